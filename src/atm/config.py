@@ -1,0 +1,186 @@
+"""
+Settings: from flags, the environment, files and defaults, with the origin of each value.
+
+Highest first: flags, environment, the file that `ATM_CONFIG` names, the repository's file, the user's file,
+defaults. Values are taken key by key, so a file that sets one key changes one key. An unknown key is an error
+that names the nearest known one: a setting that is silently ignored is worse than none.
+"""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.errors import BadSetting
+from atm.domain.messages import DEFAULT_CALL_TO_ACTION
+from atm.formats.settings_text import NotSettings, read_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.formats.layout import Layout
+    from atm.formats.settings_text import Table, Value
+
+TEXT, WHOLE, NUMBER, YES_NO = "text", "whole number", "number", "true or false"
+
+KNOWN: dict[str, tuple[str, Value | None, str]] = {
+    "core.default_team": (TEXT, None, "the team that commands mean when none is named"),
+    "core.identity": (TEXT, "human", "who sends, and whose inbox `atm read` shows"),
+    "messaging.offline_action": (TEXT, DEFAULT_CALL_TO_ACTION, 'tag for recipients who are away; "" for none'),
+    "messaging.share_dir": (TEXT, "", "where copies of shared files go, instead of ~/.config/atm/share"),
+    "display.format": (TEXT, "text", "text or json"),
+    "display.color": (YES_NO, True, "colour on terminals"),
+    "display.timestamps": (TEXT, "relative", "relative, absolute or iso8601"),
+    "retention.keep_read": (WHOLE, 500, "read messages that are always kept"),
+    "retention.keep_days": (NUMBER, 7, "days for which read messages are always kept"),
+    "retention.keep_idle": (WHOLE, 10, "read idle notices that are kept for each sender"),
+    "retention.compact_above": (WHOLE, 1000, "rows above which a send cleans the inbox up"),
+    "retention.claude_inboxes": (YES_NO, False, "also clean up inboxes that Claude Code reads itself"),
+}
+"""Every key: its kind, its default and what it is for. The reference page is checked against this table."""
+
+CHOICES = {
+    "display.format": ("text", "json"),
+    "display.timestamps": ("relative", "absolute", "iso8601"),
+}
+FREE_SECTIONS = ("aliases", "plugins")
+"""Sections whose keys are names of the user's own: short names for addresses, and settings of plugins."""
+
+FROM_ENVIRONMENT = {"ATM_TEAM": "core.default_team", "ATM_IDENTITY": "core.identity"}
+REPO_FILES = (".atm.toml", ".atm/config.toml")
+
+
+class Setting:
+    """One value and where it comes from."""
+
+    __slots__ = ("origin", "value")
+
+    def __init__(self, value: Value | None, origin: str) -> None:
+        self.value = value
+        self.origin = origin
+
+
+class Settings:
+    """All settings, read once and never changed."""
+
+    __slots__ = ("_values", "files", "repo_file", "root")
+
+    def __init__(self, values: dict[str, Setting], files: list[str], repo_file: str | None, root: str) -> None:
+        self._values = values
+        self.files = files
+        self.repo_file = repo_file
+        self.root = root
+        """The repository that the current folder belongs to, or that folder itself."""
+
+    def setting(self, key: str) -> Setting:
+        check_key(key)
+        found = self._values.get(key)
+        return found if found is not None else Setting(KNOWN[key][1] if key in KNOWN else None, "default")
+
+    def text(self, key: str) -> str:
+        value = self.setting(key).value
+        return value if isinstance(value, str) else ""
+
+    def whole(self, key: str) -> int:
+        value = self.setting(key).value
+        return value if isinstance(value, int) else 0
+
+    def number(self, key: str) -> float:
+        value = self.setting(key).value
+        return float(value) if isinstance(value, int | float) else 0.0
+
+    def yes(self, key: str) -> bool:
+        return self.setting(key).value is True
+
+    def alias(self, name: str) -> str | None:
+        found = self._values.get(f"aliases.{name}")
+        return found.value if found is not None and isinstance(found.value, str) else None
+
+    def all(self) -> dict[str, Setting]:
+        return {key: self.setting(key) for key in [*KNOWN, *sorted(k for k in self._values if k not in KNOWN)]}
+
+
+def load(layout: Layout, environment: Mapping[str, str], cwd: str, flags: Mapping[str, str]) -> Settings:
+    """Read every layer. Files that do not exist are passed over; files that are wrong are errors."""
+    root, repo_file = find_repo_file(cwd)
+    values: dict[str, Setting] = {}
+    files = []
+    for path, label in ((layout.settings, "user file"), (repo_file, "repo file"), (environment.get("ATM_CONFIG"), "ATM_CONFIG")):
+        if path and (label == "ATM_CONFIG" or os.path.exists(path)):
+            files.append(path)
+            for key, value in read_file(path).items():
+                values[key] = Setting(value, f"{label} {path}")
+    for name, key in FROM_ENVIRONMENT.items():
+        if environment.get(name):
+            values[key] = Setting(environment[name], f"environment {name}")
+    for key, given in flags.items():
+        values[key] = Setting(given, "flag")
+    return Settings(values, files, repo_file, root)
+
+
+def find_repo_file(cwd: str) -> tuple[str, str | None]:
+    """The nearest settings file between here and the repository's root, and that root (else the folder itself)."""
+    folder, found = cwd.replace(os.sep, "/"), None
+    while True:
+        if found is None:
+            found = next((f"{folder}/{name}" for name in REPO_FILES if os.path.isfile(f"{folder}/{name}")), None)
+        if os.path.exists(f"{folder}/.git"):
+            return folder, found
+        parent = folder.rpartition("/")[0]
+        if not parent or parent == folder:
+            here = cwd.replace(os.sep, "/")
+            return here, next((f"{here}/{name}" for name in REPO_FILES if os.path.isfile(f"{here}/{name}")), None)
+        folder = parent
+
+
+def read_file(path: str) -> dict[str, Value]:
+    """One settings file as dotted keys, each checked."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            table = read_settings(file.read())
+    except OSError as error:
+        raise BadSetting(f"{path}: {error.strerror}", "check the path, or unset ATM_CONFIG", path) from None
+    except (NotSettings, UnicodeDecodeError) as error:
+        raise BadSetting(f"{path} is not a settings file: {error}", "mend that line", path) from None
+    return {key: checked(key, value, path) for key, value in _dotted(table).items()}
+
+
+def _dotted(table: Table, prefix: str = "") -> dict[str, Value]:
+    flat: dict[str, Value] = {}
+    for key, value in table.items():
+        if isinstance(value, dict):
+            flat |= _dotted(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}"] = value
+    return flat
+
+
+def check_key(key: str, path: str = "") -> str:
+    if key in KNOWN or (key.partition(".")[0] in FREE_SECTIONS and "." in key):
+        return key
+    from atm.domain.names import nearest_name
+
+    near = nearest_name(key, list(KNOWN)) or nearest_name(key.rpartition(".")[2], [k.partition(".")[2] for k in KNOWN])
+    full = next((known for known in KNOWN if near is not None and known.endswith(near)), None)
+    hint = f"did you mean {full!r}?" if full else "see the known ones with `atm config list`"
+    raise BadSetting(f"unknown setting {key!r}" + (f" in {path}" if path else ""), hint, path)
+
+
+def checked(key: str, value: Value, path: str = "") -> Value:
+    """The value, if it is of the kind that its key takes."""
+    check_key(key, path)
+    if key not in KNOWN:
+        return value
+    kind = KNOWN[key][0]
+    fits = {
+        TEXT: isinstance(value, str),
+        YES_NO: isinstance(value, bool),
+        WHOLE: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
+        NUMBER: isinstance(value, int | float) and not isinstance(value, bool) and value >= 0,
+    }
+    where = f" in {path}" if path else ""
+    if not fits[kind]:
+        raise BadSetting(f"{key} must be a {kind}{where}, not {value!r}", "change the value", path)
+    if key in CHOICES and value not in CHOICES[key]:
+        raise BadSetting(f"{key} must be one of {', '.join(CHOICES[key])}{where}, not {value!r}", "change the value", path)
+    return value

@@ -1,0 +1,118 @@
+"""
+What a message may say, and how atm dresses it: summary, call to action, request marker.
+
+Pure text rules; the bytes of an inbox row are the business of `formats.inbox`.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import BadMessage
+
+LARGEST_TEXT = 1024 * 1024
+"""Bytes of UTF-8. Larger things are passed as file references, never as mail."""
+
+SUMMARY_LENGTH = 100
+DEFAULT_CALL_TO_ACTION = "PENDING ACTION - execute when online"
+REQUEST_MARKER = "Request-ID: "
+
+_CLOSING_TAG = "/teammate-message"
+
+
+class Message:
+    """
+    One inbox row as the rules see it. `raw` is the row as it lies in the file and stays the truth.
+
+    `id` is None for rows of programs that give none; `key` identifies the row all the same (D5).
+    """
+
+    __slots__ = ("color", "id", "kind", "raw", "read", "sender", "summary", "text", "timestamp", "unknown")
+
+    def __init__(
+        self,
+        *,
+        id: str | None,
+        sender: str,
+        text: str,
+        timestamp: str,
+        read: bool,
+        summary: str | None = None,
+        color: str | None = None,
+        kind: str = "message",
+        raw: str = "",
+        unknown: tuple[str, ...] = (),
+    ) -> None:
+        self.id = id
+        self.sender = sender
+        self.text = text
+        self.timestamp = timestamp
+        self.read = read
+        self.summary = summary
+        self.color = color
+        self.kind = kind
+        self.raw = raw
+        self.unknown = unknown
+
+    @property
+    def key(self) -> object:
+        return self.id if self.id is not None else (self.sender, self.timestamp, self.text)
+
+    def __repr__(self) -> str:
+        return f"Message({self.id!r}, from={self.sender!r}, read={self.read}, {self.text[:40]!r})"
+
+
+def check_text(text: str) -> str:
+    """Return the text if it can be sent, or raise."""
+    if not text.strip():
+        raise BadMessage("the message is blank", "write something, or pass it with --stdin")
+    if "\0" in text:
+        raise BadMessage("the message contains a NUL character", "send binary data with --file")
+    size = len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+    if size > LARGEST_TEXT:
+        raise BadMessage(
+            f"the message is {size:,} bytes, more than the {LARGEST_TEXT:,} that an inbox row may hold",
+            "put it in a file and send a reference with --file",
+        )
+    return text
+
+
+def summarize(text: str, length: int = SUMMARY_LENGTH) -> str:
+    """The first words of a text, cut at a word."""
+    line = " ".join(text[: 8 * length].split())
+    if len(line) <= length:
+        return line
+    cut = line.rfind(" ", 0, length - 2)
+    return line[: cut if cut > 0 else length - 3].rstrip() + "..."
+
+
+def with_call_to_action(text: str, action: str) -> str:
+    """Tag a text for a recipient who is away; an empty action means that the user opted out."""
+    return f"[{action}] {text}" if action else text
+
+
+def with_request_marker(text: str, request_id: str) -> str:
+    return f"{text}\n\n{REQUEST_MARKER}{request_id}"
+
+
+def answers_request(message: Message, request_id: str) -> bool:
+    """A reply carries the id of the request anywhere in its text."""
+    return request_id in message.text
+
+
+def defuse(text: str) -> str:
+    """
+    Break a closing `</teammate-message>` inside a text.
+
+    Claude Code shows mail to the model inside that element without escaping it: a text that closes the
+    element could go on in the user's voice (D22).
+    """
+    if _CLOSING_TAG not in text.lower():
+        return text
+    parts, rest, lowered = [], text, text.lower()
+    while (at := lowered.find(_CLOSING_TAG)) >= 0:
+        before = rest[:at]
+        opener = before.rstrip()
+        if opener.endswith("<"):
+            before = opener[:-1] + "&lt;" + before[len(opener) :]
+        parts.append(before + rest[at : at + len(_CLOSING_TAG)])
+        rest, lowered = rest[at + len(_CLOSING_TAG) :], lowered[at + len(_CLOSING_TAG) :]
+    return "".join(parts) + rest

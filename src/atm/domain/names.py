@@ -1,0 +1,100 @@
+"""
+Names of teams and members, and the addresses made of them.
+
+Two strictnesses, because we create few names and meet many: a name that *we create* must be safe on every
+file system and for Claude Code (D21); a name that *exists* only has to be unable to escape its folder.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import BadName
+
+LONGEST_CREATED = 64
+LONGEST_KNOWN = 128
+"""Other tools accept up to 128 characters; past that, file systems begin to refuse `<name>.json.lock`."""
+
+RESERVED = ("user", "system")
+"""Senders with a meaning of their own; a member of that name could pass for them."""
+
+CLAUDE_TEAM_PREFIX = "session-"
+"""Claude Code names the implicit team of a session `session-` and eight characters of its id."""
+
+_FIRST = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
+_REST = _FIRST | frozenset("._+-")
+
+
+def check_new_name(name: str, what: str) -> str:
+    """Return the name if we may create it, or raise saying which rule it breaks."""
+    check_known_name(name, what)
+    if len(name) > LONGEST_CREATED:
+        raise BadName(f"{what} name is {len(name)} characters long", f"use at most {LONGEST_CREATED}")
+    if name[0] not in _FIRST or not _REST.issuperset(name):
+        raise BadName(
+            f"{what} name {name!r} has characters that we do not create",
+            "use a-z, 0-9, '.', '_', '+', '-', beginning with a letter or a digit",
+        )
+    if name in RESERVED:
+        raise BadName(f"{what} name {name!r} is reserved", "choose another name")
+    if what == "team" and name.startswith(CLAUDE_TEAM_PREFIX):
+        raise BadName(f"team names beginning with {CLAUDE_TEAM_PREFIX!r} belong to Claude Code", "choose another name")
+    return name
+
+
+def check_known_name(name: str, what: str) -> str:
+    """Return the name if it cannot lead out of its folder, or raise."""
+    problem = _escape_in(name)
+    if problem:
+        raise BadName(f"{what} name {name[:80]!r} {problem}", "use the plain name of a team or member")
+    return name
+
+
+def _escape_in(name: str) -> str:
+    if not name or not name.strip():
+        return "is empty"
+    if len(name) > LONGEST_KNOWN:
+        return f"is {len(name)} characters long"
+    if any(ord(c) < 32 or ord(c) == 127 for c in name):
+        return "contains a control character"
+    if "/" in name or "\\" in name or ":" in name:
+        return "contains a path separator"
+    if name.startswith(".") or ".." in name:
+        return "could lead out of its folder"
+    if name.endswith(".lock"):
+        return "ends in .lock, which marks locks"
+    return ""
+
+
+def parse_address(address: str) -> tuple[str, str | None]:
+    """Split `agent@team`; a bare `agent` has no team of its own."""
+    agent, at, team = address.partition("@")
+    check_known_name(agent, "member")
+    if not at:
+        return agent, None
+    return agent, check_known_name(team, "team")
+
+
+def same_name(one: str, other: str) -> bool:
+    """Names are compared without case: some file systems cannot tell them apart."""
+    return one.casefold() == other.casefold()
+
+
+def find_name(name: str, known: list[str]) -> str | None:
+    """The known spelling of a name, or None."""
+    for candidate in known:
+        if same_name(candidate, name):
+            return candidate
+    return None
+
+
+def nearest_name(name: str, known: list[str]) -> str | None:
+    """The known name that somebody who typed `name` probably meant."""
+    from difflib import get_close_matches
+
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = get_close_matches(name.casefold(), list(by_folded), n=1, cutoff=0.6)
+    return by_folded[close[0]] if close else None
+
+
+def is_claudes_team(team: str) -> bool:
+    """Claude Code deletes, overwrites and validates what lies in its implicit teams."""
+    return team.startswith(CLAUDE_TEAM_PREFIX)

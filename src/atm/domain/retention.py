@@ -1,0 +1,66 @@
+"""
+Which rows of an inbox may go (D10).
+
+Unread rows never; rows we do not understand never. Of the read ones we keep the newest `keep_read` or the
+last `keep_days`, whichever is more; of read idle notices only the last `keep_idle` of each sender, because
+they arrive every few seconds and say nothing new.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+DAY = 86_400.0
+
+
+class Policy:
+    """The numbers of `[retention]`."""
+
+    __slots__ = ("compact_above", "keep_days", "keep_idle", "keep_read")
+
+    def __init__(
+        self, *, keep_read: int = 500, keep_days: float = 7, keep_idle: int = 10, compact_above: int = 1000
+    ) -> None:
+        self.keep_read = keep_read
+        self.keep_days = keep_days
+        self.keep_idle = keep_idle
+        self.compact_above = compact_above
+
+
+class RowFacts:
+    """What the rule needs of one row. `at` is epoch seconds, or None where the row's time cannot be read."""
+
+    __slots__ = ("at", "idle_sender", "read", "understood")
+
+    def __init__(self, *, read: bool, at: float | None, idle_sender: str | None = None, understood: bool = True) -> None:
+        self.read = read
+        self.at = at
+        self.idle_sender = idle_sender
+        self.understood = understood
+
+
+def removable(rows: Sequence[RowFacts], policy: Policy, now: float) -> list[int]:
+    """Positions of the rows that may be archived and removed, in file order."""
+    return sorted([*_old_reads(rows, policy, now), *_surplus_idle(rows, policy)])
+
+
+def _old_reads(rows: Sequence[RowFacts], policy: Policy, now: float) -> list[int]:
+    reads = [i for i, row in enumerate(rows) if row.understood and row.read and row.idle_sender is None]
+    past_the_newest = reads[: max(0, len(reads) - policy.keep_read)]
+    too_old = now - policy.keep_days * DAY
+    return [i for i in past_the_newest if (at := rows[i].at) is not None and at < too_old]
+
+
+def _surplus_idle(rows: Sequence[RowFacts], policy: Policy) -> list[int]:
+    kept: dict[str, int] = {}
+    surplus = []
+    for i in range(len(rows) - 1, -1, -1):
+        row = rows[i]
+        if row.idle_sender is None or not row.understood:
+            continue
+        kept[row.idle_sender] = kept.get(row.idle_sender, 0) + 1
+        if row.read and kept[row.idle_sender] > policy.keep_idle:
+            surplus.append(i)
+    return surplus

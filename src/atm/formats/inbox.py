@@ -1,0 +1,230 @@
+"""
+Inbox files: a JSON array of message rows, shared with Claude Code.
+
+Reading is permissive: every id spelling, missing fields, `content` for `text`; a row that is not a message is
+kept and reported. Writing is exact: the fields that Claude Code's validator knows, and `message_id` in teams
+that are ours (D5). Three speeds: `tail_of` accepts an append from the ends of the file alone, `unread_rows`
+looks only at unread rows, `Inbox` reads everything.
+"""
+
+from __future__ import annotations
+
+from atm.domain.messages import Message
+from atm.formats.json_record import NotJson, RawArray, RawObject, encode, scan, to_bytes, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from atm.formats.json_record import Json
+
+ID_SPELLINGS = ("message_id", "msg_id", "messageId", "id")
+KNOWN_FIELDS = frozenset(
+    ("from", "text", "content", "timestamp", "read", "summary", "color", "msgV", "type", *ID_SPELLINGS)
+)
+EMPTY = b"[]\n"
+ROW_START = b"\n  {"
+
+LARGEST_ROW = 4 * 1024 * 1024
+"""Characters of a row that we still take apart; six times the largest text that escapes can make of 1 MiB."""
+
+
+def encode_row(message: Message, *, claudes_team: bool) -> str:
+    """A new row, with exactly the fields that its reader knows, in Claude Code's order."""
+    row: dict[str, Json] = {"from": message.sender, "text": message.text}
+    if message.summary:
+        row["summary"] = message.summary
+    row["timestamp"] = message.timestamp
+    if message.color:
+        row["color"] = message.color
+    if not claudes_team:
+        row["message_id"] = message.id
+    row |= {"msgV": 1, "msg_id": message.id, "type": "message", "read": message.read}
+    return encode(row)
+
+
+def decode_row(raw: str) -> Message | None:
+    """The message in a row, or None if the row is something else; then it is kept as it is."""
+    try:
+        value = scan(raw)[0]
+    except NotJson:
+        return None
+    return message_from(value, raw)
+
+
+def message_from(value: Json, raw: str) -> Message | None:
+    if not isinstance(value, dict):
+        return None
+    text = value.get("text", value.get("content"))
+    sender = value.get("from")
+    if not isinstance(text, str) or not isinstance(sender, str):
+        return None
+    return Message(
+        id=_id_in(value),
+        sender=sender,
+        text=text,
+        timestamp=_string(value.get("timestamp")),
+        read=value.get("read") is True,
+        summary=_string(value.get("summary")) or None,
+        color=_string(value.get("color")) or None,
+        kind=_string(value.get("type")) or "message",
+        raw=raw,
+        unknown=tuple(key for key in value if key not in KNOWN_FIELDS),
+    )
+
+
+def _id_in(value: dict[str, Json]) -> str | None:
+    for spelling in ID_SPELLINGS:
+        found = value.get(spelling)
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
+def _string(value: Json) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def malformed(raw: str) -> Message:
+    """A stand-in for a row that is not a message, so that it has a key, keeps its place and counts as read."""
+    return Message(id=None, sender="", text=raw, timestamp="", read=True, kind="malformed", raw=raw)
+
+
+class Inbox:
+    """A whole inbox: every row, understood or not, in file order."""
+
+    __slots__ = ("_head", "_tail", "rows")
+
+    def __init__(self, data: bytes) -> None:
+        array = RawArray(to_text(data))
+        self._head = array.head
+        self._tail = array.tail
+        self.rows = [decode_row(raw) or malformed(raw) for raw in array.items]
+
+    @property
+    def messages(self) -> list[Message]:
+        return [row for row in self.rows if row.kind != "malformed"]
+
+    @property
+    def malformed_rows(self) -> int:
+        return sum(row.kind == "malformed" for row in self.rows)
+
+    def with_rows(self, rows: list[Message]) -> bytes:
+        array = RawArray("[]")
+        array.head, array.items, array.tail = self._head, [row.raw for row in rows], self._tail
+        return to_bytes(array.joined())
+
+
+def is_array(data: bytes) -> bool:
+    """Is this the whole of a JSON array? The only judgement that an append to a small file needs."""
+    try:
+        RawArray(to_text(data))
+    except NotJson:
+        return False
+    return True
+
+
+def tail_of(head: bytes, tail: bytes, size: int) -> int | None:
+    """
+    Where a row can be spliced in before the final bracket, judged by the two ends of the file.
+
+    Returns the offset at which the new row begins (everything from there on is replaced), or None if anything
+    looks unusual and the file has to be read in full.
+    """
+    if not head.startswith(b"["):
+        return None
+    body = tail.rstrip()
+    if not body.endswith(b"]"):
+        return None
+    last = body[:-1].rstrip()
+    if not last.endswith(b"}"):
+        return None
+    return size - len(tail) + len(last)
+
+
+def spliced(rows: list[str]) -> bytes:
+    """What follows the last row of an inbox when these rows are added."""
+    return to_bytes("".join(f",\n  {row}" for row in rows) + "\n]\n")
+
+
+def only(rows: list[str]) -> bytes:
+    """An inbox of just these rows."""
+    return to_bytes("[\n  " + ",\n  ".join(rows) + "\n]\n") if rows else EMPTY
+
+
+def unread_rows(data: bytes) -> list[tuple[int, int, Message]] | None:
+    """
+    The unread rows and where they lie, without decoding the others; None if the layout does not allow it.
+
+    A raw newline cannot stand inside a JSON string, so `newline, two spaces, brace` begins a row in files laid
+    out by us or by `JSON.stringify(rows, null, 2)`. Every row must say `read` once in a spelling we know.
+    """
+    if not data.startswith(b"[" + ROW_START):
+        return None
+    yes = data.count(b'"read": true') + data.count(b'"read":true')
+    no = data.count(b'"read": false') + data.count(b'"read":false')
+    if not data.count(ROW_START) == data.count(b'"read"') == yes + no:
+        return None
+    found = []
+    for at in _places(data, (b'"read": false', b'"read":false')):
+        start = data.rfind(ROW_START, 0, at) + len(ROW_START) - 1
+        follower = data.find(ROW_START, at)
+        end = data.rfind(b"}", start, follower if follower >= 0 else len(data)) + 1
+        message = decode_row(to_text(data[start:end]))
+        if message is None:
+            return None
+        if not message.read:
+            found.append((start, end, message))
+    return found
+
+
+def _places(data: bytes, needles: tuple[bytes, ...]) -> list[int]:
+    found = []
+    for needle in needles:
+        at = data.find(needle)
+        while at >= 0:
+            found.append(at)
+            at = data.find(needle, at + 1)
+    return sorted(found)
+
+
+def unread(data: bytes) -> list[Message]:
+    """All unread messages, by whichever way is cheaper."""
+    quick = unread_rows(data)
+    if quick is not None:
+        return [message for _, _, message in quick]
+    return [message for message in Inbox(data).messages if not message.read]
+
+
+def with_read(message: Message, read: bool) -> Message:
+    """The same row with its `read` flag set; every other character of it stays."""
+    raw = RawObject(message.raw).with_raw("read", "true" if read else "false").text
+    return decode_row(raw) or message
+
+
+def marked(data: bytes, keys: Collection[object], read: bool) -> bytes:
+    """The file with the `read` flag of the named rows set."""
+    quick = unread_rows(data) if read else None
+    if quick is None:
+        inbox = Inbox(data)
+        return inbox.with_rows([with_read(row, read) if row.key in keys else row for row in inbox.rows])
+    parts, done = [], 0
+    for start, end, message in quick:
+        if message.key in keys:
+            parts += [data[done:start], to_bytes(with_read(message, read).raw)]
+            done = end
+    return b"".join([*parts, data[done:]])
+
+
+def holds_id(data: bytes, message_id: str) -> bool:
+    """Is there a row with this id? A cheap search first: most ids are nowhere in the file."""
+    if to_bytes(message_id) not in data:
+        return False
+    return any(row.id == message_id for row in Inbox(data).rows)
+
+
+def changed_rows(data: bytes, change: Callable[[list[Message]], list[Message]]) -> bytes:
+    """The file after a change of its list of rows."""
+    inbox = Inbox(data)
+    rows = change(inbox.rows)
+    return data if [row.raw for row in rows] == [row.raw for row in inbox.rows] else inbox.with_rows(rows)

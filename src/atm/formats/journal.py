@@ -1,0 +1,116 @@
+"""
+Lines of the ledger, `mailbox.log`: one JSON object a line, `seq` first (D6).
+
+A *message* line carries the row that was sent, a *receipt* line what happened to messages afterwards. A line
+that cannot be read is skipped and counted: a torn last line after a crash is nothing unusual.
+"""
+
+from __future__ import annotations
+
+from atm.domain.messages import Message
+from atm.domain.receipts import Event
+from atm.formats.inbox import decode_row
+from atm.formats.json_record import NotJson, RawObject, encode, quote, to_bytes, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+MESSAGE = "message"
+RECEIPT = "receipt"
+
+
+class Line:
+    """One line of the ledger, before it has its number."""
+
+    __slots__ = ("agent", "at", "evidence", "ids", "kind", "raw", "state")
+
+    def __init__(
+        self, *, kind: str, ids: list[str], agent: str, state: str, at: str, evidence: str, raw: str = ""
+    ) -> None:
+        self.kind = kind
+        self.ids = ids
+        self.agent = agent
+        self.state = state
+        self.at = at
+        self.evidence = evidence
+        self.raw = raw
+
+    def numbered(self, seq: int) -> bytes:
+        fields = {
+            "kind": self.kind,
+            "agent": self.agent,
+            "state": self.state,
+            "at": self.at,
+            "evidence": self.evidence,
+        }
+        row = f', "row": {self.raw}' if self.raw else ""
+        ids = f'"id": {quote(self.ids[0])}' if len(self.ids) == 1 else f'"ids": {encode(self.ids)}'
+        return to_bytes(f'{{"seq": {seq}, {ids}, {encode(fields)[1:-1]}{row}}}\n')
+
+
+class Entry:
+    """One line of the ledger as it was read."""
+
+    __slots__ = ("agent", "at", "evidence", "ids", "kind", "raw", "seq", "state")
+
+    def __init__(self, seq: int, line: Line) -> None:
+        self.seq = seq
+        self.kind, self.ids, self.agent, self.state = line.kind, line.ids, line.agent, line.state
+        self.at, self.evidence, self.raw = line.at, line.evidence, line.raw
+
+    @property
+    def message(self) -> Message | None:
+        return decode_row(self.raw) if self.raw else None
+
+    def events(self) -> Iterator[Event]:
+        for id in self.ids:
+            yield Event(
+                seq=self.seq, id=id, agent=self.agent, state=self.state, at=self.at, evidence=self.evidence
+            )
+
+
+def decode_line(line: bytes) -> Entry | None:
+    try:
+        record = RawObject(to_text(line))
+    except NotJson:
+        return None
+    seq, ids = record.get("seq"), record.get("ids") or [record.get("id")]
+    if not isinstance(seq, int) or not isinstance(ids, list):
+        return None
+    named = [id for id in ids if isinstance(id, str)]
+    texts = {key: str(record.get(key) or "") for key in ("kind", "agent", "state", "at", "evidence")}
+    return Entry(seq, Line(ids=named, raw=record.raw("row") or "", **texts))
+
+
+def decode_lines(data: bytes) -> tuple[list[Entry], int]:
+    """All readable lines, and how many were not."""
+    entries, torn = [], 0
+    for line in data.split(b"\n"):
+        if not line.strip():
+            continue
+        entry = decode_line(line)
+        if entry is None:
+            torn += 1
+        else:
+            entries.append(entry)
+    return entries, torn
+
+
+def histories(entries: Iterable[Entry]) -> dict[tuple[str, str], list[str]]:
+    """For each message and recipient the states it went through, in the order of the ledger."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        for id in entry.ids:
+            found.setdefault((id, entry.agent), []).append(entry.state)
+    return found
+
+
+def last_seq(tail: bytes) -> int | None:
+    """The number of the last readable line in the end of a ledger, or None if none can be read there."""
+    for line in reversed(tail.split(b"\n")):
+        if line.strip():
+            entry = decode_line(line)
+            if entry is not None:
+                return entry.seq
+    return None

@@ -1,0 +1,259 @@
+"""
+JSON that is edited in place: what we do not touch stays to the letter.
+
+`RawObject` and `RawArray` hold the text of a JSON value and know where its parts begin and end. Setting one
+field replaces that span alone, so unknown fields, key order, duplicate keys, `1.10`, `1e5`, escapes and
+integers of any size survive.
+
+The standard `json` package costs as much to import as `atm send` takes to do its work, so this module uses
+the scanner inside it directly. `json` stays the fallback where an interpreter lacks that scanner.
+"""
+
+from __future__ import annotations
+
+try:
+    from _json import encode_basestring, encode_basestring_ascii
+except ImportError:  # an interpreter without the C accelerator
+    from json.encoder import py_encode_basestring as encode_basestring
+    from json.encoder import py_encode_basestring_ascii as encode_basestring_ascii
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+    Scan = Callable[[str, int], tuple[Json, int]]
+
+_SPACE = " \t\r\n"
+LARGEST_NUMBER = 4_000
+"""Digits. Python refuses to convert longer integers; such a value is handed on as its text."""
+
+
+class NotJson(ValueError):
+    """The text is not JSON at this place."""
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= LARGEST_NUMBER else digits
+
+
+_CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
+
+
+class _Context:
+    """The attributes that the C scanner reads from its decoder."""
+
+    strict = False  # a raw control character inside a string is somebody's bug, not a reason to stop
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = staticmethod(_integer)
+    parse_constant = staticmethod(_CONSTANTS.__getitem__)
+    memo: dict[str, str] = {}  # noqa: RUF012 - the C scanner wants it on the class
+
+
+def _make_scanner() -> Scan:
+    try:
+        from _json import make_scanner
+    except ImportError:
+        from json.decoder import JSONDecoder
+
+        return JSONDecoder(strict=False, parse_int=_integer).scan_once  # type: ignore[no-any-return]
+    return make_scanner(_Context)  # type: ignore[no-any-return]
+
+
+_scan: Scan = _make_scanner()
+
+
+def scan(text: str, at: int = 0) -> tuple[Json, int]:
+    """Decode the value that begins at `at`; return it and where it ends."""
+    try:
+        return _scan(text, skip_space(text, at))
+    except (ValueError, StopIteration, RecursionError) as error:
+        raise NotJson(_reason(error)) from None
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, RecursionError):
+        return "nested too deeply"
+    if isinstance(error, StopIteration):
+        return f"no value at character {error.value}"
+    return str(error)
+
+
+def skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def decode(text: str) -> Json:
+    """Decode a whole text. A byte order mark is skipped, as Windows editors leave one behind."""
+    value, end = scan(text, 1 if text.startswith("\ufeff") else 0)
+    if skip_space(text, end) != len(text):
+        raise NotJson(f"something follows the value at character {end}")
+    return value
+
+
+def decode_object(text: str) -> dict[str, Json]:
+    value = decode(text)
+    if not isinstance(value, dict):
+        raise NotJson("not an object")
+    return value
+
+
+def quote(text: str) -> str:
+    """A JSON string. Lone surrogates, which no UTF-8 file can hold, are written as escapes."""
+    return encode_basestring(text) if _is_utf8(text) else encode_basestring_ascii(text)
+
+
+def _is_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def encode(value: object) -> str:
+    """Encode plain data on one line."""
+    if isinstance(value, str):
+        return quote(value)
+    if value is None:
+        return "null"
+    if value is True:
+        return "true"
+    if value is False:
+        return "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{quote(str(key))}: {encode(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join([encode(item) for item in value]) + "]"
+    raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+def indent(value: object, margin: str = "") -> str:
+    """Encode plain data the way `JSON.stringify(value, null, 2)` lays it out."""
+    inner = margin + "  "
+    if isinstance(value, dict) and value:
+        lines = [f"{inner}{quote(str(key))}: {indent(item, inner)}" for key, item in value.items()]
+        return "{\n" + ",\n".join(lines) + f"\n{margin}}}"
+    if isinstance(value, list | tuple) and value:
+        return "[\n" + ",\n".join(inner + indent(item, inner) for item in value) + f"\n{margin}]"
+    return encode(value)
+
+
+class RawObject:
+    """The text of a JSON object that can be edited field by field."""
+
+    __slots__ = ("_spans", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._spans = dict(_members(text))
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._spans
+
+    def raw(self, key: str) -> str | None:
+        span = self._spans.get(key)
+        return None if span is None else self.text[span[0] : span[1]]
+
+    def get(self, key: str) -> Json:
+        raw = self.raw(key)
+        return None if raw is None else scan(raw)[0]
+
+    def with_raw(self, key: str, raw: str) -> RawObject:
+        """The same object with one field set to `raw`, at its old place or at the end."""
+        span = self._spans.get(key)
+        if span is not None:
+            return RawObject(self.text[: span[0]] + raw + self.text[span[1] :])
+        if not self._spans:
+            return RawObject("{" + f"{quote(key)}: {raw}" + "}")
+        first, last = min(self._spans.values()), max(self._spans.values())
+        lead = self._lead(first[0])
+        return RawObject(f"{self.text[: last[1]]},{lead}{quote(key)}: {raw}{self.text[last[1] :]}")
+
+    def _lead(self, first_value: int) -> str:
+        """The white space before the first key, so that an added field is laid out like the others."""
+        start = self.text.index("{") + 1
+        end = skip_space(self.text, start)
+        return self.text[start:end] or (" " if end < first_value else "")
+
+
+class RawArray:
+    """The text of a JSON array as its items, each verbatim."""
+
+    __slots__ = ("head", "items", "tail")
+
+    def __init__(self, text: str) -> None:
+        self.head, self.items, self.tail = _items(text)
+
+    def joined(self, separator: str = ",\n  ") -> str:
+        if not self.items:
+            return f"{self.head}[]{self.tail}"
+        edge = separator[1:]
+        return f"{self.head}[{edge}{separator.join(self.items)}\n{edge[1:-2]}]{self.tail}"
+
+
+def _members(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    at = skip_space(text, 0)
+    if text[at : at + 1] != "{":
+        raise NotJson("not an object")
+    at = skip_space(text, at + 1)
+    if text[at : at + 1] == "}":
+        return
+    while True:
+        key, end = scan(text, at)
+        if not isinstance(key, str):
+            raise NotJson(f"no key at character {at}")
+        colon = skip_space(text, end)
+        if text[colon : colon + 1] != ":":
+            raise NotJson(f"no colon at character {colon}")
+        start = skip_space(text, colon + 1)
+        end = scan(text, start)[1]
+        yield key, (start, end)
+        at = skip_space(text, end)
+        if text[at : at + 1] == "}":
+            return
+        if text[at : at + 1] != ",":
+            raise NotJson(f"no comma at character {at}")
+        at = skip_space(text, at + 1)
+
+
+def _items(text: str) -> tuple[str, list[str], str]:
+    start = skip_space(text, 1 if text.startswith("\ufeff") else 0)
+    if text[start : start + 1] != "[":
+        raise NotJson("not an array")
+    items: list[str] = []
+    at = skip_space(text, start + 1)
+    if text[at : at + 1] == "]":
+        return text[:start], items, _rest(text, at + 1)
+    while True:
+        end = scan(text, at)[1]
+        items.append(text[at:end])
+        at = skip_space(text, end)
+        if text[at : at + 1] == "]":
+            return text[:start], items, _rest(text, at + 1)
+        if text[at : at + 1] != ",":
+            raise NotJson(f"no comma at character {at}")
+        at = skip_space(text, at + 1)
+
+
+def _rest(text: str, at: int) -> str:
+    if skip_space(text, at) != len(text):
+        raise NotJson(f"something follows the array at character {at}")
+    return text[at:]
+
+
+def to_text(data: bytes) -> str:
+    """Decode a file. Bytes that are no UTF-8 survive the way back through `to_bytes`."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def to_bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

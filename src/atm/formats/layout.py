@@ -1,0 +1,99 @@
+"""
+Where everything lies. The one module that knows (design section 3).
+
+Pure: it joins names to roots that the caller found. A team that Claude Code owns keeps only Claude Code's
+files in its folder, because that folder is deleted when the session ends; our data about it lies under our
+own state folder in the same relative layout.
+"""
+
+from __future__ import annotations
+
+from atm.domain.names import is_claudes_team
+
+INBOX_SUFFIX = ".json"
+LOCK_SUFFIX = ".lock"
+
+
+class Layout:
+    """All paths, from three roots."""
+
+    __slots__ = ("claude_root", "config_root", "state_root")
+
+    def __init__(self, *, claude_root: str, config_root: str, state_root: str) -> None:
+        self.claude_root = claude_root
+        self.config_root = config_root
+        self.state_root = state_root
+
+    # Shared with Claude Code.
+
+    @property
+    def teams(self) -> str:
+        return f"{self.claude_root}/teams"
+
+    def team(self, team: str) -> str:
+        return f"{self.teams}/{team}"
+
+    def team_config(self, team: str) -> str:
+        return f"{self.teams}/{team}/config.json"
+
+    def inboxes(self, team: str) -> str:
+        return f"{self.teams}/{team}/inboxes"
+
+    def inbox(self, team: str, agent: str) -> str:
+        return f"{self.teams}/{team}/inboxes/{agent}{INBOX_SUFFIX}"
+
+    def tasks(self, team: str) -> str:
+        return f"{self.claude_root}/tasks/{team}"
+
+    # Ours, in the team's folder or beside it.
+
+    def our_data(self, team: str) -> str:
+        return f"{self.state_root}/teams/{team}" if is_claudes_team(team) else self.team(team)
+
+    def ledger(self, team: str) -> str:
+        return f"{self.our_data(team)}/mailbox.log"
+
+    def roster_intent(self, team: str) -> str:
+        return f"{self.state_root}/intents/{team}.json"
+
+    # Ours, for the whole machine.
+
+    @property
+    def settings(self) -> str:
+        return f"{self.config_root}/config.toml"
+
+    @property
+    def claude_version(self) -> str:
+        return f"{self.config_root}/claude-version.json"
+
+    @property
+    def spool_pending(self) -> str:
+        return f"{self.config_root}/spool/pending"
+
+    @property
+    def spool_failed(self) -> str:
+        return f"{self.config_root}/spool/failed"
+
+    def share(self, team: str) -> str:
+        return f"{self.config_root}/share/{team}"
+
+    def archive(self, team: str, agent: str) -> str:
+        return f"{self.config_root}/archive/{team}/{agent}"
+
+    @property
+    def locks(self) -> str:
+        return f"{self.state_root}/locks"
+
+    @property
+    def drift_log(self) -> str:
+        return f"{self.state_root}/format-drift.jsonl"
+
+    def upkeep_mark(self, team: str, agent: str) -> str:
+        return f"{self.state_root}/upkeep/{team}/{agent}.json"
+
+
+def inbox_owner(file_name: str) -> str | None:
+    """The member whose inbox a file is, or None: other tools leave locks and temporary files there."""
+    if file_name.startswith(".") or not file_name.endswith(INBOX_SUFFIX):
+        return None
+    return file_name[: -len(INBOX_SUFFIX)]

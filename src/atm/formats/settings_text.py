@@ -1,0 +1,108 @@
+"""
+Settings files: TOML, read without `tomllib` when they are as simple as settings usually are.
+
+`tomllib` takes longer to import than `atm send` takes to run. `read_simple` understands sections, strings without
+escapes, integers, booleans and one-line lists of strings, and answers None at the first thing it does not know;
+then the real parser decides. It never accepts what `tomllib` would read otherwise.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    Value = str | int | float | bool | list["Value"] | dict[str, "Value"]
+    Table = dict[str, "Value"]
+
+_BARE = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
+
+
+class NotSettings(ValueError):
+    """The text is not TOML; says where."""
+
+
+def read_settings(text: str) -> Table:
+    """Sections and keys of a settings file. Raises NotSettings with the line that is wrong."""
+    simple = read_simple(text)
+    if simple is not None:
+        return simple
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise NotSettings(str(error)) from None
+
+
+def read_simple(text: str) -> Table | None:
+    """The content of a plain file, or None if anything in it needs the real parser."""
+    root: Table = {}
+    section = root
+    for line in text.split("\n"):
+        line = line.strip(" \t\r")
+        if not line or line.startswith("#"):
+            if not line.isprintable():
+                return None
+            continue
+        opened = _open_section(root, line) if line.startswith("[") else _set(section, line)
+        if opened is None:
+            return None
+        section = opened
+    return root
+
+
+def _open_section(root: Table, line: str) -> Table | None:
+    name = line[1:-1] if line.endswith("]") else ""
+    if not name or not _BARE.issuperset(name) or name in root:
+        return None
+    section: Table = {}
+    root[name] = section
+    return section
+
+
+def _set(section: Table, line: str) -> Table | None:
+    key, equals, rest = line.partition("=")
+    key = key.strip(" \t")
+    if not equals or not key or not _BARE.issuperset(key) or key in section:
+        return None
+    value = _value(rest.strip(" \t"))
+    if value is None:
+        return None
+    section[key] = value
+    return section
+
+
+def _value(text: str) -> Value | None:
+    if text[:1] in ('"', "'"):
+        return _string(text)
+    if text.startswith("["):
+        return _strings(text)
+    word = text.partition("#")[0].strip(" \t")
+    if word in ("true", "false"):
+        return word == "true"
+    if word.isascii() and word.isdecimal() and (word == "0" or word[0] != "0"):
+        return int(word)
+    return None
+
+
+def _string(text: str) -> str | None:
+    quote = text[0]
+    body, end, after = text[1:].partition(quote)
+    after = after.strip(" \t")
+    if not end or "\\" in body or not body.isprintable() or (after and not after.startswith("#")):
+        return None
+    return body if after.isprintable() and not (not body and text[1:3] == quote * 2) else None
+
+
+def _strings(text: str) -> list[Value] | None:
+    body, end, after = text[1:].partition("]")
+    after = after.strip(" \t")
+    if not end or (after and not after.startswith("#")) or not after.isprintable():
+        return None
+    items: list[Value] = []
+    for part in body.split(","):
+        part = part.strip(" \t")
+        item = _string(part) if part[:1] in ('"', "'") and "#" not in part else None
+        if item is None:
+            return items if not part and not body.strip(" \t") else None
+        items.append(item)
+    return items

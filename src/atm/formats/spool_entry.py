@@ -1,0 +1,100 @@
+"""
+A spooled message: one file of ours in `spool/pending/`, until it is delivered or given up (D8).
+
+File names sort in the order of sending: `<nanoseconds>-<8 of the id>-<agent>@<team>.json`.
+"""
+
+from __future__ import annotations
+
+from atm.formats.json_record import NotJson, RawObject, encode, to_bytes, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.json_record import Json
+
+VERSION = 1
+
+
+class SpoolEntry:
+    """What is needed to deliver a message later, and what was tried so far."""
+
+    __slots__ = ("agent", "answers", "created_at", "last_attempt", "message_id", "next_attempt", "raw", "reason", "team", "tries")
+
+    def __init__(
+        self,
+        *,
+        team: str,
+        agent: str,
+        message_id: str,
+        raw: str,
+        created_at: float,
+        reason: str,
+        tries: int = 0,
+        last_attempt: float | None = None,
+        next_attempt: float = 0.0,
+        answers: dict[str, str] | None = None,
+    ) -> None:
+        self.team = team
+        self.agent = agent
+        self.message_id = message_id
+        self.raw = raw
+        self.created_at = created_at
+        self.reason = reason
+        self.tries = tries
+        self.last_attempt = last_attempt
+        self.next_attempt = next_attempt
+        self.answers = answers
+        """The message that this one answers: {team, agent, message_id}. Delivered together or not at all."""
+
+    def file_name(self, nanoseconds: int) -> str:
+        return f"{nanoseconds:019d}-{self.message_id[:8]}-{self.agent}@{self.team}.json"
+
+    def encoded(self) -> bytes:
+        fields: dict[str, Json] = {
+            "version": VERSION,
+            "target_team": self.team,
+            "target_agent": self.agent,
+            "message_id": self.message_id,
+            "retry_count": self.tries,
+            "created_at": self.created_at,
+            "last_attempt": self.last_attempt,
+            "next_attempt": self.next_attempt,
+            "reason": self.reason,
+        }
+        if self.answers:
+            fields["answers"] = {key: value for key, value in self.answers.items()}
+        return to_bytes(f'{encode(fields)[:-1]}, "message": {self.raw}}}\n')
+
+
+def decode_entry(data: bytes) -> SpoolEntry | None:
+    """The entry in a spool file, or None if the file is not one that we wrote."""
+    try:
+        record = RawObject(to_text(data))
+    except NotJson:
+        return None
+    team, agent, id = record.get("target_team"), record.get("target_agent"), record.get("message_id")
+    raw = record.raw("message")
+    if not (isinstance(team, str) and isinstance(agent, str) and isinstance(id, str) and raw):
+        return None
+    answers = record.get("answers")
+    return SpoolEntry(
+        team=team,
+        agent=agent,
+        message_id=id,
+        raw=raw,
+        created_at=_number(record.get("created_at")),
+        reason=str(record.get("reason") or ""),
+        tries=int(_number(record.get("retry_count"))),
+        last_attempt=_number(record.get("last_attempt")) or None,
+        next_attempt=_number(record.get("next_attempt")),
+        answers={str(k): str(v) for k, v in answers.items()} if isinstance(answers, dict) else None,
+    )
+
+
+def target_in_name(file_name: str) -> str:
+    """`agent@team` of a spool file, from its name alone."""
+    return file_name.partition(".json")[0].split("-", 2)[-1]
+
+
+def _number(value: Json) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

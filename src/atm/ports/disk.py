@@ -1,0 +1,115 @@
+"""
+The file system as our file code uses it: one method per step that can fail or be interrupted.
+
+Everything under `system/files` works through this, so that a test can stop the world before or after any
+single step. Nothing above `system` sees it.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+else:
+    Protocol = object  # typing costs 15 ms to import, and nothing here needs it at run time
+
+
+class Stamp:
+    """What a file was when we looked: enough to see that somebody changed or replaced it."""
+
+    __slots__ = ("dev", "gid", "ino", "kind", "mode", "mtime_ns", "size", "uid")
+
+    def __init__(
+        self, *, dev: int, ino: int, size: int, mtime_ns: int, mode: int, kind: str, uid: int = 0, gid: int = 0
+    ) -> None:
+        self.dev = dev
+        self.ino = ino
+        self.size = size
+        self.mtime_ns = mtime_ns
+        self.mode = mode
+        self.kind = kind
+        """`file`, `folder`, `link` or `other`."""
+        self.uid = uid
+        self.gid = gid
+
+    @property
+    def signature(self) -> tuple[int, int, int]:
+        """Which object it is, and when it was last changed. An inode alone is reused."""
+        return (self.dev, self.ino, self.mtime_ns)
+
+    @property
+    def content(self) -> tuple[int, int, int, int]:
+        """Changes when the content does, except for a change within one tick of the file system's clock."""
+        return (self.dev, self.ino, self.size, self.mtime_ns)
+
+
+class Disk(Protocol):
+    """Paths are strings. Failures are OSError, as the system gave them."""
+
+    def look(self, path: str) -> Stamp | None:
+        """What lies at the path, links not followed; None if nothing does."""
+        ...
+
+    def look_open(self, fd: int) -> Stamp: ...
+
+    def real_path(self, path: str) -> str: ...
+
+    def names(self, folder: str) -> list[str]:
+        """Names in a folder, in no order; empty if there is no such folder."""
+        ...
+
+    def open_read(self, path: str) -> int: ...
+
+    def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:
+        """Open a new file for reading and writing; it must not exist. `like` gives mode and owner."""
+        ...
+
+    def open_append(self, path: str, mode: int = 0o600) -> int: ...
+
+    def read_at(self, fd: int, start: int, size: int) -> bytes: ...
+
+    def write(self, fd: int, data: bytes) -> None:
+        """All of it, at the current place."""
+        ...
+
+    def copy(self, source: int, target: int, size: int) -> None:
+        """The first `size` bytes of one open file to the current place of another."""
+        ...
+
+    def sync(self, fd: int) -> None: ...
+
+    def close(self, fd: int) -> None: ...
+
+    def exchange(self, one: str, other: str) -> bool:
+        """Swap two files in one step; False where the system cannot."""
+        ...
+
+    def rename(self, source: str, target: str) -> None: ...
+
+    def link(self, source: str, target: str) -> None:
+        """A second name; FileExistsError if the target exists."""
+        ...
+
+    def remove(self, path: str) -> None: ...
+
+    def make_folder(self, path: str) -> None:
+        """One folder; FileExistsError if anything is there."""
+        ...
+
+    def make_folders(self, path: str, mode: int = 0o755) -> None: ...
+
+    def remove_folder(self, path: str) -> None: ...
+
+    def touch(self, path: str) -> None: ...
+
+    def chmod(self, path: str, mode: int) -> None: ...
+
+    def sync_folder(self, path: str) -> None: ...
+
+    def lock(self, path: str) -> int | None:
+        """An exclusive lock that dies with the process, on a file of ours; None if somebody holds it."""
+        ...
+
+    def replace_body(self, fd: int, data: bytes) -> None:
+        """What a lock file says about its holder."""
+        ...

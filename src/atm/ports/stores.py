@@ -1,0 +1,201 @@
+"""
+What the mail services need from the machine, in their own verbs.
+
+Failures are the DiskError family of `domain.errors`; expected answers are values.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Protocol
+
+    from atm.domain.messages import Message
+    from atm.domain.team import Team
+    from atm.formats.journal import Entry, Line
+    from atm.formats.spool_entry import SpoolEntry
+else:
+    Protocol = object
+
+
+class Written:
+    """A write that is durable. `merged` counts rows of foreign writers that were brought together with ours."""
+
+    __slots__ = ("added", "merged")
+
+    def __init__(self, merged: int = 0, added: int = 1) -> None:
+        self.merged = merged
+        self.added = added
+
+
+class InboxFacts:
+    """What a summary needs of one inbox."""
+
+    __slots__ = ("agent", "idle", "latest", "malformed", "size", "total", "unread")
+
+    def __init__(
+        self, *, agent: str, unread: int, total: int, latest: str, malformed: int, idle: int, size: int
+    ) -> None:
+        self.agent = agent
+        self.unread = unread
+        self.total = total
+        self.latest = latest
+        self.malformed = malformed
+        self.idle = idle
+        self.size = size
+
+
+class Inboxes(Protocol):
+    """Delivery queues, one for each member of a team."""
+
+    def append(
+        self, team: str, agent: str, rows: list[Message], *, fresh: bool, patience: float | None = None
+    ) -> Written:
+        """Add rows that are not there yet. The inbox is made if it does not exist."""
+        ...
+
+    def create(self, team: str, agent: str) -> bool:
+        """Make an empty inbox; False if there is one already."""
+        ...
+
+    def unread(self, team: str, agent: str) -> list[Message]: ...
+
+    def rows(self, team: str, agent: str) -> list[Message]:
+        """Every row, the malformed ones included; none if there is no such inbox."""
+        ...
+
+    def claim(
+        self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]
+    ) -> list[Message]:
+        """Mark the unread rows that `choose` picks as read, in one step, and return them."""
+        ...
+
+    def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None: ...
+
+    def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
+        """Decide and write under one lock."""
+        ...
+
+    def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
+        """Those ids that occur nowhere in the inbox: a cheap look without a lock."""
+        ...
+
+    def exists(self, team: str, agent: str) -> bool: ...
+
+    def size(self, team: str, agent: str) -> int: ...
+
+    def owners(self, team: str) -> list[str]: ...
+
+    def remove(self, team: str, agent: str) -> None: ...
+
+
+class Rosters(Protocol):
+    """Teams and their members."""
+
+    def teams(self) -> list[str]: ...
+
+    def find(self, team: str) -> str | None:
+        """The team's name as it is spelled on disk, or None."""
+        ...
+
+    def load(self, team: str) -> Team:
+        """Raises NoSuchTeam or UnreadableFile."""
+        ...
+
+    def create(self, team: str, content: bytes) -> bool:
+        """False if the team exists."""
+        ...
+
+    def change(self, team: str, change: Callable[[bytes], bytes]) -> None: ...
+
+    def note_intent(self, team: str, intent: dict[str, str] | None) -> None:
+        """Write down a change of two files before it is made, or (None) that it is done."""
+        ...
+
+    def intent(self, team: str) -> dict[str, str] | None: ...
+
+
+class Ledger(Protocol):
+    """The append-only history of a team's mail."""
+
+    def append(self, team: str, lines: list[Line]) -> list[int]:
+        """Make lines durable; their numbers."""
+        ...
+
+    def recent(self, team: str) -> list[Entry]:
+        """The last few thousand bytes' worth: enough for the last minutes."""
+        ...
+
+    def entries(self, team: str) -> tuple[list[Entry], int]:
+        """Everything, and how many lines could not be read."""
+        ...
+
+
+class Spooled:
+    """A spooled message and the file it lies in."""
+
+    __slots__ = ("entry", "name", "path", "was_tried")
+
+    def __init__(self, name: str, path: str, entry: SpoolEntry, was_tried: bool) -> None:
+        self.name = name
+        self.path = path
+        self.entry = entry
+        self.was_tried = was_tried
+        """A delivery was under way when its process ended: it may have arrived."""
+
+
+class Spool(Protocol):
+    """Messages that could not be written yet."""
+
+    def put(self, entry: SpoolEntry) -> str:
+        """Make it durable; the path of its file."""
+        ...
+
+    def is_empty(self) -> bool: ...
+
+    def pending(self, team: str | None = None, agent: str | None = None) -> list[Spooled]: ...
+
+    def failed(self) -> list[Spooled]: ...
+
+    def begin(self, spooled: Spooled) -> None:
+        """About to deliver: from now on a missing row may have been consumed."""
+        ...
+
+    def done(self, spooled: Spooled) -> None: ...
+
+    def postpone(self, spooled: Spooled) -> None:
+        """Keep it with its new counters."""
+        ...
+
+    def give_up(self, spooled: Spooled) -> str: ...
+
+    def revive(self, spooled: Spooled) -> None:
+        """From failed back to pending."""
+        ...
+
+    def exclusively(self) -> SpoolTurn: ...
+
+
+class SpoolTurn(Protocol):
+    """Holding the spool for one drain. False on entry if another process is at it."""
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Archive(Protocol):
+    """Where rows go before they are removed."""
+
+    def keep(self, team: str, agent: str, rows: list[Message]) -> str:
+        """Make a durable copy; its path."""
+        ...
+
+
+class UpkeepMarks(Protocol):
+    """When an inbox is worth another clean-up pass."""
+
+    def is_due(self, team: str, agent: str, size: int, now: float) -> bool: ...
+
+    def put_off(self, team: str, agent: str, size: int, until: float) -> None: ...

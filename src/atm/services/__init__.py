@@ -1,0 +1,1 @@
+"""The verbs. One use case per function; ports in, results out; no print, argv or asyncio."""

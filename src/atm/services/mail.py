@@ -1,0 +1,227 @@
+"""
+Mail: send, broadcast, request and reply, read, acknowledge.
+
+A message is reported as sent when it is durable in the recipient's inbox, or as queued when it is durable in
+the spool; one or the other, or an error and neither (G1).
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, FileBusy, NoSuchMessage, RequestError, UnreadableFile, WriteRefused
+from atm.domain.messages import Message, check_text, defuse, summarize, with_call_to_action
+from atm.domain.team import appears_offline
+from atm.formats.inbox import encode_row
+from atm.formats.journal import MESSAGE, RECEIPT, Line
+from atm.formats.protocol_message import check_may_be_sent
+from atm.formats.spool_entry import SpoolEntry
+from atm.formats.times import to_iso
+from atm.services.mail_upkeep import compact_if_due, drain_target, put_back_dropped
+from atm.services.mailroom import find_recipient, find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.services.mailroom import Mailroom, Recipient
+
+QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
+
+
+class Letter:
+    """What somebody wants to say, before it has an address."""
+
+    __slots__ = ("action", "reply_to", "sender", "summary", "text")
+
+    def __init__(
+        self, *, sender: str, text: str, summary: str | None = None, action: str = "", reply_to: str | None = None
+    ) -> None:
+        self.sender = sender
+        self.text = text
+        self.summary = summary
+        self.action = action
+        self.reply_to = reply_to
+
+
+class Sent:
+    """Where a message went. `outcome` is success, conflict_resolved, queued or failed."""
+
+    __slots__ = ("agent", "error", "merged", "message", "offline", "outcome", "seq", "spool_path", "team", "warnings")
+
+    def __init__(self, *, team: str, agent: str, message: Message, offline: bool = False) -> None:
+        self.team = team
+        self.agent = agent
+        self.message = message
+        self.offline = offline
+        self.outcome = "success"
+        self.merged = 0
+        self.seq: int | None = None
+        self.spool_path: str | None = None
+        self.error: AtmError | None = None
+        self.warnings: list[str] = []
+
+    @property
+    def message_id(self) -> str:
+        return self.message.id or ""
+
+
+def compose(room: Mailroom, to: Recipient, letter: Letter, message_id: str | None = None) -> Message:
+    """The row that will be written, checked."""
+    text = check_may_be_sent(check_text(letter.text))
+    if letter.action and appears_offline(to.member):
+        text = check_text(with_call_to_action(text, letter.action))
+    message = Message(
+        id=message_id or room.chance.new_id(),
+        sender=letter.sender,
+        text=defuse(text),
+        timestamp=to_iso(room.clock.now()),
+        read=False,
+        summary=defuse(letter.summary or summarize(text)),
+    )
+    message.raw = encode_row(message, claudes_team=to.in_claudes_team)
+    return message
+
+
+def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
+    """Send one message."""
+    to = find_recipient(room, team, agent)
+    letter.text = _with_marker_of(room, to, letter)
+    message = compose(room, to, letter)
+    put_back_dropped(room, to.team_name)
+    sent = deliver(room, to, message)
+    if letter.reply_to:
+        _note_answer(room, to, letter, sent)
+    compact_if_due(room, to)
+    return sent
+
+
+def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
+    """What `send` would write, without writing it."""
+    to = find_recipient(room, team, agent)
+    letter.text = _with_marker_of(room, to, letter)
+    return Sent(
+        team=to.team_name, agent=to.agent, message=compose(room, to, letter), offline=appears_offline(to.member)
+    )
+
+
+def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent]]:
+    """Send to every member but the sender, under one id. One failure stops nobody else's copy."""
+    found = find_team(room, team)
+    others = [member.name for member in found.members if member.name != letter.sender]
+    if not others:
+        raise RequestError(
+            f"team {found.name!r} has nobody else to send to", f"add members with `atm teams add-member {found.name} NAME`"
+        )
+    check_may_be_sent(check_text(letter.text))
+    put_back_dropped(room, found.name)
+    message_id = room.chance.new_id()
+    return message_id, [_one_of_many(room, found.name, name, letter, message_id) for name in others]
+
+
+def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_id: str) -> Sent:
+    try:
+        to = find_recipient(room, team, agent)
+        sent = deliver(room, to, compose(room, to, letter, message_id))
+        compact_if_due(room, to)
+    except AtmError as error:
+        nothing = Message(id=message_id, sender=letter.sender, text=letter.text, timestamp="", read=False)
+        sent = Sent(team=team, agent=agent, message=nothing)
+        sent.outcome, sent.error = "failed", error
+    return sent
+
+
+def deliver(room: Mailroom, to: Recipient, message: Message) -> Sent:
+    """Write to the inbox; where that cannot be done, to the spool. Behind anything that waits already (G4)."""
+    sent = Sent(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
+    if not room.spool.is_empty() and not drain_target(room, to.team_name, to.agent):
+        return _queue(room, sent, "earlier mail for this recipient still waits")
+    try:
+        written = room.inboxes.append(to.team_name, to.agent, [message], fresh=True)
+    except (FileBusy, WriteRefused, UnreadableFile) as error:
+        return _queue(room, sent, str(error))
+    sent.merged = written.merged
+    sent.outcome = "conflict_resolved" if written.merged else "success"
+    evidence = f"inbox file, {written.merged} foreign rows merged" if written.merged else "inbox file"
+    _record(room, sent, "written", evidence)
+    return sent
+
+
+def _queue(room: Mailroom, sent: Sent, reason: str) -> Sent:
+    sent.outcome = "queued"
+    sent.spool_path = room.spool.put(
+        SpoolEntry(
+            team=sent.team,
+            agent=sent.agent,
+            message_id=sent.message_id,
+            raw=sent.message.raw,
+            created_at=room.clock.now(),
+            reason=reason,
+        )
+    )
+    sent.warnings.append(QUEUED_WARNING)
+    sent.warnings.append(reason)
+    _record(room, sent, "queued", reason)
+    return sent
+
+
+def _record(room: Mailroom, sent: Sent, state: str, evidence: str) -> None:
+    """
+    Enter the message in the ledger.
+
+    The message is durable by now. If the ledger cannot be written, that must not be reported as a failure to
+    send: the sender would send it again, and the recipient would get it twice.
+    """
+    line = Line(
+        kind=MESSAGE,
+        ids=[sent.message_id],
+        agent=sent.agent,
+        state=state,
+        at=sent.message.timestamp,
+        evidence=evidence,
+        raw=sent.message.raw,
+    )
+    try:
+        sent.seq = room.ledger.append(sent.team, [line])[0]
+    except AtmError as error:
+        sent.warnings.append(f"the ledger could not be written, so this message has no seq: {error}")
+
+
+def _with_marker_of(room: Mailroom, to: Recipient, letter: Letter) -> str:
+    """A reply to a request carries the request's marker, so that the asker recognises it."""
+    if not letter.reply_to:
+        return letter.text
+    from atm.services.conversations import request_id_of
+
+    request_id = request_id_of(room, to.team_name, letter.reply_to)
+    if request_id is None or request_id in letter.text:
+        return letter.text
+    from atm.domain.messages import with_request_marker
+
+    return with_request_marker(letter.text, request_id)
+
+
+def _note_answer(room: Mailroom, to: Recipient, letter: Letter, sent: Sent) -> None:
+    line = Line(
+        kind=RECEIPT,
+        ids=[letter.reply_to or ""],
+        agent=letter.sender.partition("@")[0],
+        state="answered",
+        at=sent.message.timestamp,
+        evidence=f"reply {sent.message_id}",
+    )
+    try:
+        room.ledger.append(to.team_name, [line])
+    except AtmError as error:
+        sent.warnings.append(f"the answer was not entered in the ledger: {error}")
+
+
+def find_message(room: Mailroom, team: str, agent: str, message_id: str) -> Message:
+    """A message in an inbox by its id, or by the beginning of it."""
+    rows = [row for row in room.inboxes.rows(team, agent) if row.id and row.id.startswith(message_id)]
+    if len(rows) == 1:
+        return rows[0]
+    if rows and message_id:
+        exact = [row for row in rows if row.id == message_id]
+        if exact:
+            return exact[0]
+        raise NoSuchMessage(f"{len(rows)} messages begin with {message_id!r}", "give more of the id")
+    raise NoSuchMessage(
+        f"there is no message {message_id!r} in the inbox of {agent}@{team}", "see the ids with `atm read --all --json`"
+    )

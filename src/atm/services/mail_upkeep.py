@@ -1,0 +1,291 @@
+"""
+Upkeep of mail: deliver what waits in the spool, put back what others dropped, clean up what is old.
+
+Every mail command does a little of it, in a few milliseconds; `atm cleanup`, `atm doctor --fix` and later the
+daemon do the rest.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, DiskError, NoSuchTeam
+from atm.domain.inbox_merge import put_back
+from atm.domain.names import is_claudes_team
+from atm.domain.receipts import ARCHIVED, FAILED, RESTORED, expected_in_inbox
+from atm.domain.retention import RowFacts, removable
+from atm.domain.retries import is_exhausted, wait_after
+from atm.domain.team import claude_reads_inbox
+from atm.formats.inbox import decode_row
+from atm.formats.journal import MESSAGE, RECEIPT, Line, histories
+from atm.formats.protocol_message import idle_sender
+from atm.formats.times import from_iso, to_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.messages import Message
+    from atm.formats.journal import Entry
+    from atm.ports.stores import Spooled
+    from atm.services.mailroom import Mailroom, Recipient
+
+MOST_AT_ONCE = 20
+"""Spooled messages that an ordinary command tries on its way; the rest waits for the next one."""
+
+NOTHING_TO_REMOVE_FOR = 3600.0
+
+
+class Drained:
+    """What a pass over the spool did."""
+
+    __slots__ = ("delivered", "failed", "waiting")
+
+    def __init__(self) -> None:
+        self.delivered = 0
+        self.failed = 0
+        self.waiting = 0
+
+
+def drain(room: Mailroom, *, everything: bool = False) -> Drained:
+    """Try what is due, oldest first. `everything` ignores the waiting times and the bound."""
+    done = Drained()
+    if room.spool.is_empty():
+        return done
+    with room.spool.exclusively() as held:
+        if held:
+            waiting = room.spool.pending()
+            _drain(room, waiting if everything else waiting[:MOST_AT_ONCE], done, everything)
+    return done
+
+
+def drain_target(room: Mailroom, team: str, agent: str) -> bool:
+    """Deliver what waits for one recipient, in order. True when nothing waits any more."""
+    if not room.spool.pending(team, agent):
+        return True
+    with room.spool.exclusively() as held:
+        if held:
+            _drain(room, room.spool.pending(team, agent), Drained(), True)
+    return not room.spool.pending(team, agent)
+
+
+def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, everything: bool) -> None:
+    blocked: set[tuple[str, str]] = set()
+    for spooled in waiting:
+        target = (spooled.entry.team, spooled.entry.agent)
+        due = everything or room.clock.now() >= spooled.entry.next_attempt
+        if target in blocked or not due:
+            blocked.add(target)  # what was sent later to the same inbox waits behind it (G4)
+            done.waiting += 1
+            continue
+        try:
+            result = _try(room, spooled)
+        except AtmError:
+            result = "waiting"  # the spool or the ledger itself cannot be written; nothing is lost by waiting
+        if result == "delivered":
+            done.delivered += 1
+        elif result == "failed":
+            done.failed += 1
+        else:
+            done.waiting += 1
+            blocked.add(target)
+
+
+def _try(room: Mailroom, spooled: Spooled) -> str:
+    entry = spooled.entry
+    row = decode_row(entry.raw)
+    if row is None:
+        return _give_up(room, spooled, "the spooled row is not a message")
+    if spooled.was_tried and (verdict := _after_a_death(room, spooled)) is not None:
+        return verdict
+    try:
+        if entry.answers:
+            room.inboxes.mark(entry.answers["team"], entry.answers["agent"], {entry.answers["message_id"]}, True)
+        room.spool.begin(spooled)
+        room.inboxes.append(entry.team, entry.agent, [row], fresh=False, patience=0)
+    except NoSuchTeam as error:
+        return _give_up(room, spooled, str(error))
+    except DiskError as error:
+        return _postpone(room, spooled, str(error))
+    _receipt(room, entry.team, [entry.message_id], entry.agent, "written", "inbox file, from the spool")
+    if entry.answers:
+        answered = entry.answers
+        _receipt(room, answered["team"], [answered["message_id"]], answered["agent"], "answered", f"reply {entry.message_id}")
+    room.spool.done(spooled)
+    return "delivered"
+
+
+def _after_a_death(room: Mailroom, spooled: Spooled) -> str | None:
+    """
+    A process died while it delivered this. Did it arrive?
+
+    If the ledger says so, it did. In a team of Claude Code a row that is not there may have been consumed, so
+    it is never sent again (D24); the operator decides.
+    """
+    entry = spooled.entry
+    past = histories(room.ledger.entries(entry.team)[0]).get((entry.message_id, entry.agent), [])
+    if "written" in past:
+        room.spool.done(spooled)
+        return "delivered"
+    if not is_claudes_team(entry.team):
+        return None
+    try:
+        absent = room.inboxes.missing(entry.team, entry.agent, [entry.message_id])
+    except AtmError:
+        absent = [entry.message_id]
+    return _give_up(room, spooled, "it may have been delivered and consumed") if absent else None
+
+
+def _postpone(room: Mailroom, spooled: Spooled, reason: str) -> str:
+    entry, now = spooled.entry, room.clock.now()
+    entry.tries += 1
+    entry.reason, entry.last_attempt = reason, now
+    if is_exhausted(entry.tries):
+        return _give_up(room, spooled, reason)
+    jitter = 0.75 + room.chance.fraction() / 2
+    entry.next_attempt = now + wait_after(entry.tries) * jitter
+    room.spool.postpone(spooled)
+    return "waiting"
+
+
+def _give_up(room: Mailroom, spooled: Spooled, reason: str) -> str:
+    spooled.entry.reason = reason
+    path = room.spool.give_up(spooled)
+    _receipt(room, spooled.entry.team, [spooled.entry.message_id], spooled.entry.agent, FAILED, f"{reason}; kept at {path}")
+    return "failed"
+
+
+def put_back_dropped(room: Mailroom, team: str, *, everything: bool = False) -> int:
+    """
+    Put back rows that somebody's stale rewrite dropped after we had reported success (D24).
+
+    By default only what the end of the ledger tells, which is the last minutes. How many rows came back.
+    """
+    if is_claudes_team(team):
+        return 0  # there, absence means consumed or unknown
+    entries = room.ledger.entries(team)[0] if everything else room.ledger.recent(team)
+    restored = 0
+    for agent, sent in _expected(entries).items():
+        try:
+            if room.inboxes.missing(team, agent, [entry.ids[0] for entry in sent]):
+                restored += _put_back(room, team, agent, sent, entries)
+        except AtmError:
+            continue  # the inbox cannot be read or written now: the next command tries again
+    return restored
+
+
+def _expected(entries: list[Entry]) -> dict[str, list[Entry]]:
+    """For each recipient the messages that should still lie in its inbox."""
+    past = histories(entries)
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.kind == MESSAGE and entry.ids and expected_in_inbox(past[(entry.ids[0], entry.agent)]):
+            found.setdefault(entry.agent, []).append(entry)
+    return found
+
+
+def _put_back(room: Mailroom, team: str, agent: str, sent: list[Entry], entries: list[Entry]) -> int:
+    numbers = {id: entry.seq for entry in entries if entry.kind == MESSAGE and entry.agent == agent for id in entry.ids}
+    messages = [message for entry in sent if (message := entry.message) is not None]
+    restored: list[str] = []
+
+    def change(rows: list[Message]) -> list[Message]:
+        present = {row.key for row in rows}
+        dropped = [message for message in messages if message.key not in present]
+        restored[:] = [message.id or "" for message in dropped]
+        return put_back(rows, dropped, lambda row: numbers.get(row.id or ""))
+
+    room.inboxes.change(team, agent, change)
+    if restored:
+        _receipt(room, team, restored, agent, RESTORED, "another program's stale rewrite had dropped it")
+    return len(restored)
+
+
+class Cleaned:
+    """What clean-up did, or would do, to one inbox."""
+
+    __slots__ = ("agent", "archive_path", "error", "kept", "removed", "skipped", "team")
+
+    def __init__(self, team: str, agent: str) -> None:
+        self.team = team
+        self.agent = agent
+        self.removed = 0
+        self.kept = 0
+        self.archive_path: str | None = None
+        self.skipped = ""
+        self.error: AtmError | None = None
+
+
+def compact(room: Mailroom, team: str, agent: str, *, dry_run: bool = False) -> Cleaned:
+    """
+    Archive and remove rows that retention allows to go.
+
+    Decided and written under one lock. The order makes a crash harmless: first the archive, then the ledger
+    (so that nobody takes the removal for a loss), then the inbox.
+    """
+    done = Cleaned(team, agent)
+
+    def change(rows: list[Message]) -> list[Message]:
+        gone = set(removable([facts_of(row) for row in rows], room.policy, room.clock.now()))
+        done.removed, done.kept = len(gone), len(rows) - len(gone)
+        if not gone:
+            return rows
+        leaving = [row for i, row in enumerate(rows) if i in gone]
+        done.archive_path = room.archive.keep(team, agent, leaving)
+        _receipt(room, team, [row.id for row in leaving if row.id], agent, ARCHIVED, done.archive_path)
+        return [row for i, row in enumerate(rows) if i not in gone]
+
+    if dry_run:
+        rows = room.inboxes.rows(team, agent)
+        done.removed = len(removable([facts_of(row) for row in rows], room.policy, room.clock.now()))
+        done.kept = len(rows) - done.removed
+    else:
+        room.inboxes.change(team, agent, change)
+    return done
+
+
+def facts_of(row: Message) -> RowFacts:
+    understood = row.kind != "malformed"
+    return RowFacts(
+        read=row.read,
+        at=from_iso(row.timestamp) if row.timestamp else None,
+        idle_sender=idle_sender(row) if understood else None,
+        understood=understood,
+    )
+
+
+def compact_if_due(room: Mailroom, to: Recipient) -> None:
+    """After a send: clean up a large inbox, unless a recent pass found nothing to remove."""
+    team, agent, now = to.team_name, to.agent, room.clock.now()
+    if claude_reads_inbox(to.member, to.in_claudes_team) and not room.compact_claudes:
+        return
+    size = room.inboxes.size(team, agent)
+    if not room.marks.is_due(team, agent, size, now):
+        return
+    try:
+        if len(room.inboxes.rows(team, agent)) > room.policy.compact_above:
+            compact(room, team, agent)
+    except AtmError:
+        return  # the message itself is safe; a full disk or a busy lock only puts the clean-up off
+    room.marks.put_off(team, agent, room.inboxes.size(team, agent), now + NOTHING_TO_REMOVE_FOR)
+
+
+def cleanup(room: Mailroom, teams: list[str], *, agent: str | None = None, dry_run: bool = False) -> list[Cleaned]:
+    """Apply retention to whole teams. Inboxes that Claude Code prunes itself are left to it unless configured."""
+    done = []
+    for team in teams:
+        roster = room.rosters.load(team)
+        for owner in [agent] if agent else room.inboxes.owners(team):
+            result = Cleaned(team, owner)
+            if claude_reads_inbox(roster.member(owner), is_claudes_team(team)) and not room.compact_claudes:
+                result.skipped = "Claude Code prunes it; set retention.claude_inboxes to include it"
+            else:
+                try:
+                    result = compact(room, team, owner, dry_run=dry_run)
+                except AtmError as error:
+                    result.error = error
+            done.append(result)
+    return done
+
+
+def _receipt(room: Mailroom, team: str, ids: list[str], agent: str, state: str, evidence: str) -> None:
+    """Raises if the ledger cannot be written: upkeep stops rather than lose track of what it did."""
+    if ids:
+        at = to_iso(room.clock.now())
+        room.ledger.append(team, [Line(kind=RECEIPT, ids=ids, agent=agent, state=state, at=at, evidence=evidence)])

@@ -1,0 +1,117 @@
+"""The ports that the mail verbs need, in one hand, and how an address becomes a recipient."""
+
+from __future__ import annotations
+
+from atm.domain.errors import NoSuchMember, NoSuchTeam
+from atm.domain.names import find_name, is_claudes_team, nearest_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.retention import Policy
+    from atm.domain.team import Member, Team
+    from atm.ports.clock import Chance, Clock
+    from atm.ports.stores import Archive, Inboxes, Ledger, Rosters, Spool, UpkeepMarks
+
+
+class Mailroom:
+    """Everything that mail is made with."""
+
+    __slots__ = ("archive", "chance", "clock", "compact_claudes", "inboxes", "ledger", "marks", "policy", "rosters", "spool")
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        chance: Chance,
+        rosters: Rosters,
+        inboxes: Inboxes,
+        ledger: Ledger,
+        spool: Spool,
+        archive: Archive,
+        marks: UpkeepMarks,
+        policy: Policy,
+        compact_claudes: bool = False,
+    ) -> None:
+        self.clock = clock
+        self.chance = chance
+        self.rosters = rosters
+        self.inboxes = inboxes
+        self.ledger = ledger
+        self.spool = spool
+        self.archive = archive
+        self.marks = marks
+        self.policy = policy
+        self.compact_claudes = compact_claudes
+
+
+class Recipient:
+    """A mailbox that exists. `member` is None for one whose owner has left the roster."""
+
+    __slots__ = ("agent", "member", "team")
+
+    def __init__(self, team: Team, agent: str, member: Member | None) -> None:
+        self.team = team
+        self.agent = agent
+        self.member = member
+
+    @property
+    def team_name(self) -> str:
+        return self.team.name
+
+    @property
+    def in_claudes_team(self) -> bool:
+        return is_claudes_team(self.team.name)
+
+
+def find_team(room: Mailroom, team: str) -> Team:
+    """Load a team by a name in any case."""
+    return room.rosters.load(room.rosters.find(team) or team)
+
+
+def find_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
+    """
+    Who an address means.
+
+    A member; or somebody who left the roster but still has an inbox. Never a new inbox for a name that was
+    only mistyped: mail would rot there unseen.
+    """
+    found = find_team(room, team)
+    member = found.member(agent)
+    if member is not None:
+        return Recipient(found, member.name, member)
+    former = find_name(agent, room.inboxes.owners(found.name))
+    if former is not None:
+        return Recipient(found, former, None)
+    near = nearest_name(agent, found.names)
+    hint = f"did you mean {near!r}?" if near else _who_is_there(found)
+    raise NoSuchMember(f"team {found.name!r} has no member {agent!r}", hint, found.read_from)
+
+
+def _who_is_there(team: Team) -> str:
+    if not team.members:
+        return f"add one with `atm teams add-member {team.name} NAME`"
+    return f"members: {', '.join(team.names[:10])}"
+
+
+def find_default_team(room: Mailroom) -> str:
+    """The only team on this machine, when nothing else says which one is meant."""
+    teams = room.rosters.teams()
+    if len(teams) == 1:
+        return teams[0]
+    if not teams:
+        raise NoSuchTeam("there is no team on this machine yet", "create one with `atm teams create NAME`")
+    raise NoSuchTeam(
+        "several teams are here and none was named",
+        f"use --team, ATM_TEAM or `atm config set core.default_team NAME`; known: {', '.join(teams[:10])}",
+    )
+
+
+def sender_address(room: Mailroom, sender: str, home: str | None, target: str) -> str:
+    """What `from` says: the bare name inside a team, `name@team` across teams, so that a reply finds its way."""
+    if home is None or home == target or "@" in sender:
+        return sender
+    try:
+        known = find_team(room, home).member(sender)
+    except NoSuchTeam:
+        known = None
+    return f"{sender}@{home}" if known else sender

@@ -1,0 +1,115 @@
+"""
+Reading mail: what is unread, and who has seen it.
+
+Marking comes first and is the claim: of two readers at once, the one that marked a row shows it (G2). If showing
+it then fails, the row is given back.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError
+from atm.domain.receipts import already_read
+from atm.formats.journal import RECEIPT, Line, histories
+from atm.formats.times import to_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.messages import Message
+    from atm.services.mailroom import Mailroom
+
+
+class Filter:
+    """Which messages a reader wants."""
+
+    __slots__ = ("everything", "limit", "sender", "since")
+
+    def __init__(
+        self, *, everything: bool = False, sender: str | None = None, since: float | None = None, limit: int | None = None
+    ) -> None:
+        self.everything = everything
+        self.sender = sender
+        self.since = since
+        self.limit = limit
+
+    def of(self, messages: list[Message]) -> list[Message]:
+        kept = [message for message in messages if self._wants(message)]
+        return kept if self.limit is None else kept[len(kept) - self.limit :] if self.limit < len(kept) else kept
+
+    def _wants(self, message: Message) -> bool:
+        if self.sender is not None and message.sender.casefold() != self.sender.casefold():
+            return False
+        if self.since is None:
+            return True
+        from atm.formats.times import from_iso
+
+        at = from_iso(message.timestamp)
+        return at is None or at > self.since  # a time we cannot read hides nothing
+
+
+class Mail:
+    """What a reader is shown."""
+
+    __slots__ = ("malformed", "marked", "messages", "warnings")
+
+    def __init__(self, messages: list[Message], *, marked: bool, malformed: int = 0) -> None:
+        self.messages = messages
+        self.marked = marked
+        self.malformed = malformed
+        self.warnings: list[str] = []
+
+
+def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
+    """Look without marking anything."""
+    if wanted.everything:
+        rows = room.inboxes.rows(team, agent)
+        known = [row for row in rows if row.kind != "malformed"]
+        return Mail(wanted.of(known), marked=False, malformed=len(rows) - len(known))
+    seen = _seen_lately(room, team, agent)
+    fresh = [message for message in room.inboxes.unread(team, agent) if message.id not in seen]
+    return Mail(wanted.of(fresh), marked=False)
+
+
+def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
+    """Show to the owner: mark exactly what is shown, and enter it in the ledger."""
+    shown = peek(room, team, agent, wanted)
+    if not any(not message.read for message in shown.messages):
+        return shown
+    keys = {message.key for message in shown.messages if not message.read}
+    seen = _seen_lately(room, team, agent)
+
+    def choose(unread: list[Message]) -> list[Message]:
+        # A foreign rewrite may have turned rows back to unread that were shown before: marked again, not shown.
+        return [message for message in unread if message.key in keys or message.id in seen]
+
+    claimed = {message.key for message in room.inboxes.claim(team, agent, choose) if message.id not in seen}
+    shown.messages = [message for message in shown.messages if message.read or message.key in claimed]
+    shown.marked = True
+    _enter(room, team, agent, [m for m in shown.messages if m.key in claimed], "read", "marked read and shown", shown)
+    return shown
+
+
+def give_back(room: Mailroom, team: str, agent: str, mail: Mail, why: str) -> None:
+    """Showing it failed: make the rows unread again."""
+    taken = [message for message in mail.messages if not message.read]
+    room.inboxes.mark(team, agent, {message.key for message in taken}, False)
+    _enter(room, team, agent, taken, "returned", why, mail)
+
+
+def _seen_lately(room: Mailroom, team: str, agent: str) -> set[str]:
+    past = histories(room.ledger.recent(team))
+    return {id for (id, owner), states in past.items() if owner == agent and already_read(states)}
+
+
+def _enter(
+    room: Mailroom, team: str, agent: str, messages: list[Message], state: str, evidence: str, mail: Mail
+) -> None:
+    ids = [message.id for message in messages if message.id]
+    if not ids:
+        return
+    line = Line(
+        kind=RECEIPT, ids=ids, agent=agent, state=state, at=to_iso(room.clock.now()), evidence=evidence
+    )
+    try:
+        room.ledger.append(team, [line])
+    except AtmError as error:
+        mail.warnings.append(f"the ledger could not be written: {error}")

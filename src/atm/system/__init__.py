@@ -1,0 +1,1 @@
+"""The machine. Adapters that implement the ports."""

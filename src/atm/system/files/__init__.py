@@ -1,0 +1,1 @@
+"""Files that are shared with programs we do not control, and how not to damage them."""

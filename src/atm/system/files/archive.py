@@ -1,0 +1,57 @@
+"""The archive: rows before clean-up removes them, and unreadable files before anybody mends them."""
+
+from __future__ import annotations
+
+import zlib
+
+from atm.domain.errors import WriteRefused
+from atm.formats.inbox import only
+from atm.formats.times import to_iso
+from atm.system.files.rewriting import write_new
+
+from atm.system.files.refusals import refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.messages import Message
+    from atm.formats.layout import Layout
+    from atm.ports.clock import Clock
+    from atm.ports.disk import Disk
+
+
+class ArchiveFolder:
+    """Implements `ports.stores.Archive`. Files are inboxes themselves and are never overwritten."""
+
+    __slots__ = ("_clock", "_disk", "_layout")
+
+    def __init__(self, disk: Disk, clock: Clock, layout: Layout) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._layout = layout
+
+    def keep(self, team: str, agent: str, rows: list[Message]) -> str:
+        return self._write(team, agent, "archive", only([row.raw for row in rows]))
+
+    def unreadable(self, team: str, agent: str) -> Callable[[bytes], str]:
+        return lambda data: self._write(team, agent, "unreadable", data)
+
+    def _write(self, team: str, agent: str, kind: str, data: bytes) -> str:
+        """The name holds a checksum, so the same content is kept once however often we meet it."""
+        folder = self._layout.archive(team, agent)
+        mark = f"{zlib.crc32(data):08x}"
+        try:
+            self._disk.make_folders(folder, 0o700)
+            for name in self._disk.names(folder):
+                if name.startswith(f"{kind}-") and name.endswith(f"-{mark}.json"):
+                    return f"{folder}/{name}"
+            path = f"{folder}/{kind}-{_compact(to_iso(self._clock.now()))}-{mark}.json"
+            write_new(self._disk, path, data)
+        except OSError as error:
+            raise refused(folder, error) from error
+        return path
+
+
+def _compact(iso: str) -> str:
+    return iso.replace("-", "").replace(":", "").replace(".", "")

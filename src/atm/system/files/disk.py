@@ -1,0 +1,170 @@
+"""The real disk: thin calls into the operating system, one for each step of `ports.disk.Disk`."""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from atm.ports.disk import Stamp
+from atm.system.files import exchange, flock, folder_sync
+
+_CHUNK = 1 << 20
+_BINARY = getattr(os, "O_BINARY", 0)
+
+
+class RealDisk:
+    """The operating system's files."""
+
+    __slots__ = ()
+
+    def look(self, path: str) -> Stamp | None:
+        try:
+            return _stamp(os.lstat(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def look_open(self, fd: int) -> Stamp:
+        return _stamp(os.fstat(fd))
+
+    def real_path(self, path: str) -> str:
+        return os.path.realpath(path).replace(os.sep, "/")
+
+    def names(self, folder: str) -> list[str]:
+        try:
+            return os.listdir(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def open_read(self, path: str) -> int:
+        return os.open(path, os.O_RDONLY | _BINARY)
+
+    def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, like.mode if like else mode)
+        if like is not None:
+            _take_after(fd, path, like)
+        return fd
+
+    def open_append(self, path: str, mode: int = 0o600) -> int:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, mode)
+
+    def read_at(self, fd: int, start: int, size: int) -> bytes:
+        os.lseek(fd, start, os.SEEK_SET)
+        data = os.read(fd, size)
+        if len(data) == size or not data:
+            return data
+        parts = [data]
+        while (missing := size - sum(map(len, parts))) and (more := os.read(fd, missing)):
+            parts.append(more)
+        return b"".join(parts)
+
+    def write(self, fd: int, data: bytes) -> None:
+        view = memoryview(data)
+        while view:
+            view = view[os.write(fd, view) :]
+
+    def copy(self, source: int, target: int, size: int) -> None:
+        done = _copy_in_kernel(source, target, size)
+        while done < size:
+            data = self.read_at(source, done, min(_CHUNK, size - done))
+            if not data:
+                raise EOFError("the file shrank while it was copied")
+            self.write(target, data)
+            done += len(data)
+
+    def sync(self, fd: int) -> None:
+        os.fsync(fd)
+
+    def close(self, fd: int) -> None:
+        os.close(fd)
+
+    def exchange(self, one: str, other: str) -> bool:
+        return exchange.swap(one, other)
+
+    def rename(self, source: str, target: str) -> None:
+        os.replace(source, target)
+
+    def link(self, source: str, target: str) -> None:
+        os.link(source, target)
+
+    def remove(self, path: str) -> None:
+        os.unlink(path)
+
+    def make_folder(self, path: str) -> None:
+        os.mkdir(path)
+
+    def make_folders(self, path: str, mode: int = 0o755) -> None:
+        os.makedirs(path, mode, exist_ok=True)
+
+    def remove_folder(self, path: str) -> None:
+        os.rmdir(path)
+
+    def touch(self, path: str) -> None:
+        os.utime(path)
+
+    def chmod(self, path: str, mode: int) -> None:
+        os.chmod(path, mode)
+
+    def sync_folder(self, path: str) -> None:
+        folder_sync.sync_folder(path)
+
+    def lock(self, path: str) -> int | None:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
+        if flock.try_lock(fd):
+            return fd
+        os.close(fd)
+        return None
+
+    def replace_body(self, fd: int, data: bytes) -> None:
+        os.ftruncate(fd, 0)
+        if data:
+            os.lseek(fd, 0, os.SEEK_SET)
+            os.write(fd, data)
+
+
+def _stamp(found: os.stat_result) -> Stamp:
+    mode = found.st_mode
+    if stat.S_ISREG(mode):
+        kind = "file"
+    else:
+        kind = "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "other"
+    return Stamp(
+        dev=found.st_dev,
+        ino=found.st_ino,
+        size=found.st_size,
+        mtime_ns=found.st_mtime_ns,
+        mode=stat.S_IMODE(mode),
+        kind=kind,
+        uid=found.st_uid,
+        gid=found.st_gid,
+    )
+
+
+def _take_after(fd: int, path: str, like: Stamp) -> None:
+    """Give a new file the mode and owner of the one it will replace: its other writers must keep their access."""
+    if os.name == "nt":
+        return
+    made = os.fstat(fd)
+    if (made.st_uid, made.st_gid) != (like.uid, like.gid):
+        try:
+            os.fchown(fd, like.uid, like.gid)
+        except PermissionError:
+            pass  # only root may give files away; without that the replaced file was not ours to begin with
+    if stat.S_IMODE(made.st_mode) != like.mode:
+        os.chmod(path, like.mode)
+
+
+def _copy_in_kernel(source: int, target: int, size: int) -> int:
+    """As much as the kernel copies by itself; 0 where it cannot (macOS, Windows, some file systems)."""
+    copy_file_range = getattr(os, "copy_file_range", None)
+    if copy_file_range is None:
+        return 0
+    done = 0
+    while done < size:
+        try:
+            count = copy_file_range(source, target, size - done, done)
+        except OSError:
+            return done  # EXDEV, EINVAL, ENOSYS: the caller copies the rest itself and meets real errors there
+        if not count:
+            return done
+        done += count
+    return done

@@ -1,0 +1,201 @@
+"""Inboxes on disk: `teams/{team}/inboxes/{member}.json`, shared with Claude Code."""
+
+from __future__ import annotations
+
+from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile
+from atm.formats.inbox import EMPTY, Inbox, unread
+from atm.formats.json_record import NotJson, to_bytes
+from atm.formats.layout import inbox_owner
+from atm.ports.stores import Written
+from atm.system.files.inbox_edits import Append, ChangeRows, Claim, Mark
+from atm.system.files.locking import PATIENCE, LockLost
+from atm.system.files.refusals import in_team
+from atm.system.files.rewriting import Rewriter, read_whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from atm.domain.messages import Message
+    from atm.formats.layout import Layout
+    from atm.ports.clock import Clock
+    from atm.ports.disk import Disk
+    from atm.system.files.archive import ArchiveFolder
+    from atm.system.files.locking import Locks
+    from atm.system.files.rewriting import Edit
+
+READ_TRIES, READ_NAP = 5, 0.02
+"""Readers take no lock; a writer in place may be caught in the middle of a write."""
+
+LOST_LOCK_TRIES = 3
+RECENT_TAIL = 128 * 1024
+
+
+class InboxStore:
+    """Implements `ports.stores.Inboxes`."""
+
+    __slots__ = ("_archive", "_clock", "_disk", "_layout", "_locks", "_real_teams")
+
+    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._locks = locks
+        self._layout = layout
+        self._archive = archive
+        self._real_teams = ""
+
+    # Writing.
+
+    def append(
+        self, team: str, agent: str, rows: list[Message], *, fresh: bool, patience: float | None = None
+    ) -> Written:
+        edit = Append(rows, fresh=fresh)
+        merged = self._edit(team, agent, edit, PATIENCE if patience is None else patience)
+        return Written(merged, len(edit.added))
+
+    def claim(self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]) -> list[Message]:
+        edit = Claim(choose)
+        self._edit(team, agent, edit)
+        return edit.claimed or []
+
+    def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None:
+        self._edit(team, agent, Mark(keys, read))
+
+    def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
+        return Written(self._edit(team, agent, ChangeRows(change)))
+
+    def create(self, team: str, agent: str) -> bool:
+        path = self._path(team, agent)
+        with in_team(path):
+            return self._create(path)
+
+    def remove(self, team: str, agent: str) -> None:
+        path = self._path(team, agent)
+        if self._disk.look(path) is None:
+            return
+        with in_team(path), self._locks.shared(path):
+            self._disk.remove(path)
+            self._disk.sync_folder(path.rpartition("/")[0])
+
+    def _create(self, path: str) -> bool:
+        """An empty inbox by link: whoever comes first makes it, and nobody's is overwritten."""
+        folder, _, name = path.rpartition("/")
+        temporary = f"{folder}/.{name}.atm-{self._locks.pid}-new"
+        try:
+            fd = self._disk.create(temporary, mode=0o644)
+        except FileNotFoundError:
+            self._make_inboxes(folder)
+            fd = self._disk.create(temporary, mode=0o644)
+        except FileExistsError:
+            self._disk.remove(temporary)
+            fd = self._disk.create(temporary, mode=0o644)
+        try:
+            self._disk.write(fd, EMPTY)
+            self._disk.sync(fd)
+            self._disk.close(fd)
+            self._disk.link(temporary, path)
+        except FileExistsError:
+            return False
+        finally:
+            self._disk.remove(temporary)
+        self._disk.sync_folder(folder)
+        return True
+
+    def _make_inboxes(self, folder: str) -> None:
+        """Never the team's folder itself: if that is gone, the team is gone."""
+        try:
+            self._disk.make_folder(folder)
+        except FileExistsError:
+            pass
+
+    def _edit(self, team: str, agent: str, edit: Edit, patience: float = PATIENCE) -> int:
+        path = self._path(team, agent)
+        with in_team(path):
+            if self._disk.look(path) is None:
+                self._create(path)
+            for _ in range(LOST_LOCK_TRIES):
+                try:
+                    return self._edit_locked(team, agent, path, edit, patience)
+                except LockLost:
+                    continue  # nothing was committed: another program broke our lock
+        raise FileBusy(f"other programs keep taking the lock of {path} away", "run `atm doctor`", path)
+
+    def _edit_locked(self, team: str, agent: str, path: str, edit: Edit, patience: float) -> int:
+        with self._locks.shared(path, patience) as lock:
+            aside = self._archive.unreadable(team, agent)
+            rewriter = Rewriter(self._disk, self._clock, lock, path, aside)
+            rewriter.apply(edit)
+            return rewriter.merged
+
+    # Reading, without a lock.
+
+    def unread(self, team: str, agent: str) -> list[Message]:
+        return self._parsed(team, agent, unread, [])
+
+    def rows(self, team: str, agent: str) -> list[Message]:
+        return self._parsed(team, agent, lambda data: Inbox(data).rows, [])
+
+    def _parsed(
+        self, team: str, agent: str, parse: Callable[[bytes], list[Message]], nothing: list[Message]
+    ) -> list[Message]:
+        path = self._path(team, agent)
+        problem = "empty"
+        with in_team(path):
+            for attempt in range(READ_TRIES):
+                if attempt:
+                    self._clock.sleep(READ_NAP)
+                try:
+                    return parse(read_whole(self._disk, path))
+                except FileNotFoundError:
+                    return nothing
+                except NotJson as error:
+                    problem = str(error)
+        raise UnreadableFile(
+            f"{path} cannot be read as an inbox: {problem}",
+            "look at the file; `atm doctor` says what is wrong, and new mail waits in the spool",
+            path,
+        )
+
+    def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
+        path = self._path(team, agent)
+        with in_team(path):
+            try:
+                fd = self._disk.open_read(path)
+            except FileNotFoundError:
+                return list(ids)
+            try:
+                size = self._disk.look_open(fd).size
+                tail = self._disk.read_at(fd, max(0, size - RECENT_TAIL), RECENT_TAIL)
+                absent = [id for id in ids if to_bytes(id) not in tail]
+                if not absent or size <= RECENT_TAIL:
+                    return absent
+                whole = self._disk.read_at(fd, 0, size)
+            finally:
+                self._disk.close(fd)
+        return [id for id in absent if to_bytes(id) not in whole]
+
+    def exists(self, team: str, agent: str) -> bool:
+        return self._disk.look(self._path(team, agent)) is not None
+
+    def size(self, team: str, agent: str) -> int:
+        found = self._disk.look(self._path(team, agent))
+        return found.size if found else 0
+
+    def owners(self, team: str) -> list[str]:
+        names = (inbox_owner(name) for name in self._disk.names(self._layout.inboxes(team)))
+        return sorted(name for name in names if name is not None)
+
+    # Where it really lies.
+
+    def _path(self, team: str, agent: str) -> str:
+        """The real path of an inbox. A link may not lead out of the team's own folder (G11)."""
+        given = self._layout.inbox(team, agent)
+        if not self._real_teams:
+            self._real_teams = self._disk.real_path(self._layout.teams)
+        real = self._disk.real_path(given)
+        if not real.startswith(f"{self._real_teams}/{team}/"):
+            raise OutsideLink(
+                f"{given} leads out of its team's folder, to {real}", "remove the link, then try again", given
+            )
+        return real
+

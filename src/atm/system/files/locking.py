@@ -1,0 +1,344 @@
+"""
+Locks on shared files (D1 to D3).
+
+Two locks, always in this order. First a private `flock` under our own state folder: it serialises our own
+processes and dies with them. Then, for files shared with Claude Code, an *empty directory* at
+`<realpath>.lock`, exactly as Claude Code's own library makes it. Never a regular file there: after ten seconds
+that would wedge Claude Code for ever.
+
+The private lock's file says who holds it and which directory it made. So an orphan of ours, left by kill -9, is
+recognised and removed at once by the next of us; anything foreign is broken only late and rarely.
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+
+from atm.domain.errors import FileBusy, NoSuchTeam
+from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.times import to_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.formats.json_record import Json
+    from atm.ports.clock import Chance, Clock
+    from atm.ports.disk import Disk, Stamp
+
+PATIENCE = 5.0
+"""Seconds that a writer waits before it spools (D3)."""
+
+FIRST_NAP, LONGEST_NAP = 0.002, 0.05
+OWN_QUEUE_NAP = 0.008
+"""Our own processes hold the lock for a few milliseconds, so waiting for them naps less."""
+
+BREAK_AFTER = 30.0
+"""Three times Claude Code's own limit: let it recover first (D2)."""
+
+WATCH_FOR = 1.0
+REFRESH_AFTER = 2.0
+"""Claude Code takes over a directory that was not touched for ten seconds."""
+
+LIFETIME = 30
+
+
+class LockLost(Exception):
+    """Somebody took our directory away while we worked: nothing may be committed, start again."""
+
+
+class Locks:
+    """Makes locks for targets; the one place that knows where private lock files lie."""
+
+    __slots__ = ("chance", "clock", "disk", "folder", "host", "is_alive", "pid")
+
+    def __init__(self, disk: Disk, clock: Clock, chance: Chance, folder: str, *, pid: int, host: str) -> None:
+        self.disk = disk
+        self.clock = clock
+        self.chance = chance
+        self.folder = folder
+        self.pid = pid
+        self.host = host
+        self.is_alive = process_is_alive
+
+    def private(self, target: str, patience: float = PATIENCE) -> PrivateLock:
+        return PrivateLock(self, target, patience)
+
+    def shared(self, target: str, patience: float = PATIENCE) -> SharedLock:
+        """For a file that others lock too. `target` must be a real path."""
+        return SharedLock(self, target, patience)
+
+    def file_for(self, target: str) -> str:
+        """The private lock file of a target: readable at the end, unique by two checksums of the whole path."""
+        data = target.encode("utf-8", "surrogateescape")
+        name = target.rpartition("/")[2][:80]
+        return f"{self.folder}/{zlib.crc32(data):08x}{zlib.adler32(data):08x}-{name}"
+
+    def nap(self, length: float, longest: float) -> float:
+        """Sleep a jittered moment; return how long the next one should be."""
+        self.clock.sleep(length * (0.5 + self.chance.fraction() / 2))
+        return min(length * 1.6, longest)
+
+
+class PrivateLock:
+    """Serialises our own processes on one target."""
+
+    __slots__ = ("_fd", "body", "left_behind", "locks", "path", "patience", "target")
+
+    def __init__(self, locks: Locks, target: str, patience: float) -> None:
+        self.locks = locks
+        self.target = target
+        self.patience = patience
+        self.path = locks.file_for(target)
+        self.body: dict[str, Json] = {}
+        self.left_behind: dict[str, Json] = {}
+        """What the former holder wrote, if it did not end cleanly."""
+        self._fd: int | None = None
+
+    def __enter__(self) -> PrivateLock:
+        self.acquire(self.locks.clock.monotonic() + self.patience)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def acquire(self, deadline: float) -> None:
+        locks, nap = self.locks, FIRST_NAP
+        while (fd := self._try()) is None:
+            if locks.clock.monotonic() >= deadline:
+                raise FileBusy(f"another atm process holds {self.target}", "try again, or run `atm doctor`", self.target)
+            nap = locks.nap(nap, OWN_QUEUE_NAP)
+        self._fd = fd
+        size = locks.disk.look_open(fd).size
+        self.left_behind = _body(locks.disk.read_at(fd, 0, size)) if size else {}
+        self.body = {
+            "pid": locks.pid,
+            "host": locks.host,
+            "createdAt": to_iso(locks.clock.now()),
+            "ttlSeconds": LIFETIME,
+            "target": self.target,
+        }
+        if "rewrite" in self.left_behind:  # not finished yet: if we are killed too, the next one must still know
+            self.body["rewrite"] = self.left_behind["rewrite"]
+
+    def _try(self) -> int | None:
+        try:
+            return self.locks.disk.lock(self.path)
+        except FileNotFoundError:
+            self.locks.disk.make_folders(self.locks.folder, 0o700)
+            return self.locks.disk.lock(self.path)
+
+    def note(self, **facts: Json) -> None:
+        """Write down what the next holder must know if we are killed now."""
+        assert self._fd is not None
+        self.body |= facts
+        self.locks.disk.replace_body(self._fd, to_bytes(encode(self.body)))
+
+    def release(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            unfinished = self.body.get("rewrite")
+            self.locks.disk.replace_body(fd, to_bytes(encode({"rewrite": unfinished})) if unfinished else b"")
+            self.locks.disk.close(fd)
+
+
+class SharedLock:
+    """The private lock, then the directory that foreign writers respect."""
+
+    __slots__ = ("_mine", "_refreshed", "_foreign", "folder", "locks", "private")
+
+    def __init__(self, locks: Locks, target: str, patience: float) -> None:
+        self.locks = locks
+        self.private = PrivateLock(locks, target, patience)
+        self.folder = target + ".lock"
+        self._mine: tuple[int, int, int] | None = None
+        self._refreshed = 0.0
+        self._foreign: list[int] = []
+
+    def __enter__(self) -> SharedLock:
+        deadline = self.locks.clock.monotonic() + self.private.patience
+        self.private.acquire(deadline)
+        try:
+            self._lock_like_older_tools(deadline)
+            self._make_folder(deadline)
+        except BaseException:
+            self.release()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.release()
+
+    def _lock_like_older_tools(self, deadline: float) -> None:
+        """Two older tools flock files of their own beside the inbox; where those lie, we take them as well."""
+        disk, nap = self.locks.disk, FIRST_NAP
+        for path in _older_lock_files(self.private.target):
+            stamp = disk.look(path)
+            if stamp is None or stamp.kind != "file":
+                continue
+            while (fd := disk.lock(path)) is None:
+                if self.locks.clock.monotonic() >= deadline:
+                    raise FileBusy(f"another program holds {path}", "see who holds it with `atm doctor`", path)
+                nap = self.locks.nap(nap, LONGEST_NAP)
+            self._foreign.append(fd)
+
+    def _make_folder(self, deadline: float) -> None:
+        self._remove_orphan()
+        watch, nap = _Watch(self.locks), FIRST_NAP
+        while not self._try_folder():
+            if watch.may_break(self.folder):
+                break_lock(self.locks.disk, self.folder)
+                continue
+            if self.locks.clock.monotonic() >= deadline:
+                raise FileBusy(f"another program holds the lock {self.folder}", "see who holds it with `atm doctor`", self.folder)
+            nap = self.locks.nap(nap, LONGEST_NAP)
+
+    def _try_folder(self) -> bool:
+        disk = self.locks.disk
+        try:
+            disk.make_folder(self.folder)
+        except FileExistsError:
+            return False
+        except (FileNotFoundError, NotADirectoryError):
+            raise NoSuchTeam(f"the folder of {self.private.target} is gone", "the team may have ended; see `atm teams`", self.private.target) from None
+        made = disk.look(self.folder)
+        self._mine = made.signature if made else None
+        self._refreshed = self.locks.clock.monotonic()
+        self.private.note(lockDirectory=list(self._mine or ()))
+        return True
+
+    def _remove_orphan(self) -> None:
+        """
+        The former holder was killed: the directory is ours if it is exactly the one that holder noted.
+
+        We hold the private lock, so no live process of ours can own it.
+        """
+        noted = self.private.left_behind.get("lockDirectory")
+        if not noted:
+            return
+        found = self.locks.disk.look(self.folder)
+        if found is not None and found.kind == "folder" and list(found.signature) == noted:
+            break_lock(self.locks.disk, self.folder)
+
+    def check(self) -> None:
+        """Before every commit: is the lock still ours? Refreshes it during a long hold."""
+        found = self.locks.disk.look(self.folder)
+        if found is None or found.signature != self._mine:
+            raise LockLost(self.folder)
+        if self.locks.clock.monotonic() - self._refreshed > REFRESH_AFTER:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        disk = self.locks.disk
+        disk.touch(self.folder)
+        touched = disk.look(self.folder)
+        self._mine = touched.signature if touched else None
+        self._refreshed = self.locks.clock.monotonic()
+        self.private.note(lockDirectory=list(self._mine or ()))
+
+    def release(self) -> None:
+        mine, self._mine = self._mine, None
+        disk = self.locks.disk
+        if mine is not None:
+            found = disk.look(self.folder)
+            # By signature, never by path alone: a lock that was broken and taken anew is a stranger's.
+            if found is not None and found.signature == mine:
+                break_lock(disk, self.folder)
+        for fd in self._foreign:
+            disk.close(fd)
+        self._foreign = []
+        self.private.release()
+
+
+class _Watch:
+    """Decides whether a foreign lock has been left behind (D2)."""
+
+    __slots__ = ("_locks", "_seen", "_since")
+
+    def __init__(self, locks: Locks) -> None:
+        self._locks = locks
+        self._seen: tuple[int, int, int] | None = None
+        self._since = 0.0
+
+    def may_break(self, path: str) -> bool:
+        found = self._locks.disk.look(path)
+        if found is None:
+            return False
+        if found.kind == "file":
+            owner = self._owner_of(path)
+            if owner == "dead":
+                return True
+            if owner == "alive":
+                return False
+        elif found.kind != "folder":
+            return False
+        return self._is_old_and_still(found)
+
+    def _owner_of(self, path: str) -> str:
+        """`alive`, `dead`, or `unknown`: an empty or torn body may belong to a lock made a moment ago."""
+        try:
+            body = _body(_read_small(self._locks.disk, path))
+        except OSError:
+            return "unknown"
+        pid = body.get("pid")
+        if not isinstance(pid, int) or body.get("host", self._locks.host) != self._locks.host:
+            return "unknown"
+        return "alive" if self._locks.is_alive(pid) else "dead"
+
+    def _is_old_and_still(self, found: Stamp) -> bool:
+        clock = self._locks.clock
+        if clock.now() - found.mtime_ns / 1e9 <= BREAK_AFTER:
+            return False
+        if self._seen != found.signature:
+            self._seen, self._since = found.signature, clock.monotonic()
+            return False
+        return clock.monotonic() - self._since >= WATCH_FOR
+
+
+def break_lock(disk: Disk, path: str) -> None:
+    """Remove an empty lock directory or a lock file. One with something inside is left alone."""
+    found = disk.look(path)
+    if found is None:
+        return
+    try:
+        if found.kind == "folder":
+            disk.remove_folder(path)
+        elif found.kind == "file":
+            disk.remove(path)
+    except OSError:
+        return  # not empty, or another waiter was quicker: the next round looks again
+
+
+def process_is_alive(pid: int) -> bool:
+    """Does a process with this number run here? One that we may not signal does."""
+    if pid <= 0:
+        return False
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (PermissionError, OSError):
+        return True
+    return True
+
+
+def _older_lock_files(target: str) -> Sequence[str]:
+    folder, _, name = target.rpartition("/")
+    stem = name.removesuffix(".json")
+    return (f"{folder}/.lock", f"{folder}/{stem}.lock") if folder.endswith("/inboxes") else ()
+
+
+def _read_small(disk: Disk, path: str) -> bytes:
+    fd = disk.open_read(path)
+    try:
+        return disk.read_at(fd, 0, 4096)
+    finally:
+        disk.close(fd)
+
+
+def _body(data: bytes) -> dict[str, Json]:
+    try:
+        return decode_object(to_text(data))
+    except NotJson:
+        return {}

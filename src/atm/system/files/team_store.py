@@ -1,0 +1,138 @@
+"""Rosters on disk: `teams/{team}/config.json`."""
+
+from __future__ import annotations
+
+from atm.domain.errors import NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile, WriteRefused
+from atm.domain.names import find_name, is_claudes_team, nearest_name
+from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.team_config import decode_team
+from atm.system.files.rewriting import Rewriter, read_whole, write_new, write_over
+
+from atm.system.files.refusals import refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.team import Team
+    from atm.formats.layout import Layout
+    from atm.ports.clock import Clock
+    from atm.ports.disk import Disk
+    from atm.system.files.archive import ArchiveFolder
+    from atm.system.files.locking import Locks
+
+READ_TRIES, READ_NAP = 5, 0.02
+
+
+class TeamStore:
+    """Implements `ports.stores.Rosters`."""
+
+    __slots__ = ("_archive", "_clock", "_disk", "_layout", "_locks")
+
+    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._locks = locks
+        self._layout = layout
+        self._archive = archive
+
+    def teams(self) -> list[str]:
+        names = self._disk.names(self._layout.teams)
+        return sorted(n for n in names if not n.startswith(".") and self._disk.look(self._layout.team_config(n)))
+
+    def find(self, team: str) -> str | None:
+        if self._disk.look(self._layout.team_config(team)) is not None:
+            return team
+        return find_name(team, self.teams())
+
+    def load(self, team: str) -> Team:
+        path = self._inside(team)
+        problem = ""
+        for attempt in range(READ_TRIES):
+            if attempt:
+                self._clock.sleep(READ_NAP)
+            try:
+                found = decode_team(read_whole(self._disk, path), team)
+                return self._stamped(found, path)
+            except (FileNotFoundError, NotADirectoryError):
+                raise self._no_such(team) from None
+            except NotJson as error:
+                problem = str(error)
+            except OSError as error:
+                raise refused(path, error) from error
+        raise UnreadableFile(f"{path} cannot be read as a team: {problem}", "mend it, or restore a backup", path)
+
+    def _stamped(self, team: Team, path: str) -> Team:
+        stamp = self._disk.look(path)
+        team.read_from = path
+        team.written_at = stamp.mtime_ns / 1e9 if stamp else None
+        return team
+
+    def _no_such(self, team: str) -> NoSuchTeam:
+        known = self.teams()
+        near = nearest_name(team, known)
+        if near:
+            remedy = f"did you mean {near!r}?"
+        elif known:
+            remedy = f"known teams: {', '.join(known[:10])}"
+        else:
+            remedy = f"create it with `atm teams create {team}`"
+        return NoSuchTeam(f"there is no team {team!r} under {self._layout.teams}", remedy, self._layout.team(team))
+
+    def _inside(self, team: str) -> str:
+        path = self._layout.team_config(team)
+        real, root = self._disk.real_path(path), self._disk.real_path(self._layout.teams)
+        if not real.startswith(f"{root}/{team}/"):
+            raise OutsideLink(f"{path} leads out of the teams' folder, to {real}", "remove the link", path)
+        return real
+
+    def create(self, team: str, content: bytes) -> bool:
+        path = self._layout.team_config(team)
+        try:
+            self._disk.make_folders(self._layout.inboxes(team))
+            self._inside(team)
+            write_new(self._disk, path, content, mode=0o644)
+        except FileExistsError:
+            return False
+        except OSError as error:
+            raise refused(path, error) from error
+        return True
+
+    def change(self, team: str, change: Callable[[bytes], bytes]) -> None:
+        if is_claudes_team(team):
+            raise TeamNotOurs(
+                f"{team!r} is a team of Claude Code, which overwrites its roster",
+                "ask the lead of that session to change it",
+                self._layout.team_config(team),
+            )
+        from atm.system.files.inbox_edits import EditWhole
+
+        path = self._inside(team)
+        try:
+            with self._locks.shared(path) as lock:
+                aside = self._archive.unreadable(team, "config")
+                Rewriter(self._disk, self._clock, lock, path, aside).apply(EditWhole(change))
+        except FileNotFoundError:
+            raise self._no_such(team) from None
+        except OSError as error:
+            raise refused(path, error) from error
+
+    def note_intent(self, team: str, intent: dict[str, str] | None) -> None:
+        path = self._layout.roster_intent(team)
+        try:
+            if intent is None:
+                self._disk.remove(path)
+                return
+            self._disk.make_folders(path.rpartition("/")[0], 0o700)
+            write_over(self._disk, path, to_bytes(encode(intent)))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise refused(path, error) from error
+
+    def intent(self, team: str) -> dict[str, str] | None:
+        try:
+            fields = decode_object(to_text(read_whole(self._disk, self._layout.roster_intent(team))))
+        except (OSError, NotJson):
+            return None
+        return {key: str(value) for key, value in fields.items()}

@@ -1,0 +1,62 @@
+"""
+The composition root: the only module that sees both services and system. Each part is built on demand.
+"""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.retention import Policy
+from atm.services.mailroom import Mailroom
+from atm.system.files.archive import ArchiveFolder
+from atm.system.files.disk import RealDisk
+from atm.system.files.inbox_store import InboxStore
+from atm.system.files.ledger import LedgerFile
+from atm.system.files.locking import Locks
+from atm.system.files.spool import SpoolFolder
+from atm.system.files.team_store import TeamStore
+from atm.system.files.upkeep_marks import UpkeepMarkFiles
+from atm.system.machine import RealChance, RealClock, host_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.config import Settings
+    from atm.formats.layout import Layout
+    from atm.ports.clock import Chance, Clock
+    from atm.ports.disk import Disk
+
+
+def build_room(
+    layout: Layout,
+    settings: Settings | None = None,
+    *,
+    disk: Disk | None = None,
+    clock: Clock | None = None,
+    chance: Chance | None = None,
+) -> Mailroom:
+    """A mailroom over real files. Tests pass a disk, a clock or a chance of their own."""
+    disk, clock, chance = disk or RealDisk(), clock or RealClock(), chance or RealChance()
+    locks = Locks(disk, clock, chance, layout.locks, pid=os.getpid(), host=host_name())
+    archive = ArchiveFolder(disk, clock, layout)
+    policy = build_policy(settings) if settings else Policy()
+    return Mailroom(
+        clock=clock,
+        chance=chance,
+        rosters=TeamStore(disk, clock, locks, layout, archive),
+        inboxes=InboxStore(disk, clock, locks, layout, archive),
+        ledger=LedgerFile(disk, locks, layout),
+        spool=SpoolFolder(disk, clock, locks, layout),
+        archive=archive,
+        marks=UpkeepMarkFiles(disk, layout, policy.compact_above),
+        policy=policy,
+        compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
+    )
+
+
+def build_policy(settings: Settings) -> Policy:
+    return Policy(
+        keep_read=settings.whole("retention.keep_read"),
+        keep_days=settings.number("retention.keep_days"),
+        keep_idle=settings.whole("retention.keep_idle"),
+        compact_above=settings.whole("retention.compact_above"),
+    )
