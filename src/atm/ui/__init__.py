@@ -1,0 +1,1 @@
+"""The surfaces: parse, call one service, render."""

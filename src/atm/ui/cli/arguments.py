@@ -1,0 +1,215 @@
+"""
+What commands take, as tables; and the parser that reads argv by them.
+
+argparse costs as much as the whole of `atm send` (13 ms of import, see docs/decisions/0003). The same tables
+give help, shell completion and the reference page, so that none of them can disagree with the parser.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    Parsed = str | int | float | bool | list[str] | None
+
+TEXT, WHOLE, NUMBER, FLAG = "text", "whole number", "number", "flag"
+
+
+class Option:
+    """`--name VALUE`, or `--name` alone for a flag."""
+
+    __slots__ = ("choices", "default", "help", "kind", "names", "value")
+
+    def __init__(
+        self,
+        *names: str,
+        help: str,
+        value: str = "",
+        kind: str = "",
+        default: Parsed = None,
+        choices: tuple[str, ...] = (),
+    ) -> None:
+        self.names = names
+        self.help = help
+        self.value = value
+        self.kind = kind or (TEXT if value else FLAG)
+        self.default = default
+        self.choices = choices
+
+    @property
+    def key(self) -> str:
+        return self.names[0].lstrip("-").replace("-", "_")
+
+
+class Argument:
+    """A word of the command line that stands for itself."""
+
+    __slots__ = ("choices", "complete", "help", "name", "required")
+
+    def __init__(
+        self, name: str, help: str, *, required: bool = True, choices: tuple[str, ...] = (), complete: str = ""
+    ) -> None:
+        self.name = name
+        self.help = help
+        self.required = required
+        self.choices = choices
+        self.complete = complete
+        """What a shell offers here: `member`, `team`, `file` or nothing."""
+
+
+JSON = Option("--json", help="print the result as JSON")
+HELP = Option("--help", "-h", help="show this help")
+TEAM = Option("--team", "-t", value="TEAM", help="the team (default: ATM_TEAM, settings, or the only one here)")
+
+
+class Command:
+    """A command, or a group of them."""
+
+    __slots__ = ("arguments", "examples", "name", "options", "subcommands", "summary", "text")
+
+    def __init__(
+        self,
+        name: str,
+        summary: str,
+        *,
+        arguments: tuple[Argument, ...] = (),
+        options: tuple[Option, ...] = (),
+        examples: tuple[str, ...] = (),
+        text: str = "",
+        subcommands: tuple[Command, ...] = (),
+    ) -> None:
+        self.name = name
+        self.summary = summary
+        self.arguments = arguments
+        self.options = (*options, JSON, HELP)
+        self.examples = examples
+        self.text = text
+        self.subcommands = subcommands
+
+    def subcommand(self, name: str) -> Command | None:
+        return next((command for command in self.subcommands if command.name == name), None)
+
+    @property
+    def usage(self) -> str:
+        words = [f"<{a.name}>" if a.required else f"[{a.name}]" for a in self.arguments]
+        verb = ["<command>" if not self.arguments else "[command]"] if self.subcommands else []
+        return " ".join(["atm", self.name, *verb, *words, "[options]"])
+
+
+class Args:
+    """The values of one command line, by option or argument name with underscores."""
+
+    __slots__ = ("_given", "command", "values")
+
+    def __init__(self, command: Command, values: dict[str, Parsed], given: set[str]) -> None:
+        self.command = command
+        self.values = values
+        self._given = given
+
+    def given(self, name: str) -> bool:
+        return name in self._given
+
+    def text(self, name: str) -> str | None:
+        value = self.values.get(name)
+        return value if isinstance(value, str) else None
+
+    def need(self, name: str) -> str:
+        value = self.text(name)
+        if value is None:
+            raise UsageError(f"<{name}> is missing", f"see `atm {self.command.name} --help`")
+        return value
+
+    def flag(self, name: str) -> bool:
+        return self.values.get(name) is True
+
+    def number(self, name: str) -> float | None:
+        value = self.values.get(name)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    def whole(self, name: str) -> int | None:
+        value = self.number(name)
+        return None if value is None else int(value)
+
+
+def parse(command: Command, words: Sequence[str]) -> Args:
+    """Read the words after the command's name. Raises UsageError with the nearest thing that exists."""
+    if words and command.subcommands:
+        inner = command.subcommand(words[0])
+        if inner is not None:
+            return parse(inner, words[1:])
+        if not words[0].startswith("-") and not command.arguments:
+            raise _unknown(words[0], [c.name for c in command.subcommands], f"command of `atm {command.name}`", command)
+    values: dict[str, Parsed] = {option.key: option.default for option in command.options}
+    plain: list[str] = []
+    given: set[str] = set()
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            plain += rest
+            break
+        if word.startswith("-") and len(word) > 1 and not _is_number(word):
+            option, value = _option(command, word, rest)
+            values[option.key] = value
+            given.add(option.key)
+        else:
+            plain.append(word)
+    return _with_arguments(command, plain, values, given)
+
+
+def _option(command: Command, word: str, rest: list[str]) -> tuple[Option, Parsed]:
+    name, equals, joined = word.partition("=")
+    option = next((option for option in command.options if name in option.names), None)
+    if option is None:
+        raise _unknown(name, [n for o in command.options for n in o.names], "option", command)
+    if option.kind == FLAG:
+        if equals:
+            raise UsageError(f"{name} takes no value", f"see `atm {command.name} --help`")
+        return option, True
+    if not equals and not rest:
+        raise UsageError(f"{name} needs a value", f"see `atm {command.name} --help`")
+    return option, _converted(option, name, joined if equals else rest.pop(0))
+
+
+def _converted(option: Option, name: str, given: str) -> Parsed:
+    if option.choices and given not in option.choices:
+        raise UsageError(f"{name} must be one of {', '.join(option.choices)}, not {given!r}", "choose one of these")
+    if option.kind == TEXT:
+        return given
+    try:
+        value = int(given) if option.kind == WHOLE else float(given)
+    except ValueError:
+        raise UsageError(f"{name} takes a {option.kind}, not {given!r}", "give a number") from None
+    if not 0 <= value < 1e12:  # also catches nan and inf
+        raise UsageError(f"{name} cannot be {given}", "give a number that is not negative")
+    return value
+
+
+def _with_arguments(command: Command, plain: list[str], values: dict[str, Parsed], given: set[str]) -> Args:
+    if len(plain) > len(command.arguments):
+        extra = plain[len(command.arguments)]
+        raise UsageError(f"{extra!r} is one word too many", f"quote texts with spaces; usage: {command.usage}")
+    for argument, word in zip(command.arguments, plain, strict=False):
+        if argument.choices and word not in argument.choices:
+            raise _unknown(word, list(argument.choices), argument.name, command)
+        values[argument.name.replace("-", "_")] = word
+        given.add(argument.name.replace("-", "_"))
+    missing = [a.name for a in command.arguments[len(plain) :] if a.required]
+    if missing and values.get("help") is not True:
+        raise UsageError(f"<{missing[0]}> is missing", f"usage: {command.usage}")
+    return Args(command, values, given)
+
+
+def _unknown(word: str, known: list[str], what: str, command: Command) -> UsageError:
+    from atm.domain.names import nearest_name
+
+    near = nearest_name(word, known)
+    hint = f"did you mean {near!r}?" if near else f"see `atm {command.name} --help`"
+    return UsageError(f"unknown {what} {word!r}", hint)
+
+
+def _is_number(word: str) -> bool:
+    return word[1:].replace(".", "", 1).isdecimal()

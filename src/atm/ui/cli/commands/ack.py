@@ -1,0 +1,57 @@
+"""`atm ack`: acknowledge a message; with a reply, both happen or neither."""
+
+from __future__ import annotations
+
+from atm.services.conversations import Acknowledged, acknowledge
+from atm.services.mail_upkeep import drain
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
+from atm.ui.cli.commands.send import clean
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "ack",
+    "acknowledge a message, with or without a reply",
+    arguments=(
+        Argument("message-id", "the id, or the beginning of it"),
+        Argument("reply", "what to answer", required=False),
+    ),
+    options=(TEAM, Option("--as", value="NAME", help="whose inbox it lies in (default: ATM_IDENTITY, settings, human)")),
+    examples=('atm ack 3f0c1f4e "port 8080"', "atm ack 3f0c1f4e-7a52-4a63-9d2f-0c9be0a6b111"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    drain(session.room)
+    reply = args.text("reply")
+    done = acknowledge(
+        session.room, session.team(args), session.identity(args), args.need("message_id"), None if reply is None else clean(reply)
+    )
+    if done.outcome == "queued":
+        session.warn("Warning: Message queued for delivery (could not write to inbox immediately)")
+    if session.as_json:
+        session.print_json(_as_json(done))
+    else:
+        from atm.domain.untrusted_text import one_line
+
+        to = f", {done.outcome} reply to {one_line('@'.join(done.reply_to))}" if done.reply_to else ""
+        session.print(f"acknowledged {(done.message.id or '')[:8]} from {one_line(done.message.sender)}{to}")
+    return 0
+
+
+def _as_json(done: Acknowledged) -> dict[str, object]:
+    result: dict[str, object] = {
+        "action": "ack",
+        "team": done.team,
+        "agent": done.agent,
+        "message_id": done.message.id,
+        "reply_sent": done.reply is not None,
+        "outcome": done.outcome,
+    }
+    if done.reply is not None and done.reply_to is not None:
+        result |= {"reply_id": done.reply.id, "reply_target": "@".join(done.reply_to)}
+    if done.spool_path:
+        result["spool_path"] = done.spool_path
+    return result

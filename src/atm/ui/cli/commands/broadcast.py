@@ -1,0 +1,86 @@
+"""`atm broadcast`: one message to everybody else in a team."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError
+from atm.services.mail import Sent, broadcast
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
+from atm.ui.cli.commands.send import report_warnings, write_letter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "broadcast",
+    "send a message to everybody in a team",
+    text="Everybody but the sender gets a copy under one id. Exit code 0: all delivered or queued; 2: some failed; 1: all failed.",
+    arguments=(Argument("message", "the text; - reads it from standard input", required=False),),
+    options=(
+        TEAM,
+        Option("--stdin", help="read the text from standard input"),
+        Option("--summary", value="TEXT", help="a summary instead of the first words"),
+        Option("--offline-action", value="TEXT", help='tag for recipients who are away; "" for none'),
+        Option("--from", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+    ),
+    examples=('atm broadcast "main is frozen until noon"', 'atm broadcast --team backend "standup" --from team-lead'),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    team = session.team(args)
+    letter = write_letter(args, session, team)
+    message_id, copies = broadcast(session.room, team, letter)
+    for sent in copies:
+        report_warnings(session, sent)
+    failed = sum(sent.outcome == "failed" for sent in copies)
+    if session.as_json:
+        session.print_json(_as_json(copies[0].team, message_id, copies))
+    else:
+        _show(session, copies, message_id)
+    return 0 if not failed else 1 if failed == len(copies) else 2
+
+
+def _counts(copies: list[Sent]) -> dict[str, int]:
+    outcomes = [sent.outcome for sent in copies]
+    return {
+        "total": len(copies),
+        "succeeded": outcomes.count("success") + outcomes.count("conflict_resolved"),
+        "queued": outcomes.count("queued"),
+        "conflicts": outcomes.count("conflict_resolved"),
+        "failed": outcomes.count("failed"),
+    }
+
+
+def _as_json(team: str, message_id: str, copies: list[Sent]) -> dict[str, object]:
+    return {
+        "action": "broadcast",
+        "team": team,
+        "message_id": message_id,
+        "summary": _counts(copies),
+        "results": [_one(sent) for sent in copies],
+    }
+
+
+def _one(sent: Sent) -> dict[str, object]:
+    result: dict[str, object] = {"agent": sent.agent, "outcome": sent.outcome, "seq": sent.seq}
+    if sent.merged:
+        result["merged_messages"] = sent.merged
+    if sent.spool_path:
+        result["spool_path"] = sent.spool_path
+    if sent.error is not None:
+        result["error"] = {"code": sent.error.code, "message": str(sent.error), "remedy": sent.error.remedy}
+    return result
+
+
+def _show(session: Session, copies: list[Sent], message_id: str) -> None:
+    from atm.ui.cli.render import table
+
+    def detail(sent: Sent) -> str:
+        error: AtmError | None = sent.error
+        return str(error) if error else sent.spool_path or (f"seq {sent.seq}" if sent.seq else "")
+
+    rows = [[sent.agent, sent.outcome, detail(sent)] for sent in copies]
+    session.print("\n".join(table(["Agent", "Outcome", "Detail"], rows)))
+    counts = _counts(copies)
+    session.print(f"\n  {counts['succeeded']} of {counts['total']} delivered, {counts['queued']} queued, {counts['failed']} failed  {message_id[:8]}")

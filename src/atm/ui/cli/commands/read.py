@@ -1,0 +1,148 @@
+"""`atm read`: show mail, and mark exactly what was shown."""
+
+from __future__ import annotations
+
+import sys
+
+from atm.domain.errors import BadMessage, UsageError
+from atm.formats.inbox import LARGEST_ROW
+from atm.services.mail_upkeep import drain, put_back_dropped
+from atm.services.mailroom import find_recipient
+from atm.services.reading import Filter, Mail, give_back, peek, take
+from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.messages import Message
+    from atm.services.mailroom import Recipient
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "read",
+    "read mail",
+    text=(
+        "Without a name it is your own inbox: ATM_IDENTITY, or core.identity. Messages are marked as read only when you\n"
+        "are the inbox's owner, or say --mark: a person who peeks must not hide mail from the agent."
+    ),
+    arguments=(Argument("agent", "whose inbox: member or member@team", required=False, complete="member"),),
+    options=(
+        TEAM,
+        Option("--all", "-a", help="also what was read before"),
+        Option("--no-mark", help="leave everything unread"),
+        Option("--mark", help="mark as read even if the inbox is not yours"),
+        Option("--limit", "-n", value="N", kind=WHOLE, help="only the last N"),
+        Option("--since", value="TIME", help="only what came after this: ISO 8601, or 30m, 2h, 7d"),
+        Option("--from", value="NAME", help="only from this sender"),
+        Option("--wait", value="SECONDS", kind=NUMBER, help="if there is nothing, wait this long for something"),
+        Option("--as", value="NAME", help="who is reading (default: ATM_IDENTITY, settings, human)"),
+    ),
+    examples=("atm read", "atm read ann --all --limit 20", "atm read --wait 60 --json"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    owner, is_mine = whose(args, session)
+    if args.flag("mark") and args.flag("no_mark"):
+        raise UsageError("--mark and --no-mark contradict each other", "leave one of them out")
+    marking = (is_mine or args.flag("mark")) and not args.flag("no_mark")
+    drain(session.room)
+    put_back_dropped(session.room, owner.team_name)
+    mail = _look(args, session, owner, marking)
+    too_large = [message for message in mail.messages if len(message.raw) > LARGEST_ROW]
+    try:
+        _show(session, owner, mail, too_large)
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        if mail.marked:  # nobody saw it
+            give_back(session.room, owner.team_name, owner.agent, mail, "the output could not be written")
+        raise
+    for warning in mail.warnings:
+        session.warn(f"Warning: {warning}")
+    if too_large:
+        raise BadMessage(
+            f"{len(too_large)} messages are too large to show ({len(too_large[0].raw):,} characters)",
+            f"look at them in {session.layout.inbox(owner.team_name, owner.agent)}",
+        )
+    return 3 if args.given("wait") and not mail.messages else 0
+
+
+def whose(args: Args, session: Session) -> tuple[Recipient, bool]:
+    """The inbox that is meant, and whether the reader owns it (D11)."""
+    me = session.identity(args)
+    given = args.text("agent")
+    agent, team = session.address(given, args) if given else (me, session.team(args))
+    owner = find_recipient(session.room, team, agent)
+    home = session.home_team()
+    at_home = home is None or args.text("team") is not None or home.casefold() == owner.team_name.casefold()
+    return owner, at_home and owner.agent.casefold() == me.casefold()
+
+
+def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> Mail:
+    wanted = Filter(
+        everything=args.flag("all"),
+        sender=args.text("from"),
+        since=_since(args, session),
+        limit=args.whole("limit"),
+    )
+    look = take if marking else peek
+    mail = look(session.room, owner.team_name, owner.agent, wanted)
+    if mail.messages or not args.number("wait"):
+        return mail
+    from atm.wiring import build_watch
+
+    deadline = session.room.clock.monotonic() + (args.number("wait") or 0.0)
+    with build_watch([session.layout.inbox(owner.team_name, owner.agent)]) as watch:
+        while not mail.messages and (left := deadline - session.room.clock.monotonic()) > 0:
+            mail = look(session.room, owner.team_name, owner.agent, wanted)
+            if not mail.messages:
+                watch.wait(left)
+                mail = look(session.room, owner.team_name, owner.agent, wanted)
+    return mail
+
+
+def _since(args: Args, session: Session) -> float | None:
+    given = args.text("since")
+    if given is None:
+        return None
+    sizes = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+    if given[-1:] in sizes and given[:-1].isascii() and given[:-1].isdecimal():
+        return session.room.clock.now() - int(given[:-1]) * sizes[given[-1]]
+    from atm.formats.times import from_iso
+
+    at = from_iso(given)
+    if at is None:
+        raise UsageError(f"--since {given!r} is no time", "write 2026-08-27T10:15:00Z, or 30m, 2h, 7d")
+    return at
+
+
+def _show(session: Session, owner: Recipient, mail: Mail, too_large: list[Message]) -> None:
+    shown = [message for message in mail.messages if message not in too_large]
+    if session.as_json:
+        session.print_json(_as_json(owner, mail, shown))
+    else:
+        from atm.ui.cli.mail_view import show_mail
+
+        show_mail(session, owner, mail, shown)
+
+
+def _as_json(owner: Recipient, mail: Mail, shown: list[Message]) -> dict[str, object]:
+    return {
+        "action": "read",
+        "team": owner.team_name,
+        "agent": owner.agent,
+        "count": len(shown),
+        "marked": mail.marked,
+        "malformed_rows": mail.malformed,
+        "messages": [message_json(message) for message in shown],
+    }
+
+
+def message_json(message: Message) -> dict[str, object]:
+    return {
+        "message_id": message.id,
+        "from": message.sender,
+        "text": message.text,
+        "timestamp": message.timestamp,
+        "summary": message.summary,
+        "read": message.read,
+    }

@@ -1,0 +1,103 @@
+"""`atm request`: send a message and wait for the answer."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, UsageError
+from atm.domain.names import parse_address
+from atm.services.conversations import ask, find_answer
+from atm.services.mail import Letter
+from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
+from atm.ui.cli.commands.send import clean, report_warnings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.messages import Message
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "request",
+    "send a message and wait for the answer",
+    text="The answer is the first message from <to> that carries the Request-ID; `atm ack` and `atm send --reply-to` add it by themselves.",
+    arguments=(
+        Argument("from", "who asks: member or member@team", complete="member"),
+        Argument("to", "who is asked: member or member@team", complete="member"),
+        Argument("message", "the question"),
+    ),
+    options=(
+        Option("--timeout", value="SECONDS", kind=NUMBER, default=30.0, help="how long to wait"),
+        Option("--poll-interval", value="MS", kind=NUMBER, default=200.0, help="milliseconds between two looks"),
+        Option("--from-team", value="TEAM", help="the asker's team"),
+        Option("--to-team", value="TEAM", help="the team of whoever is asked"),
+    ),
+    examples=('atm request bob@backend ann@backend "which port?" --timeout 60',),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    asker, asked = _mailbox(args, session, "from"), _mailbox(args, session, "to")
+    sender = asker[0] if asker[1] == asked[1] else f"{asker[0]}@{asker[1]}"
+    letter = Letter(sender=sender, text=clean(args.need("message")))
+    clock = session.room.clock
+    started = clock.monotonic()
+    request_id, sent = ask(session.room, asker, asked, letter)
+    report_warnings(session, sent)
+    answer = _wait(args, session, asker, asked, request_id, started + (args.number("timeout") or 0.0))
+    waited = int((clock.monotonic() - started) * 1000)
+    if session.as_json:
+        session.print_json(_as_json(sent.team, sent.agent, sent.message_id, request_id, answer, waited))
+    elif answer is not None:
+        from atm.domain.untrusted_text import many_lines, one_line
+
+        session.print(f"Response from {one_line(answer.sender)} ({waited} ms):\n{many_lines(answer.text)}")
+    if answer is None and not session.as_json:
+        raise AtmError(
+            f"no answer from {asked[0]}@{asked[1]} within {args.number('timeout'):g} s",
+            f"it may still come; the request is message {sent.message_id[:8]}, see `atm receipts {sent.message_id}`",
+        )
+    return 0 if answer is not None else 1
+
+
+def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
+    agent, named = parse_address(args.need(which))
+    flagged = args.text(f"{which}_team")
+    team = flagged or named or session.home_team()
+    if not team:
+        raise UsageError(f"which team is {agent!r} in?", f"write {agent}@TEAM or --{which}-team TEAM")
+    from atm.services.mailroom import find_recipient
+
+    found = find_recipient(session.room, team, agent)
+    return found.agent, found.team_name
+
+
+def _wait(
+    args: Args, session: Session, asker: tuple[str, str], asked: tuple[str, str], request_id: str, deadline: float
+) -> Message | None:
+    clock, pause = session.room.clock, max((args.number("poll_interval") or 200.0) / 1000, 0.01)
+    while (answer := find_answer(session.room, asker, asked, request_id)) is None:
+        left = deadline - clock.monotonic()
+        if left <= 0:
+            return None
+        clock.sleep(min(pause, left))
+    return answer
+
+
+def _as_json(
+    team: str, agent: str, message_id: str, request_id: str, answer: Message | None, waited: int
+) -> dict[str, object]:
+    result: dict[str, object] = {
+        "action": "request",
+        "team": team,
+        "agent": agent,
+        "message_id": message_id,
+        "request_id": request_id,
+        "answered": answer is not None,
+        "waited_ms": waited,
+    }
+    if answer is not None:
+        result["response"] = {
+            "from": answer.sender,
+            "text": answer.text,
+            "timestamp": answer.timestamp,
+            "message_id": answer.id,
+        }
+    return result

@@ -1,0 +1,168 @@
+"""`atm send`: one message to one member."""
+
+from __future__ import annotations
+
+import sys
+
+from atm.domain.errors import BadMessage, UsageError
+from atm.domain.messages import LARGEST_TEXT
+from atm.services.mail import Letter, Sent, plan, send
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "send",
+    "send a message to a member",
+    arguments=(
+        Argument("agent", "member, member@team, or an alias from the settings", complete="member"),
+        Argument("message", "the text; - reads it from standard input", required=False),
+    ),
+    options=(
+        TEAM,
+        Option("--file", "-f", value="PATH", help="refer to a file; its content is never put into the message"),
+        Option("--add-dir", value="DIR", help="allow --file to name files in this folder too"),
+        Option("--stdin", help="read the text from standard input"),
+        Option("--summary", value="TEXT", help="a summary instead of the first words"),
+        Option("--offline-action", value="TEXT", help='tag for a recipient who is away; "" for none'),
+        Option("--from", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        Option("--reply-to", value="ID", help="the message that this one answers"),
+        Option("--dry-run", help="show what would be written, and write nothing"),
+    ),
+    examples=(
+        'atm send ann "the parser is done"',
+        "git diff --stat | atm send ann@backend --stdin --from bob",
+        'atm send ann "please review" --file notes/plan.md',
+    ),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    agent, team = session.address(args.need("agent"), args)
+    letter = write_letter(args, session, team)
+    if args.text("file"):
+        refer_to_file(args, session, letter, agent, team)
+    if args.flag("dry_run"):
+        return _show_plan(session, plan(session.room, team, agent, letter))
+    sent = send(session.room, team, agent, letter)
+    report_warnings(session, sent)
+    if session.as_json:
+        session.print_json(as_json(sent))
+    else:
+        _show(session, sent)
+    return 0
+
+
+def write_letter(args: Args, session: Session, team: str) -> Letter:
+    """The sender, the text and the tag for somebody who is away: flag, then settings, then default."""
+    sender = session.identity(args, "from")
+    home = session.home_team()
+    if home is not None and home != team:
+        from atm.services.mailroom import sender_address
+
+        sender = sender_address(session.room, sender, home, team)
+    action = args.text("offline_action")
+    return Letter(
+        sender=sender,
+        text=read_text(args),
+        summary=args.text("summary"),
+        action=session.settings.text("messaging.offline_action") if action is None else action,
+        reply_to=args.text("reply_to"),
+    )
+
+
+def read_text(args: Args) -> str:
+    given, piped = args.text("message"), args.flag("stdin")
+    if given == "-":
+        given, piped = None, True
+    if piped and given is not None:
+        raise UsageError("both a message and --stdin were given", "leave one of them out")
+    if piped and args.text("file"):
+        raise UsageError("--stdin and --file cannot be combined", "leave one of them out")
+    if piped:
+        return _piped()
+    if given is None and not args.text("file"):
+        raise UsageError("there is no message", 'write one: atm send ann "hello", or use --stdin or --file')
+    return clean(given or "")
+
+
+def _piped() -> str:
+    data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
+    if len(data) > LARGEST_TEXT:
+        raise BadMessage(
+            f"standard input holds more than the {LARGEST_TEXT:,} bytes that a message may have",
+            "put it in a file and send a reference with --file",
+        )
+    return data.decode("utf-8", "replace").rstrip("\n")
+
+
+def clean(text: str) -> str:
+    """Bytes of argv that are no UTF-8 become marks: a JSON file cannot hold them."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    return text
+
+
+def refer_to_file(args: Args, session: Session, letter: Letter, agent: str, team: str) -> None:
+    """Add a file reference to the text, after asking both sides' settings."""
+    from atm.services.mailroom import find_recipient
+    from atm.wiring import build_references
+
+    to = find_recipient(session.room, team, agent)
+    references = build_references(session.layout, session.settings, session.environment)
+    note = references.note_for(args.need("file"), to, added=args.text("add_dir"), copy=not args.flag("dry_run"))
+    letter.text = f"{letter.text}\n\n{note}" if letter.text else note
+
+
+def as_json(sent: Sent) -> dict[str, object]:
+    result: dict[str, object] = {
+        "action": "send",
+        "team": sent.team,
+        "agent": sent.agent,
+        "message_id": sent.message_id,
+        "seq": sent.seq,
+        "outcome": sent.outcome,
+    }
+    if sent.merged:
+        result["merged_messages"] = sent.merged
+    if sent.spool_path:
+        result["spool_path"] = sent.spool_path
+    if sent.offline:
+        result["offline"] = True
+    return result
+
+
+def report_warnings(session: Session, sent: Sent) -> None:
+    if sent.offline:
+        session.warn(f"Warning: Agent {sent.agent} appears offline. Message will be queued with call-to-action.")
+    for warning in sent.warnings:
+        session.warn(f"Warning: {warning}")
+
+
+def _show(session: Session, sent: Sent) -> None:
+    from atm.domain.untrusted_text import one_line
+
+    where = one_line(f"{sent.agent}@{sent.team}")
+    if sent.outcome == "queued":
+        session.print(f"queued for {where}  {sent.message_id[:8]}  {sent.spool_path}")
+        return
+    merged = f", {sent.merged} rows of another writer kept" if sent.merged else ""
+    session.print(f"sent to {where}  {sent.message_id[:8]}  seq {sent.seq}{merged}")
+
+
+def _show_plan(session: Session, sent: Sent) -> int:
+    if session.as_json:
+        session.print_json({**as_json(sent), "outcome": "dry_run", "dry_run": True, "message": sent.message.text})
+        return 0
+    from atm.domain.untrusted_text import many_lines, one_line
+
+    session.print(f"would write to {one_line(f'{sent.agent}@{sent.team}')}:")
+    session.print(f"  from: {one_line(sent.message.sender)}")
+    session.print(f"  summary: {one_line(sent.message.summary or '')}")
+    for line in many_lines(sent.message.text).split("\n"):
+        session.print(f"  {line}")
+    return 0

@@ -1,0 +1,62 @@
+"""Help, from the same tables that the parser reads."""
+
+from __future__ import annotations
+
+import sys
+
+from atm.domain.errors import UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.arguments import Command
+
+
+def overview(words: list[str]) -> int:
+    """`atm --help`, and `atm help COMMAND`."""
+    from atm.ui.cli.main import COMMANDS, load
+
+    if words:
+        return show(load(words[0])[0])
+    lines = ["atm, the agent team manager: mail between coding agents that is never lost.", ""]
+    lines += ["usage: atm <command> [options]", "", "commands:"]
+    lines += [f"  {name:<12} {summary}" for name, summary in COMMANDS.items()]
+    lines += ["", "Each command has --help with an example, and --json.", ""]
+    lines += ["first steps:", "  atm teams create my-team", "  atm teams add-member my-team ann"]
+    lines += ['  atm send ann "hello"', "  ATM_IDENTITY=ann atm read"]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def show(command: Command) -> int:
+    sys.stdout.write(describe(command))
+    return 0
+
+
+def describe(command: Command) -> str:
+    """The whole help of a command."""
+    lines = [f"{command.summary[0].upper()}{command.summary[1:]}.", "", f"usage: {command.usage}"]
+    if command.text:
+        lines += ["", command.text]
+    if command.subcommands:
+        lines += ["", "commands:", *_columns([(c.name.split()[-1], c.summary) for c in command.subcommands])]
+    if command.arguments:
+        lines += ["", "arguments:", *_columns([(a.name, a.help) for a in command.arguments])]
+    rows = [(", ".join(o.names) + (f" {o.value}" if o.value else ""), _with_default(o.help, o.default)) for o in command.options]
+    lines += ["", "options:", *_columns(rows)]
+    if command.examples:
+        lines += ["", "examples:", *[f"  {example}" for example in command.examples]]
+    return "\n".join(lines) + "\n"
+
+
+def _with_default(text: str, default: object) -> str:
+    return f"{text} (default {default})" if default is not None else text
+
+
+def _columns(rows: list[tuple[str, str]]) -> list[str]:
+    width = min(max(len(left) for left, _ in rows), 28)
+    return [f"  {left:<{width}}  {right}" for left, right in rows]
+
+
+def need_subcommand(command: Command) -> UsageError:
+    names = ", ".join(c.name.split()[-1] for c in command.subcommands)
+    return UsageError(f"`atm {command.name}` needs a command", f"one of: {names}")

@@ -1,0 +1,135 @@
+"""`atm`: find the command, run it, turn errors into sentences and exit codes."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from atm.domain.errors import AtmError, UsageError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.ui.cli.arguments import Args, Command
+    from atm.ui.cli.session import Session
+
+COMMANDS = {
+    "send": "send a message to a member",
+    "request": "send a message and wait for the answer",
+    "broadcast": "send a message to everybody in a team",
+    "read": "read mail",
+    "ack": "acknowledge a message, with or without a reply",
+    "inbox": "how much mail everybody has",
+    "receipts": "where a message is, and how that is known",
+    "teams": "list teams; create them; add and remove members",
+    "members": "who is in a team",
+    "status": "a team at a glance",
+    "config": "show and change settings",
+    "cleanup": "archive old read mail",
+    "spool": "messages that wait for delivery",
+    "doctor": "find and mend what is wrong",
+    "completion": "completion for your shell",
+    "demo": "watch a storm of mail survive kills and rivals",
+}
+
+DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
+"""Exit codes (D12)."""
+
+INTERRUPTED = 130
+
+
+def run() -> None:
+    """The program. Leaves by `os._exit`: tearing the interpreter down costs 3 ms and does nothing for us."""
+    code = main(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        code = code or ERROR
+    os._exit(code)
+
+
+def main(words: list[str]) -> int:
+    """Run one command line; the exit code."""
+    make_output_safe()
+    as_json = "--json" in words
+    try:
+        return dispatch(words)
+    except AtmError as error:
+        return _say(error, as_json)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        return ERROR
+    except Exception as error:  # noqa: BLE001 - the edge: a user never meets a stack trace
+        if os.environ.get("ATM_DEBUG"):
+            raise
+        return _say(_unexpected(error), as_json)
+
+
+def make_output_safe() -> None:
+    """Text that is not UTF-8 must not end a command in the middle of its output."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def dispatch(words: list[str]) -> int:
+    if not words or words[0] in ("--help", "-h", "help"):
+        from atm.ui.cli.help import overview
+
+        return overview(words[1:])
+    if words[0] in ("--version", "-V"):
+        from atm import __version__
+
+        sys.stdout.write(f"atm {__version__}\n")
+        return DONE
+    command, execute = load(words[0])
+    from atm.ui.cli.arguments import parse
+
+    args = parse(command, words[1:])
+    if args.flag("help"):
+        from atm.ui.cli.help import show
+
+        return show(args.command)
+    from atm.ui.cli.session import Session
+
+    return execute(args, Session(os.environ, as_json=args.flag("json")))
+
+
+def load(name: str) -> tuple[Command, Callable[[Args, Session], int]]:
+    """A command's table and its function. Only the module of that command is imported."""
+    if name not in COMMANDS:
+        from atm.domain.names import nearest_name
+
+        near = nearest_name(name, list(COMMANDS))
+        raise UsageError(f"unknown command {name!r}", f"did you mean `atm {near}`?" if near else "see `atm --help`")
+    module = __import__(f"atm.ui.cli.commands.{name}", fromlist=["COMMAND", "execute"])
+    return module.COMMAND, module.execute
+
+
+def _unexpected(error: Exception) -> AtmError:
+    if isinstance(error, MemoryError):
+        return AtmError("there is not enough memory for this", "make room, or read less with --limit")
+    if isinstance(error, OSError):
+        where = f"{error.filename}: " if error.filename else ""
+        return AtmError(f"{where}{error.strerror or error}", "check permissions and free space, then try again")
+    return AtmError(
+        f"unexpected {type(error).__name__}: {error}", "this is a bug in atm; run again with ATM_DEBUG=1 and report it"
+    )
+
+
+def _say(error: AtmError, as_json: bool) -> int:
+    from atm.domain.untrusted_text import one_line
+
+    sys.stderr.write(f"error: {one_line(str(error))}\n")
+    if error.remedy:
+        sys.stderr.write(f"  fix: {one_line(error.remedy)}\n")
+    if as_json:
+        from atm.formats.json_record import encode
+
+        parts = {"code": error.code, "message": str(error), "remedy": error.remedy, "path": error.path}
+        sys.stdout.write(encode({"error": parts}) + "\n")
+    return ERROR

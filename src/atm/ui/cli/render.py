@@ -1,0 +1,104 @@
+"""Tables, times and colours for people. Never imported by `atm send`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from atm.domain.untrusted_text import many_lines, one_line
+from atm.formats.times import from_iso, to_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.domain.messages import Message
+    from atm.ui.cli.session import Session
+
+BOLD, DIM, RED, GREEN, YELLOW, BLUE = "1", "2", "31", "32", "33", "34"
+
+
+class Style:
+    """Colour, where the terminal and the user want it."""
+
+    __slots__ = ("on",)
+
+    def __init__(self, session: Session) -> None:
+        quiet = session.environment.get("NO_COLOR") or session.environment.get("ATM_NO_COLOR")
+        dumb = session.environment.get("TERM") == "dumb"
+        self.on = sys.stdout.isatty() and not quiet and not dumb and session.settings.yes("display.color")
+
+    def __call__(self, text: str, *codes: str) -> str:
+        return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.on and codes else text
+
+
+def width_of(text: str) -> int:
+    """Columns on a terminal: wide characters take two, marks that combine take none."""
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
+    """Aligned columns with a rule under the heads, as in the seed's example."""
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    widths = [max([width_of(head), *(width_of(row[i]) for row in cells)]) for i, head in enumerate(heads)]
+    lines = [_row(heads, widths, right), "  " + "─" * (sum(widths) + 2 * (len(widths) - 1))]
+    return [*lines, *(_row(row, widths, right) for row in cells)]
+
+
+def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str:
+    padded = []
+    for i, cell in enumerate(cells):
+        gap = " " * (widths[i] - width_of(cell))
+        padded.append(gap + cell if i in right else cell + gap)
+    return ("  " + "  ".join(padded)).rstrip()
+
+
+def ago(seconds: float) -> str:
+    """How long ago, in one short word."""
+    if seconds < 0:
+        return "in the future" if seconds < -5 else "now"
+    if seconds < 1:
+        return "now"
+    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s")):
+        if seconds >= size:
+            return f"{int(seconds // size)}{unit} ago"
+    return "now"
+
+
+def when(session: Session, timestamp: str) -> str:
+    """A time as the settings want it; what cannot be read is shown as it stands."""
+    at = from_iso(timestamp) if timestamp else None
+    if at is None:
+        return one_line(timestamp) or "unknown"
+    style = session.settings.text("display.timestamps")
+    if style == "iso8601":
+        return to_iso(at)
+    if style == "absolute":
+        from datetime import datetime
+
+        return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    return ago(session.room.clock.now() - at)
+
+
+def when_epoch(session: Session, at: float | None) -> str:
+    return "unknown" if at is None else when(session, to_iso(at))
+
+
+def columns() -> int:
+    """How wide the terminal is; 100 where there is none."""
+    try:
+        return int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size().columns
+    except (OSError, ValueError):
+        return 100
+
+
+def message_block(session: Session, style: Style, message: Message) -> list[str]:
+    """One message for a person: a head line, then the text indented."""
+    mark = " " if message.read else style("●", GREEN)
+    identity = style(f"  {one_line(message.id)[:8]}", DIM) if message.id else ""
+    head = f"{mark} {style(one_line(message.sender), BOLD)}  {style(when(session, message.timestamp), DIM)}{identity}"
+    return [head, *(f"    {line}" for line in many_lines(message.text).split("\n"))]

@@ -1,0 +1,111 @@
+"""One run of a command: where files lie, what the settings say, who is asking, how to print."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from atm import config
+from atm.domain.errors import UsageError
+from atm.domain.names import parse_address, same_name
+from atm.formats.json_record import encode
+from atm.system.machine import find_layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.config import Settings
+    from atm.formats.layout import Layout
+    from atm.services.mailroom import Mailroom
+    from atm.ui.cli.arguments import Args
+
+
+class Session:
+    """What every command needs, each part made when it is asked for."""
+
+    __slots__ = ("_as_json", "_layout", "_room", "_settings", "environment")
+
+    def __init__(self, environment: Mapping[str, str], *, as_json: bool = False) -> None:
+        self.environment = environment
+        self._as_json = as_json
+        self._layout: Layout | None = None
+        self._settings: Settings | None = None
+        self._room: Mailroom | None = None
+
+    @property
+    def layout(self) -> Layout:
+        if self._layout is None:
+            self._layout = find_layout(self.environment)
+        return self._layout
+
+    @property
+    def settings(self) -> Settings:
+        if self._settings is None:
+            self._settings = config.load(self.layout, self.environment, working_folder(), {})
+        return self._settings
+
+    @property
+    def room(self) -> Mailroom:
+        if self._room is None:
+            from atm.wiring import build_room
+
+            self._room = build_room(self.layout, self.settings)
+        return self._room
+
+    @property
+    def as_json(self) -> bool:
+        return self._as_json or self.settings.text("display.format") == "json"
+
+    # Who and where.
+
+    def team(self, args: Args) -> str:
+        """The team that a command means: its flag, then the settings, then the only one there is."""
+        from atm.domain.names import check_known_name
+
+        named = args.text("team") or self.settings.text("core.default_team")
+        if named:
+            return check_known_name(named, "team")
+        from atm.services.mailroom import find_default_team
+
+        return find_default_team(self.room)
+
+    def home_team(self) -> str | None:
+        """The team of whoever is asking, as far as it is known."""
+        return self.settings.text("core.default_team") or None
+
+    def identity(self, args: Args, flag: str = "as") -> str:
+        from atm.domain.names import check_known_name
+
+        return check_known_name(args.text(flag) or self.settings.text("core.identity"), "member")
+
+    def address(self, given: str, args: Args) -> tuple[str, str]:
+        """`agent` or `agent@team`, aliases resolved, as (agent, team)."""
+        meant = self.settings.alias(given)
+        if meant is not None:
+            self.warn(f"{given} means {meant}")
+        agent, team = parse_address(meant or given)
+        flagged = args.text("team")
+        if team and flagged and not same_name(team, flagged):
+            raise UsageError(f"{given!r} names one team and --team another", "leave one of them out")
+        return agent, team or self.team(args)
+
+    # Output.
+
+    def print(self, text: str = "") -> None:
+        sys.stdout.write(text + "\n")
+
+    def print_json(self, value: object) -> None:
+        sys.stdout.write(encode(value) + "\n")
+
+    def warn(self, text: str) -> None:
+        from atm.domain.untrusted_text import one_line
+
+        sys.stderr.write(f"{one_line(text)}\n")
+
+
+def working_folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # the folder was deleted under us: mail works all the same
+        return "/"
