@@ -10,6 +10,7 @@ from atm.domain.retention import Policy
 from atm.services.mailroom import Mailroom
 from atm.system.files.archive import ArchiveFolder
 from atm.system.files.disk import RealDisk
+from atm.system.files.drift_log import DriftLog
 from atm.system.files.inbox_store import InboxStore
 from atm.system.files.ledger import LedgerFile
 from atm.system.files.locking import Locks
@@ -20,10 +21,17 @@ from atm.system.machine import RealChance, RealClock, host_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atm.config import Settings
+    from atm.domain.context import SystemContext
     from atm.formats.layout import Layout
     from atm.ports.clock import Chance, Clock
     from atm.ports.disk import Disk
+    from atm.ports.inspection import Site
+    from atm.ports.surroundings import Tasks
+    from atm.services.file_references import References
+    from atm.system.files.watching import Watch
 
 
 def build_room(
@@ -48,6 +56,7 @@ def build_room(
         spool=SpoolFolder(disk, clock, locks, layout),
         archive=archive,
         marks=UpkeepMarkFiles(disk, layout, policy.compact_above),
+        drift=DriftLog(disk, clock, layout),
         policy=policy,
         compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
     )
@@ -59,4 +68,49 @@ def build_policy(settings: Settings) -> Policy:
         keep_days=settings.number("retention.keep_days"),
         keep_idle=settings.whole("retention.keep_idle"),
         compact_above=settings.whole("retention.compact_above"),
+    )
+
+
+def build_references(layout: Layout, settings: Settings, environment: Mapping[str, str]) -> References:
+    from atm.services.file_references import References
+    from atm.system.claude_settings import SettingsAndFiles
+
+    share = os.path.expanduser(settings.text("messaging.share_dir"))
+    return References(SettingsAndFiles(layout, environment, share=share), settings.root)
+
+
+def build_watch(paths: list[str]) -> Watch:
+    from atm.system.files.watching import watch
+
+    return watch(paths)
+
+
+def build_tasks(layout: Layout) -> Tasks:
+    from atm.system.files.task_store import TaskFolder
+
+    return TaskFolder(RealDisk(), layout)
+
+
+def build_site(layout: Layout, environment: Mapping[str, str]) -> Site:
+    from atm.system.files.inspection import SiteOnDisk
+
+    return SiteOnDisk(RealDisk(), RealClock(), layout, environment, host=host_name())
+
+
+def build_context(layout: Layout, settings: Settings, environment: Mapping[str, str], folder: str) -> SystemContext:
+    """Where we are. Asks Claude Code for its version, so it is built for the commands that show it."""
+    import sys
+
+    from atm.domain.context import SystemContext
+    from atm.system.claude_code import detect
+    from atm.system.git.remote import find_repo
+
+    return SystemContext(
+        hostname=host_name(),
+        platform={"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "Linux"),
+        claude_root=layout.claude_root,
+        root=settings.root,
+        schema_version=detect(layout, environment),
+        repo=find_repo(folder),
+        default_team=settings.text("core.default_team"),
     )

@@ -10,14 +10,17 @@ from __future__ import annotations
 from atm.domain.messages import Message
 from atm.domain.receipts import Event
 from atm.formats.inbox import decode_row
-from atm.formats.json_record import NotJson, RawObject, encode, quote, to_bytes, to_text
+from atm.formats.json_record import NotJson, decode_object, encode, quote, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from atm.formats.json_record import Json
+
 MESSAGE = "message"
 RECEIPT = "receipt"
+_ROW = ', "row": '
 
 
 class Line:
@@ -44,7 +47,7 @@ class Line:
             "at": self.at,
             "evidence": self.evidence,
         }
-        row = f', "row": {self.raw}' if self.raw else ""
+        row = f"{_ROW}{self.raw}" if self.raw else ""
         ids = f'"id": {quote(self.ids[0])}' if len(self.ids) == 1 else f'"ids": {encode(self.ids)}'
         return to_bytes(f'{{"seq": {seq}, {ids}, {encode(fields)[1:-1]}{row}}}\n')
 
@@ -71,16 +74,26 @@ class Entry:
 
 
 def decode_line(line: bytes) -> Entry | None:
+    text = to_text(line)
     try:
-        record = RawObject(to_text(line))
+        record = decode_object(text)
     except NotJson:
         return None
     seq, ids = record.get("seq"), record.get("ids") or [record.get("id")]
     if not isinstance(seq, int) or not isinstance(ids, list):
         return None
     named = [id for id in ids if isinstance(id, str)]
-    texts = {key: str(record.get(key) or "") for key in ("kind", "agent", "state", "at", "evidence")}
-    return Entry(seq, Line(ids=named, raw=record.raw("row") or "", **texts))
+    fields = {key: str(record.get(key) or "") for key in ("kind", "agent", "state", "at", "evidence")}
+    return Entry(seq, Line(ids=named, raw=_row_in(text, record), **fields))
+
+
+def _row_in(text: str, record: dict[str, Json]) -> str:
+    """The row to the letter. We write it last, so it need not be searched for field by field."""
+    if "row" not in record:
+        return ""
+    at = text.find(_ROW)
+    body = text.rstrip()
+    return body[at + len(_ROW) : -1] if at >= 0 and body.endswith("}") else encode(record["row"])
 
 
 def decode_lines(data: bytes) -> tuple[list[Entry], int]:
@@ -104,6 +117,19 @@ def histories(entries: Iterable[Entry]) -> dict[tuple[str, str], list[str]]:
         for id in entry.ids:
             found.setdefault((id, entry.agent), []).append(entry.state)
     return found
+
+
+def decode_recent(data: bytes, since: str) -> list[Entry]:
+    """The readable lines at the end of a ledger that are not older than a time, in file order."""
+    found: list[Entry] = []
+    for line in reversed(data.split(b"\n")):
+        entry = decode_line(line) if line.strip() else None
+        if entry is None:
+            continue
+        if entry.at < since:  # times are written by us, in one form that sorts
+            break
+        found.append(entry)
+    return found[::-1]
 
 
 def last_seq(tail: bytes) -> int | None:

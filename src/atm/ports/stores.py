@@ -123,6 +123,10 @@ class Ledger(Protocol):
         """Make lines durable; their numbers."""
         ...
 
+    def path(self, team: str) -> str:
+        """Where people can look at it."""
+        ...
+
     def recent(self, team: str) -> list[Entry]:
         """The last few thousand bytes' worth: enough for the last minutes."""
         ...

@@ -170,6 +170,19 @@ def put_back_dropped(room: Mailroom, team: str, *, everything: bool = False) -> 
     return restored
 
 
+def missing_rows(room: Mailroom, team: str, entries: list[Entry]) -> int:
+    """How many messages should lie in an inbox of ours and do not."""
+    if is_claudes_team(team):
+        return 0
+    count = 0
+    for agent, sent in _expected(entries).items():
+        try:
+            count += len(room.inboxes.missing(team, agent, [entry.ids[0] for entry in sent]))
+        except AtmError:
+            continue
+    return count
+
+
 def _expected(entries: list[Entry]) -> dict[str, list[Entry]]:
     """For each recipient the messages that should still lie in its inbox."""
     past = histories(entries)

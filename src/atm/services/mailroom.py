@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from atm.domain.team import Member, Team
     from atm.ports.clock import Chance, Clock
     from atm.ports.stores import Archive, Inboxes, Ledger, Rosters, Spool, UpkeepMarks
+    from atm.ports.surroundings import Drift
 
 
 class Mailroom:
     """Everything that mail is made with."""
 
-    __slots__ = ("archive", "chance", "clock", "compact_claudes", "inboxes", "ledger", "marks", "policy", "rosters", "spool")
+    __slots__ = ("archive", "chance", "clock", "compact_claudes", "drift", "inboxes", "ledger", "marks", "policy", "rosters", "spool")
 
     def __init__(
         self,
@@ -29,6 +30,7 @@ class Mailroom:
         spool: Spool,
         archive: Archive,
         marks: UpkeepMarks,
+        drift: Drift,
         policy: Policy,
         compact_claudes: bool = False,
     ) -> None:
@@ -40,6 +42,7 @@ class Mailroom:
         self.spool = spool
         self.archive = archive
         self.marks = marks
+        self.drift = drift
         self.policy = policy
         self.compact_claudes = compact_claudes
 

@@ -62,10 +62,12 @@ def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
     """Look without marking anything."""
     if wanted.everything:
         rows = room.inboxes.rows(team, agent)
+        note_drift(room, rows)
         known = [row for row in rows if row.kind != "malformed"]
         return Mail(wanted.of(known), marked=False, malformed=len(rows) - len(known))
     seen = _seen_lately(room, team, agent)
     fresh = [message for message in room.inboxes.unread(team, agent) if message.id not in seen]
+    note_drift(room, fresh)
     return Mail(wanted.of(fresh), marked=False)
 
 
@@ -93,6 +95,13 @@ def give_back(room: Mailroom, team: str, agent: str, mail: Mail, why: str) -> No
     taken = [message for message in mail.messages if not message.read]
     room.inboxes.mark(team, agent, {message.key for message in taken}, False)
     _enter(room, team, agent, taken, "returned", why, mail)
+
+
+def note_drift(room: Mailroom, rows: list[Message]) -> None:
+    """Fields that we do not know are kept, and entered once in a log: the format may have moved on."""
+    unknown = {name for row in rows for name in row.unknown}
+    if unknown:
+        room.drift.note("inbox", sorted(unknown))
 
 
 def _seen_lately(room: Mailroom, team: str, agent: str) -> set[str]:

@@ -7,7 +7,8 @@ that line alone.
 
 from __future__ import annotations
 
-from atm.formats.journal import decode_lines, last_seq
+from atm.formats.journal import decode_lines, decode_recent, last_seq
+from atm.formats.times import to_iso
 from atm.system.files.rewriting import read_whole
 
 from atm.system.files.refusals import explained, refused
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from atm.system.files.locking import Locks
 
 TAIL = 4096
-RECENT = 64 * 1024
+RECENT = 128 * 1024
+RECENT_SECONDS = 300.0
+"""What every mail command looks back at for rows that were dropped: the last minutes, and not more than this."""
 
 
 class LedgerFile:
@@ -32,6 +35,9 @@ class LedgerFile:
         self._disk = disk
         self._locks = locks
         self._layout = layout
+
+    def path(self, team: str) -> str:
+        return self._layout.ledger(team)
 
     def append(self, team: str, lines: list[Line]) -> list[int]:
         path = self._layout.ledger(team)
@@ -90,7 +96,8 @@ class LedgerFile:
             data = self._disk.read_at(fd, start, size - start)
         finally:
             self._disk.close(fd)
-        return decode_lines(data.partition(b"\n")[2] if start else data)[0]
+        since = to_iso(self._locks.clock.now() - RECENT_SECONDS)
+        return decode_recent(data.partition(b"\n")[2] if start else data, since)
 
     def entries(self, team: str) -> tuple[list[Entry], int]:
         path = self._layout.ledger(team)

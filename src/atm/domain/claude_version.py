@@ -1,0 +1,59 @@
+"""
+Which of Claude Code's formats a version speaks.
+
+There is no schema number in its files, so the version of the program has to stand for it. Unknown means: assume
+the newest known format and be careful.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Maturity(Enum):
+    """How far the format can be relied upon."""
+
+    PRE_RELEASE = "PreRelease"
+    STABLE = "Stable"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaVersion:
+    """A version of Claude Code and what is known of its files."""
+
+    maturity: Maturity
+    claude_version: str
+    implicit_teams: bool = True
+    """Since 2.1.178 every session owns one team `session-…`, and its folder goes when the session ends."""
+    validates_rows: bool = True
+    """Since 2.1.207 rows that do not conform are removed from inboxes."""
+    consumes_rows: bool = True
+    """By 2.1.231 delivered rows are taken out of the inbox."""
+    row_ids: bool = True
+    """By 2.1.231 rows carry msgV, msg_id and type."""
+
+
+def parse_version(text: str) -> tuple[int, int, int] | None:
+    """The first `N.N.N` in what `claude --version` prints."""
+    for word in text.replace("(", " ").replace(",", " ").split():
+        parts = word.lstrip("v").split("-")[0].split(".")
+        if len(parts) == 3 and all(part.isascii() and part.isdecimal() for part in parts):
+            return int(parts[0]), int(parts[1]), int(parts[2])
+    return None
+
+
+def schema_for(text: str) -> SchemaVersion:
+    """Classify what `claude --version` printed; an empty text means that there is no Claude Code here."""
+    version = parse_version(text)
+    if version is None:
+        return SchemaVersion(Maturity.UNKNOWN, "")
+    return SchemaVersion(
+        maturity=Maturity.STABLE if version >= (3, 0, 0) else Maturity.PRE_RELEASE,
+        claude_version=".".join(map(str, version)),
+        implicit_teams=version >= (2, 1, 178),
+        validates_rows=version >= (2, 1, 207),
+        consumes_rows=version >= (2, 1, 231),
+        row_ids=version >= (2, 1, 231),
+    )

@@ -1,0 +1,83 @@
+"""Which Claude Code is installed: `claude --version`, asked once for each binary and remembered."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+
+from atm.domain.claude_version import SchemaVersion, schema_for
+from atm.formats.json_record import NotJson, decode_object, indent, to_bytes, to_text
+from atm.formats.times import to_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.formats.layout import Layout
+
+LONGEST_ANSWER = 5.0
+"""Seconds. A binary that does not say its version by then is treated as unknown, not waited for."""
+
+
+def detect(layout: Layout, environment: Mapping[str, str]) -> SchemaVersion:
+    """The schema of the installed Claude Code. The cache is good while the binary is the same file."""
+    binary = shutil.which("claude", path=environment.get("PATH"))
+    if binary is None:
+        return schema_for("")
+    real = os.path.realpath(binary)
+    found = os.stat(real)
+    mark = f"{found.st_size}-{found.st_mtime_ns}"
+    cached = _cached(layout.claude_version, real, mark)
+    if cached is not None:
+        return schema_for(cached)
+    answer = _ask(binary, environment)
+    _remember(layout.claude_version, real, mark, answer)
+    return schema_for(answer)
+
+
+def _cached(path: str, binary: str, mark: str) -> str | None:
+    try:
+        with open(path, "rb") as file:
+            fields = decode_object(to_text(file.read()))
+    except (OSError, NotJson):
+        return None
+    version = fields.get("version_text")
+    same = fields.get("binary") == binary and fields.get("mark") == mark
+    return version if same and isinstance(version, str) else None
+
+
+def _ask(binary: str, environment: Mapping[str, str]) -> str:
+    try:
+        result = subprocess.run(
+            [binary, "--version"],
+            capture_output=True,
+            timeout=LONGEST_ANSWER,
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return result.stdout.decode("utf-8", "replace")[:200].strip()
+
+
+def _remember(path: str, binary: str, mark: str, answer: str) -> None:
+    schema = schema_for(answer)
+    content = {
+        "binary": binary,
+        "mark": mark,
+        "version_text": answer,
+        "claude_version": schema.claude_version,
+        "schema": schema.maturity.value,
+        "detected_at": to_iso(time.time()),
+    }
+    try:
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        temporary = f"{path}.{os.getpid()}.new"
+        with open(temporary, "wb") as file:
+            file.write(to_bytes(indent(content) + "\n"))
+        os.replace(temporary, path)
+    except OSError:
+        return  # asked again next time

@@ -1,0 +1,125 @@
+"""Looking around for `atm doctor`: implements `ports.inspection.Site`."""
+
+from __future__ import annotations
+
+import os
+
+from atm.formats.json_record import NotJson, decode_object, to_text
+from atm.formats.team_config import unknown_fields
+from atm.ports.inspection import FoundLock, HeldLock, LoosePath
+from atm.system.files.locking import break_lock, process_is_alive
+from atm.system.files.rewriting import read_whole
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.formats.json_record import Json
+    from atm.formats.layout import Layout
+    from atm.ports.clock import Clock
+    from atm.ports.disk import Disk
+
+PRIVATE_FOLDER = 0o700
+
+
+class SiteOnDisk:
+    """The real files."""
+
+    def __init__(self, disk: Disk, clock: Clock, layout: Layout, environment: Mapping[str, str], *, host: str) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._layout = layout
+        self._environment = environment
+        self._host = host
+
+    def locks(self, team: str) -> list[FoundLock]:
+        folders = (self._layout.team(team), self._layout.inboxes(team), self._layout.tasks(team))
+        paths = [f"{folder}/{name}" for folder in folders for name in sorted(self._disk.names(folder))]
+        return [lock for path in paths if path.endswith((".json.lock", ".lock.lock")) and (lock := self._lock(path))]
+
+    def _lock(self, path: str) -> FoundLock | None:
+        found = self._disk.look(path)
+        if found is None:
+            return None
+        age = max(0.0, self._clock.now() - found.mtime_ns / 1e9)
+        owner, who = self._owner(path) if found.kind == "file" else ("unknown", "a lock directory names nobody")
+        empty = found.kind != "folder" or not self._disk.names(path)
+        return FoundLock(path, found.kind, age, owner, who, empty)
+
+    def _owner(self, path: str) -> tuple[str, str]:
+        body = self._body(path)
+        pid, host = body.get("pid"), body.get("host", self._host)
+        if not isinstance(pid, int):
+            return "unknown", "its body names no process"
+        if host != self._host:
+            return "unknown", f"process {pid} on {host}"
+        return ("alive" if process_is_alive(pid) else "dead"), f"process {pid}"
+
+    def held(self) -> list[HeldLock]:
+        found = []
+        for name in sorted(self._disk.names(self._layout.locks)):
+            body = self._body(f"{self._layout.locks}/{name}")
+            pid = body.get("pid")
+            if isinstance(pid, int):
+                target, since = str(body.get("target", "")), str(body.get("createdAt", ""))
+                found.append(HeldLock(target, pid, since, process_is_alive(pid)))
+        return found
+
+    def _body(self, path: str) -> dict[str, Json]:
+        try:
+            return decode_object(to_text(read_whole(self._disk, path)))
+        except (OSError, NotJson):
+            return {}
+
+    def leftovers(self, team: str) -> list[str]:
+        found = []
+        for folder in (self._layout.team(team), self._layout.inboxes(team)):
+            for name in sorted(self._disk.names(folder)):
+                _, mark, number = name.partition(".atm-")
+                pid = number.partition("-")[0]
+                if name.startswith(".") and mark and pid.isdecimal() and not process_is_alive(int(pid)):
+                    found.append(f"{folder}/{name}")
+        return found
+
+    def loose_paths(self, teams: list[str]) -> list[LoosePath]:
+        found = []
+        for folder in (self._layout.spool_pending, self._layout.spool_failed, self._layout.locks):
+            stamp = self._disk.look(folder)
+            if stamp is not None and stamp.mode & 0o077:
+                found.append(LoosePath(folder, stamp.mode, PRIVATE_FOLDER, "others can read mail that waits there"))
+        for team in teams:
+            found += self._unwritable(team)
+        return found
+
+    def _unwritable(self, team: str) -> list[LoosePath]:
+        folder = self._layout.inboxes(team)
+        paths = [folder, *(f"{folder}/{n}" for n in self._disk.names(folder) if n.endswith(".json"))]
+        found = []
+        for path in paths:
+            stamp = self._disk.look(path)
+            if stamp is not None and stamp.kind in ("file", "folder") and not stamp.mode & 0o200:
+                found.append(LoosePath(path, stamp.mode, stamp.mode | 0o200, "its owner cannot write it, so mail waits"))
+        return found
+
+    def other_home(self) -> str | None:
+        home = self._environment.get("HOME") or ""
+        usual = f"{home.rstrip('/')}/.claude"
+        if not home or self._disk.real_path(usual) == self._disk.real_path(self._layout.claude_root):
+            return None
+        return usual if self._disk.names(f"{usual}/teams") else None
+
+    def unknown_team_fields(self, team: str) -> list[str]:
+        try:
+            return unknown_fields(read_whole(self._disk, self._layout.team_config(team)))
+        except (OSError, NotJson):
+            return []
+
+    def break_lock(self, path: str) -> bool:
+        break_lock(self._disk, path)
+        return self._disk.look(path) is None
+
+    def remove(self, path: str) -> None:
+        self._disk.remove(path)
+
+    def tighten(self, path: LoosePath) -> None:
+        os.chmod(path.path, path.should_be)

@@ -1,0 +1,119 @@
+"""
+Waiting for files to change: the system's own events where `watchfiles` is installed, and a slow look as the floor.
+
+A watch says *that* something changed, never what: files shrink, are replaced and vanish. Whoever waits reads
+again and tells rows apart by their ids (`services.following`).
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Protocol
+
+    class Watch(Protocol):
+        """Waits for any of some files to change."""
+
+        def __enter__(self) -> Watch: ...
+
+        def __exit__(self, *_: object) -> None: ...
+
+        def wait(self, seconds: float) -> bool:
+            """True as soon as a file looks different from the last time, False after so many seconds."""
+            ...
+
+
+LOOK_EVERY = 0.1
+"""Seconds between two looks without native events."""
+
+FLOOR = 0.5
+"""Seconds between two looks beside native events, which network file systems do not send."""
+
+
+def watch(paths: list[str]) -> Watch:
+    """The best watch that this machine has."""
+    try:
+        import watchfiles  # noqa: F401 - an extra; its absence costs only latency
+    except ImportError:
+        return PollingWatch(paths)
+    return NativeWatch(paths)
+
+
+class PollingWatch:
+    """Looks at the files' stamps."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
+        self._seen = self._look()
+
+    def __enter__(self) -> PollingWatch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def wait(self, seconds: float) -> bool:
+        end = time.monotonic() + seconds
+        while not self.changed():
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            self._pause(left)
+        return True
+
+    def _pause(self, left: float) -> None:
+        time.sleep(min(LOOK_EVERY, left))
+
+    def changed(self) -> bool:
+        now = self._look()
+        was, self._seen = self._seen, now
+        return now != was
+
+    def _look(self) -> list[object]:
+        return [_stamp(path) for path in self._paths]
+
+
+class NativeWatch(PollingWatch):
+    """Sleeps until the system reports a change in one of the folders."""
+
+    def __init__(self, paths: list[str]) -> None:
+        super().__init__(paths)
+        self._events: Iterator[object] | None = None
+        folders = sorted({folder for path in paths if os.path.isdir(folder := os.path.dirname(path))})
+        if folders:
+            from watchfiles import watch as native
+
+            # Its defaults merge events for up to 1.6 s; we want the first one.
+            self._events = native(
+                *folders,
+                step=1,
+                debounce=10,
+                rust_timeout=int(FLOOR * 1000),
+                yield_on_timeout=True,
+                recursive=False,
+                watch_filter=None,
+                raise_interrupt=True,
+            )
+
+    def __exit__(self, *_: object) -> None:
+        close = getattr(self._events, "close", None)
+        if close is not None:
+            close()
+
+    def _pause(self, left: float) -> None:
+        if self._events is None or left < FLOOR:
+            super()._pause(left)
+        else:
+            next(self._events, None)
+
+
+def _stamp(path: str) -> object:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)

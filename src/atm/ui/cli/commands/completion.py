@@ -1,0 +1,31 @@
+"""`atm completion`: scripts for bash, zsh and fish, from the tables that the parser reads."""
+
+from __future__ import annotations
+
+from atm.ui.cli.arguments import Args, Argument, Command
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "completion",
+    "completion for your shell",
+    arguments=(Argument("shell", "which shell", choices=("bash", "zsh", "fish")),),
+    examples=(
+        "eval \"$(atm completion bash)\"",
+        "atm completion zsh > ~/.zfunc/_atm",
+        "atm completion fish > ~/.config/fish/completions/atm.fish",
+    ),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    from atm.ui.cli.completion import script
+
+    shell = args.need("shell")
+    if session.as_json:
+        session.print_json({"action": "completion", "shell": shell, "script": script(shell)})
+    else:
+        session.print(script(shell))
+    return 0

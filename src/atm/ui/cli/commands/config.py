@@ -1,0 +1,166 @@
+"""`atm config`: show settings with their origin, and change them."""
+
+from __future__ import annotations
+
+import os
+
+from atm import config as settings_module
+from atm.domain.errors import BadSetting, WriteRefused
+from atm.domain.untrusted_text import one_line
+from atm.ui.cli.arguments import Args, Argument, Command, Option
+from atm.ui.cli.render import table
+from atm.ui.cli.session import working_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.context import SystemContext
+    from atm.formats.settings_text import Value
+    from atm.ui.cli.session import Session
+
+LIST = Command("config list", "every setting, its value and where that comes from", examples=("atm config list --json",))
+GET = Command(
+    "config get",
+    "one setting",
+    arguments=(Argument("key", "section.name", complete="setting"),),
+    examples=("atm config get core.default_team",),
+)
+SET = Command(
+    "config set",
+    "change one setting; comments and everything else in the file stay",
+    arguments=(Argument("key", "section.name", complete="setting"), Argument("value", "the new value")),
+    options=(Option("--repo", help="in this repository's file instead of your own"),),
+    examples=("atm config set core.default_team backend", 'atm config set messaging.offline_action "" --repo'),
+)
+COMMAND = Command(
+    "config",
+    "show and change settings",
+    text="Order: flags, environment, the file ATM_CONFIG names, the repository's .atm.toml, ~/.config/atm/config.toml, defaults.",
+    subcommands=(LIST, GET, SET),
+    examples=("atm config", "atm config get core.identity", "atm config set core.default_team backend"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    verbs = {"config get": _get, "config set": _set}
+    return verbs.get(args.command.name, _list)(args, session)
+
+
+def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
+    from atm.wiring import build_context
+
+    known = session.settings.all()
+    context = build_context(session.layout, session.settings, session.environment, working_folder())
+    if session.as_json:
+        values = {key: {"value": setting.value, "origin": setting.origin} for key, setting in known.items()}
+        session.print_json({"action": "config", "settings": values, "files": session.settings.files, "context": context_json(context)})
+        return 0
+    rows = [[key, _shown(setting.value), setting.origin] for key, setting in known.items()]
+    session.print("\n".join(table(["Setting", "Value", "Origin"], rows)))
+    session.print("")
+    for name, value in _context_lines(context):
+        session.print(f"  {name:<12} {one_line(value)}")
+    return 0
+
+
+def context_json(context: SystemContext) -> dict[str, object]:
+    repo, schema = context.repo, context.schema_version
+    provider = repo.provider if repo else None
+    return {
+        "hostname": context.hostname,
+        "platform": context.platform,
+        "claude_root": context.claude_root,
+        "root": context.root,
+        "claude_version": schema.claude_version or None,
+        "schema_version": schema.maturity.value,
+        "repo": repo and {
+            "name": repo.name,
+            "path": repo.path,
+            "remote_url": repo.remote_url,
+            "provider": provider and {"kind": provider.kind, "host": provider.host, "namespace": provider.namespace, "project": provider.project or None, "repo": provider.repo},
+        },
+    }
+
+
+def _context_lines(context: SystemContext) -> list[tuple[str, str]]:
+    schema, repo = context.schema_version, context.repo
+    lines = [("Claude files", context.claude_root), ("workspace", context.root)]
+    lines.append(("Claude Code", f"{schema.claude_version} ({schema.maturity.value})" if schema.claude_version else "not found (Unknown)"))
+    if repo is not None:
+        provider = f", {repo.provider.kind} {repo.provider.namespace}/{repo.provider.repo}" if repo.provider else ""
+        lines.append(("repository", f"{repo.name}{provider}"))
+    return lines
+
+
+def _get(args: Args, session: Session) -> int:
+    key = args.need("key")
+    setting = session.settings.setting(key)
+    if session.as_json:
+        session.print_json({"action": "config", "key": key, "value": setting.value, "origin": setting.origin})
+    else:
+        session.print(_shown(setting.value))
+    return 0
+
+
+def _set(args: Args, session: Session) -> int:
+    key = settings_module.check_key(args.need("key"))
+    value = _meant(key, args.need("value"))
+    path = _file(args, session)
+    _write(path, key, settings_module.checked(key, value))
+    if session.as_json:
+        session.print_json({"action": "config", "key": key, "value": value, "file": path})
+    else:
+        session.print(f"{key} = {_shown(value)} in {path}")
+    return 0
+
+
+def _file(args: Args, session: Session) -> str:
+    if args.flag("repo"):
+        return session.settings.repo_file or f"{session.settings.root}/.atm.toml"
+    return session.environment.get("ATM_CONFIG") or session.layout.settings
+
+
+def _meant(key: str, given: str) -> Value:
+    kind = settings_module.KNOWN[key][0] if key in settings_module.KNOWN else settings_module.TEXT
+    if kind == settings_module.YES_NO:
+        if given.lower() not in ("true", "false"):
+            raise BadSetting(f"{key} must be true or false, not {given!r}", "write true or false")
+        return given.lower() == "true"
+    if kind in (settings_module.WHOLE, settings_module.NUMBER):
+        try:
+            return int(given) if kind == settings_module.WHOLE or given.isdecimal() else float(given)
+        except ValueError:
+            raise BadSetting(f"{key} must be a {kind}, not {given!r}", "write a number") from None
+    return given
+
+
+def _write(path: str, key: str, value: Value) -> None:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    section, _, name = key.partition(".")
+    try:
+        text = ""
+        if os.path.exists(path):
+            settings_module.read_file(path)  # an error here names the line; we never write over it
+            with open(path, encoding="utf-8") as file:
+                text = file.read()
+        document = tomlkit.parse(text)
+        table_in_file = document.setdefault(section, tomlkit.table())
+        table_in_file[name] = value
+        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        temporary = f"{path}.{os.getpid()}.new"
+        with open(temporary, "w", encoding="utf-8") as file:
+            file.write(tomlkit.dumps(document))
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except OSError as error:
+        raise WriteRefused(f"{path}: {error.strerror or error}", "check permissions and free space", path) from error
+    except TOMLKitError as error:
+        raise BadSetting(f"{path}: {error}", "mend the file by hand", path) from None
+
+
+def _shown(value: Value | None) -> str:
+    if value is None:
+        return "(none)"
+    return str(value).lower() if isinstance(value, bool) else f'"{value}"' if value == "" else str(value)

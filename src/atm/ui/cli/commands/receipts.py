@@ -1,0 +1,67 @@
+"""`atm receipts`: where a message is, and how that is known."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import one_line
+from atm.services.mail_upkeep import drain
+from atm.services.mailroom import find_team
+from atm.services.tracing import Trace, trace
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command
+from atm.ui.cli.render import BOLD, DIM, GREEN, YELLOW, Style, when
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "receipts",
+    "where a message is, and how that is known",
+    text="queued → written → surfaced → read → answered. A step that nobody observed is shown as unknown.",
+    arguments=(Argument("message-id", "the id, or the beginning of it"),),
+    options=(TEAM,),
+    examples=("atm receipts 3f0c1f4e", "atm receipts 3f0c1f4e --json"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    drain(session.room)
+    flagged = args.text("team")
+    teams = [find_team(session.room, flagged).name] if flagged else session.room.rosters.teams()
+    traces = trace(session.room, args.need("message_id"), teams)
+    if session.as_json:
+        session.print_json({"action": "receipts", "message_id": traces[0].message_id, "recipients": [_as_json(t) for t in traces]})
+    else:
+        session.print("\n\n".join("\n".join(_lines(session, one)) for one in traces))
+    return 0
+
+
+def _as_json(one: Trace) -> dict[str, object]:
+    return {
+        "team": one.team,
+        "agent": one.agent,
+        "seq": one.seq,
+        "state": one.standing,
+        "now": one.now,
+        "journey": [
+            {"state": state, "at": event.at if event else None, "evidence": event.evidence if event else "unknown"}
+            for state, event in one.journey()
+        ],
+        "events": [{"seq": e.seq, "state": e.state, "at": e.at, "evidence": e.evidence} for e in one.events],
+    }
+
+
+def _lines(session: Session, one: Trace) -> list[str]:
+    style = Style(session)
+    seq = f"  seq {one.seq}" if one.seq is not None else "  not in the ledger"
+    lines = [f"{style(one_line(one.message_id), BOLD)} to {one_line(f'{one.agent}@{one.team}')}{seq}"]
+    if one.message is not None:
+        lines.append(style(f"  from {one_line(one.message.sender)}: {one_line(one.message.summary or one.message.text[:100])}", DIM))
+    for state, event in one.journey():
+        if event is None:
+            lines.append(style(f"  ○ {state:<9} unknown", DIM))
+        else:
+            lines.append(f"  {style('●', GREEN)} {state:<9} {when(session, event.at):<10} {one_line(event.evidence)}")
+    for event in one.events:
+        if event.state not in [state for state, _ in one.journey()]:
+            lines.append(f"  {style('!', YELLOW)} {event.state:<9} {when(session, event.at):<10} {one_line(event.evidence)}")
+    return [*lines, f"  now: {one_line(one.now)}"]

@@ -1,0 +1,82 @@
+"""`atm status`: a team at a glance."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import one_line
+from atm.formats.times import to_iso
+from atm.services.mail_upkeep import drain, put_back_dropped
+from atm.services.overview import InboxFacts, inbox_facts
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command
+from atm.ui.cli.commands.members import member_json, state_words, team_meant
+from atm.ui.cli.render import DIM, Style, table, when, when_epoch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.team import Team
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "status",
+    "a team at a glance",
+    arguments=(Argument("team-name", "the team", required=False, complete="team"),),
+    options=(TEAM,),
+    examples=("atm status", "atm status backend --json"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    drain(session.room)
+    team = team_meant(args, session)
+    put_back_dropped(session.room, team.name)
+    from atm.wiring import build_tasks
+
+    mail = {facts.agent: facts for facts in inbox_facts(session.room, team)}
+    tasks = build_tasks(session.layout).counts(team.name)
+    if session.as_json:
+        session.print_json(_as_json(session, team, mail, tasks))
+    else:
+        _show(session, team, mail, tasks)
+    return 0
+
+
+def _as_json(session: Session, team: Team, mail: dict[str, object], tasks: dict[str, int]) -> dict[str, object]:
+    now = session.room.clock.now()
+    members = []
+    for member in team.members:
+        facts = mail.get(member.name)
+        known = isinstance(facts, InboxFacts)
+        members.append({**member_json(team, member, now), "unread": facts.unread if known else None, "total": facts.total if known else None})  # type: ignore[union-attr]
+    return {
+        "action": "status",
+        "team": team.name,
+        "description": team.description or None,
+        "createdAt": to_iso(team.created_at) if team.created_at is not None else None,
+        "members": members,
+        "tasks": {"pending": 0, "in_progress": 0, "completed": 0, **tasks},
+        "spool": {"pending": _waiting(session, team.name)},
+        "source": team.read_from,
+        "read_at": to_iso(now),
+    }
+
+
+def _waiting(session: Session, team: str) -> int:
+    return sum(spooled.entry.team == team for spooled in session.room.spool.pending())
+
+
+def _show(session: Session, team: Team, mail: dict[str, object], tasks: dict[str, int]) -> None:
+    style, now = Style(session), session.room.clock.now()
+    session.print(f"Team: {one_line(team.name)}" + (f"  {one_line(team.description)}" if team.description else ""))
+    session.print(style(f"  created {when_epoch(session, team.created_at)}, roster {one_line(team.read_from)}", DIM))
+    rows = []
+    for member in team.members:
+        facts = mail.get(member.name)
+        unread, latest = ("?", "unreadable")
+        if isinstance(facts, InboxFacts):
+            unread, latest = str(facts.unread), when(session, facts.latest) if facts.latest else "-"
+        rows.append([member.name, member.agent_type or "-", state_words(team, member, now), unread, latest])
+    session.print("")
+    session.print("\n".join(table(["Agent", "Type", "State", "Unread", "Latest"], rows, right=(3,))) if rows else "  no members yet")
+    counts = {"pending": 0, "in_progress": 0, "completed": 0, **tasks}
+    waiting = _waiting(session, team.name)
+    session.print("\n  tasks: " + ", ".join(f"{count} {status}" for status, count in counts.items()))
+    session.print(f"  spool: {waiting} waiting" + ("  (atm spool list)" if waiting else ""))

@@ -1,0 +1,77 @@
+"""`atm inbox --watch`: a table that redraws itself on a terminal, and a line for each new message elsewhere."""
+
+from __future__ import annotations
+
+import sys
+
+from atm.domain.errors import AtmError
+from atm.domain.untrusted_text import one_line
+from atm.formats.protocol_message import idle_sender
+from atm.services.following import Follower
+from atm.services.mailroom import find_team
+from atm.ui.cli.commands.inbox import is_live, show_team, teams_meant
+from atm.ui.cli.commands.read import message_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.messages import Message
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+REDRAW_EVERY = 5.0
+"""Seconds: relative times grow old even when nothing changes."""
+
+CLEAR = "\x1b[H\x1b[2J"
+
+
+def follow(args: Args, session: Session) -> int:
+    names = [team.name for team in teams_meant(args, session)]
+    followers: dict[tuple[str, str], Follower] = {}
+    clock = session.room.clock
+    end = clock.monotonic() + (args.number("for") if args.given("for") else 1e9) if True else 0.0  # type: ignore[operator]
+    from atm.wiring import build_watch
+
+    while clock.monotonic() < end:
+        paths = [session.layout.inbox(team, agent) for team in names for agent in session.room.inboxes.owners(team)]
+        paths += [session.layout.inboxes(team) for team in names]
+        with build_watch(paths) as watch:
+            _show(session, names, followers)
+            watch.wait(max(0.0, min(REDRAW_EVERY, end - clock.monotonic())))
+    _show(session, names, followers)
+    return 0
+
+
+def _show(session: Session, teams: list[str], followers: dict[tuple[str, str], Follower]) -> None:
+    if is_live() and not session.as_json:
+        try:
+            tables = [show_team(session, find_team(session.room, name)) for name in teams]
+        except AtmError as error:
+            tables = [str(error)]
+        sys.stdout.write(CLEAR + "\n\n".join(tables) + "\n\n  Ctrl-C ends.\n")
+    else:
+        for team in teams:
+            for agent in session.room.inboxes.owners(team):
+                _print_new(session, team, agent, followers)
+    sys.stdout.flush()
+
+
+def _print_new(session: Session, team: str, agent: str, followers: dict[tuple[str, str], Follower]) -> None:
+    first = not followers
+    known = (team, agent) in followers
+    follower = followers.setdefault((team, agent), Follower())
+    try:
+        rows = session.room.inboxes.rows(team, agent)
+    except AtmError:
+        return  # being rewritten, or gone: the next look tells
+    if not known and not first:
+        follower.new_rows([])  # an inbox that appeared while we watched: all of it is new
+    for message in follower.new_rows(rows):
+        _print_line(session, team, agent, message)
+
+
+def _print_line(session: Session, team: str, agent: str, message: Message) -> None:
+    if session.as_json:
+        session.print_json({"team": team, "agent": agent, **message_json(message)})
+    elif idle_sender(message) is None:
+        text = one_line(message.summary or message.text[:100])
+        session.print(f"{one_line(message.timestamp)}  {one_line(message.sender)} → {agent}@{team}  {text}")
