@@ -26,7 +26,11 @@ TEXT, WHOLE, NUMBER, YES_NO = "text", "whole number", "number", "true or false"
 KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "core.default_team": (TEXT, None, "the team that commands mean when none is named"),
     "core.identity": (TEXT, "human", "who sends, and whose inbox `atm read` shows"),
-    "messaging.offline_action": (TEXT, DEFAULT_CALL_TO_ACTION, 'tag for recipients who are away; "" for none'),
+    "messaging.offline_action": (
+        TEXT,
+        DEFAULT_CALL_TO_ACTION,
+        'tag for recipients who are away; "" for none',
+    ),
     "messaging.share_dir": (TEXT, "", "where copies of shared files go, instead of ~/.config/atm/share"),
     "display.format": (TEXT, "text", "text or json"),
     "display.color": (YES_NO, True, "colour on terminals"),
@@ -105,7 +109,11 @@ def load(layout: Layout, environment: Mapping[str, str], cwd: str, flags: Mappin
     root, repo_file = find_repo_file(cwd)
     values: dict[str, Setting] = {}
     files = []
-    for path, label in ((layout.settings, "user file"), (repo_file, "repo file"), (environment.get("ATM_CONFIG"), "ATM_CONFIG")):
+    for path, label in (
+        (layout.settings, "user file"),
+        (repo_file, "repo file"),
+        (environment.get("ATM_CONFIG"), "ATM_CONFIG"),
+    ):
         if path and (label == "ATM_CONFIG" or os.path.exists(path)):
             files.append(path)
             for key, value in read_file(path).items():
@@ -182,5 +190,7 @@ def checked(key: str, value: Value, path: str = "") -> Value:
     if not fits[kind]:
         raise BadSetting(f"{key} must be a {kind}{where}, not {value!r}", "change the value", path)
     if key in CHOICES and value not in CHOICES[key]:
-        raise BadSetting(f"{key} must be one of {', '.join(CHOICES[key])}{where}, not {value!r}", "change the value", path)
+        raise BadSetting(
+            f"{key} must be one of {', '.join(CHOICES[key])}{where}, not {value!r}", "change the value", path
+        )
     return value

@@ -68,7 +68,7 @@ _KINDS = (("github", "github"), ("gitlab", "gitlab"), ("bitbucket", "bitbucket")
 def _azure(host: str, parts: list[str]) -> GitProvider:
     """https://dev.azure.com/org/project/_git/repo, git@ssh.dev.azure.com:v3/org/project/repo, org.visualstudio.com."""
     words = [part for part in parts if part not in ("v3", "_git", "DefaultCollection")]
-    if host.endswith(".visualstudio.com") and not parts[:1] == ["v3"]:
+    if host.endswith(".visualstudio.com") and parts[:1] != ["v3"]:
         words = [host.partition(".")[0], *words]
     if len(words) == 2:
         words = [words[0], words[1], words[1]]  # the default repository has the project's name

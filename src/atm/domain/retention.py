@@ -34,7 +34,9 @@ class RowFacts:
 
     __slots__ = ("at", "idle_sender", "read", "understood")
 
-    def __init__(self, *, read: bool, at: float | None, idle_sender: str | None = None, understood: bool = True) -> None:
+    def __init__(
+        self, *, read: bool, at: float | None, idle_sender: str | None = None, understood: bool = True
+    ) -> None:
         self.read = read
         self.at = at
         self.idle_sender = idle_sender

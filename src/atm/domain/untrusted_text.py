@@ -11,9 +11,9 @@ _DIRECTIONS = {0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x
 _ALWAYS = {
     **{c: 0x2400 + c for c in range(32)},  # the visible pictures of the C0 controls
     0x7F: 0x2421,
-    **{c: 0xFFFD for c in range(0x80, 0xA0)},  # C1: some terminals take 0x9b for ESC [
-    **{c: 0xFFFD for c in _DIRECTIONS},
-    **{c: 0xFFFD for c in range(0xD800, 0xE000)},  # lone surrogates cannot be printed at all
+    **dict.fromkeys(range(128, 160), 65533),  # C1: some terminals take 0x9b for ESC [
+    **dict.fromkeys(_DIRECTIONS, 65533),
+    **dict.fromkeys(range(55296, 57344), 65533),  # lone surrogates cannot be printed at all
     0x2028: 0x20,
     0x2029: 0x20,
 }

@@ -68,9 +68,7 @@ class Entry:
 
     def events(self) -> Iterator[Event]:
         for id in self.ids:
-            yield Event(
-                seq=self.seq, id=id, agent=self.agent, state=self.state, at=self.at, evidence=self.evidence
-            )
+            yield Event(seq=self.seq, id=id, agent=self.agent, state=self.state, at=self.at, evidence=self.evidence)
 
 
 def decode_line(line: bytes) -> Entry | None:

@@ -56,10 +56,8 @@ def _make_scanner() -> Scan:
     try:
         from _json import make_scanner
     except ImportError:
-        from json.decoder import JSONDecoder
-
-        return JSONDecoder(strict=False, parse_int=_integer).scan_once  # type: ignore[no-any-return]
-    return make_scanner(_Context)  # type: ignore[no-any-return]
+        from json.scanner import py_make_scanner as make_scanner  # type: ignore[attr-defined, no-redef, unused-ignore]
+    return make_scanner(_Context)  # type: ignore[arg-type, unused-ignore]
 
 
 _scan: Scan = _make_scanner()

@@ -18,7 +18,18 @@ VERSION = 1
 class SpoolEntry:
     """What is needed to deliver a message later, and what was tried so far."""
 
-    __slots__ = ("agent", "answers", "created_at", "last_attempt", "message_id", "next_attempt", "raw", "reason", "team", "tries")
+    __slots__ = (
+        "agent",
+        "answers",
+        "created_at",
+        "last_attempt",
+        "message_id",
+        "next_attempt",
+        "raw",
+        "reason",
+        "team",
+        "tries",
+    )
 
     def __init__(
         self,
@@ -62,7 +73,7 @@ class SpoolEntry:
             "reason": self.reason,
         }
         if self.answers:
-            fields["answers"] = {key: value for key, value in self.answers.items()}
+            fields["answers"] = dict(self.answers)
         return to_bytes(f'{encode(fields)[:-1]}, "message": {self.raw}}}\n')
 
 

@@ -74,12 +74,25 @@ def new_team(name: str, *, description: str, lead: str, now: float) -> bytes:
     record: dict[str, Json] = {"name": name}
     if description:
         record["description"] = description
-    record |= {"createdAt": int(now * 1000), "leadAgentId": f"{lead}@{name}", "leadSessionId": "", "members": []}
+    record |= {
+        "createdAt": int(now * 1000),
+        "leadAgentId": f"{lead}@{name}",
+        "leadSessionId": "",
+        "members": [],
+    }
     return to_bytes(indent(record) + "\n")
 
 
 def new_member(
-    name: str, team: str, *, agent_type: str, model: str, cwd: str, backend: str, active: bool | None, now: float
+    name: str,
+    team: str,
+    *,
+    agent_type: str,
+    model: str,
+    cwd: str,
+    backend: str,
+    active: bool | None,
+    now: float,
 ) -> str:
     """The entry of a member that we add."""
     record: dict[str, Json] = {"agentId": f"{name}@{team}", "name": name, "agentType": agent_type}

@@ -14,11 +14,9 @@ class Clock(Protocol):
 
     def now(self) -> float:
         """Seconds since 1970. May jump."""
-        ...
 
     def monotonic(self) -> float:
         """Seconds since some moment. Never jumps."""
-        ...
 
     def sleep(self, seconds: float) -> None: ...
 
@@ -28,8 +26,6 @@ class Chance(Protocol):
 
     def new_id(self) -> str:
         """A fresh UUID."""
-        ...
 
     def fraction(self) -> float:
         """A number in [0, 1)."""
-        ...

@@ -20,7 +20,16 @@ class Stamp:
     __slots__ = ("dev", "gid", "ino", "kind", "mode", "mtime_ns", "size", "uid")
 
     def __init__(
-        self, *, dev: int, ino: int, size: int, mtime_ns: int, mode: int, kind: str, uid: int = 0, gid: int = 0
+        self,
+        *,
+        dev: int,
+        ino: int,
+        size: int,
+        mtime_ns: int,
+        mode: int,
+        kind: str,
+        uid: int = 0,
+        gid: int = 0,
     ) -> None:
         self.dev = dev
         self.ino = ino
@@ -48,7 +57,6 @@ class Disk(Protocol):
 
     def look(self, path: str) -> Stamp | None:
         """What lies at the path, links not followed; None if nothing does."""
-        ...
 
     def look_open(self, fd: int) -> Stamp: ...
 
@@ -56,13 +64,11 @@ class Disk(Protocol):
 
     def names(self, folder: str) -> list[str]:
         """Names in a folder, in no order; empty if there is no such folder."""
-        ...
 
     def open_read(self, path: str) -> int: ...
 
     def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:
         """Open a new file for reading and writing; it must not exist. `like` gives mode and owner."""
-        ...
 
     def open_append(self, path: str, mode: int = 0o600) -> int: ...
 
@@ -70,11 +76,9 @@ class Disk(Protocol):
 
     def write(self, fd: int, data: bytes) -> None:
         """All of it, at the current place."""
-        ...
 
     def copy(self, source: int, target: int, size: int) -> None:
         """The first `size` bytes of one open file to the current place of another."""
-        ...
 
     def sync(self, fd: int) -> None: ...
 
@@ -82,19 +86,16 @@ class Disk(Protocol):
 
     def exchange(self, one: str, other: str) -> bool:
         """Swap two files in one step; False where the system cannot."""
-        ...
 
     def rename(self, source: str, target: str) -> None: ...
 
     def link(self, source: str, target: str) -> None:
         """A second name; FileExistsError if the target exists."""
-        ...
 
     def remove(self, path: str) -> None: ...
 
     def make_folder(self, path: str) -> None:
         """One folder; FileExistsError if anything is there."""
-        ...
 
     def make_folders(self, path: str, mode: int = 0o755) -> None: ...
 
@@ -108,8 +109,6 @@ class Disk(Protocol):
 
     def lock(self, path: str) -> int | None:
         """An exclusive lock that dies with the process, on a file of ours; None if somebody holds it."""
-        ...
 
     def replace_body(self, fd: int, data: bytes) -> None:
         """What a lock file says about its holder."""
-        ...

@@ -60,13 +60,11 @@ class Site(Protocol):
 
     def leftovers(self, team: str) -> list[str]:
         """Temporary files of ours whose process is gone."""
-        ...
 
     def loose_paths(self, teams: list[str]) -> list[LoosePath]: ...
 
     def other_home(self) -> str | None:
         """Another folder with teams in it, which agents without our environment would use."""
-        ...
 
     def unknown_team_fields(self, team: str) -> list[str]: ...
 

@@ -29,23 +29,6 @@ class Written:
         self.added = added
 
 
-class InboxFacts:
-    """What a summary needs of one inbox."""
-
-    __slots__ = ("agent", "idle", "latest", "malformed", "size", "total", "unread")
-
-    def __init__(
-        self, *, agent: str, unread: int, total: int, latest: str, malformed: int, idle: int, size: int
-    ) -> None:
-        self.agent = agent
-        self.unread = unread
-        self.total = total
-        self.latest = latest
-        self.malformed = malformed
-        self.idle = idle
-        self.size = size
-
-
 class Inboxes(Protocol):
     """Delivery queues, one for each member of a team."""
 
@@ -53,33 +36,25 @@ class Inboxes(Protocol):
         self, team: str, agent: str, rows: list[Message], *, fresh: bool, patience: float | None = None
     ) -> Written:
         """Add rows that are not there yet. The inbox is made if it does not exist."""
-        ...
 
     def create(self, team: str, agent: str) -> bool:
         """Make an empty inbox; False if there is one already."""
-        ...
 
     def unread(self, team: str, agent: str) -> list[Message]: ...
 
     def rows(self, team: str, agent: str) -> list[Message]:
         """Every row, the malformed ones included; none if there is no such inbox."""
-        ...
 
-    def claim(
-        self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]
-    ) -> list[Message]:
+    def claim(self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]) -> list[Message]:
         """Mark the unread rows that `choose` picks as read, in one step, and return them."""
-        ...
 
     def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None: ...
 
     def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
         """Decide and write under one lock."""
-        ...
 
     def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
         """Those ids that occur nowhere in the inbox: a cheap look without a lock."""
-        ...
 
     def exists(self, team: str, agent: str) -> bool: ...
 
@@ -97,21 +72,17 @@ class Rosters(Protocol):
 
     def find(self, team: str) -> str | None:
         """The team's name as it is spelled on disk, or None."""
-        ...
 
     def load(self, team: str) -> Team:
         """Raises NoSuchTeam or UnreadableFile."""
-        ...
 
     def create(self, team: str, content: bytes) -> bool:
         """False if the team exists."""
-        ...
 
     def change(self, team: str, change: Callable[[bytes], bytes]) -> None: ...
 
     def note_intent(self, team: str, intent: dict[str, str] | None) -> None:
         """Write down a change of two files before it is made, or (None) that it is done."""
-        ...
 
     def intent(self, team: str) -> dict[str, str] | None: ...
 
@@ -121,19 +92,15 @@ class Ledger(Protocol):
 
     def append(self, team: str, lines: list[Line]) -> list[int]:
         """Make lines durable; their numbers."""
-        ...
 
     def path(self, team: str) -> str:
         """Where people can look at it."""
-        ...
 
     def recent(self, team: str) -> list[Entry]:
         """The last few thousand bytes' worth: enough for the last minutes."""
-        ...
 
     def entries(self, team: str) -> tuple[list[Entry], int]:
         """Everything, and how many lines could not be read."""
-        ...
 
 
 class Spooled:
@@ -154,7 +121,6 @@ class Spool(Protocol):
 
     def put(self, entry: SpoolEntry) -> str:
         """Make it durable; the path of its file."""
-        ...
 
     def is_empty(self) -> bool: ...
 
@@ -164,19 +130,16 @@ class Spool(Protocol):
 
     def begin(self, spooled: Spooled) -> None:
         """About to deliver: from now on a missing row may have been consumed."""
-        ...
 
     def done(self, spooled: Spooled) -> None: ...
 
     def postpone(self, spooled: Spooled) -> None:
         """Keep it with its new counters."""
-        ...
 
     def give_up(self, spooled: Spooled) -> str: ...
 
     def revive(self, spooled: Spooled) -> None:
         """From failed back to pending."""
-        ...
 
     def exclusively(self) -> SpoolTurn: ...
 
@@ -194,7 +157,6 @@ class Archive(Protocol):
 
     def keep(self, team: str, agent: str, rows: list[Message]) -> str:
         """Make a durable copy; its path."""
-        ...
 
 
 class UpkeepMarks(Protocol):

@@ -16,19 +16,15 @@ class Files(Protocol):
 
     def real_file(self, path: str) -> tuple[str, str]:
         """The absolute path as given and the real one, links resolved. Raises FileNotAllowed if it is no file."""
-        ...
 
     def root_of(self, folder: str) -> str | None:
         """The real root of the repository around a folder, or the folder itself; None if it does not exist."""
-        ...
 
     def scopes(self, root: str, added: str | None) -> list[Scope]:
         """Claude Code's settings for a repository, highest first."""
-        ...
 
     def copy(self, path: str, team: str) -> str:
         """A durable copy in the team's share folder, under a name that nothing has yet."""
-        ...
 
     def share_folder(self, team: str) -> str: ...
 
@@ -38,7 +34,6 @@ class Tasks(Protocol):
 
     def counts(self, team: str) -> dict[str, int]:
         """How many tasks have each status; `unreadable` for files that are none."""
-        ...
 
 
 class Drift(Protocol):

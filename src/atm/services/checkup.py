@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from atm.domain.errors import AtmError
 from atm.domain.names import nearest_name
 from atm.services.mail_upkeep import drain, missing_rows, put_back_dropped
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
-from atm.services.roster import recover, unfinished
+from atm.services.roster import recover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ LARGE_INBOX = 1_000_000
 """Bytes. At about this size Claude Code's interface was seen to stall."""
 
 FIX = "atm doctor --fix"
+UPGRADE = "pip install --upgrade agent-team-manager"
 
 
 @dataclass(slots=True)
@@ -68,7 +70,8 @@ def _team(room: Mailroom, site: Site, name: str) -> Iterator[Finding]:
     for lock in site.locks(name):
         yield from _lock(site, lock)
     for path in site.leftovers(name):
-        yield Finding("leftover-file", NOTE, f"{path} was left by a process that was killed", FIX, path, lambda p=path: site.remove(p))  # type: ignore[misc]
+        what = f"{path} was left by a process that was killed"
+        yield Finding("leftover-file", NOTE, what, FIX, path, partial(site.remove, path))
     try:
         team = room.rosters.load(name)
     except AtmError as error:
@@ -80,29 +83,35 @@ def _team(room: Mailroom, site: Site, name: str) -> Iterator[Finding]:
 
 
 def _lock(site: Site, lock: FoundLock) -> Iterator[Finding]:
-    age = f"{lock.age:.0f} s old, {lock.who}"
+    path, age = lock.path, f"{lock.age:.0f} s old, {lock.who}"
+    remove = partial(site.break_lock, path)
     if lock.kind == "file" and lock.owner == "alive":
-        yield Finding("foreign-lock-file", WARNING, f"{lock.path} is a lock file ({age}): after 10 s it wedges Claude Code", "stop that program", lock.path)
+        what = f"{path} is a lock file ({age}): after 10 s it wedges Claude Code"
+        yield Finding("foreign-lock-file", WARNING, what, f"stop {lock.who}, then: rm {path}", path)
     elif lock.kind == "file" and (lock.owner == "dead" or lock.age > STALE_AFTER):
-        yield Finding("wedged-lock", PROBLEM, f"{lock.path} is a lock file left behind ({age}); Claude Code cannot take this lock", FIX, lock.path, lambda: site.break_lock(lock.path))
+        what = f"{path} is a lock file left behind ({age}); Claude Code cannot take this lock"
+        yield Finding("wedged-lock", PROBLEM, what, FIX, path, remove)
     elif lock.kind in ("link", "other") or not lock.empty:
-        yield Finding("wedged-lock", PROBLEM, f"{lock.path} is no empty directory ({age}): nobody can take this lock", f"ls -la {lock.path}; rm -r {lock.path}", lock.path)
+        what = f"{path} is no empty directory ({age}): nobody can take this lock"
+        yield Finding("wedged-lock", PROBLEM, what, f"ls -la {path}; rm -r {path}", path)
     elif lock.kind == "folder" and lock.age > STALE_AFTER:
-        yield Finding("stale-lock", WARNING, f"{lock.path} was left behind ({age})", FIX, lock.path, lambda: site.break_lock(lock.path))
+        yield Finding("stale-lock", WARNING, f"{path} was left behind ({age})", FIX, path, remove)
 
 
 def _roster(room: Mailroom, site: Site, team: Team) -> Iterator[Finding]:
-    intent = unfinished(room, team.name)
+    intent, path = room.rosters.intent(team.name), team.read_from
     if intent is not None:
-        what = f"{intent.get('verb')} {intent.get('name')}"
-        yield Finding("half-done", PROBLEM, f"a command was killed in team {team.name!r} before it finished: {what}", FIX, team.read_from, lambda: recover(room, team))
+        what = f"a command was killed in team {team.name!r}: {intent.get('verb')} {intent.get('name')}"
+        yield Finding("half-done", PROBLEM, what, FIX, path, partial(recover, room, team))
     fields = site.unknown_team_fields(team.name)
     if fields:
-        yield Finding("format-drift", NOTE, f"{team.read_from} has fields we do not know: {', '.join(fields)} (kept as they are)", "pip install --upgrade agent-team-manager", team.read_from)
+        what = f"{path} has fields we do not know: {', '.join(fields)} (kept as they are)"
+        yield Finding("format-drift", NOTE, what, UPGRADE, path)
     owners = {name.casefold() for name in room.inboxes.owners(team.name)}
     for name in team.names:
         if name.casefold() not in owners and intent is None:
-            yield Finding("no-inbox", NOTE, f"{name!r} in team {team.name!r} has no inbox yet", f"atm teams add-member {team.name} {name}", team.read_from)
+            what = f"{name!r} in team {team.name!r} has no inbox yet"
+            yield Finding("no-inbox", NOTE, what, f"atm teams add-member {team.name} {name}", path)
 
 
 def _inboxes(room: Mailroom, team: Team) -> Iterator[Finding]:
@@ -110,55 +119,79 @@ def _inboxes(room: Mailroom, team: Team) -> Iterator[Finding]:
     for facts in inbox_facts(room, team):
         if isinstance(facts, InboxProblem):
             path = facts.error.path
-            yield Finding("unreadable-inbox", PROBLEM, f"{facts.error}; mail for {facts.agent!r} waits in the spool", f"mv {path} {path}.broken && atm spool retry", path)
+            what = f"{facts.error}; mail for {facts.agent!r} waits in the spool"
+            yield Finding("unreadable-inbox", PROBLEM, what, f"mv {path} {path}.broken && atm spool retry", path)
             continue
         yield from _one_inbox(team, facts)
         if facts.agent.casefold() not in members:
-            near = nearest_name(facts.agent, team.names)
-            hint = f"; did somebody mean {near!r}?" if near else ""
-            yield Finding("phantom-inbox", WARNING, f"{facts.agent!r} is not in team {team.name!r} but has an inbox with {facts.unread} unread messages{hint}", f"atm read {facts.agent}@{team.name} --all; atm teams remove-member {team.name} {facts.agent} --force")
+            yield _phantom(team, facts)
+
+
+def _phantom(team: Team, facts: InboxFacts) -> Finding:
+    near = nearest_name(facts.agent, team.names)
+    hint = f"; did somebody mean {near!r}?" if near else ""
+    what = f"{facts.agent!r} has an inbox in {team.name!r} with {facts.unread} unread, but is no member{hint}"
+    look, remove = (
+        f"atm read {facts.agent}@{team.name} --all",
+        f"atm teams remove-member {team.name} {facts.agent} --force",
+    )
+    return Finding("phantom-inbox", WARNING, what, f"{look}; {remove}")
 
 
 def _one_inbox(team: Team, facts: InboxFacts) -> Iterator[Finding]:
+    whose = f"{facts.agent!r} in {team.name!r}"
     if facts.size > LARGE_INBOX:
-        yield Finding("large-inbox", WARNING, f"the inbox of {facts.agent!r} in {team.name!r} has {facts.total:,} rows, {facts.size / 1e6:.1f} MB", f"atm cleanup --team {team.name}")
+        what = f"the inbox of {whose} has {facts.total:,} rows, {facts.size / 1e6:.1f} MB"
+        yield Finding("large-inbox", WARNING, what, f"atm cleanup --team {team.name} --yes")
     if facts.malformed:
-        yield Finding("malformed-rows", NOTE, f"{facts.malformed} rows in the inbox of {facts.agent!r} in {team.name!r} are not messages; they are kept and shown to nobody", f"atm read {facts.agent}@{team.name} --all")
+        what = f"{facts.malformed} rows in the inbox of {whose} are not messages: kept, and shown to nobody"
+        yield Finding("malformed-rows", NOTE, what, f"atm read {facts.agent}@{team.name} --all")
 
 
 def _ledger(room: Mailroom, team: Team) -> Iterator[Finding]:
     entries, torn = room.ledger.entries(team.name)
+    path = room.ledger.path(team.name)
     if torn:
-        yield Finding("torn-ledger-lines", NOTE, f"{torn} lines of the ledger of {team.name!r} cannot be read, as after a crash; the others count", "grep -nv '^{.*}$' " + room.ledger.path(team.name))
+        what = f"{torn} lines of {path} cannot be read, as after a crash; all others count"
+        yield Finding("torn-ledger-lines", NOTE, what, f"grep -nv '^{{.*}}$' {path}", path)
     dropped = missing_rows(room, team.name, entries)
     if dropped:
-        yield Finding("dropped-rows", PROBLEM, f"{dropped} messages of team {team.name!r} were dropped by another program's rewrite", FIX, "", lambda: put_back_dropped(room, team.name, everything=True))
+        what = f"{dropped} messages of team {team.name!r} were dropped by another program's rewrite"
+        again = partial(put_back_dropped, room, team.name, everything=True)
+        yield Finding("dropped-rows", PROBLEM, what, FIX, path, again)
 
 
 def _spool(room: Mailroom) -> Iterator[Finding]:
     waiting, failed = room.spool.pending(), room.spool.failed()
     if waiting:
-        yield Finding("spool-backlog", WARNING, f"{len(waiting)} messages wait for delivery; the oldest: {waiting[0].entry.reason}", "atm spool retry", waiting[0].path, lambda: drain(room, everything=True))
+        what = f"{len(waiting)} messages wait for delivery; the oldest: {waiting[0].entry.reason}"
+        again = partial(drain, room, everything=True)
+        yield Finding("spool-backlog", WARNING, what, "atm spool retry", waiting[0].path, again)
     if failed:
-        yield Finding("spool-failed", PROBLEM, f"{len(failed)} messages were given up: {failed[0].entry.reason}", "atm spool list; atm spool retry --failed", failed[0].path)
+        what = f"{len(failed)} messages were given up: {failed[0].entry.reason}"
+        yield Finding("spool-failed", PROBLEM, what, "atm spool list; atm spool retry --failed", failed[0].path)
 
 
 def _permissions(site: Site, teams: list[str]) -> Iterator[Finding]:
     for loose in site.loose_paths(teams):
-        yield Finding("wrong-permissions", WARNING, f"{loose.path} has mode {loose.mode:o}: {loose.why}", f"chmod {loose.should_be:o} {loose.path}", loose.path, lambda loose=loose: site.tighten(loose))  # type: ignore[misc]
+        what = f"{loose.path} has mode {loose.mode:o}: {loose.why}"
+        command = f"chmod {loose.should_be:o} {loose.path}"
+        yield Finding("wrong-permissions", WARNING, what, command, loose.path, partial(site.tighten, loose))
 
 
 def _homes(site: Site) -> Iterator[Finding]:
     other = site.other_home()
     if other is not None:
-        yield Finding("two-homes", WARNING, f"teams also lie under {other}: agents without your CLAUDE_CONFIG_DIR or ATM_HOME use those", "export the same CLAUDE_CONFIG_DIR for every agent, or unset it here", other)
+        what = f"teams also lie under {other}: agents without your CLAUDE_CONFIG_DIR or ATM_HOME use those"
+        command = "give every agent the same CLAUDE_CONFIG_DIR, or: unset CLAUDE_CONFIG_DIR ATM_HOME"
+        yield Finding("two-homes", WARNING, what, command, other)
 
 
 def _drift(room: Mailroom) -> Iterator[Finding]:
     seen = room.drift.seen()
     if seen:
         names = ", ".join(sorted({f"{entry.get('kind')}.{entry.get('field')}" for entry in seen})[:8])
-        yield Finding("format-drift", NOTE, f"fields that we do not know were met and kept: {names}", "pip install --upgrade agent-team-manager")
+        yield Finding("format-drift", NOTE, f"fields that we do not know were met and kept: {names}", UPGRADE)
 
 
 def _dead_processes(room: Mailroom, site: Site) -> Iterator[Finding]:
@@ -166,11 +199,6 @@ def _dead_processes(room: Mailroom, site: Site) -> Iterator[Finding]:
         owner = held.inbox_owner
         if held.alive or owner is None:
             continue
-        yield Finding(
-            "interrupted-write",
-            NOTE,
-            f"process {held.pid} was killed while it wrote {held.target} ({held.since}); the next write finishes it",
-            FIX,
-            held.target,
-            lambda owner=owner: room.inboxes.change(*owner, lambda rows: rows),  # type: ignore[misc]
-        )
+        what = f"process {held.pid} was killed while it wrote {held.target} ({held.since}); the next write finishes it"
+        finish = partial(room.inboxes.change, owner[0], owner[1], list)
+        yield Finding("interrupted-write", NOTE, what, FIX, held.target, finish)

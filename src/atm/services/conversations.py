@@ -127,13 +127,14 @@ def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -
     past = histories(room.ledger.entries(team)[0]).get((message.id or "", agent), [])
     if "answered" in past:
         raise AlreadyAnswered(
-            f"message {message.id} was answered before", f"see `atm receipts {message.id}`; to say more, use `atm send`"
+            f"message {message.id} was answered before",
+            f"see `atm receipts {message.id}`; to say more, use `atm send`",
         )
 
 
-def _enter(
-    room: Mailroom, team: str, message_id: str, agent: str, state: str, evidence: str, raw: str = ""
-) -> None:
+def _enter(room: Mailroom, team: str, message_id: str, agent: str, state: str, evidence: str, raw: str = "") -> None:
     at = to_iso(room.clock.now())
     kind = "message" if raw else RECEIPT
-    room.ledger.append(team, [Line(kind=kind, ids=[message_id], agent=agent, state=state, at=at, evidence=evidence, raw=raw)])
+    room.ledger.append(
+        team, [Line(kind=kind, ids=[message_id], agent=agent, state=state, at=at, evidence=evidence, raw=raw)]
+    )

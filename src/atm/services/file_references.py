@@ -33,9 +33,7 @@ class References:
             return f"File reference: {real}"
         where = self._files.copy(real, to.team_name) if copy else self._files.share_folder(to.team_name)
         return (
-            "[atm] File path rewritten to a local share copy for destination access.\n"
-            f"Original: {real}\n"
-            f"Copy: {where}"
+            f"[atm] File path rewritten to a local share copy for destination access.\nOriginal: {real}\nCopy: {where}"
         )
 
     def _check_sender(self, given: str, real: str, added: str | None) -> None:
@@ -44,9 +42,13 @@ class References:
         if verdict.permitted:
             return
         if verdict.denied:
-            raise FileNotAllowed(f"{given} may not be handed on: {verdict.reason}", "ask for the rule to be changed", given)
+            raise FileNotAllowed(
+                f"{given} may not be handed on: {verdict.reason}", "ask for the rule to be changed", given
+            )
         if given != real and (is_inside(given, root) or is_inside(given, self._root)):
-            raise FileNotAllowed(f"{given} is a link that leads out of {root}, to {real}", "refer to a file inside", given)
+            raise FileNotAllowed(
+                f"{given} is a link that leads out of {root}, to {real}", "refer to a file inside", given
+            )
         raise FileNotAllowed(
             f"{given} is {verdict.reason}",
             "move it into the repository, use --add-dir, or add its folder to permissions.additionalDirectories",

@@ -31,7 +31,13 @@ class Letter:
     __slots__ = ("action", "reply_to", "sender", "summary", "text")
 
     def __init__(
-        self, *, sender: str, text: str, summary: str | None = None, action: str = "", reply_to: str | None = None
+        self,
+        *,
+        sender: str,
+        text: str,
+        summary: str | None = None,
+        action: str = "",
+        reply_to: str | None = None,
     ) -> None:
         self.sender = sender
         self.text = text
@@ -43,7 +49,18 @@ class Letter:
 class Sent:
     """Where a message went. `outcome` is success, conflict_resolved, queued or failed."""
 
-    __slots__ = ("agent", "error", "merged", "message", "offline", "outcome", "seq", "spool_path", "team", "warnings")
+    __slots__ = (
+        "agent",
+        "error",
+        "merged",
+        "message",
+        "offline",
+        "outcome",
+        "seq",
+        "spool_path",
+        "team",
+        "warnings",
+    )
 
     def __init__(self, *, team: str, agent: str, message: Message, offline: bool = False) -> None:
         self.team = team
@@ -73,7 +90,7 @@ def compose(room: Mailroom, to: Recipient, letter: Letter, message_id: str | Non
         text=defuse(text),
         timestamp=to_iso(room.clock.now()),
         read=False,
-        summary=defuse(letter.summary or summarize(text)),
+        summary=defuse(letter.summary or summarize(letter.text)),
     )
     message.raw = encode_row(message, claudes_team=to.in_claudes_team)
     return message
@@ -97,7 +114,10 @@ def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
     to = find_recipient(room, team, agent)
     letter.text = _with_marker_of(room, to, letter)
     return Sent(
-        team=to.team_name, agent=to.agent, message=compose(room, to, letter), offline=appears_offline(to.member)
+        team=to.team_name,
+        agent=to.agent,
+        message=compose(room, to, letter),
+        offline=appears_offline(to.member),
     )
 
 
@@ -107,7 +127,8 @@ def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent
     others = [member.name for member in found.members if member.name != letter.sender]
     if not others:
         raise RequestError(
-            f"team {found.name!r} has nobody else to send to", f"add members with `atm teams add-member {found.name} NAME`"
+            f"team {found.name!r} has nobody else to send to",
+            f"add members with `atm teams add-member {found.name} NAME`",
         )
     check_may_be_sent(check_text(letter.text))
     put_back_dropped(room, found.name)
@@ -223,5 +244,6 @@ def find_message(room: Mailroom, team: str, agent: str, message_id: str) -> Mess
             return exact[0]
         raise NoSuchMessage(f"{len(rows)} messages begin with {message_id!r}", "give more of the id")
     raise NoSuchMessage(
-        f"there is no message {message_id!r} in the inbox of {agent}@{team}", "see the ids with `atm read --all --json`"
+        f"there is no message {message_id!r} in the inbox of {agent}@{team}",
+        "see the ids with `atm read --all --json`",
     )

@@ -106,7 +106,14 @@ def _try(room: Mailroom, spooled: Spooled) -> str:
     _receipt(room, entry.team, [entry.message_id], entry.agent, "written", "inbox file, from the spool")
     if entry.answers:
         answered = entry.answers
-        _receipt(room, answered["team"], [answered["message_id"]], answered["agent"], "answered", f"reply {entry.message_id}")
+        _receipt(
+            room,
+            answered["team"],
+            [answered["message_id"]],
+            answered["agent"],
+            "answered",
+            f"reply {entry.message_id}",
+        )
     room.spool.done(spooled)
     return "delivered"
 
@@ -147,7 +154,14 @@ def _postpone(room: Mailroom, spooled: Spooled, reason: str) -> str:
 def _give_up(room: Mailroom, spooled: Spooled, reason: str) -> str:
     spooled.entry.reason = reason
     path = room.spool.give_up(spooled)
-    _receipt(room, spooled.entry.team, [spooled.entry.message_id], spooled.entry.agent, FAILED, f"{reason}; kept at {path}")
+    _receipt(
+        room,
+        spooled.entry.team,
+        [spooled.entry.message_id],
+        spooled.entry.agent,
+        FAILED,
+        f"{reason}; kept at {path}",
+    )
     return "failed"
 
 

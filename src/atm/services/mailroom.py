@@ -17,7 +17,19 @@ if TYPE_CHECKING:
 class Mailroom:
     """Everything that mail is made with."""
 
-    __slots__ = ("archive", "chance", "clock", "compact_claudes", "drift", "inboxes", "ledger", "marks", "policy", "rosters", "spool")
+    __slots__ = (
+        "archive",
+        "chance",
+        "clock",
+        "compact_claudes",
+        "drift",
+        "inboxes",
+        "ledger",
+        "marks",
+        "policy",
+        "rosters",
+        "spool",
+    )
 
     def __init__(
         self,

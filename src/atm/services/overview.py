@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from atm.domain.errors import AtmError
 from atm.formats.protocol_message import idle_sender
-from atm.ports.stores import InboxFacts
 from atm.services.reading import note_drift
 
 TYPE_CHECKING = False
@@ -12,6 +13,19 @@ if TYPE_CHECKING:
     from atm.domain.messages import Message
     from atm.domain.team import Member, Team
     from atm.services.mailroom import Mailroom
+
+
+@dataclass(frozen=True, slots=True)
+class InboxFacts:
+    """One inbox in numbers."""
+
+    agent: str
+    unread: int
+    total: int
+    latest: str
+    malformed: int
+    idle: int
+    size: int
 
 
 class InboxProblem:

@@ -24,7 +24,12 @@ class Filter:
     __slots__ = ("everything", "limit", "sender", "since")
 
     def __init__(
-        self, *, everything: bool = False, sender: str | None = None, since: float | None = None, limit: int | None = None
+        self,
+        *,
+        everything: bool = False,
+        sender: str | None = None,
+        since: float | None = None,
+        limit: int | None = None,
     ) -> None:
         self.everything = everything
         self.sender = sender
@@ -86,7 +91,15 @@ def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
     claimed = {message.key for message in room.inboxes.claim(team, agent, choose) if message.id not in seen}
     shown.messages = [message for message in shown.messages if message.read or message.key in claimed]
     shown.marked = True
-    _enter(room, team, agent, [m for m in shown.messages if m.key in claimed], "read", "marked read and shown", shown)
+    _enter(
+        room,
+        team,
+        agent,
+        [m for m in shown.messages if m.key in claimed],
+        "read",
+        "marked read and shown",
+        shown,
+    )
     return shown
 
 
@@ -115,9 +128,7 @@ def _enter(
     ids = [message.id for message in messages if message.id]
     if not ids:
         return
-    line = Line(
-        kind=RECEIPT, ids=ids, agent=agent, state=state, at=to_iso(room.clock.now()), evidence=evidence
-    )
+    line = Line(kind=RECEIPT, ids=ids, agent=agent, state=state, at=to_iso(room.clock.now()), evidence=evidence)
     try:
         room.ledger.append(team, [line])
     except AtmError as error:

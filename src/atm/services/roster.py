@@ -7,7 +7,7 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 
 from __future__ import annotations
 
-from atm.domain.errors import MemberInUse, NoSuchMember, NoSuchTeam, RequestError
+from atm.domain.errors import MemberInUse, NoSuchMember, RequestError
 from atm.domain.names import check_new_name, find_name, nearest_name
 from atm.formats.team_config import decode_team, new_member, new_team, with_member, without_member
 from atm.services.mailroom import find_team
@@ -24,7 +24,14 @@ class NewMember:
     __slots__ = ("active", "agent_type", "backend", "cwd", "model", "name")
 
     def __init__(
-        self, name: str, *, agent_type: str = "general-purpose", model: str = "", cwd: str = "", backend: str = "", active: bool | None = None
+        self,
+        name: str,
+        *,
+        agent_type: str = "general-purpose",
+        model: str = "",
+        cwd: str = "",
+        backend: str = "",
+        active: bool | None = None,
     ) -> None:
         self.name = name
         self.agent_type = agent_type
@@ -39,7 +46,10 @@ def create_team(room: Mailroom, team: str, *, description: str = "", lead: str |
     check_new_name(team, "team")
     existing = room.rosters.find(team)
     if existing is not None and existing != team:
-        raise RequestError(f"there is a team {existing!r} already, which some file systems cannot tell from {team!r}", "choose another name")
+        raise RequestError(
+            f"there is a team {existing!r} already, which some file systems cannot tell from {team!r}",
+            "choose another name",
+        )
     if lead is not None:
         check_new_name(lead, "member")
     content = new_team(team, description=description, lead=lead or "team-lead", now=room.clock.now())
@@ -93,12 +103,16 @@ def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) 
     spelled = member.name if member is not None else find_name(name, room.inboxes.owners(found.name))
     if spelled is None:
         near = nearest_name(name, found.names)
-        raise NoSuchMember(f"team {found.name!r} has no member {name!r}", f"did you mean {near!r}?" if near else "see `atm members`")
+        raise NoSuchMember(
+            f"team {found.name!r} has no member {name!r}",
+            f"did you mean {near!r}?" if near else "see `atm members`",
+        )
     rows = room.inboxes.rows(found.name, spelled)
     unread = sum(not row.read for row in rows)
     if unread and not force:
         raise MemberInUse(
-            f"{spelled!r} has {unread} unread messages", "read them first, or use --force: they go to the archive"
+            f"{spelled!r} has {unread} unread messages",
+            "read them first, or use --force: they go to the archive",
         )
     archived = room.archive.keep(found.name, spelled, rows) if rows else None
     room.rosters.note_intent(found.name, {"verb": "remove", "name": spelled})
@@ -132,10 +146,3 @@ def _finish_removal(room: Mailroom, team: str, name: str) -> None:
     if rows:
         room.archive.keep(team, name, rows)  # mail may have come in between
     _leave(room, team, name)
-
-
-def unfinished(room: Mailroom, team: str) -> dict[str, str] | None:
-    try:
-        return room.rosters.intent(team)
-    except NoSuchTeam:
-        return None

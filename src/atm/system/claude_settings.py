@@ -67,7 +67,11 @@ class SettingsAndFiles:
             (f"{root}/.claude/settings.json", root),
             (user, self._layout.claude_root),
         )
-        return [self._scope(self._managed, "/", root), flags, *(self._scope(path, base, root) for path, base in files)]
+        return [
+            self._scope(self._managed, "/", root),
+            flags,
+            *(self._scope(path, base, root) for path, base in files),
+        ]
 
     def _real(self, folder: str) -> str:
         return os.path.realpath(os.path.expanduser(folder)).replace(os.sep, "/")
@@ -103,7 +107,9 @@ class SettingsAndFiles:
                 if _copied(path, target):
                     return target
         except OSError as error:
-            raise WriteRefused(f"{folder}: {error.strerror or error}", "check permissions and free space", folder) from error
+            raise WriteRefused(
+                f"{folder}: {error.strerror or error}", "check permissions and free space", folder
+            ) from error
         raise WriteRefused(f"{folder} holds too many copies of {stem}{suffix}", "remove old ones", folder)
 
 

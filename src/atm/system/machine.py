@@ -61,7 +61,9 @@ def find_layout(environment: Mapping[str, str]) -> Layout:
     if sandbox:
         root = _absolute(sandbox)
         return Layout(
-            claude_root=f"{root}/.claude", config_root=f"{root}/.config/atm", state_root=f"{root}/.local/state/atm"
+            claude_root=f"{root}/.claude",
+            config_root=f"{root}/.config/atm",
+            state_root=f"{root}/.local/state/atm",
         )
     return Layout(
         claude_root=_absolute(environment.get("CLAUDE_CONFIG_DIR")) or f"{_home(environment)}/.claude",

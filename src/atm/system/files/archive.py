@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import zlib
 
-from atm.domain.errors import WriteRefused
 from atm.formats.inbox import only
 from atm.formats.times import to_iso
-from atm.system.files.rewriting import write_new
-
 from atm.system.files.refusals import refused
+from atm.system.files.rewriting import write_new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -51,9 +51,7 @@ def _find_system_swap() -> Swap:
     renameat2 = getattr(library, "renameat2", None)
     if renameat2 is None:
         return _cannot
-    return lambda one, other: (
-        ctypes.get_errno() if renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE) else 0
-    )
+    return lambda one, other: ctypes.get_errno() if renameat2(_AT_FDCWD, one, _AT_FDCWD, other, _RENAME_EXCHANGE) else 0
 
 
 def _cannot(one: bytes, other: bytes) -> int:  # noqa: ARG001 - the signature of a swap

@@ -29,7 +29,7 @@ class InboxEdit:
         return None
 
     def apply(self, data: bytes) -> bytes | None:
-        raise TypeError(f"{type(self).__name__} says nothing to apply")
+        raise TypeError(f"{type(self).__name__} says nothing to do with {len(data)} bytes")
 
     def full(self, data: bytes) -> bytes | None:
         result = self.apply(data)

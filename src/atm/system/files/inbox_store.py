@@ -198,4 +198,3 @@ class InboxStore:
                 f"{given} leads out of its team's folder, to {real}", "remove the link, then try again", given
             )
         return real
-

@@ -98,7 +98,9 @@ class SiteOnDisk:
         for path in paths:
             stamp = self._disk.look(path)
             if stamp is not None and stamp.kind in ("file", "folder") and not stamp.mode & 0o200:
-                found.append(LoosePath(path, stamp.mode, stamp.mode | 0o200, "its owner cannot write it, so mail waits"))
+                found.append(
+                    LoosePath(path, stamp.mode, stamp.mode | 0o200, "its owner cannot write it, so mail waits")
+                )
         return found
 
     def other_home(self) -> str | None:

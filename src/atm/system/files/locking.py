@@ -107,7 +107,9 @@ class PrivateLock:
         locks, nap = self.locks, FIRST_NAP
         while (fd := self._try()) is None:
             if locks.clock.monotonic() >= deadline:
-                raise FileBusy(f"another atm process holds {self.target}", "try again, or run `atm doctor`", self.target)
+                raise FileBusy(
+                    f"another atm process holds {self.target}", "try again, or run `atm doctor`", self.target
+                )
             nap = locks.nap(nap, OWN_QUEUE_NAP)
         self._fd = fd
         size = locks.disk.look_open(fd).size
@@ -146,7 +148,7 @@ class PrivateLock:
 class SharedLock:
     """The private lock, then the directory that foreign writers respect."""
 
-    __slots__ = ("_mine", "_refreshed", "_foreign", "folder", "locks", "private")
+    __slots__ = ("_foreign", "_mine", "_refreshed", "folder", "locks", "private")
 
     def __init__(self, locks: Locks, target: str, patience: float) -> None:
         self.locks = locks
@@ -191,7 +193,11 @@ class SharedLock:
                 break_lock(self.locks.disk, self.folder)
                 continue
             if self.locks.clock.monotonic() >= deadline:
-                raise FileBusy(f"another program holds the lock {self.folder}", "see who holds it with `atm doctor`", self.folder)
+                raise FileBusy(
+                    f"another program holds the lock {self.folder}",
+                    "see who holds it with `atm doctor`",
+                    self.folder,
+                )
             nap = self.locks.nap(nap, LONGEST_NAP)
 
     def _try_folder(self) -> bool:
@@ -201,7 +207,11 @@ class SharedLock:
         except FileExistsError:
             return False
         except (FileNotFoundError, NotADirectoryError):
-            raise NoSuchTeam(f"the folder of {self.private.target} is gone", "the team may have ended; see `atm teams`", self.private.target) from None
+            raise NoSuchTeam(
+                f"the folder of {self.private.target} is gone",
+                "the team may have ended; see `atm teams`",
+                self.private.target,
+            ) from None
         made = disk.look(self.folder)
         self._mine = made.signature if made else None
         self._refreshed = self.locks.clock.monotonic()

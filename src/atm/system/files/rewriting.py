@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
+    from atm.formats.json_record import Json
     from atm.ports.clock import Clock
     from atm.ports.disk import Disk, Stamp
     from atm.system.files.locking import SharedLock
@@ -40,15 +41,12 @@ class Edit(Protocol):
 
     def quick(self, source: Version) -> tuple[int, bytes] | None:
         """How many bytes from the start to keep and what follows them, without reading everything; or None."""
-        ...
 
     def full(self, data: bytes) -> bytes | None:
         """The new content, or None if there is nothing to change. Raises NotJson if the content is not readable."""
-        ...
 
     def carry(self, ours: bytes, foreign: bytes) -> int:
         """Remember what a foreign version has and ours has not; `full` must keep it. How much that was."""
-        ...
 
 
 class Version:
@@ -91,7 +89,18 @@ class Version:
 class Rewriter:
     """Rewrites one file under its lock."""
 
-    __slots__ = ("_aside", "_clock", "_disk", "_folder", "_foreign", "_lock", "_name", "_path", "_written", "merged")
+    __slots__ = (
+        "_aside",
+        "_clock",
+        "_disk",
+        "_folder",
+        "_foreign",
+        "_lock",
+        "_name",
+        "_path",
+        "_written",
+        "merged",
+    )
 
     def __init__(
         self, disk: Disk, clock: Clock, lock: SharedLock, path: str, set_aside: Callable[[bytes], str]
@@ -274,15 +283,17 @@ class Rewriter:
         self.merged += carried
         return carried > 0
 
-    def _displaced_by_the_dead(self, noted: dict[str, object]) -> list[str]:
+    def _displaced_by_the_dead(self, noted: dict[str, Json]) -> list[str]:
         foreign = noted.get("foreign")
         found = [path for path in foreign if isinstance(path, str)] if isinstance(foreign, list) else []
         temporary = str(noted.get("temporary"))
         stamp = self._disk.look(temporary)
-        if stamp is not None and list(stamp.signature[:2]) != noted.get("placed"):
-            if list(stamp.content) != noted.get("expected"):
-                found.append(temporary)
-        return [path for path in found if path.startswith(f"{self._folder}/.{self._name}.atm-") and self._disk.look(path)]
+        was_displaced = stamp is not None and list(stamp.signature[:2]) != noted.get("placed")
+        if stamp is not None and was_displaced and list(stamp.content) != noted.get("expected"):
+            found.append(temporary)
+        return [
+            path for path in found if path.startswith(f"{self._folder}/.{self._name}.atm-") and self._disk.look(path)
+        ]
 
     def _carry_from(self, edit: Edit, path: str) -> int:
         data = read_whole(self._disk, path)

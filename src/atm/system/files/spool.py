@@ -47,7 +47,7 @@ class SpoolFolder:
             write_new(self._disk, path, entry.encoded())
         except OSError as error:
             raise WriteRefused(
-                f"the message was not sent: neither the inbox nor the spool can be written ({path}: {error.strerror or error})",
+                f"not sent: neither the inbox nor the spool can be written ({path}: {error.strerror or error})",
                 "check permissions and free space, then send it again",
                 path,
             ) from error

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile, WriteRefused
+from atm.domain.errors import NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile
 from atm.domain.names import find_name, is_claudes_team, nearest_name
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.team_config import decode_team
-from atm.system.files.rewriting import Rewriter, read_whole, write_new, write_over
-
 from atm.system.files.refusals import refused
+from atm.system.files.rewriting import Rewriter, read_whole, write_new, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -50,7 +50,13 @@ class Argument:
     __slots__ = ("choices", "complete", "help", "name", "required")
 
     def __init__(
-        self, name: str, help: str, *, required: bool = True, choices: tuple[str, ...] = (), complete: str = ""
+        self,
+        name: str,
+        help: str,
+        *,
+        required: bool = True,
+        choices: tuple[str, ...] = (),
+        complete: str = "",
     ) -> None:
         self.name = name
         self.help = help
@@ -90,12 +96,17 @@ class Command:
         self.subcommands = subcommands
 
     def subcommand(self, name: str) -> Command | None:
-        return next((command for command in self.subcommands if command.name == name), None)
+        return next((command for command in self.subcommands if command.word == name), None)
+
+    @property
+    def word(self) -> str:
+        """What is typed last: `create` of `teams create`."""
+        return self.name.rpartition(" ")[2]
 
     @property
     def usage(self) -> str:
         words = [f"<{a.name}>" if a.required else f"[{a.name}]" for a in self.arguments]
-        verb = ["<command>" if not self.arguments else "[command]"] if self.subcommands else []
+        verb = ["[command]"] if self.subcommands else []
         return " ".join(["atm", self.name, *verb, *words, "[options]"])
 
 
@@ -141,7 +152,7 @@ def parse(command: Command, words: Sequence[str]) -> Args:
         if inner is not None:
             return parse(inner, words[1:])
         if not words[0].startswith("-") and not command.arguments:
-            raise _unknown(words[0], [c.name for c in command.subcommands], f"command of `atm {command.name}`", command)
+            raise _unknown(words[0], [c.word for c in command.subcommands], f"command of `atm {command.name}`", command)
     values: dict[str, Parsed] = {option.key: option.default for option in command.options}
     plain: list[str] = []
     given: set[str] = set()
@@ -191,7 +202,7 @@ def _converted(option: Option, name: str, given: str) -> Parsed:
 def _with_arguments(command: Command, plain: list[str], values: dict[str, Parsed], given: set[str]) -> Args:
     if len(plain) > len(command.arguments):
         extra = plain[len(command.arguments)]
-        raise UsageError(f"{extra!r} is one word too many", f"quote texts with spaces; usage: {command.usage}")
+        raise UsageError(f"{extra!r} is one word too many", f"quote texts with spaces: {command.usage}")
     for argument, word in zip(command.arguments, plain, strict=False):
         if argument.choices and word not in argument.choices:
             raise _unknown(word, list(argument.choices), argument.name, command)
@@ -199,7 +210,7 @@ def _with_arguments(command: Command, plain: list[str], values: dict[str, Parsed
         given.add(argument.name.replace("-", "_"))
     missing = [a.name for a in command.arguments[len(plain) :] if a.required]
     if missing and values.get("help") is not True:
-        raise UsageError(f"<{missing[0]}> is missing", f"usage: {command.usage}")
+        raise UsageError(f"<{missing[0]}> is missing", f"write: {command.usage}")
     return Args(command, values, given)
 
 

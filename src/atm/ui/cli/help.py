@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import UsageError
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ui.cli.arguments import Command
@@ -38,10 +36,13 @@ def describe(command: Command) -> str:
     if command.text:
         lines += ["", command.text]
     if command.subcommands:
-        lines += ["", "commands:", *_columns([(c.name.split()[-1], c.summary) for c in command.subcommands])]
+        lines += ["", "commands:", *_columns([(c.word, c.summary) for c in command.subcommands])]
     if command.arguments:
         lines += ["", "arguments:", *_columns([(a.name, a.help) for a in command.arguments])]
-    rows = [(", ".join(o.names) + (f" {o.value}" if o.value else ""), _with_default(o.help, o.default)) for o in command.options]
+    rows = [
+        (", ".join(o.names) + (f" {o.value}" if o.value else ""), _with_default(o.help, o.default))
+        for o in command.options
+    ]
     lines += ["", "options:", *_columns(rows)]
     if command.examples:
         lines += ["", "examples:", *[f"  {example}" for example in command.examples]]
@@ -55,8 +56,3 @@ def _with_default(text: str, default: object) -> str:
 def _columns(rows: list[tuple[str, str]]) -> list[str]:
     width = min(max(len(left) for left, _ in rows), 28)
     return [f"  {left:<{width}}  {right}" for left, right in rows]
-
-
-def need_subcommand(command: Command) -> UsageError:
-    names = ", ".join(c.name.split()[-1] for c in command.subcommands)
-    return UsageError(f"`atm {command.name}` needs a command", f"one of: {names}")

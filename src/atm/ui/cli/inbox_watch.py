@@ -28,7 +28,8 @@ def follow(args: Args, session: Session) -> int:
     names = [team.name for team in teams_meant(args, session)]
     followers: dict[tuple[str, str], Follower] = {}
     clock = session.room.clock
-    end = clock.monotonic() + (args.number("for") if args.given("for") else 1e9) if True else 0.0  # type: ignore[operator]
+    limit = args.number("for")
+    end = clock.monotonic() + limit if limit is not None else float("inf")
     from atm.wiring import build_watch
 
     while clock.monotonic() < end:

@@ -62,7 +62,7 @@ def main(words: list[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return ERROR
-    except Exception as error:  # noqa: BLE001 - the edge: a user never meets a stack trace
+    except Exception as error:
         if os.environ.get("ATM_DEBUG"):
             raise
         return _say(_unexpected(error), as_json)
@@ -117,7 +117,8 @@ def _unexpected(error: Exception) -> AtmError:
         where = f"{error.filename}: " if error.filename else ""
         return AtmError(f"{where}{error.strerror or error}", "check permissions and free space, then try again")
     return AtmError(
-        f"unexpected {type(error).__name__}: {error}", "this is a bug in atm; run again with ATM_DEBUG=1 and report it"
+        f"unexpected {type(error).__name__}: {error}",
+        "this is a bug in atm; run again with ATM_DEBUG=1 and report it",
     )
 
 

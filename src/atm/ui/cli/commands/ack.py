@@ -18,7 +18,10 @@ COMMAND = Command(
         Argument("message-id", "the id, or the beginning of it"),
         Argument("reply", "what to answer", required=False),
     ),
-    options=(TEAM, Option("--as", value="NAME", help="whose inbox it lies in (default: ATM_IDENTITY, settings, human)")),
+    options=(
+        TEAM,
+        Option("--as", value="NAME", help="whose inbox it lies in (default: ATM_IDENTITY, settings, human)"),
+    ),
     examples=('atm ack 3f0c1f4e "port 8080"', "atm ack 3f0c1f4e-7a52-4a63-9d2f-0c9be0a6b111"),
 )
 
@@ -27,7 +30,11 @@ def execute(args: Args, session: Session) -> int:
     drain(session.room)
     reply = args.text("reply")
     done = acknowledge(
-        session.room, session.team(args), session.identity(args), args.need("message_id"), None if reply is None else clean(reply)
+        session.room,
+        session.team(args),
+        session.identity(args),
+        args.need("message_id"),
+        None if reply is None else clean(reply),
     )
     if done.outcome == "queued":
         session.warn("Warning: Message queued for delivery (could not write to inbox immediately)")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "broadcast",
     "send a message to everybody in a team",
-    text="Everybody but the sender gets a copy under one id. Exit code 0: all delivered or queued; 2: some failed; 1: all failed.",
+    text="Everybody but the sender gets a copy under one id. Exit code 2: some copies failed; 1: all failed.",
     arguments=(Argument("message", "the text; - reads it from standard input", required=False),),
     options=(
         TEAM,
@@ -23,7 +23,10 @@ COMMAND = Command(
         Option("--offline-action", value="TEXT", help='tag for recipients who are away; "" for none'),
         Option("--from", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
     ),
-    examples=('atm broadcast "main is frozen until noon"', 'atm broadcast --team backend "standup" --from team-lead'),
+    examples=(
+        'atm broadcast "main is frozen until noon"',
+        'atm broadcast --team backend "standup" --from team-lead',
+    ),
 )
 
 
@@ -83,4 +86,7 @@ def _show(session: Session, copies: list[Sent], message_id: str) -> None:
     rows = [[sent.agent, sent.outcome, detail(sent)] for sent in copies]
     session.print("\n".join(table(["Agent", "Outcome", "Detail"], rows)))
     counts = _counts(copies)
-    session.print(f"\n  {counts['succeeded']} of {counts['total']} delivered, {counts['queued']} queued, {counts['failed']} failed  {message_id[:8]}")
+    session.print(
+        f"\n  {counts['succeeded']} of {counts['total']} delivered, {counts['queued']} queued, "
+        f"{counts['failed']} failed  {message_id[:8]}"
+    )

@@ -15,8 +15,8 @@ COMMAND = Command(
     "cleanup",
     "archive old read mail",
     text=(
-        "Shows what would be archived; --yes does it. Unread mail is never touched; of what was read the newest 500 and the\n"
-        "last 7 days stay (see `atm config list`). Removed rows lie in ~/.config/atm/archive."
+        "Shows what would be archived; --yes does it. Unread mail is never touched; of what was read the newest\n"
+        "500 and the last 7 days stay (see `atm config list`). Removed rows lie in ~/.config/atm/archive."
     ),
     options=(
         TEAM,
@@ -33,7 +33,9 @@ def execute(args: Args, session: Session) -> int:
     doing = args.flag("yes") and not args.flag("dry_run")
     if doing:
         drain(session.room)
-    teams = session.room.rosters.teams() if args.flag("all_teams") else [find_team(session.room, session.team(args)).name]
+    teams = (
+        session.room.rosters.teams() if args.flag("all_teams") else [find_team(session.room, session.team(args)).name]
+    )
     agent = args.text("agent")
     if agent:
         agent = find_recipient(session.room, teams[0], agent).agent
@@ -47,7 +49,12 @@ def execute(args: Args, session: Session) -> int:
 
 
 def _as_json(one: Cleaned) -> dict[str, object]:
-    result: dict[str, object] = {"team": one.team, "agent": one.agent, "removed": one.removed, "kept": one.kept}
+    result: dict[str, object] = {
+        "team": one.team,
+        "agent": one.agent,
+        "removed": one.removed,
+        "kept": one.kept,
+    }
     if one.archive_path:
         result["archive_path"] = one.archive_path
     if one.skipped:
@@ -62,6 +69,10 @@ def _show(session: Session, done: list[Cleaned], doing: bool) -> None:
     for one in done:
         note = str(one.error) if one.error else one.skipped or one.archive_path or ""
         rows.append([f"{one.agent}@{one.team}", str(one.removed), str(one.kept), note])
-    session.print("\n".join(table(["Inbox", "Archived" if doing else "Would archive", "Kept", ""], rows, right=(1, 2))) if rows else "No inboxes.")
+    session.print(
+        "\n".join(table(["Inbox", "Archived" if doing else "Would archive", "Kept", ""], rows, right=(1, 2)))
+        if rows
+        else "No inboxes."
+    )
     if not doing and any(one.removed for one in done):
         session.print("\n  nothing was changed; add --yes to do it")

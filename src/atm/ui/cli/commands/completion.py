@@ -13,7 +13,7 @@ COMMAND = Command(
     "completion for your shell",
     arguments=(Argument("shell", "which shell", choices=("bash", "zsh", "fish")),),
     examples=(
-        "eval \"$(atm completion bash)\"",
+        'eval "$(atm completion bash)"',
         "atm completion zsh > ~/.zfunc/_atm",
         "atm completion fish > ~/.config/fish/completions/atm.fish",
     ),

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from atm.formats.settings_text import Value
     from atm.ui.cli.session import Session
 
-LIST = Command("config list", "every setting, its value and where that comes from", examples=("atm config list --json",))
+LIST = Command(
+    "config list", "every setting, its value and where that comes from", examples=("atm config list --json",)
+)
 GET = Command(
     "config get",
     "one setting",
@@ -29,12 +31,15 @@ SET = Command(
     "change one setting; comments and everything else in the file stay",
     arguments=(Argument("key", "section.name", complete="setting"), Argument("value", "the new value")),
     options=(Option("--repo", help="in this repository's file instead of your own"),),
-    examples=("atm config set core.default_team backend", 'atm config set messaging.offline_action "" --repo'),
+    examples=(
+        "atm config set core.default_team backend",
+        'atm config set messaging.offline_action "" --repo',
+    ),
 )
 COMMAND = Command(
     "config",
     "show and change settings",
-    text="Order: flags, environment, the file ATM_CONFIG names, the repository's .atm.toml, ~/.config/atm/config.toml, defaults.",
+    text="Highest first: flags, environment, the ATM_CONFIG file, the repository's .atm.toml, your own file, defaults.",
     subcommands=(LIST, GET, SET),
     examples=("atm config", "atm config get core.identity", "atm config set core.default_team backend"),
 )
@@ -52,7 +57,14 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
     context = build_context(session.layout, session.settings, session.environment, working_folder())
     if session.as_json:
         values = {key: {"value": setting.value, "origin": setting.origin} for key, setting in known.items()}
-        session.print_json({"action": "config", "settings": values, "files": session.settings.files, "context": context_json(context)})
+        session.print_json(
+            {
+                "action": "config",
+                "settings": values,
+                "files": session.settings.files,
+                "context": context_json(context),
+            }
+        )
         return 0
     rows = [[key, _shown(setting.value), setting.origin] for key, setting in known.items()]
     session.print("\n".join(table(["Setting", "Value", "Origin"], rows)))
@@ -72,11 +84,19 @@ def context_json(context: SystemContext) -> dict[str, object]:
         "root": context.root,
         "claude_version": schema.claude_version or None,
         "schema_version": schema.maturity.value,
-        "repo": repo and {
+        "repo": repo
+        and {
             "name": repo.name,
             "path": repo.path,
             "remote_url": repo.remote_url,
-            "provider": provider and {"kind": provider.kind, "host": provider.host, "namespace": provider.namespace, "project": provider.project or None, "repo": provider.repo},
+            "provider": provider
+            and {
+                "kind": provider.kind,
+                "host": provider.host,
+                "namespace": provider.namespace,
+                "project": provider.project or None,
+                "repo": provider.repo,
+            },
         },
     }
 
@@ -84,7 +104,12 @@ def context_json(context: SystemContext) -> dict[str, object]:
 def _context_lines(context: SystemContext) -> list[tuple[str, str]]:
     schema, repo = context.schema_version, context.repo
     lines = [("Claude files", context.claude_root), ("workspace", context.root)]
-    lines.append(("Claude Code", f"{schema.claude_version} ({schema.maturity.value})" if schema.claude_version else "not found (Unknown)"))
+    lines.append(
+        (
+            "Claude Code",
+            f"{schema.claude_version} ({schema.maturity.value})" if schema.claude_version else "not found (Unknown)",
+        )
+    )
     if repo is not None:
         provider = f", {repo.provider.kind} {repo.provider.namespace}/{repo.provider.repo}" if repo.provider else ""
         lines.append(("repository", f"{repo.name}{provider}"))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "doctor",
     "find and mend what is wrong",
-    text="Exit code 1 if a problem or a warning remains. --fix does only what is safe; each finding names the command for the rest.",
+    text="Exit code 1 if a problem or a warning remains. --fix does what is safe; for the rest, see each finding.",
     options=(Option("--fix", help="mend what can be mended safely"),),
     examples=("atm doctor", "atm doctor --fix", "atm doctor --json"),
 )
@@ -33,7 +33,12 @@ def execute(args: Args, session: Session) -> int:
 
         context = build_context(session.layout, session.settings, session.environment, working_folder())
         session.print_json(
-            {"action": "doctor", "healthy": not left, "findings": [_as_json(f) for f in findings], "context": context_json(context)}
+            {
+                "action": "doctor",
+                "healthy": not left,
+                "findings": [_as_json(f) for f in findings],
+                "context": context_json(context),
+            }
         )
     else:
         _show(session, findings)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "inbox",
     "how much mail everybody has",
-    text="Idle notices are not counted as unread. With --watch: a live table on a terminal, else a line for each message.",
+    text="Idle notices are not counted as unread. --watch shows a live table on a terminal, else a line a message.",
     options=(
         TEAM,
         Option("--all-teams", "-A", help="every team on this machine"),
@@ -60,9 +60,20 @@ def show_team(session: Session, team: Team) -> str:
             rows.append([facts.agent, "?", "?", "unreadable"])
             notes.append(f"  {facts.agent}: {one_line(str(facts.error))}")
             continue
-        rows.append([facts.agent, str(facts.unread), str(facts.total), when(session, facts.latest) if facts.latest else "-"])
+        rows.append(
+            [
+                facts.agent,
+                str(facts.unread),
+                str(facts.total),
+                when(session, facts.latest) if facts.latest else "-",
+            ]
+        )
         notes += _notes(facts)
-    lines = [f"Team: {one_line(team.name)}", "", *table(["Agent", "Unread", "Total", "Latest"], rows, right=(1, 2))]
+    lines = [
+        f"Team: {one_line(team.name)}",
+        "",
+        *table(["Agent", "Unread", "Total", "Latest"], rows, right=(1, 2)),
+    ]
     if notes:
         lines += ["", *(style(one_line(note), DIM) for note in notes)]
     return "\n".join(lines)
@@ -80,7 +91,9 @@ def _notes(facts: InboxFacts) -> list[str]:
 def _as_json(session: Session, teams: list[Team]) -> dict[str, object]:
     return {
         "action": "inbox",
-        "teams": [{"team": team.name, "inboxes": [_one(facts) for facts in inbox_facts(session.room, team)]} for team in teams],
+        "teams": [
+            {"team": team.name, "inboxes": [_one(facts) for facts in inbox_facts(session.room, team)]} for team in teams
+        ],
     }
 
 

@@ -26,9 +26,17 @@ def execute(args: Args, session: Session) -> int:
     team = team_meant(args, session)
     now = session.room.clock.now()
     if session.as_json:
-        session.print_json({"action": "members", "team": team.name, "members": [member_json(team, m, now) for m in team.members]})
+        session.print_json(
+            {
+                "action": "members",
+                "team": team.name,
+                "members": [member_json(team, m, now) for m in team.members],
+            }
+        )
         return 0
-    rows = [[m.name, m.agent_type or "-", m.model or "-", m.backend or "-", state_words(team, m, now)] for m in team.members]
+    rows = [
+        [m.name, m.agent_type or "-", m.model or "-", m.backend or "-", state_words(team, m, now)] for m in team.members
+    ]
     if not rows:
         session.print(f"Team {team.name} has no members: atm teams add-member {team.name} NAME")
         return 0

@@ -21,8 +21,8 @@ COMMAND = Command(
     "read",
     "read mail",
     text=(
-        "Without a name it is your own inbox: ATM_IDENTITY, or core.identity. Messages are marked as read only when you\n"
-        "are the inbox's owner, or say --mark: a person who peeks must not hide mail from the agent."
+        "Without a name it is your own inbox: ATM_IDENTITY, or core.identity. Messages are marked as read only\n"
+        "when you are the inbox's owner, or say --mark: a person who peeks must not hide mail from the agent."
     ),
     arguments=(Argument("agent", "whose inbox: member or member@team", required=False, complete="member"),),
     options=(

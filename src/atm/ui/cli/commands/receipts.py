@@ -29,7 +29,13 @@ def execute(args: Args, session: Session) -> int:
     teams = [find_team(session.room, flagged).name] if flagged else session.room.rosters.teams()
     traces = trace(session.room, args.need("message_id"), teams)
     if session.as_json:
-        session.print_json({"action": "receipts", "message_id": traces[0].message_id, "recipients": [_as_json(t) for t in traces]})
+        session.print_json(
+            {
+                "action": "receipts",
+                "message_id": traces[0].message_id,
+                "recipients": [_as_json(t) for t in traces],
+            }
+        )
     else:
         session.print("\n\n".join("\n".join(_lines(session, one)) for one in traces))
     return 0
@@ -43,7 +49,11 @@ def _as_json(one: Trace) -> dict[str, object]:
         "state": one.standing,
         "now": one.now,
         "journey": [
-            {"state": state, "at": event.at if event else None, "evidence": event.evidence if event else "unknown"}
+            {
+                "state": state,
+                "at": event.at if event else None,
+                "evidence": event.evidence if event else "unknown",
+            }
             for state, event in one.journey()
         ],
         "events": [{"seq": e.seq, "state": e.state, "at": e.at, "evidence": e.evidence} for e in one.events],
@@ -55,13 +65,22 @@ def _lines(session: Session, one: Trace) -> list[str]:
     seq = f"  seq {one.seq}" if one.seq is not None else "  not in the ledger"
     lines = [f"{style(one_line(one.message_id), BOLD)} to {one_line(f'{one.agent}@{one.team}')}{seq}"]
     if one.message is not None:
-        lines.append(style(f"  from {one_line(one.message.sender)}: {one_line(one.message.summary or one.message.text[:100])}", DIM))
+        lines.append(
+            style(
+                f"  from {one_line(one.message.sender)}: {one_line(one.message.summary or one.message.text[:100])}",
+                DIM,
+            )
+        )
     for state, event in one.journey():
-        if event is None:
+        if event is None and state == "queued" and one.standing != "unknown":
+            lines.append(style(f"  ○ {state:<9} not needed: it went straight to the inbox", DIM))
+        elif event is None:
             lines.append(style(f"  ○ {state:<9} unknown", DIM))
         else:
             lines.append(f"  {style('●', GREEN)} {state:<9} {when(session, event.at):<10} {one_line(event.evidence)}")
     for event in one.events:
         if event.state not in [state for state, _ in one.journey()]:
-            lines.append(f"  {style('!', YELLOW)} {event.state:<9} {when(session, event.at):<10} {one_line(event.evidence)}")
+            lines.append(
+                f"  {style('!', YELLOW)} {event.state:<9} {when(session, event.at):<10} {one_line(event.evidence)}"
+            )
     return [*lines, f"  now: {one_line(one.now)}"]

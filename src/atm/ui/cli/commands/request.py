@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "request",
     "send a message and wait for the answer",
-    text="The answer is the first message from <to> that carries the Request-ID; `atm ack` and `atm send --reply-to` add it by themselves.",
+    text=(
+        "The answer is the first message from <to> that carries the Request-ID; `atm ack` and\n"
+        "`atm send --reply-to` add it by themselves."
+    ),
     arguments=(
         Argument("from", "who asks: member or member@team", complete="member"),
         Argument("to", "who is asked: member or member@team", complete="member"),
@@ -70,7 +73,12 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
 
 
 def _wait(
-    args: Args, session: Session, asker: tuple[str, str], asked: tuple[str, str], request_id: str, deadline: float
+    args: Args,
+    session: Session,
+    asker: tuple[str, str],
+    asked: tuple[str, str],
+    request_id: str,
+    deadline: float,
 ) -> Message | None:
     clock, pause = session.room.clock, max((args.number("poll_interval") or 200.0) / 1000, 0.01)
     while (answer := find_answer(session.room, asker, asked, request_id)) is None:

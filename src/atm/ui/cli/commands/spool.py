@@ -26,7 +26,10 @@ DROP = Command(
     "throw spooled messages away",
     text="Shows what would be dropped; --yes does it. A dropped message is gone: nobody has received it.",
     arguments=(_ID,),
-    options=(Option("--all-failed", help="everything that was given up"), Option("--yes", "-y", help="do it")),
+    options=(
+        Option("--all-failed", help="everything that was given up"),
+        Option("--yes", "-y", help="do it"),
+    ),
     examples=("atm spool drop 3f0c1f4e --yes",),
 )
 COMMAND = Command(
@@ -45,7 +48,13 @@ def execute(args: Args, session: Session) -> int:
 def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
     waiting, failed = session.room.spool.pending(), session.room.spool.failed()
     if session.as_json:
-        session.print_json({"action": "spool", "pending": [_as_json(s) for s in waiting], "failed": [_as_json(s) for s in failed]})
+        session.print_json(
+            {
+                "action": "spool",
+                "pending": [_as_json(s) for s in waiting],
+                "failed": [_as_json(s) for s in failed],
+            }
+        )
         return 0
     if not waiting and not failed:
         session.print("Nothing waits.")
@@ -58,7 +67,14 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
 def _row(session: Session, state: str, one: Spooled) -> list[str]:
     entry = one.entry
     to = f"{entry.agent}@{entry.team}"
-    return [entry.message_id[:8], to, state, str(entry.tries), when_epoch(session, entry.created_at), entry.reason]
+    return [
+        entry.message_id[:8],
+        to,
+        state,
+        str(entry.tries),
+        when_epoch(session, entry.created_at),
+        entry.reason,
+    ]
 
 
 def _as_json(one: Spooled) -> dict[str, object]:
@@ -82,7 +98,14 @@ def _retry(args: Args, session: Session) -> int:
             session.room.spool.revive(one)
     done = drain(session.room, everything=True)
     if session.as_json:
-        session.print_json({"action": "spool-retry", "delivered": done.delivered, "waiting": done.waiting, "failed": done.failed})
+        session.print_json(
+            {
+                "action": "spool-retry",
+                "delivered": done.delivered,
+                "waiting": done.waiting,
+                "failed": done.failed,
+            }
+        )
     else:
         session.print(f"{done.delivered} delivered, {done.waiting} waiting, {done.failed} given up")
     return 0 if not done.waiting and not done.failed else 2
@@ -110,7 +133,9 @@ def _meant(args: Args, session: Session) -> list[Spooled]:
         return session.room.spool.failed()
     if not id:
         raise UsageError("which message?", "give an id, or --all-failed")
-    found = [s for s in [*session.room.spool.pending(), *session.room.spool.failed()] if s.entry.message_id.startswith(id)]
+    found = [
+        s for s in [*session.room.spool.pending(), *session.room.spool.failed()] if s.entry.message_id.startswith(id)
+    ]
     if not found:
         raise NoSuchMessage(f"no spooled message begins with {id!r}", "see `atm spool list`")
     if len({s.entry.message_id for s in found}) > 1:

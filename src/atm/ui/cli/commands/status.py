@@ -12,7 +12,10 @@ from atm.ui.cli.render import DIM, Style, table, when, when_epoch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atm.domain.team import Team
+    from atm.services.overview import InboxProblem
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -39,13 +42,15 @@ def execute(args: Args, session: Session) -> int:
     return 0
 
 
-def _as_json(session: Session, team: Team, mail: dict[str, object], tasks: dict[str, int]) -> dict[str, object]:
+def _as_json(
+    session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: dict[str, int]
+) -> dict[str, object]:
     now = session.room.clock.now()
     members = []
     for member in team.members:
         facts = mail.get(member.name)
-        known = isinstance(facts, InboxFacts)
-        members.append({**member_json(team, member, now), "unread": facts.unread if known else None, "total": facts.total if known else None})  # type: ignore[union-attr]
+        counts = (facts.unread, facts.total) if isinstance(facts, InboxFacts) else (None, None)
+        members.append({**member_json(team, member, now), "unread": counts[0], "total": counts[1]})
     return {
         "action": "status",
         "team": team.name,
@@ -63,7 +68,7 @@ def _waiting(session: Session, team: str) -> int:
     return sum(spooled.entry.team == team for spooled in session.room.spool.pending())
 
 
-def _show(session: Session, team: Team, mail: dict[str, object], tasks: dict[str, int]) -> None:
+def _show(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: dict[str, int]) -> None:
     style, now = Style(session), session.room.clock.now()
     session.print(f"Team: {one_line(team.name)}" + (f"  {one_line(team.description)}" if team.description else ""))
     session.print(style(f"  created {when_epoch(session, team.created_at)}, roster {one_line(team.read_from)}", DIM))
@@ -75,7 +80,11 @@ def _show(session: Session, team: Team, mail: dict[str, object], tasks: dict[str
             unread, latest = str(facts.unread), when(session, facts.latest) if facts.latest else "-"
         rows.append([member.name, member.agent_type or "-", state_words(team, member, now), unread, latest])
     session.print("")
-    session.print("\n".join(table(["Agent", "Type", "State", "Unread", "Latest"], rows, right=(3,))) if rows else "  no members yet")
+    session.print(
+        "\n".join(table(["Agent", "Type", "State", "Unread", "Latest"], rows, right=(3,)))
+        if rows
+        else "  no members yet"
+    )
     counts = {"pending": 0, "in_progress": 0, "completed": 0, **tasks}
     waiting = _waiting(session, team.name)
     session.print("\n  tasks: " + ", ".join(f"{count} {status}" for status, count in counts.items()))

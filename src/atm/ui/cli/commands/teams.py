@@ -61,7 +61,11 @@ def execute(args: Args, session: Session) -> int:
 def _create(args: Args, session: Session) -> int:
     team = args.need("team")
     made = create_team(session.room, team, description=args.text("description") or "", lead=args.text("lead"))
-    return _report(session, {"action": "create", "team": team, "created": made}, f"created team {team}" if made else f"team {team} exists already")
+    return _report(
+        session,
+        {"action": "create", "team": team, "created": made},
+        f"created team {team}" if made else f"team {team} exists already",
+    )
 
 
 def _add(args: Args, session: Session) -> int:
@@ -85,7 +89,13 @@ def _remove(args: Args, session: Session) -> int:
     team, agent = find_team(session.room, args.need("team")).name, args.need("agent")
     archived = remove_member(session.room, team, agent, force=args.flag("force"))
     kept = f"; its mail is kept at {archived}" if archived else ""
-    result = {"action": "remove-member", "team": team, "agent": agent, "removed": True, "archive_path": archived}
+    result = {
+        "action": "remove-member",
+        "team": team,
+        "agent": agent,
+        "removed": True,
+        "archive_path": archived,
+    }
     return _report(session, result, f"removed {agent} from {team}{kept}")
 
 
@@ -111,7 +121,11 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
             broken.append((name, error))
     if session.as_json:
         listed: list[dict[str, object]] = [
-            {"name": t.name, "memberCount": len(t.members), "createdAt": to_iso(t.created_at) if t.created_at is not None else None}
+            {
+                "name": t.name,
+                "memberCount": len(t.members),
+                "createdAt": to_iso(t.created_at) if t.created_at is not None else None,
+            }
             for t in teams
         ]
         listed += [{"name": name, "error": {"code": error.code, "message": str(error)}} for name, error in broken]
@@ -119,5 +133,9 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
         return 0
     rows = [[team.name, str(len(team.members)), when_epoch(session, team.created_at)] for team in teams]
     rows += [[name, "?", f"unreadable: {error}"] for name, error in broken]
-    session.print("\n".join(table(["Team", "Members", "Created"], rows, right=(1,))) if rows else "No teams yet: atm teams create NAME")
+    session.print(
+        "\n".join(table(["Team", "Members", "Created"], rows, right=(1,)))
+        if rows
+        else "No teams yet: atm teams create NAME"
+    )
     return 0

@@ -1,0 +1,73 @@
+# Every target makes what it needs: a virtual environment in .venv, and the Node package that tests lock against.
+# Nothing outside this folder is touched, except temporary folders.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+NODE_READY := $(VENV)/.node-ready
+JOBS ?= auto
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test check lint types architecture readme bench chaos lock clean
+
+help:
+	@echo "make demo    watch a storm of mail survive kills and rivals (under 30 s after set-up)"
+	@echo "make test    the tests"
+	@echo "make check   tests, lint, types, architecture, and the README's commands: what CI runs"
+	@echo "make bench   benchmarks; writes docs/benchmarks.md"
+	@echo "make chaos   the long campaigns: kills, rivals, faults at every step"
+	@echo "make lock    pin the development tools anew"
+	@echo "make clean   remove the virtual environment and caches"
+
+$(READY): pyproject.toml requirements/dev.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "atm needs Python 3.11 or newer; name one with: make PYTHON=/path/to/python3.12 ..."; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || \
+		{ echo "Python's venv module is missing; on Debian: apt-get install python3-venv"; exit 1; }
+	@echo "setting up $(VENV) ..."
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+# The real user of the lock protocol that we test against. Without Node the tests that need it say why they skip.
+$(NODE_READY): tests/node/package.json
+	@mkdir -p $(VENV)
+	@if command -v npm >/dev/null 2>&1; then \
+		npm install --prefix tests/node --no-package-lock --no-audit --no-fund --silent || \
+			echo "npm could not install proper-lockfile; the tests beside Node will be skipped"; \
+	else echo "npm is not here; the tests beside Node will be skipped"; fi
+	@touch $@
+
+demo: $(READY)
+	@$(BIN)/atm demo --storm
+
+test: $(READY) $(NODE_READY)
+	@$(BIN)/python -m pytest -n $(JOBS)
+
+lint: $(READY)
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(READY)
+	@$(BIN)/mypy
+
+architecture: $(READY)
+	@$(BIN)/python -m pytest tests/project
+
+readme: $(READY)
+	@$(BIN)/python tests/project/run_readme.py
+
+check: lint types test readme
+
+bench: $(READY)
+	@$(BIN)/python benchmarks/run.py
+
+chaos: $(READY) $(NODE_READY)
+	@ATM_CHAOS=long $(BIN)/python -m pytest -m campaign -n $(JOBS)
+
+lock:
+	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt
+
+clean:
+	rm -rf $(VENV) tests/node/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

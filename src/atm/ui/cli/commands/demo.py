@@ -1,0 +1,117 @@
+"""`atm demo`: watch a storm of mail survive kills and rivals."""
+
+from __future__ import annotations
+
+import sys
+
+from atm.ui.cli.arguments import NUMBER, WHOLE, Args, Command, Option
+from atm.ui.cli.render import BOLD, DIM, GREEN, RED, Style, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+    from atm.ui.storm.run import Tally
+
+COMMAND = Command(
+    "demo",
+    "watch a storm of mail survive kills and rivals",
+    text=(
+        "In a sandbox of its own: 8 senders, a rival that rewrites the inbox and respects no lock, a killer that\n"
+        "ends senders with kill -9, a reader that consumes. Exit code 1 if a message was lost or shown twice."
+    ),
+    options=(
+        Option("--storm", help="the mail storm (the only demonstration so far)"),
+        Option("--seconds", value="N", kind=NUMBER, default=12.0, help="how long it blows"),
+        Option("--seed", value="N", kind=WHOLE, help="repeat a storm's dice"),
+        Option("--keep", help="keep the sandbox to look at"),
+    ),
+    examples=("atm demo --storm", "atm demo --storm --seconds 60 --keep"),
+)
+
+WIDTH = 30
+
+
+def execute(args: Args, session: Session) -> int:
+    from atm.ui.storm.run import SENDERS, Storm
+
+    seconds = args.number("seconds") or 12.0
+    storm = Storm(seconds, args.whole("seed"))
+    style = Style(session)
+    live = sys.stdout.isatty() and not session.as_json
+    if not session.as_json:
+        session.print(
+            f"{style('A storm of mail', BOLD)}: {SENDERS} senders, a rival that takes no locks, a killer, one reader."
+        )
+        session.print(style(f"sandbox {storm.sandbox}", DIM))
+
+    def watch(gone: float, tally: Tally) -> None:
+        if live:
+            sys.stdout.write("\r\x1b[K" + _line(gone, seconds, tally))
+            sys.stdout.flush()
+
+    tally = storm.blow(watch)
+    if live:
+        sys.stdout.write("\r\x1b[K")
+    if session.as_json:
+        session.print_json(_as_json(tally, storm.sandbox if args.flag("keep") else None))
+    else:
+        _show(session, style, tally, storm.sandbox if args.flag("keep") else None)
+    if not args.flag("keep") and tally.clean:
+        storm.remove()
+    return 0 if tally.clean else 1
+
+
+def _line(gone: float, seconds: float, tally: Tally) -> str:
+    done = int(WIDTH * min(gone / seconds, 1.0))
+    bar = "█" * done + "░" * (WIDTH - done)
+    counts = f"sent {len(tally.sent)}  read {len(tally.read)}  kills {tally.kills}  rewrites {tally.rewrites}"
+    return f"{bar} {gone:4.1f}s  {counts}"
+
+
+def _rows(tally: Tally) -> list[tuple[str, int | str]]:
+    return [
+        ("reported as sent", len(tally.sent)),
+        ("of these delivered and read", tally.delivered),
+        ("went through the spool", tally.queued),
+        ("still in the spool", tally.still_spooled),
+        ("rows of the rival merged", tally.merged),
+        ("rows dropped by the rival and put back", tally.restored),
+        ("rewrites by the rival, without a lock", tally.rewrites),
+        ("senders ended with kill -9", tally.kills),
+        ("lost", tally.lost),
+        ("doubled", tally.doubled),
+        ("messages per second", f"{len(tally.sent) / tally.seconds:.0f}"),
+    ]
+
+
+def _show(session: Session, style: Style, tally: Tally, sandbox: str | None) -> None:
+    session.print("\n".join(table(["What", "Count"], [[what, str(count)] for what, count in _rows(tally)], right=(1,))))
+    if tally.clean:
+        session.print(style("\nNothing was lost, nothing was doubled.", GREEN, BOLD))
+    else:
+        session.print(style("\nSomething was lost or doubled: this is a defect.", RED, BOLD))
+    if sandbox:
+        session.print(f"sandbox: {sandbox}")
+    session.print("\nNext:")
+    session.print("  atm teams create my-team                # your first team")
+    session.print("  atm teams add-member my-team ann        # and its first member")
+    session.print('  atm send ann "hello" --team my-team     # her first message')
+    session.print("  ATM_IDENTITY=ann atm read               # what she sees")
+
+
+def _as_json(tally: Tally, sandbox: str | None) -> dict[str, object]:
+    return {
+        "action": "demo",
+        "sent": len(tally.sent),
+        "delivered": tally.delivered,
+        "spooled": tally.queued,
+        "still_spooled": tally.still_spooled,
+        "merged_conflicts": tally.merged,
+        "restored": tally.restored,
+        "rewrites": tally.rewrites,
+        "kills": tally.kills,
+        "lost": tally.lost,
+        "doubled": tally.doubled,
+        "messages_per_second": round(len(tally.sent) / tally.seconds, 1),
+        "sandbox": sandbox,
+    }
