@@ -67,7 +67,8 @@ def scan(text: str, at: int = 0) -> tuple[Json, int]:
     """Decode the value that begins at `at`; return it and where it ends."""
     try:
         return _scan(text, skip_space(text, at))
-    except (ValueError, StopIteration, RecursionError) as error:
+    except (ValueError, StopIteration, RecursionError, SystemError) as error:
+        # SystemError: the C scanner raises json.decoder's error, and finds none while nobody has imported that.
         raise NotJson(_reason(error)) from None
 
 
@@ -76,6 +77,8 @@ def _reason(error: Exception) -> str:
         return "nested too deeply"
     if isinstance(error, StopIteration):
         return f"no value at character {error.value}"
+    if isinstance(error, SystemError):
+        return "a string, number or comma is wrong"
     return str(error)
 
 

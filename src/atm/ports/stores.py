@@ -53,8 +53,11 @@ class Inboxes(Protocol):
     def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
         """Decide and write under one lock."""
 
+    def touched(self, team: str, agent: str) -> bool:
+        """May somebody else have written to it since we last looked or wrote? Costs two small looks."""
+
     def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
-        """Those ids that occur nowhere in the inbox: a cheap look without a lock."""
+        """Those ids that occur nowhere in the inbox: a look without a lock. If none, it is not `touched` any more."""
 
     def exists(self, team: str, agent: str) -> bool: ...
 

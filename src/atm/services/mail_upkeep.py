@@ -173,9 +173,15 @@ def put_back_dropped(room: Mailroom, team: str, *, everything: bool = False) -> 
     """
     if is_claudes_team(team):
         return 0  # there, absence means consumed or unknown
+    owners = room.inboxes.owners(team)
+    suspects = owners if everything else [agent for agent in owners if room.inboxes.touched(team, agent)]
+    if not suspects:
+        return 0
     entries = room.ledger.entries(team)[0] if everything else room.ledger.recent(team)
+    expected = _expected(entries)
     restored = 0
-    for agent, sent in _expected(entries).items():
+    for agent in suspects:
+        sent = expected.get(agent, [])
         try:
             if room.inboxes.missing(team, agent, [entry.ids[0] for entry in sent]):
                 restored += _put_back(room, team, agent, sent, entries)

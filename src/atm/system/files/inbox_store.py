@@ -8,9 +8,9 @@ from atm.formats.json_record import NotJson, to_bytes
 from atm.formats.layout import inbox_owner
 from atm.ports.stores import Written
 from atm.system.files.inbox_edits import Append, ChangeRows, Claim, Mark
-from atm.system.files.locking import PATIENCE, LockLost
+from atm.system.files.locking import PATIENCE, LockLost, read_body, trusted_in
 from atm.system.files.refusals import in_team
-from atm.system.files.rewriting import Rewriter, read_whole
+from atm.system.files.rewriting import Rewriter, Version, read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -156,23 +156,57 @@ class InboxStore:
             path,
         )
 
+    def touched(self, team: str, agent: str) -> bool:
+        path = self._path(team, agent)
+        found = self._disk.look(path)
+        if found is None:
+            return True
+        try:
+            fd = self._disk.open_read(self._locks.file_for(path))
+        except OSError:
+            return True
+        try:
+            body = read_body(self._disk, fd)
+        finally:
+            self._disk.close(fd)
+        pid = body.get("pid")
+        if isinstance(pid, int) and self._locks.is_alive(pid):
+            return False  # one of us is writing at this moment: the next look tells
+        return trusted_in(body) != list(found.content)
+
     def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
         path = self._path(team, agent)
         with in_team(path):
             try:
-                fd = self._disk.open_read(path)
+                version = Version(self._disk, self._disk.open_read(path))
             except FileNotFoundError:
                 return list(ids)
             try:
-                size = self._disk.look_open(fd).size
-                tail = self._disk.read_at(fd, max(0, size - RECENT_TAIL), RECENT_TAIL)
-                absent = [id for id in ids if to_bytes(id) not in tail]
-                if not absent or size <= RECENT_TAIL:
-                    return absent
-                whole = self._disk.read_at(fd, 0, size)
+                absent = self._absent(version, list(ids))
             finally:
-                self._disk.close(fd)
+                version.close()
+            if not absent:
+                self._trust(path, version)
+            return absent
+
+    def _absent(self, version: Version, ids: list[str]) -> list[str]:
+        """Recent rows stand at the end, so that is searched first."""
+        tail = version.tail(RECENT_TAIL)
+        absent = [id for id in ids if to_bytes(id) not in tail]
+        if not absent or version.size <= RECENT_TAIL:
+            return absent
+        whole = version.read()
         return [id for id in absent if to_bytes(id) not in whole]
+
+    def _trust(self, path: str, version: Version) -> None:
+        """Nothing is missing in this version. If we cannot note that now, the next command looks again."""
+        lock = self._locks.private(path, patience=0)
+        try:
+            with lock:
+                if not lock.left_behind and version.is_stamped_like(path):
+                    lock.trusted = list(version.stamp.content)
+        except (FileBusy, OSError):
+            return
 
     def exists(self, team: str, agent: str) -> bool:
         return self._disk.look(self._path(team, agent)) is not None

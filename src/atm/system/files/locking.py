@@ -7,7 +7,8 @@ processes and dies with them. Then, for files shared with Claude Code, an *empty
 that would wedge Claude Code for ever.
 
 The private lock's file says who holds it and which directory it made. So an orphan of ours, left by kill -9, is
-recognised and removed at once by the next of us; anything foreign is broken only late and rarely.
+recognised and removed at once by the next of us; anything foreign is broken only late and rarely. Between two holders
+it remembers the version of the target that we left (`trusted`): while that lies there, no foreign writer was at it.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ PATIENCE = 5.0
 """Seconds that a writer waits before it spools (D3)."""
 
 FIRST_NAP, LONGEST_NAP = 0.002, 0.05
-OWN_QUEUE_NAP = 0.008
+OWN_QUEUE_NAP = 0.004
 """Our own processes hold the lock for a few milliseconds, so waiting for them naps less."""
 
 BREAK_AFTER = 30.0
@@ -84,7 +85,7 @@ class Locks:
 class PrivateLock:
     """Serialises our own processes on one target."""
 
-    __slots__ = ("_fd", "body", "left_behind", "locks", "path", "patience", "target")
+    __slots__ = ("_fd", "body", "left_behind", "locks", "path", "patience", "target", "trusted")
 
     def __init__(self, locks: Locks, target: str, patience: float) -> None:
         self.locks = locks
@@ -94,6 +95,7 @@ class PrivateLock:
         self.body: dict[str, Json] = {}
         self.left_behind: dict[str, Json] = {}
         """What the former holder wrote, if it did not end cleanly."""
+        self.trusted: list[int] | None = None
         self._fd: int | None = None
 
     def __enter__(self) -> PrivateLock:
@@ -112,8 +114,9 @@ class PrivateLock:
                 )
             nap = locks.nap(nap, OWN_QUEUE_NAP)
         self._fd = fd
-        size = locks.disk.look_open(fd).size
-        self.left_behind = _body(locks.disk.read_at(fd, 0, size)) if size else {}
+        found = read_body(locks.disk, fd)
+        self.left_behind = found if "pid" in found or "rewrite" in found else {}
+        self.trusted = trusted_in(found)
         self.body = {
             "pid": locks.pid,
             "host": locks.host,
@@ -140,8 +143,9 @@ class PrivateLock:
     def release(self) -> None:
         fd, self._fd = self._fd, None
         if fd is not None:
-            unfinished = self.body.get("rewrite")
-            self.locks.disk.replace_body(fd, to_bytes(encode({"rewrite": unfinished})) if unfinished else b"")
+            kept = {"rewrite": self.body.get("rewrite"), "trusted": self.trusted}
+            said = {key: value for key, value in kept.items() if value}
+            self.locks.disk.replace_body(fd, to_bytes(encode(said)) if said else b"")
             self.locks.disk.close(fd)
 
 
@@ -345,6 +349,19 @@ def _read_small(disk: Disk, path: str) -> bytes:
         return disk.read_at(fd, 0, 4096)
     finally:
         disk.close(fd)
+
+
+def read_body(disk: Disk, fd: int) -> dict[str, Json]:
+    size = disk.look_open(fd).size
+    return _body(disk.read_at(fd, 0, size)) if size else {}
+
+
+def trusted_in(body: dict[str, Json]) -> list[int] | None:
+    """The version that we left, unless its writer was interrupted."""
+    trusted = body.get("trusted")
+    if "pid" in body or not isinstance(trusted, list):
+        return None
+    return [number for number in trusted if isinstance(number, int)]
 
 
 def _body(data: bytes) -> dict[str, Json]:

@@ -147,21 +147,26 @@ class Rewriter:
             if content is None:
                 return False
             pieces = (0, content)
+        private = self._lock.private
+        was_ours = private.trusted == list(source.stamp.content) and not carried
+        private.trusted = None
         temporary = self._write(pieces, source)
-        self._commit_until_stable(edit, temporary, source)
+        placed = self._commit_until_stable(edit, temporary, source)
+        if was_ours and not self.merged:
+            private.trusted = list(placed)
         return True
 
-    def _commit_until_stable(self, edit: Edit, temporary: str, expected: Version) -> None:
+    def _commit_until_stable(self, edit: Edit, temporary: str, expected: Version) -> tuple[int, int, int, int]:
+        """Commit, and again while foreign versions turn up. What lies there in the end."""
         opened: list[Version] = []
         try:
             for _ in range(MOST_ROUNDS):
                 ours = self._opened(temporary, opened)
                 found = self._commit(temporary, ours, expected)
-                if found is None:
-                    return self._forget_foreign()
-                content = self._merged(edit, ours, found, opened)
+                content = None if found is None else self._merged(edit, ours, found, opened)
                 if content is None:
-                    return self._forget_foreign()
+                    self._forget_foreign()
+                    return ours.stamp.content
                 expected = ours if found == temporary else opened[-1]
                 temporary = self._write((0, content), expected)
         finally:
