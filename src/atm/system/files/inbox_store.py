@@ -121,11 +121,14 @@ class InboxStore:
         raise FileBusy(f"other programs keep taking the lock of {path} away", "run `atm doctor`", path)
 
     def _edit_locked(self, team: str, agent: str, path: str, edit: Edit, patience: float) -> int:
-        with self._locks.shared(path, patience) as lock:
-            aside = self._archive.unreadable(team, agent)
-            rewriter = Rewriter(self._disk, self._clock, lock, path, aside)
-            rewriter.apply(edit)
-            return rewriter.merged
+        lock = self._locks.shared(path, patience)
+        rewriter = Rewriter(self._disk, self._clock, lock, path, self._archive.unreadable(team, agent))
+        try:
+            with lock:
+                rewriter.apply(edit)
+        finally:
+            rewriter.close()
+        return rewriter.merged
 
     # Reading, without a lock.
 

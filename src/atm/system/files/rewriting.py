@@ -98,6 +98,7 @@ class Rewriter:
         "_lock",
         "_name",
         "_path",
+        "_versions",
         "_written",
         "merged",
     )
@@ -112,6 +113,7 @@ class Rewriter:
         self._folder, _, self._name = path.rpartition("/")
         self._aside = set_aside
         self._written = 0
+        self._versions: list[Version] = []
         self._foreign: list[str] = []
         """Displaced foreign versions, kept until what they added lies safely in the file."""
         self.merged = 0
@@ -120,15 +122,13 @@ class Rewriter:
         """Make the edit; say whether the file changed. `merged` counts what foreign writers had added."""
         carried = self._finish_for_the_dead(edit)
         for _ in range(TORN_TRIES):
-            source = Version(self._disk, self._disk.open_read(self._path))
+            source = self._opened(self._path)
             try:
                 if not self._is_settled(source):
                     source.read()
                 return self._apply_to(edit, source, carried)
             except (NotJson, EOFError):
                 problem = source.read()
-            finally:
-                source.close()
             self._clock.sleep(TORN_NAP)
         raise UnreadableFile(
             f"{self._path} is not a JSON file of the expected shape; a copy is at {self._aside(problem)}",
@@ -158,25 +158,26 @@ class Rewriter:
 
     def _commit_until_stable(self, edit: Edit, temporary: str, expected: Version) -> tuple[int, int, int, int]:
         """Commit, and again while foreign versions turn up. What lies there in the end."""
-        opened: list[Version] = []
-        try:
-            for _ in range(MOST_ROUNDS):
-                ours = self._opened(temporary, opened)
-                found = self._commit(temporary, ours, expected)
-                content = None if found is None else self._merged(edit, ours, found, opened)
-                if content is None:
-                    self._forget_foreign()
-                    return ours.stamp.content
-                expected = ours if found == temporary else opened[-1]
-                temporary = self._write((0, content), expected)
-        finally:
-            for version in opened:
-                version.close()
+        for _ in range(MOST_ROUNDS):
+            ours = self._opened(temporary)
+            found = self._commit(temporary, ours, expected)
+            content = None if found is None else self._merged(edit, ours, found)
+            if content is None:
+                self._forget_foreign()
+                return ours.stamp.content
+            expected = ours if found == temporary else self._versions[-1]
+            temporary = self._write((0, content), expected)
         raise FileBusy(f"{self._path} is rewritten all the time by another program", "stop that program", self._path)
 
-    def _opened(self, path: str, opened: list[Version]) -> Version:
-        opened.append(Version(self._disk, self._disk.open_read(path)))
-        return opened[-1]
+    def _opened(self, path: str) -> Version:
+        self._versions.append(Version(self._disk, self._disk.open_read(path)))
+        return self._versions[-1]
+
+    def close(self) -> None:
+        """Let go of every version. After the lock is released: giving a large file's blocks back takes milliseconds."""
+        for version in self._versions:
+            version.close()
+        self._versions = []
 
     def _commit(self, temporary: str, ours: Version, expected: Version) -> str | None:
         """Put our version in place. None when all is well, or the path where a foreign version lies."""
@@ -206,12 +207,12 @@ class Rewriter:
         self._disk.sync_folder(self._folder)
         return None
 
-    def _merged(self, edit: Edit, ours: Version, found: str, opened: list[Version]) -> bytes | None:
+    def _merged(self, edit: Edit, ours: Version, found: str) -> bytes | None:
         """Our edit on somebody else's version; None if theirs stays unreadable and ours is in place."""
         if found != self._path:
             self._foreign.append(found)
         for _ in range(TORN_TRIES):
-            theirs = self._opened(found, opened)
+            theirs = self._opened(found)
             try:
                 self.merged += edit.carry(ours.read(), theirs.read())
                 return edit.full(theirs.read()) or theirs.read()

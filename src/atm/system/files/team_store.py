@@ -108,9 +108,13 @@ class TeamStore:
 
         path = self._inside(team)
         try:
-            with self._locks.shared(path) as lock:
-                aside = self._archive.unreadable(team, "config")
-                Rewriter(self._disk, self._clock, lock, path, aside).apply(EditWhole(change))
+            lock = self._locks.shared(path)
+            rewriter = Rewriter(self._disk, self._clock, lock, path, self._archive.unreadable(team, "config"))
+            try:
+                with lock:
+                    rewriter.apply(EditWhole(change))
+            finally:
+                rewriter.close()
         except FileNotFoundError:
             raise self._no_such(team) from None
         except OSError as error:
