@@ -1,0 +1,145 @@
+"""
+Shared fixtures: a sandbox that is the whole world of one test, a mailroom in it, and `atm` run as a program.
+
+Every wait in a test is for a condition and has a bound (`eventually`); nothing sleeps and hopes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atm.formats.layout import Layout
+from atm.services.mailroom import Mailroom
+from atm.services.roster import NewMember, add_member, create_team
+from atm.system.machine import find_layout
+from atm.wiring import build_room
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run of `atm` left."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Atm:
+    """Runs `atm` in a process of its own, in the sandbox, without a terminal."""
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        self.home = home
+        self.folder = folder
+        kept = {key: value for key, value in os.environ.items() if key in ("PATH", "LANG", "SYSTEMROOT", "TMPDIR")}
+        self.environment = {**kept, "ATM_HOME": str(home), "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
+
+    def __call__(
+        self, *words: str, code: int | None = 0, stdin: str | bytes | None = None, env: dict[str, str] | None = None,
+        cwd: Path | None = None, timeout: float = 60,
+    ) -> Result:
+        """Run it and check its exit code (None: any)."""
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        done = subprocess.run(
+            self.command(*words),
+            input=data if data is not None else b"",
+            capture_output=True,
+            env={**self.environment, **(env or {})},
+            cwd=cwd or self.folder,
+            timeout=timeout,
+            check=False,
+        )
+        result = Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
+        assert code is None or result.code == code, f"exit code {result.code}\n{result.out}\n{result.err}"
+        assert "Traceback" not in result.err, result.err
+        return result
+
+    def command(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "atm", *words]
+
+    def start(self, *words: str, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.command(*words),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**self.environment, **(env or {})},
+            cwd=self.folder,
+        )
+
+    def team(self, name: str = "crew", *members: str) -> None:
+        """A team with members."""
+        self("teams", "create", name)
+        for member in members or ("ann", "bob"):
+            self("teams", "add-member", name, member)
+
+    def inbox(self, agent: str, team: str = "crew") -> Path:
+        return self.home / ".claude" / "teams" / team / "inboxes" / f"{agent}.json"
+
+    def rows(self, agent: str, team: str = "crew") -> list[dict[str, Any]]:
+        rows: list[dict[str, Any]] = json.loads(self.inbox(agent, team).read_bytes())
+        return rows
+
+    def ledger(self, team: str = "crew") -> list[dict[str, Any]]:
+        path = self.home / ".claude" / "teams" / team / "mailbox.log"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    @property
+    def pending(self) -> list[Path]:
+        return sorted((self.home / ".config/atm/spool/pending").glob("*.json*"))
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """An empty home."""
+    path = tmp_path / "home"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def atm(home: Path, tmp_path: Path) -> Atm:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return Atm(home, folder)
+
+
+@pytest.fixture
+def layout(home: Path) -> Layout:
+    return find_layout({"ATM_HOME": str(home)})
+
+
+@pytest.fixture
+def room(layout: Layout) -> Mailroom:
+    """A mailroom over real files, with a team `crew` of ann and bob."""
+    made = build_room(layout)
+    create_team(made, "crew")
+    for name in ("ann", "bob"):
+        add_member(made, "crew", NewMember(name))
+    return made
+
+
+@pytest.fixture
+def eventually() -> Callable[..., None]:
+    """Wait for a condition, at most so many seconds."""
+
+    def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
+        end = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < end, "the condition did not come true in time"
+            time.sleep(0.01)
+
+    return wait
