@@ -58,7 +58,8 @@ class SpoolEntry:
         """The message that this one answers: {team, agent, message_id}. Delivered together or not at all."""
 
     def file_name(self, nanoseconds: int) -> str:
-        return f"{nanoseconds:019d}-{self.message_id[:8]}-{self.agent}@{self.team}.json"
+        short = self.message_id[:8].replace("-", "")  # the target is what follows the second dash
+        return f"{nanoseconds:019d}-{short}-{self.agent}@{self.team}.json"
 
     def encoded(self) -> bytes:
         fields: dict[str, Json] = {

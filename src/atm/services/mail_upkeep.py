@@ -51,7 +51,7 @@ def drain(room: Mailroom, *, everything: bool = False) -> Drained:
     with room.spool.exclusively() as held:
         if held:
             waiting = room.spool.pending()
-            _drain(room, waiting if everything else waiting[:MOST_AT_ONCE], done, everything)
+            _drain(room, waiting if everything else waiting[:MOST_AT_ONCE], done, insist=everything)
     return done
 
 
@@ -61,21 +61,22 @@ def drain_target(room: Mailroom, team: str, agent: str) -> bool:
         return True
     with room.spool.exclusively() as held:
         if held:
-            _drain(room, room.spool.pending(team, agent), Drained(), True)
+            _drain(room, room.spool.pending(team, agent), Drained(), insist=True)
     return not room.spool.pending(team, agent)
 
 
-def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, everything: bool) -> None:
+def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: bool) -> None:
+    """Who insists waits for locks as a send does, and so gets past one that was left behind; others only try."""
     blocked: set[tuple[str, str]] = set()
     for spooled in waiting:
         target = (spooled.entry.team, spooled.entry.agent)
-        due = everything or room.clock.now() >= spooled.entry.next_attempt
+        due = insist or room.clock.now() >= spooled.entry.next_attempt
         if target in blocked or not due:
             blocked.add(target)  # what was sent later to the same inbox waits behind it (G4)
             done.waiting += 1
             continue
         try:
-            result = _try(room, spooled)
+            result = _try(room, spooled, None if insist else 0.0)
         except AtmError:
             result = "waiting"  # the spool or the ledger itself cannot be written; nothing is lost by waiting
         if result == "delivered":
@@ -87,7 +88,7 @@ def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, everything: bo
             blocked.add(target)
 
 
-def _try(room: Mailroom, spooled: Spooled) -> str:
+def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
     entry = spooled.entry
     row = decode_row(entry.raw)
     if row is None:
@@ -98,7 +99,7 @@ def _try(room: Mailroom, spooled: Spooled) -> str:
         if entry.answers:
             room.inboxes.mark(entry.answers["team"], entry.answers["agent"], {entry.answers["message_id"]}, True)
         room.spool.begin(spooled)
-        room.inboxes.append(entry.team, entry.agent, [row], fresh=False, patience=0)
+        room.inboxes.append(entry.team, entry.agent, [row], fresh=False, patience=patience)
     except NoSuchTeam as error:
         return _give_up(room, spooled, str(error))
     except DiskError as error:
@@ -173,11 +174,14 @@ def put_back_dropped(room: Mailroom, team: str, *, everything: bool = False) -> 
     """
     if is_claudes_team(team):
         return 0  # there, absence means consumed or unknown
-    owners = room.inboxes.owners(team)
-    suspects = owners if everything else [agent for agent in owners if room.inboxes.touched(team, agent)]
-    if not suspects:
-        return 0
-    entries = room.ledger.entries(team)[0] if everything else room.ledger.recent(team)
+    try:
+        owners = room.inboxes.owners(team)
+        suspects = owners if everything else [agent for agent in owners if room.inboxes.touched(team, agent)]
+        if not suspects:
+            return 0
+        entries = room.ledger.entries(team)[0] if everything else room.ledger.recent(team)
+    except AtmError:
+        return 0  # a look that fails must not keep the message from being sent
     expected = _expected(entries)
     restored = 0
     for agent in suspects:
@@ -288,15 +292,14 @@ def compact_if_due(room: Mailroom, to: Recipient) -> None:
     team, agent, now = to.team_name, to.agent, room.clock.now()
     if claude_reads_inbox(to.member, to.in_claudes_team) and not room.compact_claudes:
         return
-    size = room.inboxes.size(team, agent)
-    if not room.marks.is_due(team, agent, size, now):
-        return
     try:
+        if not room.marks.is_due(team, agent, room.inboxes.size(team, agent), now):
+            return
         if len(room.inboxes.rows(team, agent)) > room.policy.compact_above:
             compact(room, team, agent)
+        room.marks.put_off(team, agent, room.inboxes.size(team, agent), now + NOTHING_TO_REMOVE_FOR)
     except AtmError:
         return  # the message itself is safe; a full disk or a busy lock only puts the clean-up off
-    room.marks.put_off(team, agent, room.inboxes.size(team, agent), now + NOTHING_TO_REMOVE_FOR)
 
 
 def cleanup(room: Mailroom, teams: list[str], *, agent: str | None = None, dry_run: bool = False) -> list[Cleaned]:

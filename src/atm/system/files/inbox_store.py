@@ -9,7 +9,7 @@ from atm.formats.layout import inbox_owner
 from atm.ports.stores import Written
 from atm.system.files.inbox_edits import Append, ChangeRows, Claim, Mark
 from atm.system.files.locking import PATIENCE, LockLost, read_body, trusted_in
-from atm.system.files.refusals import in_team
+from atm.system.files.refusals import explained, in_team
 from atm.system.files.rewriting import Rewriter, Version, read_whole
 
 TYPE_CHECKING = False
@@ -71,8 +71,9 @@ class InboxStore:
 
     def remove(self, team: str, agent: str) -> None:
         path = self._path(team, agent)
-        if self._disk.look(path) is None:
-            return
+        with in_team(path):
+            if self._disk.look(path) is None:
+                return
         with in_team(path), self._locks.shared(path):
             self._disk.remove(path)
             self._disk.sync_folder(path.rpartition("/")[0])
@@ -161,17 +162,18 @@ class InboxStore:
 
     def touched(self, team: str, agent: str) -> bool:
         path = self._path(team, agent)
-        found = self._disk.look(path)
-        if found is None:
-            return True
-        try:
-            fd = self._disk.open_read(self._locks.file_for(path))
-        except OSError:
-            return True
-        try:
-            body = read_body(self._disk, fd)
-        finally:
-            self._disk.close(fd)
+        with explained(path):
+            found = self._disk.look(path)
+            if found is None:
+                return True
+            try:
+                fd = self._disk.open_read(self._locks.file_for(path))
+            except FileNotFoundError:
+                return True
+            try:
+                body = read_body(self._disk, fd)
+            finally:
+                self._disk.close(fd)
         pid = body.get("pid")
         if isinstance(pid, int) and self._locks.is_alive(pid):
             return False  # one of us is writing at this moment: the next look tells
@@ -205,21 +207,29 @@ class InboxStore:
         """Nothing is missing in this version. If we cannot note that now, the next command looks again."""
         lock = self._locks.private(path, patience=0)
         try:
-            with lock:
-                if not lock.left_behind and version.is_stamped_like(path):
-                    lock.trusted = list(version.stamp.content)
+            lock.acquire(self._clock.monotonic())
+            if not lock.left_behind and version.is_stamped_like(path):
+                lock.trusted = list(version.stamp.content)
         except (FileBusy, OSError):
             return
+        finally:
+            lock.release()
 
     def exists(self, team: str, agent: str) -> bool:
-        return self._disk.look(self._path(team, agent)) is not None
+        path = self._path(team, agent)
+        with explained(path):
+            return self._disk.look(path) is not None
 
     def size(self, team: str, agent: str) -> int:
-        found = self._disk.look(self._path(team, agent))
-        return found.size if found else 0
+        path = self._path(team, agent)
+        with explained(path):
+            found = self._disk.look(path)
+            return found.size if found else 0
 
     def owners(self, team: str) -> list[str]:
-        names = (inbox_owner(name) for name in self._disk.names(self._layout.inboxes(team)))
+        folder = self._layout.inboxes(team)
+        with explained(folder):
+            names = [inbox_owner(name) for name in self._disk.names(folder)]
         return sorted(name for name in names if name is not None)
 
     # Where it really lies.
@@ -227,9 +237,10 @@ class InboxStore:
     def _path(self, team: str, agent: str) -> str:
         """The real path of an inbox. A link may not lead out of the team's own folder (G11)."""
         given = self._layout.inbox(team, agent)
-        if not self._real_teams:
-            self._real_teams = self._disk.real_path(self._layout.teams)
-        real = self._disk.real_path(given)
+        with explained(given):
+            if not self._real_teams:
+                self._real_teams = self._disk.real_path(self._layout.teams)
+            real = self._disk.real_path(given)
         if not real.startswith(f"{self._real_teams}/{team}/"):
             raise OutsideLink(
                 f"{given} leads out of its team's folder, to {real}", "remove the link, then try again", given

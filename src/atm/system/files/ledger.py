@@ -85,16 +85,18 @@ class LedgerFile:
         return 0
 
     def recent(self, team: str) -> list[Entry]:
-        try:
-            fd = self._disk.open_read(self._layout.ledger(team))
-        except OSError:
-            return []
-        try:
-            size = self._disk.look_open(fd).size
-            start = max(0, size - RECENT)
-            data = self._disk.read_at(fd, start, size - start)
-        finally:
-            self._disk.close(fd)
+        path = self._layout.ledger(team)
+        with explained(path):
+            try:
+                fd = self._disk.open_read(path)
+            except FileNotFoundError:
+                return []
+            try:
+                size = self._disk.look_open(fd).size
+                start = max(0, size - RECENT)
+                data = self._disk.read_at(fd, start, size - start)
+            finally:
+                self._disk.close(fd)
         since = to_iso(self._locks.clock.now() - RECENT_SECONDS)
         return decode_recent(data.partition(b"\n")[2] if start else data, since)
 

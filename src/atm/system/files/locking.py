@@ -85,7 +85,7 @@ class Locks:
 class PrivateLock:
     """Serialises our own processes on one target."""
 
-    __slots__ = ("_fd", "body", "left_behind", "locks", "path", "patience", "target", "trusted")
+    __slots__ = ("_fd", "_noted", "body", "left_behind", "locks", "path", "patience", "target", "trusted")
 
     def __init__(self, locks: Locks, target: str, patience: float) -> None:
         self.locks = locks
@@ -96,10 +96,16 @@ class PrivateLock:
         self.left_behind: dict[str, Json] = {}
         """What the former holder wrote, if it did not end cleanly."""
         self.trusted: list[int] | None = None
+        self._noted = False
         self._fd: int | None = None
 
     def __enter__(self) -> PrivateLock:
         self.acquire(self.locks.clock.monotonic() + self.patience)
+        try:
+            self.note()
+        except OSError:
+            self.release()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -113,8 +119,12 @@ class PrivateLock:
                     f"another atm process holds {self.target}", "try again, or run `atm doctor`", self.target
                 )
             nap = locks.nap(nap, OWN_QUEUE_NAP)
+        try:
+            found = read_body(locks.disk, fd)
+        except OSError:
+            locks.disk.close(fd)
+            raise
         self._fd = fd
-        found = read_body(locks.disk, fd)
         self.left_behind = found if "pid" in found or "rewrite" in found else {}
         self.trusted = trusted_in(found)
         self.body = {
@@ -137,16 +147,23 @@ class PrivateLock:
     def note(self, **facts: Json) -> None:
         """Write down what the next holder must know if we are killed now."""
         assert self._fd is not None
+        self._noted = True
         self.body |= facts
         self.locks.disk.replace_body(self._fd, to_bytes(encode(self.body)))
 
     def release(self) -> None:
         fd, self._fd = self._fd, None
-        if fd is not None:
+        if fd is None:
+            return
+        # What a killed process wrote stays until somebody who took the whole lock has cleared up after it.
+        if self._noted or not self.left_behind:
             kept = {"rewrite": self.body.get("rewrite"), "trusted": self.trusted}
             said = {key: value for key, value in kept.items() if value}
-            self.locks.disk.replace_body(fd, to_bytes(encode(said)) if said else b"")
-            self.locks.disk.close(fd)
+            try:
+                self.locks.disk.replace_body(fd, to_bytes(encode(said)) if said else b"")
+            except OSError:
+                pass  # what was written is written; the next holder finds our note and looks closer
+        self.locks.disk.close(fd)
 
 
 class SharedLock:
@@ -255,10 +272,13 @@ class SharedLock:
         mine, self._mine = self._mine, None
         disk = self.locks.disk
         if mine is not None:
-            found = disk.look(self.folder)
-            # By signature, never by path alone: a lock that was broken and taken anew is a stranger's.
-            if found is not None and found.signature == mine:
-                break_lock(disk, self.folder)
+            try:
+                found = disk.look(self.folder)
+                # By signature, never by path alone: a lock that was broken and taken anew is a stranger's.
+                if found is not None and found.signature == mine:
+                    break_lock(disk, self.folder)
+            except OSError:
+                pass  # after the commit nothing may look like a failed write; the lock will be taken for an orphan
         for fd in self._foreign:
             disk.close(fd)
         self._foreign = []

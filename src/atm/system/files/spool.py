@@ -54,7 +54,8 @@ class SpoolFolder:
         return path
 
     def is_empty(self) -> bool:
-        return not self._disk.names(self._pending)
+        with explained(self._pending):
+            return not self._disk.names(self._pending)
 
     def pending(self, team: str | None = None, agent: str | None = None) -> list[Spooled]:
         return self._listed(self._pending, f"{agent}@{team}" if team and agent else None)
@@ -64,7 +65,9 @@ class SpoolFolder:
 
     def _listed(self, folder: str, target: str | None) -> list[Spooled]:
         found = []
-        for name in sorted(self._disk.names(folder)):
+        with explained(folder):
+            names = sorted(self._disk.names(folder))
+        for name in names:
             if name.startswith(".") or (target is not None and target_in_name(name) != target):
                 continue
             path = f"{folder}/{name}"

@@ -6,7 +6,7 @@ from atm.domain.errors import NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFi
 from atm.domain.names import find_name, is_claudes_team, nearest_name
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.team_config import decode_team
-from atm.system.files.refusals import refused
+from atm.system.files.refusals import explained, refused
 from atm.system.files.rewriting import Rewriter, read_whole, write_new, write_over
 
 TYPE_CHECKING = False
@@ -36,16 +36,19 @@ class TeamStore:
         self._archive = archive
 
     def teams(self) -> list[str]:
-        names = self._disk.names(self._layout.teams)
-        return sorted(n for n in names if not n.startswith(".") and self._disk.look(self._layout.team_config(n)))
+        with explained(self._layout.teams):
+            names = self._disk.names(self._layout.teams)
+            return sorted(n for n in names if not n.startswith(".") and self._disk.look(self._layout.team_config(n)))
 
     def find(self, team: str) -> str | None:
-        if self._disk.look(self._layout.team_config(team)) is not None:
-            return team
+        with explained(self._layout.team(team)):
+            if self._disk.look(self._layout.team_config(team)) is not None:
+                return team
         return find_name(team, self.teams())
 
     def load(self, team: str) -> Team:
-        path = self._inside(team)
+        with explained(self._layout.team_config(team)):
+            path = self._inside(team)
         problem = ""
         for attempt in range(READ_TRIES):
             if attempt:

@@ -1,0 +1,437 @@
+"""
+Twins of every port, in memory, and a clock that only moves when told: for tests, simulators and plugin authors.
+
+The same contract suites run against these twins and against the real adapters (`tests/contracts`), so a twin
+cannot drift into fiction. `FaultyDisk` wraps any disk and stops the world at a chosen step.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Callable, Collection, Iterable
+from typing import Any
+
+from atm.domain.errors import NoSuchTeam, TeamNotOurs
+from atm.domain.inbox_merge import additions
+from atm.domain.messages import Message
+from atm.domain.names import find_name, is_claudes_team
+from atm.domain.retention import Policy
+from atm.domain.team import Team
+from atm.formats.inbox import decode_row, with_read
+from atm.formats.journal import Entry, Line, decode_line
+from atm.formats.spool_entry import SpoolEntry, decode_entry
+from atm.formats.team_config import decode_team
+from atm.formats.times import to_iso
+from atm.ports.disk import Disk
+from atm.ports.stores import Spooled, Written
+from atm.services.mailroom import Mailroom
+
+__all__ = [
+    "Crash",
+    "FakeChance",
+    "FakeClock",
+    "FaultyDisk",
+    "MemoryArchive",
+    "MemoryDrift",
+    "MemoryInboxes",
+    "MemoryLedger",
+    "MemoryMarks",
+    "MemoryRosters",
+    "MemorySpool",
+    "memory_room",
+]
+
+
+class FakeClock:
+    """Time that passes only while somebody sleeps, or when it is set."""
+
+    def __init__(self, now: float = 1_788_000_000.0) -> None:
+        self._now = now
+        self._since = 0.0
+
+    def now(self) -> float:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._since
+
+    def sleep(self, seconds: float) -> None:
+        self.pass_time(seconds)
+
+    def pass_time(self, seconds: float) -> None:
+        self._now += seconds
+        self._since += seconds
+
+    def jump(self, seconds: float) -> None:
+        """The wall clock is set; monotonic time does not notice."""
+        self._now += seconds
+
+
+class FakeChance:
+    """Ids and jitter from a seed."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._dice = random.Random(seed)
+
+    def new_id(self) -> str:
+        digits = f"{self._dice.getrandbits(128):032x}"
+        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
+
+    def fraction(self) -> float:
+        return self._dice.random()
+
+
+class MemoryInboxes:
+    """Twin of `Inboxes`. `refuse` is raised by every write while it is set."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str], list[Message]] = {}
+        self._touched: set[tuple[str, str]] = set()
+        self.refuse: Exception | None = None
+
+    def _write(self, team: str, agent: str, rows: list[Message]) -> None:
+        if self.refuse is not None:
+            raise self.refuse
+        self._rows[(team, agent)] = rows
+
+    def foreign_rewrite(self, team: str, agent: str, rows: list[Message]) -> None:
+        """What another program does to the file."""
+        self._rows[(team, agent)] = list(rows)
+        self._touched.add((team, agent))
+
+    def append(
+        self,
+        team: str,
+        agent: str,
+        rows: list[Message],
+        *,
+        fresh: bool,  # noqa: ARG002 - a twin need not hurry
+        patience: float | None = None,  # noqa: ARG002
+    ) -> Written:
+        here = self._rows.get((team, agent), [])
+        new = additions(here, rows)
+        self._write(team, agent, [*here, *new])
+        return Written(0, len(new))
+
+    def create(self, team: str, agent: str) -> bool:
+        if (team, agent) in self._rows:
+            return False
+        self._write(team, agent, [])
+        return True
+
+    def unread(self, team: str, agent: str) -> list[Message]:
+        return [row for row in self.rows(team, agent) if not row.read]
+
+    def rows(self, team: str, agent: str) -> list[Message]:
+        return list(self._rows.get((team, agent), []))
+
+    def claim(self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]) -> list[Message]:
+        chosen = choose(self.unread(team, agent))
+        self.mark(team, agent, {message.key for message in chosen}, True)
+        return chosen
+
+    def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None:
+        rows = self.rows(team, agent)
+        self._write(team, agent, [with_read(row, read) if row.key in keys else row for row in rows])
+
+    def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
+        self._write(team, agent, change(self.rows(team, agent)))
+        return Written()
+
+    def touched(self, team: str, agent: str) -> bool:
+        return (team, agent) in self._touched
+
+    def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
+        text = "".join(row.raw for row in self.rows(team, agent))
+        absent = [id for id in ids if id not in text]
+        if not absent:
+            self._touched.discard((team, agent))
+        return absent
+
+    def exists(self, team: str, agent: str) -> bool:
+        return (team, agent) in self._rows
+
+    def size(self, team: str, agent: str) -> int:
+        return sum(len(row.raw) for row in self.rows(team, agent))
+
+    def owners(self, team: str) -> list[str]:
+        return sorted(agent for where, agent in self._rows if where == team)
+
+    def remove(self, team: str, agent: str) -> None:
+        if self.refuse is not None:
+            raise self.refuse
+        self._rows.pop((team, agent), None)
+
+
+class MemoryRosters:
+    """Twin of `Rosters`."""
+
+    def __init__(self) -> None:
+        self._content: dict[str, bytes] = {}
+        self._intents: dict[str, dict[str, str]] = {}
+
+    def teams(self) -> list[str]:
+        return sorted(self._content)
+
+    def find(self, team: str) -> str | None:
+        return find_name(team, self.teams())
+
+    def load(self, team: str) -> Team:
+        if team not in self._content:
+            raise NoSuchTeam(f"there is no team {team!r}", "create it")
+        found = decode_team(self._content[team], team)
+        found.read_from, found.written_at = f"memory/{team}/config.json", 0.0
+        return found
+
+    def create(self, team: str, content: bytes) -> bool:
+        if team in self._content:
+            return False
+        self._content[team] = content
+        return True
+
+    def change(self, team: str, change: Callable[[bytes], bytes]) -> None:
+        if is_claudes_team(team):
+            raise TeamNotOurs(f"{team!r} is a team of Claude Code", "ask its lead")
+        if team not in self._content:
+            raise NoSuchTeam(f"there is no team {team!r}", "create it")
+        self._content[team] = change(self._content[team])
+
+    def note_intent(self, team: str, intent: dict[str, str] | None) -> None:
+        if intent is None:
+            self._intents.pop(team, None)
+        else:
+            self._intents[team] = intent
+
+    def intent(self, team: str) -> dict[str, str] | None:
+        return self._intents.get(team)
+
+
+class MemoryLedger:
+    """Twin of `Ledger`. `refuse` is raised by appends while it is set."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._entries: dict[str, list[Entry]] = {}
+        self._clock = clock
+        self.refuse: Exception | None = None
+
+    def append(self, team: str, lines: list[Line]) -> list[int]:
+        if self.refuse is not None:
+            raise self.refuse
+        entries = self._entries.setdefault(team, [])
+        numbers = []
+        for line in lines:
+            entry = decode_line(line.numbered(entries[-1].seq + 1 if entries else 1))
+            assert entry is not None
+            entries.append(entry)
+            numbers.append(entry.seq)
+        return numbers
+
+    def path(self, team: str) -> str:
+        return f"memory/{team}/mailbox.log"
+
+    def recent(self, team: str) -> list[Entry]:
+        since = to_iso(self._clock.now() - 300)
+        return [entry for entry in self._entries.get(team, []) if entry.at >= since]
+
+    def entries(self, team: str) -> tuple[list[Entry], int]:
+        return list(self._entries.get(team, [])), 0
+
+
+class MemorySpool:
+    """Twin of `Spool`."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        self._clock = clock
+        self._pending: dict[str, bytes] = {}
+        self._failed: dict[str, bytes] = {}
+        self._tried: set[str] = set()
+        self._count = 0
+
+    def put(self, entry: SpoolEntry) -> str:
+        self._count += 1
+        name = entry.file_name(int(self._clock.now() * 1e9) + self._count)
+        self._pending[name] = entry.encoded()
+        return f"pending/{name}"
+
+    def is_empty(self) -> bool:
+        return not self._pending
+
+    def pending(self, team: str | None = None, agent: str | None = None) -> list[Spooled]:
+        found = self._listed("pending", self._pending)
+        return [s for s in found if team is None or (s.entry.team, s.entry.agent) == (team, agent)]
+
+    def failed(self) -> list[Spooled]:
+        return self._listed("failed", self._failed)
+
+    def _listed(self, folder: str, files: dict[str, bytes]) -> list[Spooled]:
+        found = []
+        for name in sorted(files):
+            entry = decode_entry(files[name])
+            assert entry is not None
+            found.append(Spooled(name, f"{folder}/{name}", entry, name in self._tried))
+        return found
+
+    def begin(self, spooled: Spooled) -> None:
+        self._tried.add(spooled.name)
+
+    def done(self, spooled: Spooled) -> None:
+        self._pending.pop(spooled.name, None)
+        self._failed.pop(spooled.name, None)
+        self._tried.discard(spooled.name)
+
+    def postpone(self, spooled: Spooled) -> None:
+        self._tried.discard(spooled.name)
+        self._pending[spooled.name] = spooled.entry.encoded()
+
+    def give_up(self, spooled: Spooled) -> str:
+        self.done(spooled)
+        self._failed[spooled.name] = spooled.entry.encoded()
+        return f"failed/{spooled.name}"
+
+    def revive(self, spooled: Spooled) -> None:
+        self.done(spooled)
+        self._pending[spooled.name] = spooled.entry.encoded()
+
+    def exclusively(self) -> _FreeTurn:
+        return _FreeTurn()
+
+
+class _FreeTurn:
+    def __enter__(self) -> bool:
+        return True
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+class MemoryArchive:
+    """Twin of `Archive`."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, list[Message]] = {}
+
+    def keep(self, team: str, agent: str, rows: list[Message]) -> str:
+        path = f"archive/{team}/{agent}/archive-{len(self.kept)}.json"
+        self.kept[path] = list(rows)
+        return path
+
+
+class MemoryMarks:
+    """Twin of `UpkeepMarks`."""
+
+    def __init__(self, compact_above: int = 1000) -> None:
+        self._marks: dict[tuple[str, str], tuple[int, float]] = {}
+        self._smallest = compact_above * 64
+
+    def is_due(self, team: str, agent: str, size: int, now: float) -> bool:
+        seen, until = self._marks.get((team, agent), (0, 0.0))
+        return size >= self._smallest and (size >= seen * 1.25 or now >= until)
+
+    def put_off(self, team: str, agent: str, size: int, until: float) -> None:
+        self._marks[(team, agent)] = (size, until)
+
+
+class MemoryDrift:
+    """Twin of `Drift`."""
+
+    def __init__(self) -> None:
+        self._seen: list[dict[str, str]] = []
+
+    def note(self, kind: str, names: list[str]) -> None:
+        known = {(entry["kind"], entry["field"]) for entry in self._seen}
+        self._seen += [{"kind": kind, "field": name} for name in names if (kind, name) not in known]
+
+    def seen(self) -> list[dict[str, str]]:
+        return list(self._seen)
+
+
+def memory_room(*, policy: Policy | None = None, seed: int = 0) -> Mailroom:
+    """A mailroom without a disk. Its parts are the twins above."""
+    clock = FakeClock()
+    chosen = policy or Policy()
+    return Mailroom(
+        clock=clock,
+        chance=FakeChance(seed),
+        rosters=MemoryRosters(),
+        inboxes=MemoryInboxes(),
+        ledger=MemoryLedger(clock),
+        spool=MemorySpool(clock),
+        archive=MemoryArchive(),
+        marks=MemoryMarks(chosen.compact_above),
+        drift=MemoryDrift(),
+        policy=chosen,
+    )
+
+
+def make_message(id: str, text: str = "text", *, sender: str = "ann", read: bool = False, at: str = "") -> Message:
+    """A message as a foreign program could have written it."""
+    from atm.formats.json_record import encode
+
+    row = {"from": sender, "text": text, "timestamp": at or "2026-08-27T10:15:30.123Z", "msg_id": id, "read": read}
+    found = decode_row(encode(row))
+    assert found is not None
+    return found
+
+
+class Crash(BaseException):
+    """The process was killed here. Not an Exception: no handler of ours may catch it."""
+
+
+class FaultyDisk:
+    """
+    A disk that counts its steps and stops at one of them.
+
+    At the chosen step it raises `error`, or, without one, the process is dead: open files are closed (so flocks
+    go), and every later step raises Crash too, because a dead process runs no `finally`. With `for_real` it is a
+    real kill -9. A write that is stopped has written half.
+    """
+
+    def __init__(
+        self, disk: Disk, *, stop_at: int | None = None, error: OSError | None = None, for_real: bool = False
+    ) -> None:
+        self._disk = disk
+        self._stop_at = stop_at
+        self._error = error
+        self._for_real = for_real
+        self._open: set[int] = set()
+        self.steps: list[str] = []
+        self.dead = False
+
+    def __getattr__(self, name: str) -> Any:  # Any: one wrapper for every step of the port
+        real = getattr(self._disk, name)
+
+        def step(*args: Any, **options: Any) -> Any:
+            self._check(name, args)
+            result = real(*args, **options)
+            self._note_open(name, args, result)
+            return result
+
+        return step
+
+    def _check(self, name: str, args: tuple[Any, ...]) -> None:
+        if self.dead:
+            raise Crash
+        self.steps.append(name)
+        if self._stop_at is None or len(self.steps) - 1 != self._stop_at:
+            return
+        if name == "write":
+            os.write(args[0], args[1][: len(args[1]) // 2])
+        if self._error is not None:
+            raise self._error
+        self._die()
+
+    def _die(self) -> None:
+        if self._for_real:
+            os.kill(os.getpid(), signal.SIGKILL)
+        self.dead = True
+        for fd in self._open:
+            os.close(fd)
+        raise Crash
+
+    def _note_open(self, name: str, args: tuple[Any, ...], result: Any) -> None:
+        if name in ("open_read", "create", "open_append", "lock") and isinstance(result, int):
+            self._open.add(result)
+        elif name == "close":
+            self._open.discard(args[0])

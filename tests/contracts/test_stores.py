@@ -1,0 +1,247 @@
+"""One contract, two implementations: the twins of `atm.testing` and the real files."""
+
+from __future__ import annotations
+
+import pytest
+
+from atm.domain.errors import NoSuchTeam, TeamNotOurs
+from atm.domain.retention import Policy
+from atm.formats.journal import MESSAGE, RECEIPT, Line
+from atm.formats.spool_entry import SpoolEntry
+from atm.formats.team_config import new_member, new_team, with_member, without_member
+from atm.services.mailroom import Mailroom
+from atm.system.machine import find_layout
+from atm.testing import FakeClock, make_message, memory_room
+from atm.wiring import build_room
+
+
+@pytest.fixture(params=["memory", "files"])
+def stores(request, home) -> Mailroom:
+    """A room with an empty team `crew`."""
+    made = memory_room(policy=Policy()) if request.param == "memory" else _on_files(home)
+    made.rosters.create("crew", new_team("crew", description="", lead="team-lead", now=made.clock.now()))
+    return made
+
+
+def _on_files(home) -> Mailroom:
+    import time
+
+    clock = FakeClock(time.time())
+    return build_room(find_layout({"ATM_HOME": str(home)}), clock=clock)
+
+
+def texts(room: Mailroom) -> list[str]:
+    return [row.text for row in room.inboxes.rows("crew", "ann")]
+
+
+class TestInboxes:
+    def test_an_append_makes_the_inbox_and_keeps_the_order(self, stores):
+        for number in range(3):
+            written = stores.inboxes.append("crew", "ann", [make_message(f"id-{number}", str(number))], fresh=True)
+            assert (written.added, written.merged) == (1, 0)
+        assert texts(stores) == ["0", "1", "2"]
+        assert stores.inboxes.exists("crew", "ann")
+        assert stores.inboxes.owners("crew") == ["ann"]
+
+    def test_a_row_that_is_there_is_not_added_again(self, stores):
+        row = make_message("id-1", "once")
+        stores.inboxes.append("crew", "ann", [row], fresh=False)
+        assert stores.inboxes.append("crew", "ann", [row], fresh=False).added == 0
+        assert texts(stores) == ["once"]
+
+    def test_several_rows_are_added_in_one_step(self, stores):
+        rows = [make_message(f"id-{n}", str(n)) for n in range(5)]
+        stores.inboxes.append("crew", "ann", rows, fresh=True)
+        assert texts(stores) == list("01234")
+
+    def test_creating_is_idempotent_and_destroys_nothing(self, stores):
+        assert stores.inboxes.create("crew", "ann") is True
+        stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+        assert stores.inboxes.create("crew", "ann") is False
+        assert len(texts(stores)) == 1
+
+    def test_an_inbox_that_does_not_exist_is_empty(self, stores):
+        assert stores.inboxes.rows("crew", "ann") == []
+        assert stores.inboxes.unread("crew", "ann") == []
+        assert not stores.inboxes.exists("crew", "ann")
+        assert stores.inboxes.size("crew", "ann") == 0
+
+    def test_a_claim_marks_what_was_chosen_and_nothing_else(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message(f"id-{n}", str(n)) for n in range(4)], fresh=True)
+        claimed = stores.inboxes.claim("crew", "ann", lambda unread: unread[1:3])
+        assert [row.text for row in claimed] == ["1", "2"]
+        assert [row.text for row in stores.inboxes.unread("crew", "ann")] == ["0", "3"]
+
+    def test_what_was_claimed_cannot_be_claimed_again(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+        assert len(stores.inboxes.claim("crew", "ann", list)) == 1
+        assert stores.inboxes.claim("crew", "ann", list) == []
+
+    def test_marks_go_both_ways(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+        stores.inboxes.mark("crew", "ann", {"id-1"}, True)
+        assert stores.inboxes.unread("crew", "ann") == []
+        stores.inboxes.mark("crew", "ann", {"id-1"}, False)
+        assert len(stores.inboxes.unread("crew", "ann")) == 1
+
+    def test_a_change_sees_and_sets_all_rows(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message(f"id-{n}", str(n)) for n in range(4)], fresh=True)
+        stores.inboxes.change("crew", "ann", lambda rows: rows[2:])
+        assert texts(stores) == ["2", "3"]
+
+    def test_missing_names_the_ids_that_are_not_there(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+        assert stores.inboxes.missing("crew", "ann", ["id-1", "id-2"]) == ["id-2"]
+        assert stores.inboxes.missing("crew", "ann", ["id-1"]) == []
+        assert not stores.inboxes.touched("crew", "ann")
+
+    def test_our_own_writes_do_not_count_as_touched(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+        stores.inboxes.missing("crew", "ann", ["id-1"])
+        stores.inboxes.append("crew", "ann", [make_message("id-2")], fresh=True)
+        stores.inboxes.claim("crew", "ann", list)
+        assert not stores.inboxes.touched("crew", "ann")
+
+    def test_a_removed_inbox_is_gone(self, stores):
+        stores.inboxes.create("crew", "ann")
+        stores.inboxes.remove("crew", "ann")
+        stores.inboxes.remove("crew", "ann")
+        assert stores.inboxes.owners("crew") == []
+
+
+class TestRosters:
+    def test_a_team_is_made_once(self, stores):
+        assert stores.rosters.create("crew", b"{}") is False
+        assert stores.rosters.teams() == ["crew"]
+        assert stores.rosters.load("crew").members == []
+
+    def test_members_come_and_go(self, stores):
+        entry = new_member("ann", "crew", agent_type="x", model="m", cwd="/w", backend="codex", active=False, now=1.0)
+        stores.rosters.change("crew", lambda data: with_member(data, entry))
+        member = stores.rosters.load("crew").member("ANN")
+        assert (member.name, member.model, member.backend, member.state) == ("ann", "m", "codex", "inactive")
+        stores.rosters.change("crew", lambda data: without_member(data, "ann"))
+        assert stores.rosters.load("crew").names == []
+
+    def test_names_are_found_without_case(self, stores):
+        assert stores.rosters.find("CREW") == "crew"
+        assert stores.rosters.find("other") is None
+
+    def test_a_team_that_is_not_there_is_an_error(self, stores):
+        with pytest.raises(NoSuchTeam):
+            stores.rosters.load("nobody")
+
+    def test_a_team_of_claude_code_is_never_changed(self, stores):
+        stores.rosters.create("session-1a2b3c4d", new_team("session-1a2b3c4d", description="", lead="team-lead", now=1))
+        with pytest.raises(TeamNotOurs):
+            stores.rosters.change("session-1a2b3c4d", lambda data: data + b" ")
+
+    def test_an_intent_is_remembered_until_it_is_done(self, stores):
+        stores.rosters.note_intent("crew", {"verb": "add", "name": "ann"})
+        assert stores.rosters.intent("crew") == {"verb": "add", "name": "ann"}
+        stores.rosters.note_intent("crew", None)
+        assert stores.rosters.intent("crew") is None
+
+
+def line(stores: Mailroom, id: str, state: str = "written", raw: str = "") -> Line:
+    from atm.formats.times import to_iso
+
+    at = to_iso(stores.clock.now())
+    kind = MESSAGE if raw else RECEIPT
+    return Line(kind=kind, ids=[id], agent="ann", state=state, at=at, evidence="test", raw=raw)
+
+
+class TestLedger:
+    def test_numbers_rise_by_one_whoever_appends(self, stores):
+        assert stores.ledger.append("crew", [line(stores, "a"), line(stores, "b")]) == [1, 2]
+        assert stores.ledger.append("crew", [line(stores, "c")]) == [3]
+        assert [entry.seq for entry in stores.ledger.entries("crew")[0]] == [1, 2, 3]
+
+    def test_a_message_line_gives_back_the_row_to_the_letter(self, stores):
+        raw = '{"from": "ann", "text": "x", "read": false, "n": 1.10}'
+        stores.ledger.append("crew", [line(stores, "a", raw=raw)])
+        entry = stores.ledger.entries("crew")[0][0]
+        assert entry.raw == raw
+        assert entry.message is not None
+        assert entry.message.text == "x"
+
+    def test_recent_is_the_last_minutes(self, stores):
+        stores.ledger.append("crew", [line(stores, "old")])
+        stores.clock.pass_time(1000)
+        stores.ledger.append("crew", [line(stores, "new")])
+        assert [entry.ids for entry in stores.ledger.recent("crew")] == [["new"]]
+
+    def test_a_team_without_a_ledger_has_no_history(self, stores):
+        assert stores.ledger.entries("crew") == ([], 0)
+        assert stores.ledger.recent("crew") == []
+
+
+def entry(id: str, agent: str = "ann", created_at: float = 1.0) -> SpoolEntry:
+    raw = make_message(id).raw
+    return SpoolEntry(team="crew", agent=agent, message_id=id, raw=raw, created_at=created_at, reason="test")
+
+
+class TestSpool:
+    def test_entries_come_out_in_the_order_they_went_in(self, stores):
+        for number in range(5):
+            stores.spool.put(entry(f"{number}-id-0000"))
+        assert [s.entry.message_id for s in stores.spool.pending()] == [f"{n}-id-0000" for n in range(5)]
+        assert not stores.spool.is_empty()
+
+    def test_pending_can_be_asked_for_one_inbox(self, stores):
+        stores.spool.put(entry("a-id-00000", "ann"))
+        stores.spool.put(entry("b-id-00000", "bob"))
+        assert [s.entry.agent for s in stores.spool.pending("crew", "bob")] == ["bob"]
+
+    def test_done_removes_it(self, stores):
+        stores.spool.put(entry("a-id-00000"))
+        stores.spool.done(stores.spool.pending()[0])
+        assert stores.spool.is_empty()
+
+    def test_a_delivery_that_began_is_remembered(self, stores):
+        stores.spool.put(entry("a-id-00000"))
+        stores.spool.begin(stores.spool.pending()[0])
+        assert stores.spool.pending()[0].was_tried
+        assert [s.entry.agent for s in stores.spool.pending("crew", "ann")] == ["ann"]
+
+    def test_postponing_keeps_its_counters_and_forgets_the_try(self, stores):
+        stores.spool.put(entry("a-id-00000"))
+        spooled = stores.spool.pending()[0]
+        stores.spool.begin(spooled)
+        spooled.entry.tries, spooled.entry.next_attempt = 3, 99.0
+        stores.spool.postpone(spooled)
+        again = stores.spool.pending()[0]
+        assert (again.entry.tries, again.entry.next_attempt, again.was_tried) == (3, 99.0, False)
+
+    def test_giving_up_moves_it_and_reviving_brings_it_back(self, stores):
+        stores.spool.put(entry("a-id-00000"))
+        stores.spool.give_up(stores.spool.pending()[0])
+        assert stores.spool.is_empty()
+        assert len(stores.spool.failed()) == 1
+        stores.spool.revive(stores.spool.failed()[0])
+        assert stores.spool.failed() == []
+        assert len(stores.spool.pending()) == 1
+
+    def test_one_drain_at_a_time(self, stores):
+        with stores.spool.exclusively() as held:
+            assert held
+
+
+class TestSmallStores:
+    def test_a_mark_puts_the_next_pass_off_until_growth_or_time(self, stores):
+        now, large = stores.clock.now(), 1_000_000
+        assert not stores.marks.is_due("crew", "ann", 100, now)
+        assert stores.marks.is_due("crew", "ann", large, now)
+        stores.marks.put_off("crew", "ann", large, now + 60)
+        assert not stores.marks.is_due("crew", "ann", large, now)
+        assert stores.marks.is_due("crew", "ann", int(large * 1.3), now)
+        assert stores.marks.is_due("crew", "ann", large, now + 61)
+
+    def test_drift_is_noted_once(self, stores):
+        stores.drift.note("inbox", ["novel", "other"])
+        stores.drift.note("inbox", ["novel"])
+        assert sorted(entry["field"] for entry in stores.drift.seen()) == ["novel", "other"]
+
+    def test_the_archive_keeps_rows(self, stores):
+        path = stores.archive.keep("crew", "ann", [make_message("id-1")])
+        assert path
