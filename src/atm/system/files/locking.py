@@ -212,7 +212,8 @@ class SharedLock:
         while not self._try_folder():
             if watch.may_break(self.folder):
                 break_lock(self.locks.disk, self.folder)
-                continue
+                if self._try_folder():
+                    return
             if self.locks.clock.monotonic() >= deadline:
                 raise FileBusy(
                     f"another program holds the lock {self.folder}",

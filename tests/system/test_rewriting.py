@@ -1,0 +1,236 @@
+"""Rewriting beside writers who ignore every lock. Each test runs with and without an exchange of files."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from atm.formats.inbox import only
+from atm.services.mail import Letter, send
+from atm.services.mailroom import Mailroom
+from atm.services.reading import Filter, take
+from atm.system.files.disk import RealDisk
+from atm.system.machine import find_layout
+from atm.testing import make_message
+from atm.wiring import build_room
+
+
+class Meddling:
+    """A disk on which somebody else acts right before our commit. `exchange` can be switched off."""
+
+    def __init__(self, can_exchange: bool) -> None:
+        self._disk = RealDisk()
+        self._can_exchange = can_exchange
+        self.before_commit: list = []
+        self.after_commit: list = []
+
+    def __getattr__(self, name):
+        return getattr(self._disk, name)
+
+    def exchange(self, one: str, other: str) -> bool:
+        if self.before_commit:
+            self.before_commit.pop(0)()
+        if not self._can_exchange:
+            return False
+        done = self._disk.exchange(one, other)
+        if self.after_commit:
+            self.after_commit.pop(0)()
+        return done
+
+
+@pytest.fixture(params=[True, False], ids=["exchange", "compare-and-replace"])
+def disk(request):
+    return Meddling(request.param)
+
+
+@pytest.fixture
+def meddled(home, room, disk) -> Mailroom:
+    return build_room(find_layout({"ATM_HOME": str(home)}), disk=disk)
+
+
+@pytest.fixture
+def inbox(home):
+    return home / ".claude/teams/crew/inboxes/ann.json"
+
+
+def texts(inbox) -> list[str]:
+    return [row["text"] for row in json.loads(inbox.read_bytes())]
+
+
+def add_by_rename(inbox, text):
+    def act():
+        rows = [json.dumps(row) for row in json.loads(inbox.read_bytes())]
+        other = inbox.with_suffix(".theirs")
+        other.write_bytes(only([*rows, make_message(f"id-{text}", text).raw]))
+        os.replace(other, inbox)
+
+    return act
+
+
+def add_in_place(inbox, text):
+    def act():
+        rows = [json.dumps(row) for row in json.loads(inbox.read_bytes())]
+        inbox.write_bytes(only([*rows, make_message(f"id-{text}", text).raw]))
+
+    return act
+
+
+@pytest.mark.parametrize("manner", [add_by_rename, add_in_place])
+def test_what_somebody_added_meanwhile_is_kept(meddled, disk, inbox, manner):
+    disk.before_commit = [manner(inbox, "theirs")]
+    sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert sent.outcome == "conflict_resolved"
+    assert sent.merged == 1
+    assert sorted(texts(inbox)) == ["ours", "theirs"]
+
+
+def test_somebody_who_meddles_again_and_again_loses_nothing_either(meddled, disk, inbox):
+    disk.before_commit = [add_by_rename(inbox, f"theirs-{n}") for n in range(6)]
+    sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert sent.outcome == "conflict_resolved"
+    assert sorted(texts(inbox)) == ["ours", *(f"theirs-{n}" for n in range(6))]
+
+
+def test_somebody_who_never_stops_gets_our_message_spooled(meddled, disk, inbox):
+    disk.before_commit = [add_by_rename(inbox, f"theirs-{n}") for n in range(300)]
+    sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert sent.outcome == "queued"
+    assert sent.spool_path
+    disk.before_commit = []
+    send(meddled, "crew", "ann", Letter(sender="bob", text="later"))
+    assert texts(inbox).count("ours") == 1
+    assert texts(inbox).index("ours") < texts(inbox).index("later")
+
+
+def test_rows_that_their_owner_consumed_meanwhile_stay_away(meddled, disk, inbox):
+    send(meddled, "crew", "ann", Letter(sender="bob", text="first"))
+    disk.before_commit = [lambda: inbox.write_bytes(b"[]")]
+    send(meddled, "crew", "ann", Letter(sender="bob", text="second"))
+    assert texts(inbox) == ["second"]
+
+
+def test_a_torn_foreign_write_is_waited_for(meddled, disk, inbox):
+    whole = only([make_message("id-t", "theirs").raw])
+
+    def tear():
+        inbox.write_bytes(whole[: len(whole) // 2])
+        disk.before_commit.append(lambda: None)
+
+    disk.before_commit = [tear]
+    clock = meddled.clock
+    original = clock.sleep
+
+    class Mending:
+        def now(self):
+            return clock.now()
+
+        def monotonic(self):
+            return clock.monotonic()
+
+        def sleep(self, seconds):
+            for path in [inbox, *inbox.parent.glob(".ann.json.atm-*")]:
+                if path.exists() and path.read_bytes() == whole[: len(whole) // 2]:
+                    path.write_bytes(whole)
+            original(min(seconds, 0.001))
+
+    room = build_room(find_layout({"ATM_HOME": str(inbox.parents[4])}), disk=disk, clock=Mending())
+    send(room, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert sorted(texts(inbox)) == ["ours", "theirs"]
+
+
+def test_a_write_into_the_displaced_file_after_the_exchange_is_caught(home, room, inbox):
+    disk = Meddling(True)
+    meddled = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk)
+    with inbox.open("r+b") as theirs:
+
+        def late():
+            theirs.seek(0)
+            theirs.write(only([make_message("id-late", "late").raw]))
+            theirs.flush()
+
+        disk.after_commit = [late]
+        sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert sent.merged == 1
+    assert sorted(texts(inbox)) == ["late", "ours"]
+
+
+def test_a_message_that_arrives_while_we_mark_is_kept_unread(meddled, disk, inbox):
+    send(meddled, "crew", "ann", Letter(sender="bob", text="first"))
+    disk.before_commit = [add_in_place(inbox, "second")]
+    mail = take(meddled, "crew", "ann", Filter())
+    assert [message.text for message in mail.messages] == ["first"]
+    assert {row["text"]: row["read"] for row in json.loads(inbox.read_bytes())} == {"first": True, "second": False}
+
+
+def test_unknown_fields_and_malformed_rows_survive_a_merge(meddled, disk, inbox):
+    odd = '{"from": "x", "text": "odd", "timestamp": "t", "read": false, "n": 1.10, "big": 12345678901234567890123}'
+    disk.before_commit = [lambda: inbox.write_bytes(only([odd, "42", '{"neither": 1}']))]
+    send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    content = inbox.read_text()
+    assert odd in content
+    assert "\n  42," in content
+    assert '{"neither": 1}' in content
+
+
+def test_the_mode_of_the_file_is_kept(meddled, inbox):
+    inbox.chmod(0o640)
+    send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert inbox.stat().st_mode & 0o777 == 0o640
+
+
+def test_no_temporary_file_ends_in_json_or_stays(meddled, disk, inbox):
+    seen = []
+    disk.before_commit = [lambda: seen.extend(os.listdir(inbox.parent))]
+    send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    ours = [name for name in seen if ".atm-" in name]
+    assert ours
+    assert all(name.startswith(".") and not name.endswith(".json") for name in ours)
+    assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
+
+
+def test_a_large_inbox_is_spliced_without_being_read(home, room, inbox):
+    rows = [make_message(f"id-{n}", f"text {n} " + "x" * 200).raw for n in range(2000)]
+    inbox.write_bytes(only(rows))
+    os.utime(inbox, (1, 1))
+    reads = []
+
+    class Counting(RealDisk):
+        def read_at(self, fd, start, size):
+            reads.append(size)
+            return super().read_at(fd, start, size)
+
+    counted = build_room(find_layout({"ATM_HOME": str(home)}), disk=Counting())
+    counted.marks.put_off("crew", "ann", inbox.stat().st_size, counted.clock.now() + 99)
+    counted.inboxes.append("crew", "ann", [make_message("new", "new")], fresh=True)
+    assert max(reads) <= 4096
+    assert texts(inbox)[-1] == "new"
+    assert len(texts(inbox)) == 2001
+    assert inbox.read_bytes().startswith(only(rows)[:-3])
+
+
+@pytest.mark.parametrize(
+    "tail",
+    [b"\n]", b"\n]\n\n  \n", b"]", b"\r\n]\r\n"],
+    ids=["plain", "blank-lines", "tight", "windows"],
+)
+def test_splicing_copes_with_any_ending(home, room, inbox, tail):
+    rows = [make_message(f"id-{n}", "x" * 500).raw for n in range(200)]
+    inbox.write_bytes(b"[\n  " + ",\n  ".join(rows).encode() + tail)
+    room.inboxes.append("crew", "ann", [make_message("new", "new")], fresh=True)
+    assert texts(inbox)[-1] == "new"
+    assert len(texts(inbox)) == 201
+
+
+@pytest.mark.parametrize("content", [b"", b"[", b'{"from": "x"}', b"[{}", b"[1,]", b"null", b"\xff\xfe[]", b"[" * 5000])
+def test_an_unreadable_inbox_is_copied_aside_and_the_message_spooled(home, room, inbox, content, eventually):
+    inbox.write_bytes(content)
+    sent = send(room, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert sent.outcome == "queued"
+    assert inbox.read_bytes() == content
+    copies = list((home / ".config/atm/archive/crew/ann").glob("unreadable-*.json"))
+    assert [copy.read_bytes() for copy in copies] == [content]
+    inbox.write_bytes(b"[]")
+    send(room, "crew", "ann", Letter(sender="bob", text="next"))
+    assert texts(inbox) == ["ours", "next"]
