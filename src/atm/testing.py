@@ -40,6 +40,7 @@ __all__ = [
     "MemoryMarks",
     "MemoryRosters",
     "MemorySpool",
+    "make_message",
     "memory_room",
 ]
 

@@ -17,7 +17,18 @@ from atm.system.files.locking import Locks
 from atm.system.files.spool import SpoolFolder
 from atm.system.files.team_store import TeamStore
 from atm.system.files.upkeep_marks import UpkeepMarkFiles
-from atm.system.machine import RealChance, RealClock, host_name
+from atm.system.machine import RealChance, RealClock, find_layout, host_name
+
+__all__ = [
+    "build_context",
+    "build_policy",
+    "build_references",
+    "build_room",
+    "build_site",
+    "build_tasks",
+    "build_watch",
+    "find_layout",
+]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

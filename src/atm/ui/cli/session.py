@@ -9,7 +9,7 @@ from atm import config
 from atm.domain.errors import UsageError
 from atm.domain.names import parse_address, same_name
 from atm.formats.json_record import encode
-from atm.system.machine import find_layout
+from atm.wiring import build_room, find_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,8 +48,6 @@ class Session:
     @property
     def room(self) -> Mailroom:
         if self._room is None:
-            from atm.wiring import build_room
-
             self._room = build_room(self.layout, self.settings)
         return self._room
 

@@ -13,9 +13,8 @@ import time
 from dataclasses import dataclass, field
 
 from atm.services.roster import NewMember, add_member, create_team
-from atm.system.machine import find_layout
 from atm.ui.storm.workers import READER, TEAM
-from atm.wiring import build_room
+from atm.wiring import build_room, find_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -20,8 +20,7 @@ from atm.formats.times import to_iso
 from atm.services.mail import Letter, send
 from atm.services.mail_upkeep import drain, put_back_dropped
 from atm.services.reading import Filter, take
-from atm.system.machine import RealChance, find_layout
-from atm.wiring import build_room
+from atm.wiring import build_room, find_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def rewrite_rudely(layout: Layout, log: Log, stop: str, seed: int) -> None:
     Sometimes in place, sometimes by rename, now and then with a row of its own. Whatever arrived in between is
     gone from the file.
     """
-    dice, chance, path = random.Random(seed), RealChance(), layout.inbox(TEAM, READER)
+    dice, chance, path = random.Random(seed), build_room(layout).chance, layout.inbox(TEAM, READER)
     while not os.path.exists(stop):
         time.sleep(dice.uniform(0.005, 0.03))
         try:

@@ -1,0 +1,1 @@
+"""How fast atm is, beside a bare interpreter and beside `filelock` + `json`: `make bench`."""

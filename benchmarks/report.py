@@ -1,0 +1,224 @@
+"""The results as a table for the terminal and as a page for the docs. The page carries no date and no host name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.baseline import STYLES
+from benchmarks.cases import CROWD, FEW, HUGE, MANY, UNREAD, Crowds, Effort
+from benchmarks.measure import Machine, Ratio, Times, ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. Without a target it is there for context."""
+
+    what: str
+    measured: str
+    detail: str = ""
+    target: str = ""
+    ok: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        return "" if self.ok is None else "ok" if self.ok else "MISSED"
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """Everything that one run measured."""
+
+    programs: dict[str, Times]
+    large: dict[str, Times]
+    crowds: Crowds
+    alone: Crowds
+    effort: Effort
+    pip: str
+
+
+def targets(results: Results) -> list[Row]:
+    """The rows that have a target, in the order of the design."""
+    programs = results.programs
+    bare, send = programs["bare"], programs["send"]
+    rows = [_at_most(f"`atm send`, inbox of {FEW} rows / bare interpreter", send, bare, 3.0)]
+    if "send as installed" in programs:
+        what = f"the same, started by the script that pip {results.pip} wrote, which imports `re`"
+        rows.append(_at_most(what, programs["send as installed"], bare, 3.0))
+    return [
+        *rows,
+        _at_most("the same with a `.atm.toml` in force / bare interpreter", programs["send with settings"], bare, 3.5),
+        _at_most(f"`atm send`, {MANY:,} rows / {FEW} rows", programs["send to many"], send, 1.5),
+        _at_most(f"`atm read --json`, {UNREAD} unread of {MANY:,} / bare interpreter", programs["read"], bare, 3.5),
+        _at_most(
+            f"append to {HUGE:,} rows / copy of the file with fsync",
+            results.large["append"],
+            results.large["copy"],
+            2.0,
+        ),
+        *_crowd_targets(results),
+    ]
+
+
+def _at_most(what: str, times: Times, unit: Times, most: float) -> Row:
+    found = ratio(times, unit)
+    detail = f"{times.milliseconds} / {unit.milliseconds}"
+    return Row(what, str(found), detail, f"≤ {most}", _rounded(found) <= most)
+
+
+def _rounded(found: Ratio) -> float:
+    return round(found.value, 2)
+
+
+def _crowd_targets(results: Results) -> list[Row]:
+    crowds, size = results.crowds, f"{CROWD} processes × {results.effort.sends} sends to one inbox"
+    runs = crowds.outcomes["atm"]
+    queued = sum(run.queued for run in runs)
+    of = f"of {sum(run.sent for run in runs):,} in {len(runs)} runs" + (f", {queued} in the spool" if queued else "")
+    lost, doubled = crowds.lost("atm"), crowds.doubled("atm")
+    return [
+        Row(f"{size}: lost or doubled", f"{lost} or {doubled}", of, "0", not lost + doubled),
+        _at_least(f"{size}: throughput / that of `filelock` + `json.dump`", crowds, "dump", 3),
+        _at_least("the same / that of `filelock` + `json.dumps`, which encodes in C", crowds, "dumps", 3),
+    ]
+
+
+def _at_least(what: str, crowds: Crowds, rival: str, least: float) -> Row:
+    found = crowds.throughput(rival)
+    return Row(what, str(found), _rates(crowds, rival), f"≥ {least}", _rounded(found) >= least)
+
+
+def _rates(crowds: Crowds, rival: str) -> str:
+    return f"{crowds.rate('atm'):.0f} / {crowds.rate(rival):.0f} a second"
+
+
+def context(results: Results) -> list[Row]:
+    """The rows that help to read the others."""
+    programs, crowds = results.programs, results.crowds
+    many = programs["send to many"]
+    return [
+        _beside(
+            f"a program with `filelock` + `json.dump`, {FEW} rows / `atm send`", programs["rival"], programs["send"]
+        ),
+        _beside(f"the same, {MANY:,} rows", programs["rival to many"], many),
+        _beside(f"the same with `json.dumps`, {MANY:,} rows", programs["quick rival to many"], many),
+        *(_alone(results, rival) for rival in STYLES),
+        *(_waiting(crowds, rival) for rival in STYLES),
+        Row(
+            f"{CROWD} processes, `filelock` + `json`: lost or doubled",
+            f"{sum(map(crowds.lost, STYLES))} or {sum(map(crowds.doubled, STYLES))}",
+        ),
+    ]
+
+
+def _beside(what: str, times: Times, unit: Times) -> Row:
+    return Row(what, str(ratio(times, unit)), f"{times.milliseconds} / {unit.milliseconds}")
+
+
+def _alone(results: Results, rival: str) -> Row:
+    what = f"one process × {results.effort.sends} sends: throughput / that of `filelock` + `json.{rival}`"
+    return Row(what, str(results.alone.throughput(rival)), _rates(results.alone, rival))
+
+
+def _waiting(crowds: Crowds, rival: str) -> Row:
+    what = f"{CROWD} processes, 99 of 100 sends end within: `filelock` + `json.{rival}` / atm"
+    theirs, ours = crowds.slowest_percent(rival), crowds.slowest_percent("atm")
+    return Row(what, f"{theirs / ours:.2f}", f"{theirs * 1000:.0f} ms / {ours * 1000:.0f} ms")
+
+
+# For the terminal.
+
+
+def table(rows: Sequence[Row]) -> str:
+    lines = [("what", "measured", "medians", "target", "")]
+    lines += [(row.what.replace("`", ""), row.measured, row.detail, row.target, row.verdict) for row in rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(5)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines
+    )
+
+
+# For the docs.
+
+
+def page(results: Results, machine: Machine, command: str) -> str:
+    return PAGE.format(
+        command=command,
+        machine=machine,
+        targets=_markdown(targets(results), with_target=True),
+        context=_markdown(context(results), with_target=False),
+        rounds=results.effort.rounds,
+        large_rounds=results.effort.large_rounds,
+        crowds=results.effort.crowds,
+        sends=results.effort.sends,
+        few=FEW,
+        many=f"{MANY:,}",
+        huge=f"{HUGE:,}",
+        unread=UNREAD,
+        crowd=CROWD,
+    )
+
+
+def _markdown(rows: Sequence[Row], *, with_target: bool) -> str:
+    titles = ["what", "measured", "medians", *(["target", ""] if with_target else [])]
+    lines = [titles, ["---"] * len(titles)]
+    lines += [[row.what, row.measured, row.detail, *([row.target, row.verdict] if with_target else [])] for row in rows]
+    return "\n".join(f"| {' | '.join(line)} |".replace("  |", " |") for line in lines)
+
+
+PAGE = """\
+# Benchmarks
+
+Written by `{command}`; do not edit. Run it again and this page has your machine's numbers.
+
+The machine: {machine}.
+
+## Results
+
+{targets}
+
+For context:
+
+{context}
+
+## How to read this
+
+*Measured* is a ratio of two medians, and in brackets the quartiles of the ratios within single rounds: how far to
+trust it. The medians themselves are of a machine that was not idle; they show the size of things, and only ratios
+carry over to yours. A target that is missed is printed as such. It does not fail the run: timings on a shared machine
+are no test. A message that is lost or doubled does fail it.
+
+*Bare interpreter* is `python -I -c pass`: what any command written in Python pays before its first line runs. What
+`atm send` takes beyond that is its own imports, the work, and making the message durable: fsync of the new inbox, of
+the ledger and of the folder. On a file system in memory fsync is free, and the ratios look better than they are.
+
+The scripts that installers write for `atm` differ. Those of uv, and of pip since 25.0, import only `sys`; older ones
+import `re` as well. Commands are measured with the former; where the pip at hand is an older one, `atm send` is
+measured with its script too.
+
+## How each row is measured
+
+Variants take turns, {rounds} rounds ({large_rounds} for the large file), each round beginning with another one, so
+that noise hits all alike. One round more comes first and is not counted. Before every round all files are written,
+synced and left alone for a moment.
+
+- **Installation.** The project is built and installed, not editable, into a virtual environment made for this run,
+  and compiled to bytecode. `filelock` and the rival lie beside it. No variable of Python's or atm's is set, except
+  `ATM_HOME`.
+- **`atm send`.** A team of five; an inbox of {few} or {many} unread rows of about 430 bytes, laid out as
+  `JSON.stringify(rows, null, 2)` does; a home of its own for every run. The last of these rows was sent by atm, so
+  that lock files and ledger exist and the inbox has been considered for clean-up. The working folder is the root of a
+  repository; the `.atm.toml`, where there is one, sets five keys. Afterwards the rows are counted.
+- **`atm read --json`.** By the owner, so the {unread} rows are marked and entered in the ledger; afterwards none may
+  be unread. Every run has a home of its own.
+- **Appending to {huge} rows.** A whole send in one process (roster, lock, inbox, ledger), beside reading the same file
+  in pieces of 1 MiB, writing them to a new one, fsync and rename.
+- **{crowd} processes × {sends} sends.** Into an inbox that is empty at first. The clock runs from the moment that all
+  processes are ready until the last has finished; {crowds} runs of each kind, in turn. Every id that a sender was told
+  is looked up in the inbox, and in the spool.
+- **`filelock` + `json`** is `benchmarks/baseline.py`: lock a file beside the inbox, `json.load`, append, `json.dump` to
+  a temporary file, fsync, rename. The row is the same. It keeps no ledger, does not sync the folder, takes no lock
+  that Claude Code knows, and loses what a writer without a lock adds meanwhile. `json.dump` is what people write; it
+  encodes in Python. `json.dumps` encodes in C and is the quickest that `json` can do. With `indent=2`, which would keep
+  the layout of the file, both are slower still.
+"""

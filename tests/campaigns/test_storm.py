@@ -1,0 +1,34 @@
+"""Storms: bounded here, long ones by `make chaos`."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from atm.ui.storm.run import Storm
+
+LONG = os.environ.get("ATM_CHAOS") == "long"
+
+pytestmark = pytest.mark.campaign
+
+
+@pytest.mark.parametrize("seed", range(6 if LONG else 1))
+def test_a_storm_with_a_rival_and_a_killer_loses_and_doubles_nothing(seed):
+    storm = Storm(60.0 if LONG else 5.0, seed)
+    tally = storm.blow(lambda gone, tally: None)
+    assert tally.lost == 0, f"sandbox kept at {storm.sandbox}"
+    assert tally.doubled == 0, f"sandbox kept at {storm.sandbox}"
+    assert tally.still_spooled == 0
+    assert tally.kills > 0
+    assert tally.rewrites > 0
+    assert len(tally.sent) > 20
+    storm.remove()
+
+
+def test_a_crowd_without_a_rival_is_in_order_too():
+    storm = Storm(30.0 if LONG else 3.0, 7, rival=False, killer=False)
+    tally = storm.blow(lambda gone, tally: None)
+    assert (tally.lost, tally.doubled, tally.queued) == (0, 0, 0)
+    assert tally.merged == 0
+    storm.remove()

@@ -1,0 +1,200 @@
+"""
+Fixtures for the command line: a team to talk to, ways to make writing fail, and a terminal.
+
+Nothing here is mocked: `atm` runs as a program of its own, on real files, and on a real pseudo terminal.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import select
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def atm(atm, tmp_path_factory):
+    """The program, with its bytecode kept for all tests: compiling takes longer than most commands."""
+    del atm.environment["PYTHONDONTWRITEBYTECODE"]
+    atm.environment["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp() / "bytecode")
+    return atm
+
+
+@pytest.fixture
+def crew(atm, room):
+    """The program beside a team `crew` of ann and bob, both made without starting a process."""
+    return atm
+
+
+@pytest.fixture
+def write_rows(atm) -> Callable[..., None]:
+    """Put rows into an inbox as another program would: a plain JSON file."""
+
+    def write(agent: str, *rows: Any, team: str = "crew") -> None:
+        atm.inbox(agent, team).write_text(json.dumps(list(rows), indent=2))
+
+    return write
+
+
+@pytest.fixture
+def foreign_row() -> Callable[..., dict[str, Any]]:
+    """A row as Claude Code writes it."""
+
+    def make(text: str = "hello", *, sender: str = "bob", read: bool = False, at: float | None = None, **more: Any):
+        stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(time.time() if at is None else at))
+        return {"from": sender, "text": text, "timestamp": f"{stamp}.000Z", "read": read, **more}
+
+    return make
+
+
+@pytest.fixture
+def block(atm) -> Callable[..., Callable[[], None]]:
+    """Make an inbox impossible to write, at once and even for root: a directory lies in its place."""
+
+    def close(agent: str, team: str = "crew") -> Callable[[], None]:
+        path: Path = atm.inbox(agent, team)
+        aside = path.with_suffix(".aside")
+        path.rename(aside)
+        path.mkdir()
+
+        def reopen() -> None:
+            path.rmdir()
+            aside.rename(path)
+
+        return reopen
+
+    return close
+
+
+@pytest.fixture
+def immutable() -> Iterator[Callable[[Path], None]]:
+    """`chattr +i`: what stops even root. Taken back at the end."""
+    made: list[Path] = []
+
+    def lock(path: Path) -> None:
+        if shutil.which("chattr") is None:
+            pytest.skip("there is no chattr here")
+        done = subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False)
+        if done.returncode:
+            pytest.skip("chattr +i needs root and a file system that knows it")
+        made.append(path)
+
+    yield lock
+    for path in made:
+        subprocess.run(["chattr", "-i", str(path)], check=False)
+
+
+@pytest.fixture
+def tiny_disk(tmp_path) -> Iterator[Callable[..., Path]]:
+    """A file system of its own, small or read-only. Unmounted at the end."""
+    mounted: list[Path] = []
+
+    def mount(path: Path, size: str) -> Path:
+        path.mkdir(parents=True, exist_ok=True)
+        if sys.platform != "linux":
+            pytest.skip("tmpfs is a Linux file system")
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "atm-test", str(path)]
+        try:
+            done = subprocess.run(command, capture_output=True, check=False)
+        except FileNotFoundError:
+            pytest.skip("there is no mount command here")
+        if done.returncode:
+            pytest.skip("mounting needs root")
+        mounted.append(path)
+        return path
+
+    yield mount
+    for path in mounted:
+        subprocess.run(["umount", str(path)], check=False)
+
+
+def snapshot(folder: Path) -> dict[str, bytes]:
+    """Every file below a folder and what is in it."""
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+@pytest.fixture
+def contents() -> Callable[[Path], dict[str, bytes]]:
+    return snapshot
+
+
+class Terminal:
+    """A program on a pseudo terminal. `text` is everything that it has written so far."""
+
+    def __init__(self, command: list[str], environment: dict[str, str], folder: Path, columns: int) -> None:
+        import fcntl
+        import pty
+        import struct
+        import termios
+
+        self._mine, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+        self.process = subprocess.Popen(
+            command, stdin=theirs, stdout=theirs, stderr=theirs, env=environment, cwd=folder, start_new_session=True
+        )
+        os.close(theirs)
+        self.text = ""
+        self.ended = False
+
+    def read_until(self, condition: Callable[[str], object], seconds: float = 20.0) -> str:
+        end = time.monotonic() + seconds
+        while not condition(self.text) and not self.ended:
+            left = end - time.monotonic()
+            assert left > 0, f"the terminal did not show it in time:\n{self.text!r}"
+            if select.select([self._mine], [], [], left)[0]:
+                self._take()
+        return self.text
+
+    def _take(self) -> None:
+        try:
+            data = os.read(self._mine, 65536)
+        except OSError as error:
+            assert error.errno == errno.EIO  # how Linux says that the other end was closed
+            data = b""
+        self.ended = not data
+        self.text += data.decode("utf-8", "replace")
+
+    def close(self) -> int:
+        """Stop it if it still runs; the exit code."""
+        if self.process.poll() is None:
+            self.process.kill()
+        code = self.process.wait(10)
+        os.close(self._mine)
+        return code
+
+
+@pytest.fixture
+def on_terminal(atm) -> Iterator[Callable[..., Terminal]]:
+    """Start `atm` on a terminal of its own."""
+    if sys.platform == "win32":
+        pytest.skip("pseudo terminals are a POSIX thing")
+    started: list[Terminal] = []
+
+    def start(*words: str, env: dict[str, str] | None = None, columns: int = 100) -> Terminal:
+        environment = {**atm.environment, "TERM": "xterm-256color", **(env or {})}
+        started.append(Terminal(atm.command(*words), environment, atm.folder, columns))
+        return started[-1]
+
+    yield start
+    for terminal in started:
+        terminal.close()
+
+
+@pytest.fixture
+def seen(on_terminal) -> Callable[..., str]:
+    """What a command shows on a terminal, from start to end."""
+
+    def look(*words: str, env: dict[str, str] | None = None) -> str:
+        text: str = on_terminal(*words, env=env).read_until(lambda _: False)
+        return text.replace("\r\n", "\n")
+
+    return look

@@ -1,0 +1,135 @@
+"""Help: every command explains itself, with an example, and mistakes are answered with the nearest thing."""
+
+from __future__ import annotations
+
+import shlex
+
+import pytest
+
+from atm.ui.cli.arguments import parse
+from atm.ui.cli.main import COMMANDS, load
+
+LEAVES = [leaf for name in COMMANDS for command in [load(name)[0]] for leaf in (command, *command.subcommands)]
+PROMISED = """send request broadcast read ack inbox receipts teams members status config cleanup spool doctor completion"""
+
+
+def name_of(command):
+    return command.name
+
+
+def test_all_promised_commands_exist():
+    assert set(PROMISED.split()) <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", LEAVES, ids=name_of)
+def test_every_command_has_help_with_an_example_and_json(atm, command):
+    result = atm(*command.name.split(), "--help")
+    assert f"usage: atm {command.name}" in result.out
+    assert "examples:\n  " in result.out
+    assert f"atm {command.name.split()[0]}" in result.out.partition("examples:")[2]
+    assert "--json" in result.out
+    assert result.err == ""
+
+
+@pytest.mark.parametrize("command", LEAVES, ids=name_of)
+def test_every_example_is_understood_by_the_parser(command):
+    for example in command.examples:
+        words = shlex.split(example.replace("$(", "").replace(")", "").rpartition("|")[2].partition(">")[0])
+        words = words[words.index("atm") + 1 :] if "atm" in words else shlex.split(words[-1])[1:]
+        parse(load(words[0])[0], words[1:])
+
+
+@pytest.mark.parametrize("command", LEAVES, ids=name_of)
+def test_no_line_of_help_is_wider_than_a_terminal(command):
+    from atm.ui.cli.help import describe
+
+    assert [line for line in describe(command).splitlines() if len(line) > 120] == []
+
+
+@pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
+def test_the_overview_lists_every_command_and_the_first_steps(atm, words):
+    out = atm(*words).out
+    assert all(f"\n  {name} " in out for name in COMMANDS)
+    assert "atm teams create" in out
+
+
+def test_help_about_one_command(atm):
+    assert atm("help", "send").out == atm("send", "--help").out
+    assert atm("send", "-h").out == atm("send", "--help").out
+
+
+# BUG reported
+def test_help_about_a_subcommand_is_about_that(atm):
+    assert atm("help", "teams", "create").out == atm("teams", "create", "--help").out
+
+
+def test_help_wins_over_missing_arguments(atm):
+    assert "usage" in atm("send", "--help", "ann").out
+    assert "usage" in atm("teams", "add-member", "--help").out
+
+
+def test_the_version_is_told(atm):
+    assert atm("--version").out.startswith("atm 0.")
+    assert atm("-V").out == atm("--version").out
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"), [("sned", "send"), ("inbx", "inbox"), ("dcotor", "doctor"), ("recieve", "receipts"), ("SEND", "send")]
+)
+def test_an_unknown_command_is_answered_with_the_nearest(atm, word, meant):
+    result = atm(word, code=1)
+    assert f"atm {meant}" in result.err
+    assert result.out == ""
+
+
+def test_a_command_that_resembles_nothing_points_to_the_help(atm):
+    assert "atm --help" in atm("xyzzy", code=1).err
+
+
+@pytest.mark.parametrize(
+    ("words", "meant"),
+    [
+        (["send", "ann", "x", "--sumary", "y"], "--summary"),
+        (["read", "--al"], "--all"),
+        (["inbox", "--allteams"], "--all-teams"),
+        (["teams", "add-member", "crew", "x", "--modle", "y"], "--model"),
+        (["config", "set", "a", "b", "--rep"], "--repo"),
+        (["spool", "drop", "--all-faild"], "--all-failed"),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_nearest(atm, words, meant):
+    assert f"did you mean '{meant}'" in atm(*words, code=1).err
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["send", "ann", "x", "--summary"], "--summary needs a value"),
+        (["send", "ann", "x", "--json=yes"], "--json takes no value"),
+        (["read", "--limit", "many"], "whole number"),
+        (["read", "--limit", "-1"], "cannot be -1"),
+        (["read", "--limit", "1.5"], "whole number"),
+        (["read", "--wait", "inf"], "cannot be inf"),
+        (["inbox", "extra"], "one word too many"),
+        (["receipts"], "<message-id> is missing"),
+        (["teams", "add-member", "crew"], "<agent> is missing"),
+        (["completion", "tcsh"], "unknown shell"),
+    ],
+)
+def test_a_wrong_line_is_explained_in_one_sentence_with_a_fix(atm, words, complaint):
+    err = atm(*words, code=1).err
+    assert complaint in err
+    assert "\n  fix: " in err
+
+
+def test_a_value_can_be_joined_by_an_equals_sign(crew):
+    crew("send", "ann", "x", "--summary=a=b")
+    assert crew.rows("ann")[0]["summary"] == "a=b"
+
+
+def test_help_needs_no_home_and_no_settings(atm):
+    (atm.folder / ".atm.toml").write_text("[core\n")
+    env = {"HOME": "", "ATM_HOME": ""}
+    assert "usage" in atm("send", "--help", env=env).out
+    assert "usage" in atm(env=env).out
+    atm("--version", env=env)

@@ -1,0 +1,189 @@
+"""`atm inbox`: how much mail everybody has, without reading it."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+ANN = {"ATM_IDENTITY": "ann"}
+IDLE = json.dumps({"type": "idle_notification", "from": "bob", "idleReason": "available"})
+
+
+def counts(result, team=0):
+    return {one["agent"]: (one["unread"], one["total"]) for one in result.json["teams"][team]["inboxes"]}
+
+
+def test_the_table_is_the_seeds(crew, write_rows, foreign_row):
+    now = time.time()
+    write_rows("ann", *[foreign_row(str(i), at=now - 130 - i, read=i > 2) for i in range(12)])
+    write_rows("bob", foreign_row("x", at=now - 3700, read=True))
+    assert crew("inbox").out.splitlines() == [
+        "Team: crew",
+        "",
+        "  Agent  Unread  Total  Latest",
+        "  ────────────────────────────",
+        "  ann         3     12  2m ago",
+        "  bob         0      1  1h ago",
+    ]
+
+
+def test_looking_marks_nothing(crew):
+    crew("send", "ann", "hello")
+    crew("inbox", env=ANN)
+    assert crew.rows("ann")[0]["read"] is False
+
+
+def test_json_has_a_number_for_everything(crew, write_rows, foreign_row):
+    write_rows("ann", foreign_row("a"), foreign_row("b", read=True), foreign_row(IDLE), 17)
+    one = crew("inbox", "--json").json["teams"][0]["inboxes"][0]
+    assert one["agent"] == "ann"
+    assert (one["unread"], one["total"], one["idle_notifications"], one["malformed_rows"]) == (1, 3, 1, 1)
+    assert one["latest"].endswith("Z")
+    assert one["bytes"] == crew.inbox("ann").stat().st_size
+
+
+def test_idle_noise_and_unknown_rows_are_collapsed_into_one_line_each(crew, write_rows, foreign_row):
+    write_rows("ann", *[foreign_row(IDLE)] * 30, foreign_row("work"), 17, "x")
+    out = crew("inbox").out
+    assert ["ann", "1", "31", "now"] in [line.split() for line in out.splitlines()]
+    assert out.count("idle") == 1
+    assert "ann: 30 idle notices, not counted as unread" in out
+    assert "ann: 2 rows are not messages" in out
+
+
+def test_an_idle_notice_does_not_count_as_the_latest_word(crew, write_rows, foreign_row):
+    now = time.time()
+    write_rows("ann", foreign_row("work", at=now - 7300), foreign_row(IDLE, at=now))
+    assert "2h ago" in crew("inbox").out
+
+
+def test_an_empty_inbox_has_no_latest(crew):
+    assert ["ann", "0", "0", "-"] in [line.split() for line in crew("inbox").out.splitlines()]
+
+
+def test_a_team_can_be_named(crew):
+    crew("teams", "create", "other", "--lead", "zoe")
+    out = crew("inbox", "--team", "other").out
+    assert "zoe" in out
+    assert "ann" not in out
+
+
+def test_all_teams_are_shown_one_after_the_other(crew):
+    crew("teams", "create", "other", "--lead", "zoe")
+    out = crew("inbox", "--all-teams").out
+    assert out.index("Team: crew") < out.index("Team: other")
+    assert [team["team"] for team in crew("inbox", "-A", "--json").json["teams"]] == ["crew", "other"]
+
+
+def test_all_of_no_teams_says_how_to_make_one(atm):
+    assert "atm teams create" in atm("inbox", "--all-teams").out
+
+
+# BUG reported
+def test_one_broken_team_does_not_hide_the_others(crew):
+    broken = crew.home / ".claude/teams/broken"
+    broken.mkdir()
+    (broken / "config.json").write_text("{")
+    result = crew("inbox", "--all-teams", code=None)
+    assert "ann" in result.out
+    assert "broken" in result.out + result.err
+
+
+def test_an_unreadable_inbox_is_shown_as_such_beside_the_others(crew):
+    crew.inbox("ann").write_text('{"an": "object"}')
+    crew("send", "bob", "x")
+    result = crew("inbox")
+    lines = [line.split() for line in result.out.splitlines()]
+    assert ["ann", "?", "?", "unreadable"] in lines
+    assert ["bob", "1", "1", "now"] in lines
+    broken = crew("inbox", "--json").json["teams"][0]["inboxes"][0]
+    assert broken["error"]["code"] == "unreadable-file"
+
+
+def test_the_inbox_of_somebody_who_is_no_member_is_listed_last(crew):
+    crew.inbox("aaron").write_text("[]")
+    rows = [line.split()[0] for line in crew("inbox").out.splitlines()[4:]]
+    assert rows == ["ann", "bob", "aaron"]
+
+
+def test_files_that_other_tools_leave_beside_inboxes_are_no_inboxes(crew):
+    for name in (".lock", "ann.json.tmp", ".hidden.json", "ann.json.lock"):
+        (crew.inbox("ann").parent / name).write_text("")
+    assert set(counts(crew("inbox", "--json"))) == {"ann", "bob"}
+
+
+@pytest.mark.parametrize(
+    ("style", "shown"), [("iso8601", "2001-09-09T01:46:40"), ("absolute", "2001-09-09"), ("relative", "d ago")]
+)
+def test_times_are_shown_as_the_settings_want(crew, write_rows, foreign_row, style, shown):
+    write_rows("ann", foreign_row("x", at=1_000_000_000))
+    crew("config", "set", "display.timestamps", style)
+    assert shown in crew("inbox").out
+
+
+def test_a_time_in_the_future_is_called_that(crew, write_rows, foreign_row):
+    write_rows("ann", foreign_row("x", at=time.time() + 90_000))
+    assert "in the future" in crew("inbox").out
+
+
+class TestWatching:
+    def started(self, atm, eventually, *words):
+        """A watch that has taken its first look: it has opened its state folder, or shown itself in its output."""
+        return atm.start("inbox", "--watch", *words)
+
+    def test_without_a_terminal_each_new_message_is_a_line(self, crew, eventually, write_rows, foreign_row):
+        crew("send", "ann", "old")
+        process = crew.start("inbox", "--watch", "--for", "20")
+        lines = self.lines_while_sending(crew, process, lambda n: crew("send", "ann", f"new {n}", "--from", "bob"))
+        assert any("bob → ann@crew" in line and "new" in line for line in lines)
+        assert not any("old" in line for line in lines)
+
+    def test_json_is_one_object_a_line(self, crew):
+        process = crew.start("inbox", "--watch", "--for", "20", "--json")
+        lines = self.lines_while_sending(crew, process, lambda n: crew("send", "ann", f"new {n}"))
+        message = json.loads(lines[0])
+        assert (message["team"], message["agent"]) == ("crew", "ann")
+        assert message["text"].startswith("new")
+
+    def test_the_inbox_of_a_new_member_is_watched_too(self, crew):
+        process = crew.start("inbox", "--watch", "--for", "20")
+        self.lines_while_sending(crew, process, lambda n: crew("send", "ann", f"m{n}"), stop=False)
+        crew("teams", "add-member", "crew", "cat")
+        lines = self.lines_while_sending(crew, process, lambda n: crew("send", "cat", f"hello {n}"))
+        assert any("cat@crew" in line for line in lines)
+
+    def test_idle_notices_are_not_reported(self, crew, write_rows, foreign_row):
+        process = crew.start("inbox", "--watch", "--for", "20")
+        self.lines_while_sending(crew, process, lambda n: crew("send", "bob", f"m{n}"), stop=False)
+        write_rows("ann", foreign_row(IDLE))
+        lines = self.lines_while_sending(crew, process, lambda n: crew("send", "bob", f"end {n}"))
+        assert not any("idle" in line for line in lines)
+
+    def test_it_ends_after_the_given_time_with_0(self, crew):
+        started = time.monotonic()
+        crew("inbox", "--watch", "--for", "0.2")
+        assert time.monotonic() - started < 5
+
+    def test_a_team_that_vanishes_does_not_end_it_with_a_trace(self, crew):
+        process = crew.start("inbox", "--watch", "--for", "1")
+        (crew.home / ".claude/teams/crew").rename(crew.home / "gone")
+        out, err = process.communicate(timeout=20)
+        assert b"Traceback" not in err
+        assert b"bug in atm" not in err
+
+    def lines_while_sending(self, atm, process, send, *, stop=True):
+        """Send until the watch reports something; it may still be starting when the first message goes."""
+        import select
+
+        for number in range(40):
+            send(number)
+            if select.select([process.stdout], [], [], 0.25)[0]:
+                break
+        first = process.stdout.readline().decode().rstrip("\n")
+        if not stop:
+            return [first]
+        process.kill()
+        rest = process.communicate(timeout=10)[0].decode().splitlines()
+        return [first, *rest]

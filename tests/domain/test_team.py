@@ -1,0 +1,57 @@
+"""Members: state and liveness are two things, and either may be unknown (G10)."""
+
+from __future__ import annotations
+
+import pytest
+
+from atm.domain.team import CLAUDE_BACKENDS, Member, Team, appears_offline, claude_reads_inbox
+
+
+@pytest.mark.parametrize(("is_active", "state"), [(None, "unknown"), (True, "active"), (False, "inactive")])
+def test_a_members_state_is_what_the_file_says_or_unknown(is_active, state):
+    assert Member(name="ann", is_active=is_active).state == state
+
+
+def test_a_member_is_found_without_regard_to_case():
+    team = Team(name="crew", members=[Member(name="Ann"), Member(name="bob")])
+    found = team.member("ANN")
+    assert found is not None
+    assert found.name == "Ann"
+    assert team.member("carol") is None
+    assert team.names == ["Ann", "bob"]
+
+
+def test_a_team_has_a_lead_even_if_nobody_named_one():
+    assert Team(name="crew", members=[]).lead == "team-lead"
+
+
+@pytest.mark.parametrize(
+    ("member", "offline"),
+    [
+        (None, True),
+        (Member(name="ann", is_active=False), True),
+        (Member(name="ann", is_active=True), False),
+        (Member(name="ann", is_active=None), False),
+    ],
+)
+def test_offline_is_not_in_the_roster_or_inactive(member, offline):
+    assert appears_offline(member) is offline
+
+
+@pytest.mark.parametrize("backend", CLAUDE_BACKENDS)
+def test_claude_code_reads_the_inbox_of_its_own_backends(backend):
+    assert claude_reads_inbox(Member(name="ann", backend=backend), in_claudes_team=False)
+
+
+@pytest.mark.parametrize("backend", ["", "codex", "opencode", "exomonad", "tmux-of-somebody"])
+def test_other_backends_are_ours_to_keep_tidy(backend):
+    assert not claude_reads_inbox(Member(name="ann", backend=backend), in_claudes_team=False)
+
+
+def test_in_claudes_team_every_inbox_is_claudes():
+    assert claude_reads_inbox(None, in_claudes_team=True)
+    assert claude_reads_inbox(Member(name="ann", backend="codex"), in_claudes_team=True)
+
+
+def test_an_inbox_of_nobody_in_our_team_is_not_claudes():
+    assert not claude_reads_inbox(None, in_claudes_team=False)

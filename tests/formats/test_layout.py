@@ -1,0 +1,76 @@
+"""Where everything lies: ours in our teams, and beside Claude Code's in its own."""
+
+from __future__ import annotations
+
+import pytest
+
+from atm.formats.layout import Layout, inbox_owner
+
+LAYOUT = Layout(claude_root="/c", config_root="/k", state_root="/s")
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (LAYOUT.teams, "/c/teams"),
+        (LAYOUT.team("crew"), "/c/teams/crew"),
+        (LAYOUT.team_config("crew"), "/c/teams/crew/config.json"),
+        (LAYOUT.inboxes("crew"), "/c/teams/crew/inboxes"),
+        (LAYOUT.inbox("crew", "ann"), "/c/teams/crew/inboxes/ann.json"),
+        (LAYOUT.tasks("crew"), "/c/tasks/crew"),
+        (LAYOUT.settings, "/k/config.toml"),
+        (LAYOUT.claude_version, "/k/claude-version.json"),
+        (LAYOUT.spool_pending, "/k/spool/pending"),
+        (LAYOUT.spool_failed, "/k/spool/failed"),
+        (LAYOUT.share("crew"), "/k/share/crew"),
+        (LAYOUT.archive("crew", "ann"), "/k/archive/crew/ann"),
+        (LAYOUT.locks, "/s/locks"),
+        (LAYOUT.drift_log, "/s/format-drift.jsonl"),
+        (LAYOUT.upkeep_mark("crew", "ann"), "/s/upkeep/crew/ann.json"),
+        (LAYOUT.roster_intent("crew"), "/s/intents/crew.json"),
+    ],
+)
+def test_paths_are_those_of_the_design(found, expected):
+    assert found == expected
+
+
+def test_in_our_teams_our_data_lies_in_the_teams_folder():
+    assert LAYOUT.our_data("crew") == "/c/teams/crew"
+    assert LAYOUT.ledger("crew") == "/c/teams/crew/mailbox.log"
+
+
+def test_in_claudes_teams_our_data_lies_beside_because_the_folder_goes_with_the_session():
+    assert LAYOUT.our_data("session-1a2b3c4d") == "/s/teams/session-1a2b3c4d"
+    assert LAYOUT.ledger("session-1a2b3c4d") == "/s/teams/session-1a2b3c4d/mailbox.log"
+
+
+def test_what_is_shared_lies_in_the_same_place_in_every_team():
+    assert LAYOUT.inbox("session-1a2b3c4d", "scout") == "/c/teams/session-1a2b3c4d/inboxes/scout.json"
+    assert LAYOUT.team_config("session-1a2b3c4d") == "/c/teams/session-1a2b3c4d/config.json"
+
+
+def test_a_name_that_only_contains_session_is_ours():
+    assert LAYOUT.our_data("my-session-1") == "/c/teams/my-session-1"
+    assert LAYOUT.our_data("session") == "/c/teams/session"
+
+
+@pytest.mark.parametrize(
+    ("file_name", "owner"),
+    [
+        ("ann.json", "ann"),
+        ("team-lead.json", "team-lead"),
+        ("a.json.json", "a.json"),
+        ("Zoë.json", "Zoë"),
+        (".ann.json.tmp", None),
+        (".ann.json", None),
+        (".ann.json.atm-17-1", None),
+        ("ann.json.lock", None),
+        ("ann.lock", None),
+        ("ann.tmp", None),
+        (".lock", None),
+        ("ann.JSON", None),
+        ("json", None),
+    ],
+)
+def test_only_inboxes_have_an_owner(file_name, owner):
+    assert inbox_owner(file_name) == owner

@@ -1,0 +1,75 @@
+"""
+Runs the session of the README and compares what it prints.
+
+Blocks marked `console` hold lines that begin with `$ ` and what they print. They run one after the other in one
+sandbox. Ids, times and folders differ from run to run and are compared as patterns.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+VARIABLE = (
+    (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<id>"),
+    (r"\b[0-9a-f]{8}\b", "<id8>"),
+    (r"\b(now|\d+[smhd] ago)\b", "<age>"),
+    (r"/[\w./-]*/\.(claude|config|local)\b", "<home>/.\\1"),
+    (r"\(\d+ ms\)", "(<n> ms)"),
+    (r"[ \t]+", " "),
+    (r"─+", "─"),
+)
+
+
+def blocks(text: str) -> list[list[str]]:
+    return [block.strip("\n").split("\n") for block in re.findall(r"```console\n(.*?)```", text, re.S)]
+
+
+def commands(lines: list[str]) -> list[tuple[str, list[str]]]:
+    found: list[tuple[str, list[str]]] = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found:
+            found[-1][1].append(line)
+    return found
+
+
+def plain(lines: list[str]) -> list[str]:
+    text = "\n".join(line.rstrip() for line in lines).strip()
+    for pattern, mark in VARIABLE:
+        text = re.sub(pattern, mark, text)
+    return [line.strip() for line in text.split("\n") if line.strip()]
+
+
+def run(command: str, sandbox: str) -> list[str]:
+    environment = {**os.environ, "ATM_HOME": sandbox, "HOME": sandbox, "COLUMNS": "100"}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{environment['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=sandbox, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+    return (done.stdout + done.stderr).split("\n")
+
+
+def main() -> int:
+    wrong = count = 0
+    with tempfile.TemporaryDirectory() as sandbox:
+        for block in blocks((ROOT / "README.md").read_text()):
+            for command, expected in commands(block):
+                count += 1
+                printed = plain(run(command, sandbox))
+                if printed != plain(expected):
+                    wrong += 1
+                    sys.stderr.write(f"README: $ {command}\n  says   {plain(expected)}\n  prints {printed}\n")
+    sys.stdout.write(f"README: {count} commands run, {wrong} differ\n")
+    return 1 if wrong or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
