@@ -76,7 +76,7 @@ def settle(home: Path, agent: str = "ann") -> None:
     for number in range(10):
         send(room, "crew", agent, Letter(sender="bob", text=f"after {number}"))
     drain(room, everything=True)
-    put_back_dropped(room, "crew", everything=True)
+    put_back_dropped(room, room.rosters.load("crew"), everything=True)
 
 
 def steps_of(home: Path, act) -> list[str]:

@@ -47,7 +47,7 @@ class Event:
 def standing(states: list[str]) -> str:
     """The furthest state reached, or `unknown`. `failed` counts only while nothing better happened."""
     reached = [state for state in JOURNEY if state in states]
-    if "returned" in states and states[::-1].index("returned") < _last(states, "read"):
+    if _last(states, RETURNED) < _last(states, "read"):
         reached = [state for state in reached if state != "read"]
     if FAILED in states and (not reached or reached == ["queued"]):
         return FAILED
@@ -61,9 +61,9 @@ def _last(states: list[str], state: str) -> int:
 
 def expected_in_inbox(states: list[str]) -> bool:
     """Should a row with this history still lie in the inbox, and may it be put back if it does not?"""
-    if "written" not in states:
+    if "written" not in states or already_read(states) or ARCHIVED in states:
         return False
-    if {"read", "answered", ARCHIVED, FAILED}.intersection(states):
+    if _last(states, FAILED) < _last(states, "written"):
         return False
     return states.count(RESTORED) < MOST_RESTORES
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from atm.domain.errors import AtmError
+from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.names import nearest_name
 from atm.services.mail_upkeep import drain, missing_rows, put_back_dropped
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
@@ -55,15 +55,20 @@ def examine(room: Mailroom, site: Site) -> list[Finding]:
     return sorted(found, key=lambda finding: order[finding.severity])
 
 
-def mend(findings: list[Finding]) -> None:
-    """Do what can be done safely; what remains says how."""
+def mend(room: Mailroom, site: Site, findings: list[Finding]) -> list[Finding]:
+    """Do what can be done safely, then look again: what is gone was mended, what is left says how."""
     for finding in findings:
         if finding.mend is not None:
             try:
                 finding.mend()
-                finding.mended = True
             except (AtmError, OSError) as error:
                 finding.message += f" (not mended: {error})"
+    left = examine(room, site)
+    still = {(finding.code, finding.path) for finding in left}
+    gone = [finding for finding in findings if (finding.code, finding.path) not in still]
+    for finding in gone:
+        finding.mended = True
+    return [*gone, *left]
 
 
 def _team(room: Mailroom, site: Site, name: str) -> Iterator[Finding]:
@@ -119,6 +124,10 @@ def _inboxes(room: Mailroom, team: Team) -> Iterator[Finding]:
     for facts in inbox_facts(room, team):
         if isinstance(facts, InboxProblem):
             path = facts.error.path
+            if isinstance(facts.error, OutsideLink):
+                what = f"{facts.error}; mail for {facts.agent!r} is refused"
+                yield Finding("outside-link", PROBLEM, what, f"rm {path}", path)
+                continue
             what = f"{facts.error}; mail for {facts.agent!r} waits in the spool"
             yield Finding("unreadable-inbox", PROBLEM, what, f"mv {path} {path}.broken && atm spool retry", path)
             continue
@@ -157,7 +166,7 @@ def _ledger(room: Mailroom, team: Team) -> Iterator[Finding]:
     dropped = missing_rows(room, team.name, entries)
     if dropped:
         what = f"{dropped} messages of team {team.name!r} were dropped by another program's rewrite"
-        again = partial(put_back_dropped, room, team.name, everything=True)
+        again = partial(put_back_dropped, room, team, everything=True)
         yield Finding("dropped-rows", PROBLEM, what, FIX, path, again)
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AlreadyAnswered, DiskError, NoSuchMember
+from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember, NoSuchMessage
 from atm.domain.messages import REQUEST_MARKER, answers_request, with_request_marker
-from atm.domain.names import parse_address
+from atm.domain.names import parse_address, same_name
 from atm.formats.journal import RECEIPT, Line, histories
 from atm.formats.spool_entry import SpoolEntry
 from atm.formats.times import to_iso
-from atm.services.mail import Letter, Sent, compose, deliver, find_message
-from atm.services.mail_upkeep import drain_target, put_back_dropped
+from atm.services.mail import Letter, Sent, compose, find_message, is_tagged, send_to
+from atm.services.mail_upkeep import drain_target
 from atm.services.mailroom import find_recipient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.messages import Message
-    from atm.services.mailroom import Mailroom
+    from atm.services.mailroom import Mailroom, Recipient
 
 
 class Acknowledged:
@@ -39,29 +39,83 @@ def ask(room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], letter: 
     to = find_recipient(room, asked[1], asked[0])
     request_id = room.chance.new_id()
     letter.text = with_request_marker(letter.text, request_id)
-    put_back_dropped(room, to.team_name)
-    return request_id, deliver(room, to, compose(room, to, letter))
+    return request_id, send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
 
 
-def find_answer(room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], request_id: str) -> Message | None:
-    """The reply to a request, taken from the asker's inbox if it is there: asking is reading."""
+def find_answer(
+    room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], request_id: str, request: str
+) -> Message | None:
+    """
+    The reply to a request, taken from the asker's inbox: asking is reading.
+
+    Also a reply that another reader of the same inbox has marked meanwhile. Never the request itself, which lies in
+    the same inbox when somebody asks himself.
+    """
+    agent, team = asker
     senders = {asked[0].casefold(), f"{asked[0]}@{asked[1]}".casefold()}
-    for message in room.inboxes.unread(asker[1], asker[0]):
-        if message.sender.casefold() in senders and answers_request(message, request_id):
-            room.inboxes.mark(asker[1], asker[0], {message.key}, True)
-            if message.id:
-                _enter(room, asker[1], message.id, asker[0], "read", "answer to a request")
+    for message in room.inboxes.rows(team, agent):
+        fits = message.sender.casefold() in senders and message.id != request
+        if fits and answers_request(message, request_id):
+            if not message.read:
+                room.inboxes.mark(team, agent, {message.key}, True)
+                if message.id:
+                    _enter(room, team, message.id, agent, "read", "answer to a request")
             return message
     return None
 
 
-def request_id_of(room: Mailroom, team: str, message_id: str) -> str | None:
-    """The request marker in a message that the ledger knows."""
-    for entry in room.ledger.entries(team)[0]:
-        if message_id in entry.ids and (message := entry.message) is not None:
-            _, marker, rest = message.text.rpartition(REQUEST_MARKER)
-            return rest.split()[0] if marker and rest.split() else None
-    return None
+class Original:
+    """A message that somebody answers: where it lies, and the request in it, if it is one."""
+
+    __slots__ = ("agent", "id", "request_id", "team")
+
+    def __init__(self, team: str, agent: str, id: str, text: str) -> None:
+        self.team = team
+        self.agent = agent
+        self.id = id
+        self.request_id = request_in(text)
+
+
+def find_original(room: Mailroom, message_id: str, teams: list[str], agent: str) -> Original:
+    """A message by its id or the beginning of it: in the ledgers of some teams, or in the answerer's own inbox."""
+    found: dict[str, Original] = {}
+    for team in teams:
+        for entry in room.ledger.entries(team)[0]:
+            message = entry.message if entry.ids and entry.ids[0].startswith(message_id) else None
+            if message is not None:
+                found.setdefault(entry.ids[0], Original(team, entry.agent, entry.ids[0], message.text))
+        for row in room.inboxes.rows(team, agent):
+            if row.id is not None and row.id.startswith(message_id):
+                found[row.id] = Original(team, agent, row.id, row.text)
+    if len(found) == 1 or message_id in found:
+        return found.get(message_id) or next(iter(found.values()))
+    what = f"{len(found)} messages begin with" if found else "no message begins with"
+    raise NoSuchMessage(f"{what} {message_id!r}", "see the ids with `atm read --all --json`")
+
+
+def send_reply(room: Mailroom, to: Recipient, letter: Letter) -> Sent:
+    """Send a message that answers another: with its request marker, and entered as its answer."""
+    me, home = letter.sender.partition("@")[0], letter.home
+    teams = [to.team_name] if home is None or same_name(home, to.team_name) else [home, to.team_name]
+    original = find_original(room, letter.reply_to or "", teams, me)
+    letter.text = _marked(letter.text, original.request_id)
+    sent = send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
+    try:
+        _enter(room, original.team, original.id, original.agent, "answered", f"reply {sent.message_id}")
+    except AtmError as error:
+        sent.warnings.append(f"the answer was not entered in the ledger: {error}")
+    return sent
+
+
+def request_in(text: str) -> str | None:
+    """The request marker in a text."""
+    _, marker, rest = text.rpartition(REQUEST_MARKER)
+    words = rest.split()
+    return words[0] if marker and words else None
+
+
+def _marked(text: str, request_id: str | None) -> str:
+    return with_request_marker(text, request_id) if request_id and request_id not in text else text
 
 
 def acknowledge(room: Mailroom, team: str, agent: str, message_id: str, reply: str | None) -> Acknowledged:
@@ -90,7 +144,7 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
     except NoSuchMember as error:
         raise NoSuchMember(f"the sender {done.message.sender!r} has no inbox to reply to", error.remedy) from None
     sender = done.agent if to.team_name == done.team else f"{done.agent}@{done.team}"
-    done.reply = compose(room, to, Letter(sender=sender, text=_marked_like(text, done.message)))
+    done.reply = compose(room, to, Letter(sender=sender, text=_marked(text, request_in(done.message.text))))
     done.reply_to = (to.agent, to.team_name)
     answers = {"team": done.team, "agent": done.agent, "message_id": done.message.id or ""}
     path = room.spool.put(
@@ -104,7 +158,6 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
             answers=answers,
         )
     )
-    _enter(room, to.team_name, done.reply.id or "", to.agent, "queued", "reply under way", done.reply.raw)
     try:
         room.inboxes.mark(done.team, done.agent, {done.message.key}, True)
     except DiskError:
@@ -112,15 +165,10 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
             if spooled.entry.message_id == done.reply.id:
                 room.spool.done(spooled)  # nothing has happened yet, so nothing shall
         raise
-    if not drain_target(room, to.team_name, to.agent):
+    drain_target(room, to.team_name, to.agent)
+    if any(spooled.entry.message_id == done.reply.id for spooled in room.spool.pending(to.team_name, to.agent)):
         done.outcome, done.spool_path = "queued", path
     return done
-
-
-def _marked_like(text: str, message: Message) -> str:
-    _, marker, rest = message.text.rpartition(REQUEST_MARKER)
-    words = rest.split()
-    return with_request_marker(text, words[0]) if marker and words and words[0] not in text else text
 
 
 def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -> None:
@@ -132,9 +180,6 @@ def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -
         )
 
 
-def _enter(room: Mailroom, team: str, message_id: str, agent: str, state: str, evidence: str, raw: str = "") -> None:
+def _enter(room: Mailroom, team: str, message_id: str, agent: str, state: str, evidence: str) -> None:
     at = to_iso(room.clock.now())
-    kind = "message" if raw else RECEIPT
-    room.ledger.append(
-        team, [Line(kind=kind, ids=[message_id], agent=agent, state=state, at=at, evidence=evidence, raw=raw)]
-    )
+    room.ledger.append(team, [Line(kind=RECEIPT, ids=[message_id], agent=agent, state=state, at=at, evidence=evidence)])

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, FileBusy, NoSuchMessage, RequestError, UnreadableFile, WriteRefused
 from atm.domain.messages import Message, check_text, defuse, summarize, with_call_to_action
+from atm.domain.names import same_name
 from atm.domain.team import appears_offline
 from atm.formats.inbox import encode_row
-from atm.formats.journal import MESSAGE, RECEIPT, Line
+from atm.formats.journal import MESSAGE, Line
 from atm.formats.protocol_message import check_may_be_sent
 from atm.formats.spool_entry import SpoolEntry
 from atm.formats.times import to_iso
-from atm.services.mail_upkeep import compact_if_due, drain_target, put_back_dropped
+from atm.services.mail_upkeep import compact_if_due, drain_on_the_way, drain_target, put_back_dropped
 from atm.services.mailroom import find_recipient, find_team
 
 TYPE_CHECKING = False
@@ -28,7 +29,7 @@ QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediat
 class Letter:
     """What somebody wants to say, before it has an address."""
 
-    __slots__ = ("action", "reply_to", "sender", "summary", "text")
+    __slots__ = ("action", "home", "reply_to", "sender", "summary", "text")
 
     def __init__(
         self,
@@ -38,12 +39,15 @@ class Letter:
         summary: str | None = None,
         action: str = "",
         reply_to: str | None = None,
+        home: str | None = None,
     ) -> None:
         self.sender = sender
         self.text = text
         self.summary = summary
         self.action = action
         self.reply_to = reply_to
+        self.home = home
+        """The sender's own team, where the message that is answered lies; else the recipient's."""
 
 
 class Sent:
@@ -58,6 +62,7 @@ class Sent:
         "outcome",
         "seq",
         "spool_path",
+        "tagged",
         "team",
         "warnings",
     )
@@ -67,6 +72,8 @@ class Sent:
         self.agent = agent
         self.message = message
         self.offline = offline
+        self.tagged = False
+        """Did the text get a call to action, because the recipient is away?"""
         self.outcome = "success"
         self.merged = 0
         self.seq: int | None = None
@@ -82,7 +89,7 @@ class Sent:
 def compose(room: Mailroom, to: Recipient, letter: Letter, message_id: str | None = None) -> Message:
     """The row that will be written, checked."""
     text = check_may_be_sent(check_text(letter.text))
-    if letter.action and appears_offline(to.member):
+    if is_tagged(to, letter):
         text = check_text(with_call_to_action(text, letter.action))
     message = Message(
         id=message_id or room.chance.new_id(),
@@ -96,15 +103,26 @@ def compose(room: Mailroom, to: Recipient, letter: Letter, message_id: str | Non
     return message
 
 
+def is_tagged(to: Recipient, letter: Letter) -> bool:
+    return bool(letter.action) and appears_offline(to.member)
+
+
 def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
     """Send one message."""
     to = find_recipient(room, team, agent)
-    letter.text = _with_marker_of(room, to, letter)
-    message = compose(room, to, letter)
-    put_back_dropped(room, to.team_name)
-    sent = deliver(room, to, message)
     if letter.reply_to:
-        _note_answer(room, to, letter, sent)
+        from atm.services.conversations import send_reply
+
+        return send_reply(room, to, letter)
+    return send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
+
+
+def send_to(room: Mailroom, to: Recipient, message: Message, *, tagged: bool = False) -> Sent:
+    """Deliver a composed message, and do a little upkeep on the way."""
+    put_back_dropped(room, to.team)
+    sent = deliver(room, to, message)
+    sent.tagged = tagged
+    drain_on_the_way(room)
     compact_if_due(room, to)
     return sent
 
@@ -112,34 +130,34 @@ def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
 def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
     """What `send` would write, without writing it."""
     to = find_recipient(room, team, agent)
-    letter.text = _with_marker_of(room, to, letter)
-    return Sent(
-        team=to.team_name,
-        agent=to.agent,
-        message=compose(room, to, letter),
-        offline=appears_offline(to.member),
-    )
+    offline = appears_offline(to.member)
+    sent = Sent(team=to.team_name, agent=to.agent, message=compose(room, to, letter), offline=offline)
+    sent.tagged = is_tagged(to, letter)
+    return sent
 
 
 def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent]]:
     """Send to every member but the sender, under one id. One failure stops nobody else's copy."""
     found = find_team(room, team)
-    others = [member.name for member in found.members if member.name != letter.sender]
+    others = [name for name in found.names if not same_name(name, letter.sender)]
     if not others:
         raise RequestError(
             f"team {found.name!r} has nobody else to send to",
             f"add members with `atm teams add-member {found.name} NAME`",
         )
     check_may_be_sent(check_text(letter.text))
-    put_back_dropped(room, found.name)
+    put_back_dropped(room, found)
     message_id = room.chance.new_id()
-    return message_id, [_one_of_many(room, found.name, name, letter, message_id) for name in others]
+    copies = [_one_of_many(room, found.name, name, letter, message_id) for name in others]
+    drain_on_the_way(room)
+    return message_id, copies
 
 
 def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_id: str) -> Sent:
     try:
         to = find_recipient(room, team, agent)
         sent = deliver(room, to, compose(room, to, letter, message_id))
+        sent.tagged = is_tagged(to, letter)
         compact_if_due(room, to)
     except AtmError as error:
         nothing = Message(id=message_id, sender=letter.sender, text=letter.text, timestamp="", read=False)
@@ -202,35 +220,6 @@ def _record(room: Mailroom, sent: Sent, state: str, evidence: str) -> None:
         sent.seq = room.ledger.append(sent.team, [line])[0]
     except AtmError as error:
         sent.warnings.append(f"the ledger could not be written, so this message has no seq: {error}")
-
-
-def _with_marker_of(room: Mailroom, to: Recipient, letter: Letter) -> str:
-    """A reply to a request carries the request's marker, so that the asker recognises it."""
-    if not letter.reply_to:
-        return letter.text
-    from atm.services.conversations import request_id_of
-
-    request_id = request_id_of(room, to.team_name, letter.reply_to)
-    if request_id is None or request_id in letter.text:
-        return letter.text
-    from atm.domain.messages import with_request_marker
-
-    return with_request_marker(letter.text, request_id)
-
-
-def _note_answer(room: Mailroom, to: Recipient, letter: Letter, sent: Sent) -> None:
-    line = Line(
-        kind=RECEIPT,
-        ids=[letter.reply_to or ""],
-        agent=letter.sender.partition("@")[0],
-        state="answered",
-        at=sent.message.timestamp,
-        evidence=f"reply {sent.message_id}",
-    )
-    try:
-        room.ledger.append(to.team_name, [line])
-    except AtmError as error:
-        sent.warnings.append(f"the answer was not entered in the ledger: {error}")
 
 
 def find_message(room: Mailroom, team: str, agent: str, message_id: str) -> Message:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, DiskError, NoSuchTeam
 from atm.domain.inbox_merge import put_back
-from atm.domain.names import is_claudes_team
+from atm.domain.names import is_claudes_team, same_name
 from atm.domain.receipts import ARCHIVED, FAILED, RESTORED, expected_in_inbox
 from atm.domain.retention import RowFacts, removable
 from atm.domain.retries import is_exhausted, wait_after
@@ -22,6 +22,7 @@ from atm.formats.times import from_iso, to_iso
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.messages import Message
+    from atm.domain.team import Team
     from atm.formats.journal import Entry
     from atm.ports.stores import Spooled
     from atm.services.mailroom import Mailroom, Recipient
@@ -41,6 +42,21 @@ class Drained:
         self.delivered = 0
         self.failed = 0
         self.waiting = 0
+
+
+def drain_on_the_way(room: Mailroom) -> None:
+    """What every mail command does besides: try what is due. Its failure is nobody's failure."""
+    try:
+        drain(room)
+    except AtmError:
+        return
+
+
+def drop(room: Mailroom, spooled: Spooled) -> None:
+    """Throw a spooled message away, as somebody asked."""
+    entry = spooled.entry
+    _receipt(room, entry.team, [entry.message_id], entry.agent, FAILED, "dropped from the spool on request")
+    room.spool.done(spooled)
 
 
 def drain(room: Mailroom, *, everything: bool = False) -> Drained:
@@ -104,7 +120,7 @@ def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
         return _give_up(room, spooled, str(error))
     except DiskError as error:
         return _postpone(room, spooled, str(error))
-    _receipt(room, entry.team, [entry.message_id], entry.agent, "written", "inbox file, from the spool")
+    _receipt(room, entry.team, [entry.message_id], entry.agent, "written", "inbox file, from the spool", entry.raw)
     if entry.answers:
         answered = entry.answers
         _receipt(
@@ -166,32 +182,33 @@ def _give_up(room: Mailroom, spooled: Spooled, reason: str) -> str:
     return "failed"
 
 
-def put_back_dropped(room: Mailroom, team: str, *, everything: bool = False) -> int:
+def put_back_dropped(room: Mailroom, team: Team, *, everything: bool = False) -> int:
     """
     Put back rows that somebody's stale rewrite dropped after we had reported success (D24).
 
-    By default only what the end of the ledger tells, which is the last minutes. How many rows came back.
+    By default only what the end of the ledger tells, which is the last minutes, and only for inboxes that somebody
+    else wrote to, or that are gone. How many rows came back.
     """
-    if is_claudes_team(team):
+    if is_claudes_team(team.name):
         return 0  # there, absence means consumed or unknown
     try:
-        owners = room.inboxes.owners(team)
-        suspects = owners if everything else [agent for agent in owners if room.inboxes.touched(team, agent)]
+        names = {*room.inboxes.owners(team.name), *team.names}
+        suspects = names if everything else {agent for agent in names if room.inboxes.touched(team.name, agent)}
         if not suspects:
             return 0
-        entries = room.ledger.entries(team)[0] if everything else room.ledger.recent(team)
+        entries = room.ledger.entries(team.name)[0] if everything else room.ledger.recent(team.name)
     except AtmError:
         return 0  # a look that fails must not keep the message from being sent
-    expected = _expected(entries)
-    restored = 0
-    for agent in suspects:
-        sent = expected.get(agent, [])
-        try:
-            if room.inboxes.missing(team, agent, [entry.ids[0] for entry in sent]):
-                restored += _put_back(room, team, agent, sent, entries)
-        except AtmError:
-            continue  # the inbox cannot be read or written now: the next command tries again
-    return restored
+    return sum(_check(room, team.name, agent, _expected(entries).get(agent, []), entries) for agent in sorted(suspects))
+
+
+def _check(room: Mailroom, team: str, agent: str, sent: list[Entry], entries: list[Entry]) -> int:
+    try:
+        if room.inboxes.missing(team, agent, [entry.ids[0] for entry in sent]):
+            return _put_back(room, team, agent, sent, entries)
+    except AtmError:
+        pass  # the inbox cannot be read or written now: the next command tries again
+    return 0
 
 
 def missing_rows(room: Mailroom, team: str, entries: list[Entry]) -> int:
@@ -263,9 +280,7 @@ def compact(room: Mailroom, team: str, agent: str, *, dry_run: bool = False) -> 
         done.removed, done.kept = len(gone), len(rows) - len(gone)
         if not gone:
             return rows
-        leaving = [row for i, row in enumerate(rows) if i in gone]
-        done.archive_path = room.archive.keep(team, agent, leaving)
-        _receipt(room, team, [row.id for row in leaving if row.id], agent, ARCHIVED, done.archive_path)
+        done.archive_path = archive_rows(room, team, agent, [row for i, row in enumerate(rows) if i in gone])
         return [row for i, row in enumerate(rows) if i not in gone]
 
     if dry_run:
@@ -275,6 +290,13 @@ def compact(room: Mailroom, team: str, agent: str, *, dry_run: bool = False) -> 
     else:
         room.inboxes.change(team, agent, change)
     return done
+
+
+def archive_rows(room: Mailroom, team: str, agent: str, rows: list[Message]) -> str:
+    """Copy rows to the archive and enter that in the ledger, so that nobody takes their removal for a loss."""
+    path = room.archive.keep(team, agent, rows)
+    _receipt(room, team, [row.id for row in rows if row.id], agent, ARCHIVED, path)
+    return path
 
 
 def facts_of(row: Message) -> RowFacts:
@@ -307,7 +329,9 @@ def cleanup(room: Mailroom, teams: list[str], *, agent: str | None = None, dry_r
     done = []
     for team in teams:
         roster = room.rosters.load(team)
-        for owner in [agent] if agent else room.inboxes.owners(team):
+        for owner in room.inboxes.owners(team):
+            if agent is not None and not same_name(owner, agent):
+                continue
             result = Cleaned(team, owner)
             if claude_reads_inbox(roster.member(owner), is_claudes_team(team)) and not room.compact_claudes:
                 result.skipped = "Claude Code prunes it; set retention.claude_inboxes to include it"
@@ -320,8 +344,10 @@ def cleanup(room: Mailroom, teams: list[str], *, agent: str | None = None, dry_r
     return done
 
 
-def _receipt(room: Mailroom, team: str, ids: list[str], agent: str, state: str, evidence: str) -> None:
+def _receipt(room: Mailroom, team: str, ids: list[str], agent: str, state: str, evidence: str, raw: str = "") -> None:
     """Raises if the ledger cannot be written: upkeep stops rather than lose track of what it did."""
     if ids:
-        at = to_iso(room.clock.now())
-        room.ledger.append(team, [Line(kind=RECEIPT, ids=ids, agent=agent, state=state, at=at, evidence=evidence)])
+        kind, at = MESSAGE if raw else RECEIPT, to_iso(room.clock.now())
+        room.ledger.append(
+            team, [Line(kind=kind, ids=ids, agent=agent, state=state, at=at, evidence=evidence, raw=raw)]
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import NoSuchMember, NoSuchTeam
-from atm.domain.names import find_name, is_claudes_team, nearest_name
+from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,10 +123,10 @@ def find_default_team(room: Mailroom) -> str:
 
 def sender_address(room: Mailroom, sender: str, home: str | None, target: str) -> str:
     """What `from` says: the bare name inside a team, `name@team` across teams, so that a reply finds its way."""
-    if home is None or home == target or "@" in sender:
+    if home is None or same_name(home, target) or "@" in sender:
         return sender
     try:
-        known = find_team(room, home).member(sender)
+        team = find_team(room, home)
     except NoSuchTeam:
-        known = None
-    return f"{sender}@{home}" if known else sender
+        return sender
+    return f"{sender}@{team.name}" if team.member(sender) else sender

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.receipts import already_read
+from atm.formats.inbox import LARGEST_ROW
 from atm.formats.journal import RECEIPT, Line, histories
 from atm.formats.times import to_iso
 
@@ -54,10 +55,12 @@ class Filter:
 class Mail:
     """What a reader is shown."""
 
-    __slots__ = ("malformed", "marked", "messages", "warnings")
+    __slots__ = ("malformed", "marked", "messages", "too_large", "warnings")
 
     def __init__(self, messages: list[Message], *, marked: bool, malformed: int = 0) -> None:
-        self.messages = messages
+        self.messages = [message for message in messages if len(message.raw) <= LARGEST_ROW]
+        self.too_large = [message for message in messages if len(message.raw) > LARGEST_ROW]
+        """Rows that no sender of ours can have written. They are neither shown nor marked."""
         self.marked = marked
         self.malformed = malformed
         self.warnings: list[str] = []

@@ -7,9 +7,10 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 
 from __future__ import annotations
 
-from atm.domain.errors import MemberInUse, NoSuchMember, RequestError
-from atm.domain.names import check_new_name, find_name, nearest_name
+from atm.domain.errors import MemberInUse, NoSuchMember, RequestError, TeamNotOurs
+from atm.domain.names import check_new_name, find_name, is_claudes_team, nearest_name
 from atm.formats.team_config import decode_team, new_member, new_team, with_member, without_member
+from atm.services.mail_upkeep import archive_rows
 from atm.services.mailroom import find_team
 
 TYPE_CHECKING = False
@@ -114,7 +115,7 @@ def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) 
             f"{spelled!r} has {unread} unread messages",
             "read them first, or use --force: they go to the archive",
         )
-    archived = room.archive.keep(found.name, spelled, rows) if rows else None
+    archived = archive_rows(room, found.name, spelled, rows) if rows else None
     room.rosters.note_intent(found.name, {"verb": "remove", "name": spelled})
     _leave(room, found.name, spelled)
     room.rosters.note_intent(found.name, None)
@@ -129,6 +130,12 @@ def _leave(room: Mailroom, team: str, name: str) -> None:
 
 def recover(room: Mailroom, team: Team) -> Team:
     """Finish what a killed command began: an addition is undone unless it was entered, a removal is completed."""
+    if is_claudes_team(team.name):
+        raise TeamNotOurs(
+            f"{team.name!r} is a team of Claude Code, which overwrites its roster",
+            "ask the lead of that session to change it",
+            team.read_from,
+        )
     intent = room.rosters.intent(team.name)
     if intent is None:
         return team
@@ -144,5 +151,5 @@ def recover(room: Mailroom, team: Team) -> Team:
 def _finish_removal(room: Mailroom, team: str, name: str) -> None:
     rows = room.inboxes.rows(team, name)
     if rows:
-        room.archive.keep(team, name, rows)  # mail may have come in between
+        archive_rows(room, team, name, rows)  # mail may have come in between
     _leave(room, team, name)

@@ -66,7 +66,7 @@ def _from_ledger(room: Mailroom, team: str, message_id: str, found: dict[tuple[s
             if event.id.startswith(message_id):
                 one = _trace(found, team, event.agent, event.id)
                 one.events.append(event)
-                if entry.kind == MESSAGE:
+                if entry.kind == MESSAGE and one.seq is None:
                     one.message, one.seq = entry.message, entry.seq
 
 

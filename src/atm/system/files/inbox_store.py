@@ -8,9 +8,10 @@ from atm.formats.json_record import NotJson, to_bytes
 from atm.formats.layout import inbox_owner
 from atm.ports.stores import Written
 from atm.system.files.inbox_edits import Append, ChangeRows, Claim, Mark
-from atm.system.files.locking import PATIENCE, LockLost, read_body, trusted_in
+from atm.system.files.locking import PATIENCE, read_body, trusted_in
 from atm.system.files.refusals import explained, in_team
-from atm.system.files.rewriting import Rewriter, Version, read_whole
+from atm.system.files.rewriting import Version, read_whole
+from atm.system.files.shared_edit import edit_shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 READ_TRIES, READ_NAP = 5, 0.02
 """Readers take no lock; a writer in place may be caught in the middle of a write."""
 
-LOST_LOCK_TRIES = 3
 RECENT_TAIL = 128 * 1024
 
 
@@ -114,22 +114,7 @@ class InboxStore:
         with in_team(path):
             if self._disk.look(path) is None:
                 self._create(path)
-            for _ in range(LOST_LOCK_TRIES):
-                try:
-                    return self._edit_locked(team, agent, path, edit, patience)
-                except LockLost:
-                    continue  # nothing was committed: another program broke our lock
-        raise FileBusy(f"other programs keep taking the lock of {path} away", "run `atm doctor`", path)
-
-    def _edit_locked(self, team: str, agent: str, path: str, edit: Edit, patience: float) -> int:
-        lock = self._locks.shared(path, patience)
-        rewriter = Rewriter(self._disk, self._clock, lock, path, self._archive.unreadable(team, agent))
-        try:
-            with lock:
-                rewriter.apply(edit)
-        finally:
-            rewriter.close()
-        return rewriter.merged
+            return edit_shared(self._locks, path, edit, self._archive.unreadable(team, agent), patience)
 
     # Reading, without a lock.
 

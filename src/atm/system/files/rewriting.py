@@ -297,6 +297,7 @@ class Rewriter:
         was_displaced = stamp is not None and list(stamp.signature[:2]) != noted.get("placed")
         if stamp is not None and was_displaced and list(stamp.content) != noted.get("expected"):
             found.append(temporary)
+        found = list(dict.fromkeys(found))
         return [
             path for path in found if path.startswith(f"{self._folder}/.{self._name}.atm-") and self._disk.look(path)
         ]

@@ -7,7 +7,8 @@ from atm.domain.names import find_name, is_claudes_team, nearest_name
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.team_config import decode_team
 from atm.system.files.refusals import explained, refused
-from atm.system.files.rewriting import Rewriter, read_whole, write_new, write_over
+from atm.system.files.rewriting import read_whole, write_new, write_over
+from atm.system.files.shared_edit import edit_shared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,13 +112,7 @@ class TeamStore:
 
         path = self._inside(team)
         try:
-            lock = self._locks.shared(path)
-            rewriter = Rewriter(self._disk, self._clock, lock, path, self._archive.unreadable(team, "config"))
-            try:
-                with lock:
-                    rewriter.apply(EditWhole(change))
-            finally:
-                rewriter.close()
+            edit_shared(self._locks, path, EditWhole(change), self._archive.unreadable(team, "config"))
         except FileNotFoundError:
             raise self._no_such(team) from None
         except OSError as error:

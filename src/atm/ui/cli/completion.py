@@ -6,6 +6,7 @@ Names of members and teams come from the folders they lie in, listed by the shel
 
 from __future__ import annotations
 
+from atm.config import KNOWN
 from atm.ui.cli.main import COMMANDS, load
 
 TYPE_CHECKING = False
@@ -44,6 +45,7 @@ def _bash() -> str:
         kinds = {a.complete for a in command.arguments if a.complete}
         names = "$(__atm_teams) " if "team" in kinds else ""
         names += "$(__atm_members) " if "member" in kinds else ""
+        names += " ".join(KNOWN) if "setting" in kinds else ""
         words = " ".join(filter(None, [subs, _words(first), _options(command)]))
         cases.append(f'    "{command.name}") words="{words} {names}" ;;')
     groups = "|".join(name for name in COMMANDS if load(name)[0].subcommands)
@@ -121,6 +123,8 @@ def _fish_command(command: Command) -> list[str]:
         if any(argument.complete == kind for argument in command.arguments):
             lines.append(f"complete -c atm -n '{condition}' -a '({function})'")
     for argument in command.arguments:
+        if argument.complete == "setting":
+            lines.append(f"complete -c atm -n '{condition}' -a '{' '.join(KNOWN)}'")
         if argument.choices:
             lines.append(f"complete -c atm -n '{condition}' -a '{' '.join(argument.choices)}'")
     for option in command.options:

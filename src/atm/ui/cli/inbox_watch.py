@@ -50,21 +50,23 @@ def _show(session: Session, teams: list[str], followers: dict[tuple[str, str], F
             tables = [str(error)]
         sys.stdout.write(CLEAR + "\n\n".join(tables) + "\n\n  Ctrl-C ends.\n")
     else:
+        begun = bool(followers)
         for team in teams:
             for agent in session.room.inboxes.owners(team):
-                _print_new(session, team, agent, followers)
+                _print_new(session, team, agent, followers, begun)
     sys.stdout.flush()
 
 
-def _print_new(session: Session, team: str, agent: str, followers: dict[tuple[str, str], Follower]) -> None:
-    first = not followers
+def _print_new(
+    session: Session, team: str, agent: str, followers: dict[tuple[str, str], Follower], begun: bool
+) -> None:
     known = (team, agent) in followers
     follower = followers.setdefault((team, agent), Follower())
     try:
         rows = session.room.inboxes.rows(team, agent)
     except AtmError:
         return  # being rewritten, or gone: the next look tells
-    if not known and not first:
+    if not known and begun:
         follower.new_rows([])  # an inbox that appeared while we watched: all of it is new
     for message in follower.new_rows(rows):
         _print_line(session, team, agent, message)

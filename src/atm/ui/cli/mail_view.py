@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
 
 
-def show_mail(session: Session, owner: Recipient, mail: Mail, shown: list[Message]) -> None:
+def show_mail(session: Session, owner: Recipient, mail: Mail) -> None:
+    shown = mail.messages
     style = Style(session)
     where = one_line(f"{owner.agent}@{owner.team_name}")
     if not shown:

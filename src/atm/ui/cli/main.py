@@ -122,13 +122,23 @@ def _unexpected(error: Exception) -> AtmError:
     )
 
 
+def _wants_json() -> bool:
+    """Does `display.format` say so? Settings that are themselves the error say nothing."""
+    from atm.ui.cli.session import Session
+
+    try:
+        return Session(os.environ).as_json
+    except (AtmError, OSError):
+        return False
+
+
 def _say(error: AtmError, as_json: bool) -> int:
     from atm.domain.untrusted_text import one_line
 
     sys.stderr.write(f"error: {one_line(str(error))}\n")
     if error.remedy:
         sys.stderr.write(f"  fix: {one_line(error.remedy)}\n")
-    if as_json:
+    if as_json or _wants_json():
         from atm.formats.json_record import encode
 
         parts = {"code": error.code, "message": str(error), "remedy": error.remedy, "path": error.path}

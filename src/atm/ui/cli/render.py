@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 
 from atm.domain.untrusted_text import many_lines, one_line
@@ -86,14 +85,6 @@ def when(session: Session, timestamp: str) -> str:
 
 def when_epoch(session: Session, at: float | None) -> str:
     return "unknown" if at is None else when(session, to_iso(at))
-
-
-def columns() -> int:
-    """How wide the terminal is; 100 where there is none."""
-    try:
-        return int(os.environ.get("COLUMNS", "0")) or os.get_terminal_size().columns
-    except (OSError, ValueError):
-        return 100
 
 
 def message_block(session: Session, style: Style, message: Message) -> list[str]:

@@ -19,6 +19,7 @@ from atm.formats.json_record import NotJson, RawArray, to_bytes, to_text
 from atm.formats.times import to_iso
 from atm.services.mail import Letter, send
 from atm.services.mail_upkeep import drain, put_back_dropped
+from atm.services.mailroom import find_team
 from atm.services.reading import Filter, take
 from atm.wiring import build_room, find_layout
 
@@ -58,7 +59,7 @@ def read_mail(layout: Layout, log: Log, stop: str) -> None:
     room = build_room(layout)
     while not os.path.exists(stop):
         drain(room)
-        put_back_dropped(room, TEAM)
+        put_back_dropped(room, find_team(room, TEAM))
         _read_once(room, log)
         time.sleep(0.02)
 
@@ -79,7 +80,7 @@ def settle(layout: Layout, log: Log) -> None:
     room = build_room(layout)
     for _ in range(50):
         drain(room, everything=True)
-        put_back_dropped(room, TEAM, everything=True)
+        put_back_dropped(room, find_team(room, TEAM), everything=True)
         if not _read_once(room, log) and room.spool.is_empty():
             return
 

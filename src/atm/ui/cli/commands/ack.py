@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.services.conversations import Acknowledged, acknowledge
-from atm.services.mail_upkeep import drain
+from atm.services.mail_upkeep import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.commands.send import clean
 
@@ -27,7 +27,7 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    drain(session.room)
+    drain_on_the_way(session.room)
     reply = args.text("reply")
     done = acknowledge(
         session.room,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.services.mail_upkeep import Cleaned, cleanup, drain
+from atm.services.mail_upkeep import Cleaned, cleanup, drain_on_the_way
 from atm.services.mailroom import find_recipient, find_team
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
 from atm.ui.cli.render import table
@@ -32,12 +32,12 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     doing = args.flag("yes") and not args.flag("dry_run")
     if doing:
-        drain(session.room)
+        drain_on_the_way(session.room)
     teams = (
         session.room.rosters.teams() if args.flag("all_teams") else [find_team(session.room, session.team(args)).name]
     )
     agent = args.text("agent")
-    if agent:
+    if agent and not args.flag("all_teams"):
         agent = find_recipient(session.room, teams[0], agent).agent
     done = cleanup(session.room, teams, agent=agent, dry_run=not doing)
     if session.as_json:

@@ -24,7 +24,7 @@ def execute(args: Args, session: Session) -> int:
     from atm.ui.cli.completion import script
 
     shell = args.need("shell")
-    if session.as_json:
+    if args.flag("json"):  # never by a setting: the script is for a shell
         session.print_json({"action": "completion", "shell": shell, "script": script(shell)})
     else:
         session.print(script(shell))

@@ -141,7 +141,8 @@ def _set(args: Args, session: Session) -> int:
 def _file(args: Args, session: Session) -> str:
     if args.flag("repo"):
         return session.settings.repo_file or f"{session.settings.root}/.atm.toml"
-    return session.environment.get("ATM_CONFIG") or session.layout.settings
+    named = session.environment.get("ATM_CONFIG")
+    return os.path.abspath(named) if named else session.layout.settings
 
 
 def _meant(key: str, given: str) -> Value:

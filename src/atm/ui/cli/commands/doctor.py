@@ -24,9 +24,10 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     from atm.wiring import build_context, build_site
 
-    findings = examine(session.room, build_site(session.layout, session.environment))
+    site = build_site(session.layout, session.environment)
+    findings = examine(session.room, site)
     if args.flag("fix"):
-        mend(findings)
+        findings = mend(session.room, site, findings)
     left = [finding for finding in findings if finding.severity in (PROBLEM, WARNING) and not finding.mended]
     if session.as_json:
         from atm.ui.cli.commands.config import context_json

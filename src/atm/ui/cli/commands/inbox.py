@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from atm.domain.untrusted_text import one_line
-from atm.services.mail_upkeep import drain, put_back_dropped
+from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_team
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
@@ -31,14 +31,14 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    drain(session.room)
+    drain_on_the_way(session.room)
     if args.flag("watch"):
         from atm.ui.cli.inbox_watch import follow
 
         return follow(args, session)
     teams = teams_meant(args, session)
     for team in teams:
-        put_back_dropped(session.room, team.name)
+        put_back_dropped(session.room, team)
     if session.as_json:
         session.print_json(_as_json(session, teams))
     else:

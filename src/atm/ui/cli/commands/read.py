@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from atm.domain.errors import BadMessage, UsageError
-from atm.formats.inbox import LARGEST_ROW
-from atm.services.mail_upkeep import drain, put_back_dropped
+from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_recipient
 from atm.services.reading import Filter, Mail, give_back, peek, take
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
@@ -45,12 +44,11 @@ def execute(args: Args, session: Session) -> int:
     if args.flag("mark") and args.flag("no_mark"):
         raise UsageError("--mark and --no-mark contradict each other", "leave one of them out")
     marking = (is_mine or args.flag("mark")) and not args.flag("no_mark")
-    drain(session.room)
-    put_back_dropped(session.room, owner.team_name)
+    drain_on_the_way(session.room)
+    put_back_dropped(session.room, owner.team)
     mail = _look(args, session, owner, marking)
-    too_large = [message for message in mail.messages if len(message.raw) > LARGEST_ROW]
     try:
-        _show(session, owner, mail, too_large)
+        _show(session, owner, mail)
         sys.stdout.flush()
     except (OSError, ValueError):
         if mail.marked:  # nobody saw it
@@ -58,9 +56,9 @@ def execute(args: Args, session: Session) -> int:
         raise
     for warning in mail.warnings:
         session.warn(f"Warning: {warning}")
-    if too_large:
+    if mail.too_large:
         raise BadMessage(
-            f"{len(too_large)} messages are too large to show ({len(too_large[0].raw):,} characters)",
+            f"{len(mail.too_large)} messages are too large to show ({len(mail.too_large[0].raw):,} characters)",
             f"look at them in {session.layout.inbox(owner.team_name, owner.agent)}",
         )
     return 3 if args.given("wait") and not mail.messages else 0
@@ -115,25 +113,24 @@ def _since(args: Args, session: Session) -> float | None:
     return at
 
 
-def _show(session: Session, owner: Recipient, mail: Mail, too_large: list[Message]) -> None:
-    shown = [message for message in mail.messages if message not in too_large]
+def _show(session: Session, owner: Recipient, mail: Mail) -> None:
     if session.as_json:
-        session.print_json(_as_json(owner, mail, shown))
+        session.print_json(_as_json(owner, mail))
     else:
         from atm.ui.cli.mail_view import show_mail
 
-        show_mail(session, owner, mail, shown)
+        show_mail(session, owner, mail)
 
 
-def _as_json(owner: Recipient, mail: Mail, shown: list[Message]) -> dict[str, object]:
+def _as_json(owner: Recipient, mail: Mail) -> dict[str, object]:
     return {
         "action": "read",
         "team": owner.team_name,
         "agent": owner.agent,
-        "count": len(shown),
+        "count": len(mail.messages),
         "marked": mail.marked,
         "malformed_rows": mail.malformed,
-        "messages": [message_json(message) for message in shown],
+        "messages": [message_json(message) for message in mail.messages],
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.services.mail_upkeep import drain
+from atm.services.mail_upkeep import drain_on_the_way
 from atm.services.mailroom import find_team
 from atm.services.tracing import Trace, trace
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
@@ -24,7 +24,7 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    drain(session.room)
+    drain_on_the_way(session.room)
     flagged = args.text("team")
     teams = [find_team(session.room, flagged).name] if flagged else session.room.rosters.teams()
     traces = trace(session.room, args.need("message_id"), teams)

@@ -39,12 +39,16 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     asker, asked = _mailbox(args, session, "from"), _mailbox(args, session, "to")
     sender = asker[0] if asker[1] == asked[1] else f"{asker[0]}@{asker[1]}"
-    letter = Letter(sender=sender, text=clean(args.need("message")))
+    action = session.settings.text("messaging.offline_action")
+    letter = Letter(sender=sender, text=clean(args.need("message")), action=action)
     clock = session.room.clock
     started = clock.monotonic()
     request_id, sent = ask(session.room, asker, asked, letter)
     report_warnings(session, sent)
-    answer = _wait(args, session, asker, asked, request_id, started + (args.number("timeout") or 0.0))
+    deadline = started + (args.number("timeout") or 0.0)
+    answer = _wait(
+        args, session, lambda: find_answer(session.room, asker, asked, request_id, sent.message_id), deadline
+    )
     waited = int((clock.monotonic() - started) * 1000)
     if session.as_json:
         session.print_json(_as_json(sent.team, sent.agent, sent.message_id, request_id, answer, waited))
@@ -61,7 +65,8 @@ def execute(args: Args, session: Session) -> int:
 
 
 def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
-    agent, named = parse_address(args.need(which))
+    given = args.need(which)
+    agent, named = parse_address(session.settings.alias(given) or given)
     flagged = args.text(f"{which}_team")
     team = flagged or named or session.home_team()
     if not team:
@@ -72,16 +77,9 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
     return found.agent, found.team_name
 
 
-def _wait(
-    args: Args,
-    session: Session,
-    asker: tuple[str, str],
-    asked: tuple[str, str],
-    request_id: str,
-    deadline: float,
-) -> Message | None:
+def _wait(args: Args, session: Session, look: Callable[[], Message | None], deadline: float) -> Message | None:
     clock, pause = session.room.clock, max((args.number("poll_interval") or 200.0) / 1000, 0.01)
-    while (answer := find_answer(session.room, asker, asked, request_id)) is None:
+    while (answer := look()) is None:
         left = deadline - clock.monotonic()
         if left <= 0:
             return None

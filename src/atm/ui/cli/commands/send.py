@@ -6,6 +6,7 @@ import sys
 
 from atm.domain.errors import BadMessage, UsageError
 from atm.domain.messages import LARGEST_TEXT
+from atm.domain.names import same_name
 from atm.services.mail import Letter, Sent, plan, send
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 
@@ -59,7 +60,7 @@ def write_letter(args: Args, session: Session, team: str) -> Letter:
     """The sender, the text and the tag for somebody who is away: flag, then settings, then default."""
     sender = session.identity(args, "from")
     home = session.home_team()
-    if home is not None and home != team:
+    if home is not None and not same_name(home, team):
         from atm.services.mailroom import sender_address
 
         sender = sender_address(session.room, sender, home, team)
@@ -70,6 +71,7 @@ def write_letter(args: Args, session: Session, team: str) -> Letter:
         summary=args.text("summary"),
         action=session.settings.text("messaging.offline_action") if action is None else action,
         reply_to=args.text("reply_to"),
+        home=home,
     )
 
 
@@ -138,7 +140,8 @@ def as_json(sent: Sent) -> dict[str, object]:
 
 def report_warnings(session: Session, sent: Sent) -> None:
     if sent.offline:
-        session.warn(f"Warning: Agent {sent.agent} appears offline. Message will be queued with call-to-action.")
+        tagged = " Message will be queued with call-to-action." if sent.tagged else ""
+        session.warn(f"Warning: Agent {sent.agent} appears offline.{tagged}")
     for warning in sent.warnings:
         session.warn(f"Warning: {warning}")
 

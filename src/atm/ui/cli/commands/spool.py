@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import NoSuchMessage, UsageError
 from atm.formats.times import to_iso
-from atm.services.mail_upkeep import drain
+from atm.services.mail_upkeep import drain, drop
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.render import table, when_epoch
 
@@ -116,7 +116,7 @@ def _drop(args: Args, session: Session) -> int:
     doing = args.flag("yes")
     if doing:
         for one in meant:
-            session.room.spool.done(one)
+            drop(session.room, one)
     if session.as_json:
         session.print_json({"action": "spool-drop", "dry_run": not doing, "dropped": [_as_json(one) for one in meant]})
         return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
 from atm.formats.times import to_iso
-from atm.services.mail_upkeep import drain, put_back_dropped
+from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.overview import InboxFacts, inbox_facts
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.commands.members import member_json, state_words, team_meant
@@ -28,9 +28,9 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    drain(session.room)
+    drain_on_the_way(session.room)
     team = team_meant(args, session)
-    put_back_dropped(session.room, team.name)
+    put_back_dropped(session.room, team)
     from atm.wiring import build_tasks
 
     mail = {facts.agent: facts for facts in inbox_facts(session.room, team)}

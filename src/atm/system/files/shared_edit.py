@@ -1,0 +1,39 @@
+"""Editing one shared file from lock to release: what every store of shared files does."""
+
+from __future__ import annotations
+
+from atm.domain.errors import FileBusy
+from atm.system.files.locking import PATIENCE, LockLost
+from atm.system.files.rewriting import Rewriter
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.system.files.locking import Locks
+    from atm.system.files.rewriting import Edit
+
+LOST_LOCK_TRIES = 3
+
+
+def edit_shared(
+    locks: Locks, path: str, edit: Edit, set_aside: Callable[[bytes], str], patience: float = PATIENCE
+) -> int:
+    """Make an edit under the lock; how many foreign additions were merged."""
+    for _ in range(LOST_LOCK_TRIES):
+        try:
+            return _edit_once(locks, path, edit, set_aside, patience)
+        except LockLost:
+            continue  # nothing was committed: another program broke our lock
+    raise FileBusy(f"other programs keep taking the lock of {path} away", "run `atm doctor`", path)
+
+
+def _edit_once(locks: Locks, path: str, edit: Edit, set_aside: Callable[[bytes], str], patience: float) -> int:
+    lock = locks.shared(path, patience)
+    rewriter = Rewriter(locks.disk, locks.clock, lock, path, set_aside)
+    try:
+        with lock:
+            rewriter.apply(edit)
+    finally:
+        rewriter.close()
+    return rewriter.merged
