@@ -186,6 +186,15 @@ def test_each_finding_has_a_command_that_mends_it(crew, shell, spoil):
     assert MENDABLE[spoil] not in findings(crew), found["command"]
 
 
+# BUG reported
+def test_the_command_for_a_large_inbox_works_where_claude_code_owns_it(crew, shell):
+    crew("teams", "add-member", "crew", "cat", "--backend-type", "claude-code")
+    fill_an_inbox(crew)
+    crew.inbox("ann").replace(crew.inbox("cat"))
+    shell(findings(crew)["large-inbox"]["command"])
+    assert "large-inbox" not in findings(crew)
+
+
 @pytest.mark.parametrize("spoil", [tear_an_inbox, leave_a_lock_directory, leave_a_phantom], ids=lambda s: s.__name__)
 def test_without_fix_it_only_looks(crew, contents, spoil):
     spoil(crew)

@@ -105,6 +105,7 @@ class TestAddMember:
         assert roster(crew)["futureField"] == {"x": 1.5}
         assert roster(crew)["members"][:2] == team["members"]
 
+    # BUG reported
     def test_many_at_once_all_get_in(self, crew):
         joiners = [crew.start("teams", "add-member", "crew", f"m{n}") for n in range(6)]
         assert {joiner.communicate(timeout=20)[1] for joiner in joiners} == {b""}

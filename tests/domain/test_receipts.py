@@ -90,14 +90,13 @@ def test_a_row_is_expected_until_a_known_reason_took_it_away(states, expected):
 
 
 def test_a_row_that_was_given_back_to_its_reader_is_expected_again():
-    # BUG reported: `read` anywhere in the history counts, even if the row was marked unread again because it could
-    # not be shown. If a stale rewrite then drops it, nobody puts it back, and nobody has seen it (G1).
+    # It was marked unread because showing it failed. If a stale rewrite drops it then, nobody has seen it (G1).
     assert expected_in_inbox(["written", "read", "returned"])
     assert not expected_in_inbox(["written", "read", "returned", "read"])
 
 
 def test_a_row_that_was_written_after_all_is_expected_although_it_had_failed_before():
-    # BUG reported: `failed` anywhere in the history counts, even if `atm spool retry` delivered the message later.
+    # `atm spool retry` delivered it later.
     assert expected_in_inbox(["queued", "failed", "written"])
     assert expected_in_inbox(["queued", "failed", "queued", "written", "restored"])
 

@@ -144,7 +144,7 @@ class TestInboxes:
         assert not is_array(data)
 
     @samples("broken-inboxes")
-    def test_a_broken_file_has_no_unread_mail_to_report(self, data):
+    def test_a_broken_file_is_never_taken_for_no_mail_and_never_marked(self, data):
         # BUG reported (torn-after-a-row, torn-after-read-rows, two-arrays, trailing-comma): the quick scan does not
         # look at the end of the file, so a torn inbox counts as "no mail", and marking writes it back torn.
         with pytest.raises(NotJson):
@@ -213,6 +213,8 @@ class TestRosters:
                 ],
             ),
             ("tabs", ["future", "members[].future"]),
+            ("odd-members", []),
+            ("no-members-key", []),
         ],
     )
     def test_fields_that_nobody_documented_are_named(self, sample, unknown):

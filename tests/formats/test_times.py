@@ -39,7 +39,7 @@ def test_written_times_sort_as_times_do(one, other):
 def test_any_moment_is_rounded_to_the_nearest_millisecond(epoch):
     read = from_iso(to_iso(epoch))
     assert read is not None
-    assert abs(read - epoch) <= 0.000501
+    assert abs(read - epoch) <= 0.0006  # half a millisecond, and what a float cannot hold in the year 9999
 
 
 @given(st.dates(min_value=datetime(1970, 1, 1).date()))

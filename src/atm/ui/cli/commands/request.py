@@ -11,6 +11,8 @@ from atm.ui.cli.commands.send import clean, report_warnings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.messages import Message
     from atm.ui.cli.session import Session
 
