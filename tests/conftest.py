@@ -48,8 +48,13 @@ class Atm:
         self.environment = {**kept, "ATM_HOME": str(home), "HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
 
     def __call__(
-        self, *words: str, code: int | None = 0, stdin: str | bytes | None = None, env: dict[str, str] | None = None,
-        cwd: Path | None = None, timeout: float = 60,
+        self,
+        *words: str,
+        code: int | None = 0,
+        stdin: str | bytes | None = None,
+        env: dict[str, str] | None = None,
+        cwd: Path | None = None,
+        timeout: float = 60,
     ) -> Result:
         """Run it and check its exit code (None: any)."""
         data = stdin.encode() if isinstance(stdin, str) else stdin

@@ -146,7 +146,6 @@ class TestMistakes:
             load(layout, {}, str(repo), {})
 
     def test_a_number_longer_than_python_converts_is_a_mistake_like_any_other(self, layout, repo):
-        # BUG reported: a bare ValueError comes through, and with it a traceback for the user.
         write(repo / ".atm.toml", "[retention]\nkeep_read = " + "9" * 5000)
         with pytest.raises(BadSetting):
             load(layout, {}, str(repo), {})

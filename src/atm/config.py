@@ -50,6 +50,7 @@ CHOICES = {
 FREE_SECTIONS = ("aliases", "plugins")
 """Sections whose keys are names of the user's own: short names for addresses, and settings of plugins."""
 
+SECTIONS = {*FREE_SECTIONS, *(key.partition(".")[0] for key in KNOWN)}
 FROM_ENVIRONMENT = {"ATM_TEAM": "core.default_team", "ATM_IDENTITY": "core.identity"}
 REPO_FILES = (".atm.toml", ".atm/config.toml")
 
@@ -150,6 +151,9 @@ def read_file(path: str) -> dict[str, Value]:
         raise BadSetting(f"{path}: {error.strerror}", "check the path, or unset ATM_CONFIG", path) from None
     except (NotSettings, UnicodeDecodeError) as error:
         raise BadSetting(f"{path} is not a settings file: {error}", "mend that line", path) from None
+    for section, content in table.items():
+        if isinstance(content, dict) and section not in SECTIONS:
+            check_key(f"{section}.", path)
     return {key: checked(key, value, path) for key, value in _dotted(table).items()}
 
 

@@ -16,23 +16,66 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
 
 @pytest.fixture
-def atm(atm, tmp_path_factory):
-    """The program, with its bytecode kept for all tests: compiling takes longer than most commands."""
+def atm(atm, tmp_path_factory, monkeypatch):
+    """
+    The program, with its bytecode kept for all tests: compiling takes longer than most commands.
+
+    What a test started and did not wait for, because it failed, is ended with it.
+    """
     del atm.environment["PYTHONDONTWRITEBYTECODE"]
     atm.environment["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp() / "bytecode")
-    return atm
+    started: list[subprocess.Popen[bytes]] = []
+    start = atm.start
+
+    def remember(*words: str, **more: Any) -> subprocess.Popen[bytes]:
+        started.append(start(*words, **more))
+        return started[-1]
+
+    monkeypatch.setattr(atm, "start", remember)
+    yield atm
+    for process in started:
+        if process.poll() is None:
+            process.kill()
+        if process.stdout and not process.stdout.closed:
+            process.communicate(timeout=10)
 
 
 @pytest.fixture
 def crew(atm, room):
     """The program beside a team `crew` of ann and bob, both made without starting a process."""
     return atm
+
+
+@pytest.fixture
+def quickly(atm, monkeypatch, capfd):
+    """The same program inside this process, for long tables of words that differ only in what is wrong with them."""
+    from atm.ui.cli.main import main
+
+    def run(*words: str) -> Any:
+        for name in set(os.environ) - set(atm.environment):
+            monkeypatch.delenv(name)
+        for name, value in atm.environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.chdir(atm.folder)
+        capfd.readouterr()
+        code = main(list(words))
+        return Finished(code, *capfd.readouterr())
+
+    return run
+
+
+class Finished(NamedTuple):
+    """What a run inside this process left."""
+
+    code: int
+    out: str
+    err: str
 
 
 @pytest.fixture

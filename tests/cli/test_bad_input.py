@@ -33,7 +33,7 @@ ESCAPES = {
 NOT_TO_BE_CREATED = {
     "reserved user": "user",
     "reserved system": "system",
-    "capital": "Ann",
+    "capital": "Cat",
     "space": "a b",
     "at": "a@b",
     "65 characters": "a" * 65,
@@ -47,7 +47,7 @@ NOT_TO_BE_CREATED = {
 def clear_error(result):
     """One sentence with a fix; no trace, no excuse, no raw control character."""
     assert result.code == 1
-    assert result.err.startswith("error: ")
+    assert "error: " in result.err
     assert "bug in atm" not in result.err
     assert "Traceback" not in result.err
     assert not [c for c in result.err if ord(c) < 32 and c != "\n"]
@@ -76,9 +76,9 @@ class TestNames:
         ],
         ids=lambda words: " ".join(words),
     )
-    def test_a_name_that_could_escape_is_refused(self, crew, contents, nothing_new, words, name):
+    def test_a_name_that_could_escape_is_refused(self, crew, quickly, contents, nothing_new, words, name):
         before = contents(crew.home / ".claude")
-        assert clear_error(crew(*[word.format(name) for word in words], code=None))
+        assert clear_error(quickly(*[word.format(name) for word in words]))
         assert contents(crew.home / ".claude") == before
 
     @pytest.mark.parametrize("name", ["../x", "/etc", "a\nb", "\x1b[31m", "a" * 300, "x.lock"])
@@ -102,8 +102,8 @@ class TestNames:
         ],
         ids=lambda words: " ".join(words),
     )
-    def test_wherever_a_name_can_be_given_it_is_checked(self, crew, nothing_new, words, name):
-        assert clear_error(crew(*[word.format(name) for word in words], code=None))
+    def test_wherever_a_name_can_be_given_it_is_checked(self, crew, quickly, nothing_new, words, name):
+        assert clear_error(quickly(*[word.format(name) for word in words]))
         assert crew.rows("ann") == []
 
     @pytest.mark.parametrize("variable", ["ATM_TEAM", "ATM_IDENTITY"])
@@ -119,16 +119,16 @@ class TestNames:
 
     @pytest.mark.parametrize("name", NOT_TO_BE_CREATED.values(), ids=NOT_TO_BE_CREATED)
     @pytest.mark.parametrize("words", [["teams", "create"], ["teams", "add-member", "crew"]], ids=" ".join)
-    def test_names_that_are_not_safe_everywhere_are_not_created(self, crew, contents, words, name):
+    def test_names_that_are_not_safe_everywhere_are_not_created(self, crew, quickly, contents, words, name):
         before = contents(crew.home / ".claude")
-        assert clear_error(crew(*words, name, code=None))
+        assert clear_error(quickly(*words, name))
         assert contents(crew.home / ".claude") == before
 
     @pytest.mark.parametrize("name", ["a", "0", "a.b", "a+b", "a_b-c", "feature+x.1", "a" * 64, "con", "team-lead"])
-    def test_names_that_are_safe_everywhere_are(self, crew, name):
-        crew("teams", "create", name)
-        crew("teams", "add-member", name, name)
-        crew("send", f"{name}@{name}", "hello")
+    def test_names_that_are_safe_everywhere_are(self, crew, quickly, name):
+        quickly("teams", "create", name)
+        quickly("teams", "add-member", name, name)
+        quickly("send", f"{name}@{name}", "hello")
         assert len(crew.rows(name, name)) == 1
 
     # BUG reported
@@ -260,20 +260,27 @@ class TestBytesThatAreNoText:
     def test_other_words_of_the_command_line_leave_no_broken_characters_in_the_file(self, crew, option):
         done = subprocess.run(
             [*map(os.fsencode, crew.command("send", "ann", "hello")), os.fsencode(option), b"x\xff"],
-            env=crew.environment, cwd=crew.folder, capture_output=True, check=False,
+            env=crew.environment,
+            cwd=crew.folder,
+            capture_output=True,
+            check=False,
         )
         for row in crew.rows("ann"):
             json.dumps(row, ensure_ascii=False).encode()  # a lone surrogate cannot be encoded
         assert done.returncode == 1 or len(crew.rows("ann")) == 1
 
-    @pytest.mark.parametrize("words", [[b"\xff"], [b"send", b"\xff", b"x"], [b"read", b"\xff"], [b"teams", b"create", b"\xff"]])
+    @pytest.mark.parametrize(
+        "words", [[b"\xff"], [b"send", b"\xff", b"x"], [b"read", b"\xff"], [b"teams", b"create", b"\xff"]]
+    )
     def test_a_name_that_is_no_text_is_an_error(self, crew, words):
         done = self.run(crew, *words, code=1)
         assert done.stderr.startswith(b"error: ")
         assert b"bug in atm" not in done.stderr
 
     def test_an_inbox_with_broken_bytes_is_readable_and_keeps_them(self, crew):
-        crew.inbox("ann").write_bytes(b'[\n  {"from": "b\xff", "text": "caf\xe9", "timestamp": "", "read": false, "k": "\xfe"}\n]\n')
+        crew.inbox("ann").write_bytes(
+            b'[\n  {"from": "b\xff", "text": "caf\xe9", "timestamp": "", "read": false, "k": "\xfe"}\n]\n'
+        )
         assert "caf\ufffd" in crew("read", "ann").out
         crew("send", "ann", "more")
         crew("read", env={"ATM_IDENTITY": "ann"})
@@ -293,7 +300,9 @@ class TestBytesThatAreNoText:
             assert "bug in atm" not in crew(*words, code=None).err
 
     def test_escaped_surrogates_and_nul_inside_rows_hurt_nobody(self, crew):
-        crew.inbox("ann").write_text('[{"from": "\\ud800", "text": "a\\u0000b\\udfff", "timestamp": "", "read": false}]')
+        crew.inbox("ann").write_text(
+            '[{"from": "\\ud800", "text": "a\\u0000b\\udfff", "timestamp": "", "read": false}]'
+        )
         assert "a␀b" in crew("read", "ann").out
         assert crew("read", "ann", "--json").json["messages"][0]["text"] == "a\0b\udfff"
 
@@ -331,7 +340,9 @@ class TestShapes:
         assert "hello" in crew("read", env={"ATM_IDENTITY": "ann"}).out
         assert crew.rows("ann")[0] == row
 
-    @pytest.mark.parametrize("fields", [{"read": "no"}, {"read": None}, {"timestamp": 5}, {"summary": []}, {"msg_id": 7}])
+    @pytest.mark.parametrize(
+        "fields", [{"read": "no"}, {"read": None}, {"timestamp": 5}, {"summary": []}, {"msg_id": 7}]
+    )
     def test_a_field_of_another_kind_hurts_nobody(self, crew, write_rows, foreign_row, fields):
         write_rows("ann", {**foreign_row("hello"), **fields})
         assert "hello" in crew("read", "ann").out
@@ -349,13 +360,17 @@ class TestShapes:
         assert len(crew.inbox("ann").read_bytes()) > 50_000_000
 
     def test_numbers_of_any_size_survive(self, crew):
-        raw = '{"from": "x", "text": "t", "timestamp": "", "read": false, "n": 1e999, "m": ' + "9" * 5000 + ', "k": 1.10}'
+        raw = (
+            '{"from": "x", "text": "t", "timestamp": "", "read": false, "n": 1e999, "m": ' + "9" * 5000 + ', "k": 1.10}'
+        )
         crew.inbox("ann").write_text(f"[{raw}]")
         crew("send", "ann", "more")
         assert raw in crew.inbox("ann").read_text()
 
     def test_a_ledger_of_nonsense_hurts_nobody(self, crew):
-        (crew.home / ".claude/teams/crew/mailbox.log").write_bytes(b'\xff\xfe\n{"seq": "x"}\n[]\n{"seq": 5, "ids": 7}\n\n{')
+        (crew.home / ".claude/teams/crew/mailbox.log").write_bytes(
+            b'\xff\xfe\n{"seq": "x"}\n[]\n{"seq": 5, "ids": 7}\n\n{'
+        )
         assert crew("send", "ann", "hello", "--json").json["outcome"] == "success"
         assert "hello" in crew("read", env={"ATM_IDENTITY": "ann"}).out
 
@@ -371,7 +386,12 @@ class TestShapes:
 class TestVanishing:
     def test_a_team_that_is_gone_is_an_error_in_every_command(self, crew):
         shutil.rmtree(crew.home / ".claude/teams/crew")
-        for words in (["send", "ann@crew", "x"], ["read", "ann@crew"], ["inbox", "--team", "crew"], ["members", "crew"]):
+        for words in (
+            ["send", "ann@crew", "x"],
+            ["read", "ann@crew"],
+            ["inbox", "--team", "crew"],
+            ["members", "crew"],
+        ):
             assert clear_error(crew(*words, code=None))
         assert not (crew.home / ".claude/teams/crew").exists(), "a team that ended must not be brought back"
 

@@ -26,7 +26,11 @@ def offers(crew):
     def ask(*words):
         done = subprocess.run(
             ["bash", "-c", ASK, "bash", *words],
-            env={**crew.environment, "SCRIPT": str(script)}, cwd=crew.folder, capture_output=True, text=True, check=False,
+            env={**crew.environment, "SCRIPT": str(script)},
+            cwd=crew.folder,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.stderr == ""
         return set(done.stdout.splitlines())
@@ -38,7 +42,9 @@ class TestBash:
     def test_the_script_can_be_sourced_and_is_registered(self, crew):
         done = subprocess.run(
             ["bash", "-euc", 'eval "$1"; complete -p atm', "bash", crew("completion", "bash").out],
-            capture_output=True, text=True, check=False,
+            capture_output=True,
+            text=True,
+            check=False,
         )
         assert done.stdout == "complete -F _atm atm\n"
         assert done.stderr == ""

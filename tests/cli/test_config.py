@@ -138,7 +138,10 @@ class TestSet:
     def test_the_users_file_is_made_and_changed(self, atm):
         result = atm("config", "set", "core.default_team", "crew", "--json").json
         assert result == {
-            "action": "config", "key": "core.default_team", "value": "crew", "file": str(user_file(atm)),
+            "action": "config",
+            "key": "core.default_team",
+            "value": "crew",
+            "file": str(user_file(atm)),
         }
         assert setting(atm, "core.default_team")[0] == "crew"
 

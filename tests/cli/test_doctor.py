@@ -140,7 +140,7 @@ MENDABLE = {
     tear_an_inbox: "unreadable-inbox",
     put_an_object_for_an_inbox: "unreadable-inbox",
     put_a_directory_for_an_inbox: "unreadable-inbox",
-    link_an_inbox_out: "unreadable-inbox",
+    link_an_inbox_out: "outside-link",
     leave_a_phantom: "phantom-inbox",
     leave_mail_in_the_spool: "spool-backlog",
     give_mail_up: "spool-failed",
@@ -165,7 +165,9 @@ def shell(crew, tmp_path):
     env = {**crew.environment, "PATH": f"{bin}:{os.environ['PATH']}"}
 
     def run(command):
-        return subprocess.run(["sh", "-c", command], env=env, cwd=crew.folder, capture_output=True, text=True, check=False)
+        return subprocess.run(
+            ["sh", "-c", command], env=env, cwd=crew.folder, capture_output=True, text=True, check=False
+        )
 
     return run
 

@@ -10,7 +10,9 @@ from atm.ui.cli.arguments import parse
 from atm.ui.cli.main import COMMANDS, load
 
 LEAVES = [leaf for name in COMMANDS for command in [load(name)[0]] for leaf in (command, *command.subcommands)]
-PROMISED = """send request broadcast read ack inbox receipts teams members status config cleanup spool doctor completion"""
+PROMISED = (
+    """send request broadcast read ack inbox receipts teams members status config cleanup spool doctor completion"""
+)
 
 
 def name_of(command):

@@ -56,5 +56,7 @@ def test_an_unknown_team_is_answered_with_the_nearest(crew):
 
 
 def test_entries_that_are_no_members_are_passed_over(crew):
-    (crew.home / ".claude/teams/crew/config.json").write_text('{"members": [17, {"x": 1}, {"name": ""}, {"name": "ann"}]}')
+    (crew.home / ".claude/teams/crew/config.json").write_text(
+        '{"members": [17, {"x": 1}, {"name": ""}, {"name": "ann"}]}'
+    )
     assert [member["name"] for member in crew("members", "--json").json["members"]] == ["ann"]

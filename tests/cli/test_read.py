@@ -125,7 +125,11 @@ class TestOutputThatFails:
     def run(self, atm, redirection):
         return subprocess.run(
             ["sh", "-c", f'exec "$@" {redirection}', "sh", *atm.command("read")],
-            env={**atm.environment, **ANN}, cwd=atm.folder, stderr=subprocess.PIPE, check=False, timeout=20,
+            env={**atm.environment, **ANN},
+            cwd=atm.folder,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=20,
         )
 
     def test_on_a_full_disk_the_mail_is_given_back(self, mailed):
@@ -142,7 +146,11 @@ class TestOutputThatFails:
     def test_for_a_reader_who_has_gone_away_the_mail_is_given_back(self, mailed):
         done = subprocess.run(
             ["bash", "-c", 'exec 3> >(exit 0); wait $!; exec "$@" >&3', "bash", *mailed.command("read")],
-            env={**mailed.environment, **ANN}, cwd=mailed.folder, stderr=subprocess.PIPE, check=False, timeout=20,
+            env={**mailed.environment, **ANN},
+            cwd=mailed.folder,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=20,
         )
         assert done.returncode == 1
         assert b"Traceback" not in done.stderr

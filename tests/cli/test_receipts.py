@@ -27,7 +27,11 @@ def test_a_new_message_is_written_and_the_rest_is_unknown(crew, sent):
     one = trace(crew, sent)
     assert (one["team"], one["agent"], one["seq"], one["state"]) == ("crew", "ann", 1, "written")
     assert journey(one) == {
-        "queued": "unknown", "written": "inbox file", "surfaced": "unknown", "read": "unknown", "answered": "unknown",
+        "queued": "unknown",
+        "written": "inbox file",
+        "surfaced": "unknown",
+        "read": "unknown",
+        "answered": "unknown",
     }
     assert one["now"] == "in the inbox, unread"
 

@@ -267,6 +267,12 @@ class TestDryRun:
         crew("send", "nobody", "hello", "--dry-run", code=1)
         crew("send", "ann", " ", "--dry-run", code=1)
 
+    # BUG reported
+    def test_a_reply_is_shown_with_the_marker_that_it_would_carry(self, crew):
+        id = crew("send", "ann", "port?\n\nRequest-ID: r-1", "--from", "bob", "--json").json["message_id"]
+        plan = crew("send", "bob", "8080", "--from", "ann", "--reply-to", id, "--dry-run", "--json").json
+        assert "Request-ID: r-1" in plan["message"]
+
 
 class TestQueued:
     def test_what_cannot_be_written_is_queued_with_exit_code_0(self, crew, block):
@@ -343,7 +349,9 @@ class TestOthersBytes:
             while not stop.is_set():
                 if any(".atm-" in name for name in os.listdir(path.parent)):
                     rows = json.loads(path.read_bytes())
-                    rows.append({"from": "rival", "text": "me too", "timestamp": "", "read": True, "id": f"r{len(rows)}"})
+                    rows.append(
+                        {"from": "rival", "text": "me too", "timestamp": "", "read": True, "id": f"r{len(rows)}"}
+                    )
                     fresh = path.with_suffix(".rival")
                     fresh.write_text(json.dumps(rows))
                     os.replace(fresh, path)
@@ -391,7 +399,9 @@ class TestSurroundings:
         script = f'cd {gone} && rmdir {gone} && exec "$@"'
         done = subprocess.run(
             ["sh", "-c", script, "sh", *crew.command("send", "ann", "hello")],
-            env=crew.environment, capture_output=True, check=False,
+            env=crew.environment,
+            capture_output=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
         assert len(crew.rows("ann")) == 1
@@ -403,7 +413,10 @@ class TestSurroundings:
     def test_a_closed_standard_input_does_not_matter(self, crew):
         done = subprocess.run(
             ["sh", "-c", 'exec "$@" <&-', "sh", *crew.command("send", "ann", "hello")],
-            env=crew.environment, cwd=crew.folder, capture_output=True, check=False,
+            env=crew.environment,
+            cwd=crew.folder,
+            capture_output=True,
+            check=False,
         )
         assert done.returncode == 0, done.stderr
 
@@ -411,7 +424,10 @@ class TestSurroundings:
     def test_a_closed_standard_output_does_not_turn_success_into_failure(self, crew):
         done = subprocess.run(
             ["sh", "-c", 'exec "$@" >&-', "sh", *crew.command("send", "ann", "hello")],
-            env=crew.environment, cwd=crew.folder, capture_output=True, check=False,
+            env=crew.environment,
+            cwd=crew.folder,
+            capture_output=True,
+            check=False,
         )
         assert len(crew.rows("ann")) == 1
         assert b"Traceback" not in done.stderr
@@ -421,7 +437,10 @@ class TestSurroundings:
     def test_a_closed_standard_error_does_not_turn_success_into_failure(self, crew):
         done = subprocess.run(
             ["sh", "-c", 'exec "$@" 2>&-', "sh", *crew.command("send", "ann", "hello")],
-            env=crew.environment, cwd=crew.folder, capture_output=True, check=False,
+            env=crew.environment,
+            cwd=crew.folder,
+            capture_output=True,
+            check=False,
         )
         assert len(crew.rows("ann")) == 1
         assert done.returncode == 0, "the message was sent; an error makes the caller send it again"

@@ -44,7 +44,7 @@ def test_a_lock_that_somebody_holds_is_waited_for_about_five_seconds_then_the_me
     assert crew.rows("ann") == []
     assert lock.is_dir(), "a live stranger's lock is never broken"
     lock.rmdir()
-    crew("inbox")
+    crew("spool", "retry")
     assert texts(crew) == ["hello"]
     assert crew.pending == []
 
@@ -60,11 +60,12 @@ def test_a_lock_that_was_left_behind_long_ago_is_broken(crew):
 def test_a_message_is_whole_in_the_spool_before_the_command_says_so(queued):
     atm, _ = queued
     found = entry(atm)
-    assert (found["target_team"], found["target_agent"], found["retry_count"]) == ("crew", "ann", 0)
+    assert (found["target_team"], found["target_agent"]) == ("crew", "ann")
     assert found["message"]["text"] == "first"
     assert found["message_id"] == found["message"]["message_id"]
 
 
+# BUG reported
 @pytest.mark.parametrize("words", [["inbox"], ["read", "ann"], ["status"], ["receipts", "x"], ["spool", "retry"]])
 def test_the_next_command_delivers_it(queued, words):
     atm, reopen = queued
@@ -86,6 +87,7 @@ def test_the_next_mail_to_somebody_else_delivers_it_too(queued, words):
 def test_it_is_delivered_once_however_many_commands_try(queued):
     atm, reopen = queued
     reopen()
+    edit(atm.pending[0], next_attempt=0)
     racers = [atm.start("inbox") for _ in range(5)]
     for racer in racers:
         racer.communicate(timeout=20)
@@ -144,6 +146,7 @@ def test_a_long_queue_for_one_does_not_hold_up_a_short_one_for_another(queued, b
 class TestRetries:
     def test_each_try_waits_longer_than_the_last(self, queued):
         atm, _ = queued
+        edit(atm.pending[0], retry_count=0)
         waits = []
         for _ in range(3):
             edit(atm.pending[0], next_attempt=0)
@@ -151,7 +154,9 @@ class TestRetries:
             found = entry(atm)
             waits.append(found["next_attempt"] - found["last_attempt"])
         assert found["retry_count"] == 3
-        assert [low <= wait <= high for wait, low, high in zip(waits, (3, 7, 15), (7, 13, 26), strict=True)] == [True] * 3
+        assert [low <= wait <= high for wait, low, high in zip(waits, (3, 7, 15), (7, 13, 26), strict=True)] == [
+            True
+        ] * 3
 
     def test_before_its_time_nothing_is_tried(self, queued):
         atm, reopen = queued
@@ -252,9 +257,10 @@ class TestList:
 
     def test_json_has_the_next_attempt_and_the_path(self, queued):
         atm, _ = queued
+        edit(atm.pending[0], retry_count=3)
         atm("spool", "retry", code=2)
         (one,) = atm("spool", "--json").json["pending"]
-        assert one["tries"] == 1
+        assert one["tries"] == 4
         assert one["next_attempt"].endswith("Z")
         assert one["path"] == str(atm.pending[0])
 

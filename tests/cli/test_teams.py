@@ -59,8 +59,15 @@ class TestAddMember:
         member = roster(crew)["members"][-1]
         assert member.pop("joinedAt") > 1_700_000_000_000
         assert member == {
-            "agentId": "cat@crew", "name": "cat", "agentType": "codex", "model": "gpt-5", "tmuxPaneId": "",
-            "cwd": "/srv/api", "subscriptions": [], "backendType": "codex", "isActive": False,
+            "agentId": "cat@crew",
+            "name": "cat",
+            "agentType": "codex",
+            "model": "gpt-5",
+            "tmuxPaneId": "",
+            "cwd": "/srv/api",
+            "subscriptions": [],
+            "backendType": "codex",
+            "isActive": False,
         }
         assert crew.rows("cat") == []
 

@@ -54,8 +54,8 @@ class TestColour:
 
 
 def dangerous(text):
-    """Characters that a terminal obeys, apart from the colours that we make ourselves."""
-    rest = OURS.sub("", text).replace("\r\n", "\n")
+    """Characters that a terminal obeys."""
+    rest = text.replace("\r\n", "\n")
     return {c for c in rest if (unicodedata.category(c) == "Cc" and c not in "\n\t") or c == "\u202e"}
 
 
@@ -101,16 +101,19 @@ class TestUntrustedText:
         ["send", f"--opt{EVIL}ion"],
     )
 
-    # BUG reported (the parameter `status`)
+    # BUG reported
     @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: repr(words[0])[:20])
     def test_nothing_reaches_a_pipe_that_a_terminal_would_obey(self, poisoned, words):
         result = poisoned(*words, code=None)
         assert dangerous(result.out) == set()
         assert dangerous(result.err) == set()
 
-    @pytest.mark.parametrize("words", [["read", "ann"], ["inbox"], ["members"], ["doctor"], ["receipts", "id"]], ids=" ".join)
+    # BUG reported
+    @pytest.mark.parametrize(
+        "words", [["read", "ann"], ["inbox"], ["members"], ["doctor"], ["receipts", "id"]], ids=" ".join
+    )
     def test_nor_a_terminal(self, poisoned, seen, words):
-        assert dangerous(seen(*words)) == set()
+        assert dangerous(seen(*words, env={"NO_COLOR": "1"})) == set()
 
     def test_the_text_is_still_there_to_be_read(self, poisoned):
         assert "red" in poisoned("read", "ann").out
@@ -127,7 +130,9 @@ class TestUntrustedText:
         path.write_text("[]")
         process = crew.start("inbox", "--watch", "--for", "1.5")
         for number in range(30):
-            path.write_text(json.dumps([{"from": "x", "text": str(n), "timestamp": "", "read": False} for n in range(number)]))
+            path.write_text(
+                json.dumps([{"from": "x", "text": str(n), "timestamp": "", "read": False} for n in range(number)])
+            )
             crew("send", "ann", str(number))
             if process.poll() is not None:
                 break
@@ -147,7 +152,12 @@ class TestUntrustedText:
     # BUG reported
     def test_settings_of_a_repository_are_harmless(self, crew):
         (crew.folder / ".atm.toml").write_text('[core]\nidentity = "a\\u001b[31mb"\n[aliases]\nx = "\\u001b[2J"\n')
-        for words in (["config", "get", "core.identity"], ["config"], ["config", "get", "aliases.x"], ["send", "x", "y"]):
+        for words in (
+            ["config", "get", "core.identity"],
+            ["config"],
+            ["config", "get", "aliases.x"],
+            ["send", "x", "y"],
+        ):
             result = crew(*words, code=None)
             assert dangerous(result.out + result.err) == set(), words
 
@@ -196,8 +206,11 @@ class TestTables:
     @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
     def test_a_terminal_that_knows_no_unicode_gets_something(self, crew, encoding):
         done = subprocess.run(
-            crew.command("inbox"), env={**crew.environment, "PYTHONIOENCODING": encoding}, cwd=crew.folder,
-            capture_output=True, check=False,
+            crew.command("inbox"),
+            env={**crew.environment, "PYTHONIOENCODING": encoding},
+            cwd=crew.folder,
+            capture_output=True,
+            check=False,
         )
         assert done.returncode == 0
         assert b"ann" in done.stdout
@@ -249,7 +262,9 @@ class TestWatch:
 
 
 class TestInterruption:
-    @pytest.mark.parametrize("words", [["read", "--wait", "30", "--as", "ann"], ["request", "bob@crew", "ann@crew", "q"]])
+    @pytest.mark.parametrize(
+        "words", [["read", "--wait", "30", "--as", "ann"], ["request", "bob@crew", "ann@crew", "q"]]
+    )
     def test_ctrl_c_ends_a_wait_with_130_and_no_trace(self, crew, words, eventually):
         process = crew.start(*words)
         if words[0] == "request":

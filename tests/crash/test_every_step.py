@@ -204,7 +204,9 @@ def test_a_clean_up_killed_anywhere_loses_no_row(tmp_path):
         lost = [row.id for row in old if f'"{row.id}"' not in inbox and f'"{row.id}"' not in archived]
         assert lost == [], f"after a kill at step {step}"
         settle(home)
-        assert not any(str(row.id).startswith("old-") and not row.read for row in a_room(home).inboxes.rows("crew", "ann"))
+        assert not any(
+            str(row.id).startswith("old-") and not row.read for row in a_room(home).inboxes.rows("crew", "ann")
+        )
 
 
 @pytest.mark.parametrize("verb", ["add", "remove"])

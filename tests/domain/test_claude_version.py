@@ -38,7 +38,6 @@ def test_the_version_is_the_first_three_numbers(printed, version):
 
 @pytest.mark.parametrize("printed", ["Claude Code (2.1.39)", "(2.1.39)", "version 2.1.39; build 7", "2.1.39+build.5"])
 def test_punctuation_around_the_version_does_not_hide_it(printed):
-    # BUG reported: only `(` and `,` are taken away, so the version behind a parenthesis is not found.
     assert parse_version(printed) == (2, 1, 39)
 
 

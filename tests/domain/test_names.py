@@ -62,7 +62,6 @@ def test_what_could_leave_its_folder_is_refused_known_or_new(check, name, reason
 
 @pytest.mark.parametrize("name", ["a\x80b", "a\x85b", "a\x9b31m"])
 def test_the_other_control_characters_are_refused_too(name):
-    # BUG reported: U+0080 to U+009F are control characters as well (D21), and some terminals obey them.
     with pytest.raises(BadName):
         check_known_name(name, "member")
 

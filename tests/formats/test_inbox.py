@@ -17,7 +17,6 @@ from atm.formats.inbox import (
     changed_rows,
     decode_row,
     encode_row,
-    holds_id,
     is_array,
     malformed,
     marked,
@@ -235,7 +234,7 @@ class TestDecodeRow:
 
     def test_a_stand_in_for_a_row_that_is_no_message_counts_as_read(self):
         row = malformed("17")
-        assert (row.kind, row.read, row.raw, row.id) == ("malformed", True, "17", None)
+        assert (row.understood, row.read, row.raw, row.id) == (False, True, "17", None)
 
 
 class TestInbox:
@@ -246,19 +245,15 @@ class TestInbox:
         assert [row.raw for row in inbox.rows] == ["1", '{"from": "a", "text": "b"}', '{"text": "c"}']
 
     def test_a_message_that_calls_itself_malformed_is_a_message(self):
-        # BUG reported: the stand-in for rows that are no messages is told by its kind, and a row can name any kind.
         data = b'[\n  {"from": "a", "text": "b", "type": "malformed", "read": false}\n]\n'
         assert [row.text for row in Inbox(data).messages] == ["b"]
         assert Inbox(data).malformed_rows == 0
 
     def test_a_row_that_is_no_message_never_has_the_key_of_one(self):
-        # BUG reported: ("", "", "5") is the key of both, so one counts as a copy of the other in a merge, and
-        # marking the message takes the number apart and fails.
         rows = Inbox(b'[5, {"from": "", "text": "5", "read": false}]').rows
         assert rows[0].key != rows[1].key
 
     def test_marking_a_message_never_stumbles_over_a_row_that_is_none(self):
-        # BUG reported: NotJson, see above.
         data = b'[5, {"from": "", "text": "5", "read": false}]'
         after = Inbox(marked(data, {("", "", "5")}, True))
         assert [row.raw for row in after.rows] == ["5", '{"from": "", "text": "5", "read": true}']
@@ -344,7 +339,6 @@ class TestUnread:
     @settings(max_examples=500)
     @given(inboxes(always_says_read=False, junk=ANY_JUNK, layouts=SCANNED_QUICKLY))
     def test_the_quick_scan_agrees_with_the_full_decode_whatever_the_rows_are(self, data):
-        # BUG reported: rows without a flag of their own, beside rows with two, and strings with braces.
         quick = unread_rows(data)
         if quick is None:
             return
@@ -353,19 +347,16 @@ class TestUnread:
         assert [to_text(data[start:end]) for start, end, _ in quick] == [row.raw for row in full]
 
     def test_a_row_without_a_flag_of_its_own_is_unread_however_many_flags_stand_inside_it(self):
-        # BUG reported: the nested flag is taken for the row's own, and the message is never shown.
         data = b'[\n  {"from": "a", "text": "b", "quoted": {"read": true}}\n]\n'
         assert [row.text for row in unread(data)] == ["b"]
 
     @pytest.mark.parametrize("nested", ["true", "false"])
     def test_a_nested_flag_in_one_row_never_stands_for_the_missing_flag_of_another(self, nested):
-        # BUG reported: two rows, two flags, so the scan believes that every row has one.
         first = f'{{"from": "a", "text": "1", "quoted": {{"read": {nested}}}, "read": true}}'
         data = only([first, '{"from": "a", "text": "2"}'])
         assert [row.text for row in unread(data)] == ["2"]
 
     def test_an_unread_row_ends_where_it_ends(self):
-        # BUG reported: the row goes on to the last brace before the next row, into the string.
         data = b'[\n  {"from": "a", "text": "b", "read": false},\n  "}"\n]\n'
         assert [row.raw for row in unread(data)] == ['{"from": "a", "text": "b", "read": false}']
 
@@ -380,11 +371,8 @@ class TestUnread:
             for i, text in enumerate(texts)
         ]
         quick = unread_rows(only(raws))
-        if any(text == "read" for text in texts):
-            assert quick is None, "a text that is exactly `read` looks like the key"
-        else:
-            assert quick is not None
-            assert [message.raw for _, _, message in quick] == raws[::2]
+        assert quick is not None
+        assert [message.raw for _, _, message in quick] == raws[::2]
 
     @pytest.mark.parametrize(
         "data",
@@ -403,7 +391,6 @@ class TestUnread:
         assert unread_rows(data) is None
 
     def test_a_torn_file_is_not_an_inbox_without_mail(self):
-        # BUG reported: the end of the file is not looked at, so the rows that are not there yet count as no mail.
         with pytest.raises(NotJson):
             unread(b'[\n  {"from": "a", "text": "b", "read": true}')
 
@@ -412,12 +399,12 @@ class TestMarking:
     @given(inboxes(), st.booleans(), st.data())
     def test_exactly_the_named_rows_change_and_only_in_their_flag(self, data, read, choice):
         before = Inbox(data).rows
-        candidates = [row.key for row in before if row.kind != "malformed" and row.id != ""]
+        candidates = [row.key for row in before if row.understood and row.id != ""]
         keys = set(choice.draw(st.lists(st.sampled_from(candidates), max_size=3))) if candidates else set()
         after = Inbox(marked(data, keys, read)).rows
         assert len(after) == len(before)
         for old, new in zip(before, after, strict=True):
-            if old.key in keys and old.kind != "malformed":
+            if old.key in keys and old.understood:
                 assert new.read is read
                 assert new.raw == RawObject(old.raw).with_raw("read", "true" if read else "false").text
             else:
@@ -445,22 +432,3 @@ class TestMarking:
 
     def test_a_flag_of_another_kind_is_replaced(self):
         assert with_read(decoded('{"from": "a", "text": "b", "read": "no"}'), True).raw.endswith('"read": true}')
-
-
-class TestHoldsId:
-    @pytest.mark.parametrize("spelling", ["message_id", "msg_id", "messageId", "id"])
-    def test_it_finds_every_spelling(self, spelling):
-        assert holds_id(f'[{{"from": "a", "text": "b", "{spelling}": "x-1"}}]'.encode(), "x-1")
-
-    def test_an_id_in_a_text_is_not_the_id_of_a_row(self):
-        data = b'[{"from": "a", "text": "see x-1", "msg_id": "x-2"}]'
-        assert not holds_id(data, "x-1")
-        assert not holds_id(data, "x-3")
-
-    def test_an_id_that_is_spelled_with_escapes_is_found(self):
-        # BUG reported: the cheap search looks for the id as it would be spelled without escapes.
-        assert holds_id(rb'[{"from": "a", "text": "b", "msg_id": "a\/b"}]', "a/b")
-
-    def test_an_id_that_no_file_can_hold_unescaped_is_looked_for_all_the_same(self):
-        # BUG reported: UnicodeEncodeError.
-        assert holds_id(rb'[{"from": "a", "text": "b", "msg_id": "\ud83d"}]', "\ud83d")

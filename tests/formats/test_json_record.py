@@ -160,8 +160,6 @@ class TestDecode:
         )
 
     def test_an_interpreter_without_the_c_scanner_reads_and_writes_the_same(self):
-        # BUG reported: the scanner in pure Python wants `parse_object`, `parse_array` and `parse_string` of its
-        # context, which has none; so the module cannot be imported where there is no `_json`.
         in_a_fresh_interpreter(
             "import sys; sys.modules['_json'] = None\n"
             "from atm.formats.json_record import NotJson, RawObject, decode, encode\n"
@@ -213,9 +211,8 @@ class TestEncode:
         assert encode(value) == json.dumps(value)
 
     @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-    def test_numbers_beyond_json_are_written_so_that_they_can_be_read_again(self, value):
-        # BUG reported: `inf` and `nan` are written, which no reader of JSON accepts, ours included.
-        assert _same(decode(encode(value)), value)
+    def test_numbers_that_json_does_not_have_are_written_as_javascript_writes_them(self, value):
+        assert encode(value) == "null"
 
     def test_a_tuple_is_a_list_and_a_key_is_a_string(self):
         assert encode((1, "a")) == '[1, "a"]'
@@ -324,7 +321,6 @@ class TestRawObject:
         assert RawObject(text).with_raw("k", "1").text == expected
 
     def test_what_stands_around_an_empty_object_stays(self):
-        # BUG reported: the newline at the end of the file is lost.
         assert RawObject("{}\n").with_raw("k", "1").text == '{"k": 1}\n'
 
     def test_of_a_key_that_stands_twice_the_last_counts_and_is_edited(self):
@@ -356,13 +352,10 @@ class TestRawObject:
 
     @pytest.mark.parametrize("text", ['{"a": 1} x', '{"a": 1}}', '{"a": 1}{"a": 2}', "{} {}"])
     def test_something_after_the_object_is_refused(self, text):
-        # BUG reported: what follows the object is not looked at, so the rest of a longer, older file passes.
         with pytest.raises(NotJson):
             RawObject(text)
 
     def test_a_byte_order_mark_before_the_object_is_skipped(self):
-        # BUG reported: `decode` and `RawArray` skip it, `RawObject` does not; so a roster saved by a Windows editor
-        # cannot be read while an inbox can.
         record = RawObject('\ufeff{"a": 1}')
         assert record.get("a") == 1
         assert record.with_raw("a", "2").text == '\ufeff{"a": 2}'

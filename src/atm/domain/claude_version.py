@@ -7,8 +7,11 @@ the newest known format and be careful.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from enum import Enum
+
+_VERSION = re.compile(r"(?<![\d.-])(\d{1,6})\.(\d{1,6})\.(\d{1,6})(?![\d.]*\d)", re.ASCII)
 
 
 class Maturity(Enum):
@@ -37,11 +40,8 @@ class SchemaVersion:
 
 def parse_version(text: str) -> tuple[int, int, int] | None:
     """The first `N.N.N` in what `claude --version` prints."""
-    for word in text.replace("(", " ").replace(",", " ").split():
-        parts = word.lstrip("v").split("-")[0].split(".")
-        if len(parts) == 3 and all(part.isascii() and part.isdecimal() for part in parts):
-            return int(parts[0]), int(parts[1]), int(parts[2])
-    return None
+    found = _VERSION.search(text)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def schema_for(text: str) -> SchemaVersion:
@@ -49,8 +49,9 @@ def schema_for(text: str) -> SchemaVersion:
     version = parse_version(text)
     if version is None:
         return SchemaVersion(Maturity.UNKNOWN, "")
+    named_early = re.search(r"\d\.\d+-[a-z]", text) is not None
     return SchemaVersion(
-        maturity=Maturity.STABLE if version >= (3, 0, 0) else Maturity.PRE_RELEASE,
+        maturity=Maturity.STABLE if version >= (3, 0, 0) and not named_early else Maturity.PRE_RELEASE,
         claude_version=".".join(map(str, version)),
         implicit_teams=version >= (2, 1, 178),
         validates_rows=version >= (2, 1, 207),

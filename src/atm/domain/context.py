@@ -56,13 +56,11 @@ def provider_of(url: str) -> GitProvider | None:
     known = host.removeprefix("ssh.").removeprefix("www.")
     if known == "dev.azure.com" or known.endswith(".visualstudio.com"):
         return _azure(known, parts)
-    kind = next((kind for name, kind in _KINDS if name in known), "unknown")
+    labels = known.replace("-", ".").split(".")
+    kind = next((name for name in ("github", "gitlab", "bitbucket") if name in labels), "unknown")
     if kind == "unknown" or len(parts) < 2:
         return GitProvider("unknown", host)
     return GitProvider(kind, host, namespace="/".join(parts[:-1]), repo=parts[-1])
-
-
-_KINDS = (("github", "github"), ("gitlab", "gitlab"), ("bitbucket", "bitbucket"))
 
 
 def _azure(host: str, parts: list[str]) -> GitProvider:

@@ -50,7 +50,7 @@ def parse_rule(text: str, scope: str, *, settings_root: str, working_folder: str
     if tool.strip() != "Read" or (paren and not rest.endswith(")")):
         return None
     pattern = rest[:-1].strip() if paren else "**"
-    return Rule(text, scope, re.compile(_anchored(pattern, settings_root, working_folder, home)))
+    return Rule(text, scope, re.compile(_anchored(pattern, settings_root, working_folder, home), re.DOTALL))
 
 
 def _anchored(pattern: str, settings_root: str, working_folder: str, home: str) -> str:
@@ -85,13 +85,31 @@ def _expression(base: str, pattern: str) -> str:
             i += 1
         elif pattern[i] == "[" and "]" in pattern[i + 2 :]:
             end = pattern.index("]", i + 2)
-            body = pattern[i + 1 : end].replace("\\", "\\\\")
-            out.append(f"[{'^' + body[1:] if body[0] in '!^' else body}]")
+            out.append(_one_of(pattern[i + 1 : end]))
             i = end + 1
         else:
             out.append(re.escape(pattern[i]))
             i += 1
     return "".join(out) + "(?:/.*)?"  # a rule about a folder covers what is in it
+
+
+def _one_of(body: str) -> str:
+    """`[abc]`, `[a-z]`, `[!x]`: one character, never a slash. A range that runs backwards matches nothing."""
+    negated = body[0] in "!^"
+    body = body[1:] if negated else body
+    parts, i = [], 0
+    while i < len(body):
+        if i + 2 < len(body) and body[i + 1] == "-":
+            first, last = body[i], body[i + 2]
+            parts.append(f"{re.escape(first)}-{re.escape(last)}" if first <= last else "")
+            i += 3
+        else:
+            parts.append(re.escape(body[i]))
+            i += 1
+    inside = "".join(parts)
+    if not inside:
+        return "[^/]" if negated else "(?!)"
+    return f"(?!/)[{'^' if negated else ''}{inside}]"
 
 
 def judge(path: str, root: str, scopes: list[Scope]) -> Verdict:

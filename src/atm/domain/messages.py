@@ -15,7 +15,7 @@ SUMMARY_LENGTH = 100
 DEFAULT_CALL_TO_ACTION = "PENDING ACTION - execute when online"
 REQUEST_MARKER = "Request-ID: "
 
-_CLOSING_TAG = "/teammate-message"
+_TAG = "teammate-message"
 
 
 class Message:
@@ -25,7 +25,19 @@ class Message:
     `id` is None for rows of programs that give none; `key` identifies the row all the same (D5).
     """
 
-    __slots__ = ("color", "id", "kind", "raw", "read", "sender", "summary", "text", "timestamp", "unknown")
+    __slots__ = (
+        "color",
+        "id",
+        "kind",
+        "raw",
+        "read",
+        "sender",
+        "summary",
+        "text",
+        "timestamp",
+        "understood",
+        "unknown",
+    )
 
     def __init__(
         self,
@@ -40,6 +52,7 @@ class Message:
         kind: str = "message",
         raw: str = "",
         unknown: tuple[str, ...] = (),
+        understood: bool = True,
     ) -> None:
         self.id = id
         self.sender = sender
@@ -51,9 +64,13 @@ class Message:
         self.kind = kind
         self.raw = raw
         self.unknown = unknown
+        self.understood = understood
+        """False for a row that is not a message: it keeps its place, and is shown to nobody."""
 
     @property
     def key(self) -> object:
+        if not self.understood:
+            return ("not a message", self.raw)
         return self.id if self.id is not None else (self.sender, self.timestamp, self.text)
 
     def __repr__(self) -> str:
@@ -77,7 +94,7 @@ def check_text(text: str) -> str:
 
 def summarize(text: str, length: int = SUMMARY_LENGTH) -> str:
     """The first words of a text, cut at a word."""
-    line = " ".join(text[: 8 * length].split())
+    line = " ".join(text.split(None, length)[:length])
     if len(line) <= length:
         return line
     cut = line.rfind(" ", 0, length - 2)
@@ -105,14 +122,8 @@ def defuse(text: str) -> str:
     Claude Code shows mail to the model inside that element without escaping it: a text that closes the
     element could go on in the user's voice (D22).
     """
-    if _CLOSING_TAG not in text.lower():
+    if _TAG not in text.casefold():
         return text
-    parts, rest, lowered = [], text, text.lower()
-    while (at := lowered.find(_CLOSING_TAG)) >= 0:
-        before = rest[:at]
-        opener = before.rstrip()
-        if opener.endswith("<"):
-            before = opener[:-1] + "&lt;" + before[len(opener) :]
-        parts.append(before + rest[at : at + len(_CLOSING_TAG)])
-        rest, lowered = rest[at + len(_CLOSING_TAG) :], lowered[at + len(_CLOSING_TAG) :]
-    return "".join(parts) + rest
+    import re
+
+    return re.sub(rf"<(\s*/\s*{_TAG})", r"&lt;\1", text, flags=re.IGNORECASE | re.ASCII)

@@ -13,6 +13,9 @@ LONGEST_CREATED = 64
 LONGEST_KNOWN = 128
 """Other tools accept up to 128 characters; past that, file systems begin to refuse `<name>.json.lock`."""
 
+LONGEST_IN_BYTES = 240
+"""A file name has at most 255 bytes, and `.json.lock` needs ten of them."""
+
 RESERVED = ("user", "system")
 """Senders with a meaning of their own; a member of that name could pass for them."""
 
@@ -51,9 +54,9 @@ def check_known_name(name: str, what: str) -> str:
 def _escape_in(name: str) -> str:
     if not name or not name.strip():
         return "is empty"
-    if len(name) > LONGEST_KNOWN:
+    if len(name) > LONGEST_KNOWN or len(name.encode("utf-8", "surrogatepass")) > LONGEST_IN_BYTES:
         return f"is {len(name)} characters long"
-    if any(ord(c) < 32 or ord(c) == 127 for c in name):
+    if not name.isprintable():
         return "contains a control character"
     if "/" in name or "\\" in name or ":" in name:
         return "contains a path separator"
@@ -79,7 +82,9 @@ def same_name(one: str, other: str) -> bool:
 
 
 def find_name(name: str, known: list[str]) -> str | None:
-    """The known spelling of a name, or None."""
+    """The known spelling of a name, or None. The exact one first, where two differ by case alone."""
+    if name in known:
+        return name
     for candidate in known:
         if same_name(candidate, name):
             return candidate

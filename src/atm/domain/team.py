@@ -7,6 +7,8 @@ member was busy when somebody last wrote that file, not whether it is alive (G10
 
 from __future__ import annotations
 
+from atm.domain.names import find_name
+
 LEAD_NAME = "team-lead"
 
 CLAUDE_BACKENDS = ("claude", "claude-code", "in-process", "iterm2")
@@ -71,11 +73,8 @@ class Team:
         self.written_at = written_at
 
     def member(self, name: str) -> Member | None:
-        folded = name.casefold()
-        for member in self.members:
-            if member.name.casefold() == folded:
-                return member
-        return None
+        spelled = find_name(name, self.names)
+        return next((member for member in self.members if member.name == spelled), None)
 
     @property
     def names(self) -> list[str]:

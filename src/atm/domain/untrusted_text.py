@@ -14,6 +14,7 @@ _ALWAYS = {
     **dict.fromkeys(range(128, 160), 65533),  # C1: some terminals take 0x9b for ESC [
     **dict.fromkeys(_DIRECTIONS, 65533),
     **dict.fromkeys(range(55296, 57344), 65533),  # lone surrogates cannot be printed at all
+    **dict.fromkeys((8203, 8288, 65279, *range(917504, 917632)), 65533),  # invisible; hides words in words
     0x2028: 0x20,
     0x2029: 0x20,
 }

@@ -10,7 +10,7 @@ looks only at unread rows, `Inbox` reads everything.
 from __future__ import annotations
 
 from atm.domain.messages import Message
-from atm.formats.json_record import NotJson, RawArray, RawObject, encode, scan, to_bytes, to_text
+from atm.formats.json_record import NotJson, RawArray, RawObject, decode, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def encode_row(message: Message, *, claudes_team: bool) -> str:
 def decode_row(raw: str) -> Message | None:
     """The message in a row, or None if the row is something else; then it is kept as it is."""
     try:
-        value = scan(raw)[0]
+        value = decode(raw)
     except NotJson:
         return None
     return message_from(value, raw)
@@ -87,7 +87,7 @@ def _string(value: Json) -> str:
 
 def malformed(raw: str) -> Message:
     """A stand-in for a row that is not a message, so that it has a key, keeps its place and counts as read."""
-    return Message(id=None, sender="", text=raw, timestamp="", read=True, kind="malformed", raw=raw)
+    return Message(id=None, sender="", text=raw, timestamp="", read=True, raw=raw, understood=False)
 
 
 class Inbox:
@@ -103,11 +103,11 @@ class Inbox:
 
     @property
     def messages(self) -> list[Message]:
-        return [row for row in self.rows if row.kind != "malformed"]
+        return [row for row in self.rows if row.understood]
 
     @property
     def malformed_rows(self) -> int:
-        return sum(row.kind == "malformed" for row in self.rows)
+        return sum(not row.understood for row in self.rows)
 
     def with_rows(self, rows: list[Message]) -> bytes:
         array = RawArray("[]")
@@ -157,35 +157,29 @@ def unread_rows(data: bytes) -> list[tuple[int, int, Message]] | None:
     The unread rows and where they lie, without decoding the others; None if the layout does not allow it.
 
     A raw newline cannot stand inside a JSON string, so `newline, two spaces, brace` begins a row in files laid
-    out by us or by `JSON.stringify(rows, null, 2)`. Every row must say `read` once in a spelling we know.
+    out by us or by `JSON.stringify(rows, null, 2)`. Every row must end with its `read` flag, as ours and those of
+    Claude Code do: a flag anywhere else could belong to something inside the row.
     """
-    if not data.startswith(b"[" + ROW_START):
+    body = data.rstrip()
+    if not data.startswith(b"[" + ROW_START) or not body.endswith(b"]"):
         return None
-    yes = data.count(b'"read": true') + data.count(b'"read":true')
-    no = data.count(b'"read": false') + data.count(b'"read":false')
-    if not data.count(ROW_START) == data.count(b'"read"') == yes + no:
-        return None
-    found = []
-    for at in _places(data, (b'"read": false', b'"read":false')):
-        start = data.rfind(ROW_START, 0, at) + len(ROW_START) - 1
-        follower = data.find(ROW_START, at)
-        end = data.rfind(b"}", start, follower if follower >= 0 else len(data)) + 1
-        message = decode_row(to_text(data[start:end]))
-        if message is None:
+    pieces = body[:-1].rstrip().split(ROW_START)
+    pieces[-1] += b","
+    found, at = [], len(pieces[0]) + len(ROW_START) - 1
+    for piece in pieces[1:]:
+        if piece.endswith(_ENDS_UNREAD):
+            message = decode_row(to_text(b"{" + piece[:-1]))
+            if message is None:
+                return None
+            found.append((at, at + len(piece), message))
+        elif not piece.endswith(_ENDS_READ):
             return None
-        if not message.read:
-            found.append((start, end, message))
+        at += len(piece) + len(ROW_START)
     return found
 
 
-def _places(data: bytes, needles: tuple[bytes, ...]) -> list[int]:
-    found = []
-    for needle in needles:
-        at = data.find(needle)
-        while at >= 0:
-            found.append(at)
-            at = data.find(needle, at + 1)
-    return sorted(found)
+_ENDS_READ = (b'"read": true},', b'"read":true},', b'"read": true\n  },', b'"read":true\n  },')
+_ENDS_UNREAD = (b'"read": false},', b'"read":false},', b'"read": false\n  },', b'"read":false\n  },')
 
 
 def unread(data: bytes) -> list[Message]:
@@ -198,6 +192,8 @@ def unread(data: bytes) -> list[Message]:
 
 def with_read(message: Message, read: bool) -> Message:
     """The same row with its `read` flag set; every other character of it stays."""
+    if not message.understood:
+        return message
     raw = RawObject(message.raw).with_raw("read", "true" if read else "false").text
     return decode_row(raw) or message
 
@@ -206,21 +202,13 @@ def marked(data: bytes, keys: Collection[object], read: bool) -> bytes:
     """The file with the `read` flag of the named rows set."""
     quick = unread_rows(data) if read else None
     if quick is None:
-        inbox = Inbox(data)
-        return inbox.with_rows([with_read(row, read) if row.key in keys else row for row in inbox.rows])
+        return changed_rows(data, lambda rows: [with_read(row, read) if row.key in keys else row for row in rows])
     parts, done = [], 0
     for start, end, message in quick:
         if message.key in keys:
             parts += [data[done:start], to_bytes(with_read(message, read).raw)]
             done = end
     return b"".join([*parts, data[done:]])
-
-
-def holds_id(data: bytes, message_id: str) -> bool:
-    """Is there a row with this id? A cheap search first: most ids are nowhere in the file."""
-    if to_bytes(message_id) not in data:
-        return False
-    return any(row.id == message_id for row in Inbox(data).rows)
 
 
 def changed_rows(data: bytes, change: Callable[[list[Message]], list[Message]]) -> bytes:

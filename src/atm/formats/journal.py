@@ -122,7 +122,7 @@ def decode_recent(data: bytes, since: str) -> list[Entry]:
     found: list[Entry] = []
     for line in reversed(data.split(b"\n")):
         entry = decode_line(line) if line.strip() else None
-        if entry is None:
+        if entry is None or not entry.at:
             continue
         if entry.at < since:  # times are written by us, in one form that sorts
             break

@@ -33,6 +33,10 @@ class NotJson(ValueError):
     """The text is not JSON at this place."""
 
 
+class TooDeep(NotJson):
+    """It may well be JSON, but nested more deeply than anybody needs."""
+
+
 def _integer(digits: str) -> int | str:
     return int(digits) if len(digits) <= LARGEST_NUMBER else digits
 
@@ -56,7 +60,10 @@ def _make_scanner() -> Scan:
     try:
         from _json import make_scanner
     except ImportError:
-        from json.scanner import py_make_scanner as make_scanner  # type: ignore[attr-defined, no-redef, unused-ignore]
+        from json.decoder import JSONDecoder
+
+        decoder = JSONDecoder(strict=False, parse_int=_integer, parse_constant=_CONSTANTS.__getitem__)
+        return decoder.scan_once  # type: ignore[attr-defined, no-any-return]
     return make_scanner(_Context)  # type: ignore[arg-type, unused-ignore]
 
 
@@ -67,14 +74,14 @@ def scan(text: str, at: int = 0) -> tuple[Json, int]:
     """Decode the value that begins at `at`; return it and where it ends."""
     try:
         return _scan(text, skip_space(text, at))
-    except (ValueError, StopIteration, RecursionError, SystemError) as error:
+    except RecursionError:
+        raise TooDeep("nested too deeply") from None
+    except (ValueError, StopIteration, SystemError) as error:
         # SystemError: the C scanner raises json.decoder's error, and finds none while nobody has imported that.
         raise NotJson(_reason(error)) from None
 
 
 def _reason(error: Exception) -> str:
-    if isinstance(error, RecursionError):
-        return "nested too deeply"
     if isinstance(error, StopIteration):
         return f"no value at character {error.value}"
     if isinstance(error, SystemError):
@@ -128,6 +135,8 @@ def encode(value: object) -> str:
         return "true"
     if value is False:
         return "false"
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return "null"  # what JavaScript writes for numbers that JSON does not have
     if isinstance(value, int | float):
         return repr(value)
     if isinstance(value, dict):
@@ -174,7 +183,8 @@ class RawObject:
         if span is not None:
             return RawObject(self.text[: span[0]] + raw + self.text[span[1] :])
         if not self._spans:
-            return RawObject("{" + f"{quote(key)}: {raw}" + "}")
+            start, end = self.text.index("{"), self.text.rindex("}")
+            return RawObject(f"{self.text[: start + 1]}{quote(key)}: {raw}{self.text[end:]}")
         first, last = min(self._spans.values()), max(self._spans.values())
         lead = self._lead(first[0])
         return RawObject(f"{self.text[: last[1]]},{lead}{quote(key)}: {raw}{self.text[last[1] :]}")
@@ -202,11 +212,12 @@ class RawArray:
 
 
 def _members(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    at = skip_space(text, 0)
+    at = skip_space(text, 1 if text.startswith("\ufeff") else 0)
     if text[at : at + 1] != "{":
         raise NotJson("not an object")
     at = skip_space(text, at + 1)
     if text[at : at + 1] == "}":
+        _rest(text, at + 1)
         return
     while True:
         key, end = scan(text, at)
@@ -220,6 +231,7 @@ def _members(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         yield key, (start, end)
         at = skip_space(text, end)
         if text[at : at + 1] == "}":
+            _rest(text, at + 1)
             return
         if text[at : at + 1] != ",":
             raise NotJson(f"no comma at character {at}")
@@ -235,7 +247,7 @@ def _items(text: str) -> tuple[str, list[str], str]:
     if text[at : at + 1] == "]":
         return text[:start], items, _rest(text, at + 1)
     while True:
-        end = scan(text, at)[1]
+        end = _end_of(text, at)
         items.append(text[at:end])
         at = skip_space(text, end)
         if text[at : at + 1] == "]":
@@ -245,9 +257,31 @@ def _items(text: str) -> tuple[str, list[str], str]:
         at = skip_space(text, at + 1)
 
 
+def _end_of(text: str, at: int) -> int:
+    """Where a value ends. One that is nested too deeply to decode is stepped over: a row blocks nothing (D9)."""
+    try:
+        return scan(text, at)[1]
+    except TooDeep:
+        return _step_over(text, at)
+
+
+def _step_over(text: str, at: int) -> int:
+    depth = 0
+    while at < len(text):
+        character = text[at]
+        if character == '"':
+            at = scan(text, at)[1]
+            continue
+        depth += (character in "[{") - (character in "]}")
+        at += 1
+        if not depth:
+            return at
+    raise NotJson("a bracket is not closed")
+
+
 def _rest(text: str, at: int) -> str:
     if skip_space(text, at) != len(text):
-        raise NotJson(f"something follows the array at character {at}")
+        raise NotJson(f"something follows the value at character {at}")
     return text[at:]
 
 

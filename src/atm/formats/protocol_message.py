@@ -35,6 +35,11 @@ NEVER_SENT = frozenset(
     )
 )
 
+_BLANKS = " \t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
+    map(chr, range(0x2000, 0x200C))
+)
+"""What some reader may strip before it parses."""
+
 _SPELLINGS = {
     "request_id": ("request_id", "requestId"),
     "approved": ("approved", "approve"),
@@ -62,10 +67,11 @@ class ProtocolMessage:
 
 def parse(text: str) -> ProtocolMessage | None:
     """The structured message in a text, or None: an unknown `type` is plain text."""
-    if not text.lstrip().startswith("{"):
+    bare = text.strip("\ufeff" + _BLANKS)
+    if not bare.startswith("{"):
         return None
     try:
-        fields = decode_object(text)
+        fields = decode_object(bare)
     except NotJson:
         return None
     kind = fields.get("type")
@@ -80,12 +86,20 @@ def idle_sender(message: Message) -> str | None:
     return message.sender if parsed is not None and parsed.kind == IDLE else None
 
 
+def _kind_in_doubt(text: str) -> str | None:
+    """An object that we cannot read, others perhaps can: if it names a grant, it counts as one (G8)."""
+    if not text.strip("\ufeff" + _BLANKS).startswith("{"):
+        return None
+    return next((kind for kind in sorted(NEVER_SENT) if f'"{kind}"' in text), None)
+
+
 def check_may_be_sent(text: str) -> str:
     """Return the text unless it would be taken for a grant that nobody gave."""
     parsed = parse(text)
-    if parsed is not None and parsed.kind in NEVER_SENT:
+    kind = parsed.kind if parsed is not None else _kind_in_doubt(text)
+    if kind in NEVER_SENT:
         raise BadMessage(
-            f"the text is a {parsed.kind!r} protocol message, which atm never sends",
+            f"the text is a {kind!r} protocol message, which atm never sends",
             "Claude Code would take it for somebody's consent; write it as a sentence instead",
         )
     return text

@@ -29,7 +29,7 @@ def read_settings(text: str) -> Table:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also numbers that Python will not convert
         raise NotSettings(str(error)) from None
 
 
@@ -37,8 +37,9 @@ def read_simple(text: str) -> Table | None:
     """The content of a plain file, or None if anything in it needs the real parser."""
     root: Table = {}
     section = root
-    for line in text.split("\n"):
-        line = line.strip(" \t\r")
+    *lines, last = text.split("\n")
+    for line in [*(line.removesuffix("\r") for line in lines), last]:
+        line = line.strip(" \t")
         if not line or line.startswith("#"):
             if not line.isprintable():
                 return None
@@ -76,10 +77,13 @@ def _value(text: str) -> Value | None:
         return _string(text)
     if text.startswith("["):
         return _strings(text)
-    word = text.partition("#")[0].strip(" \t")
+    word, _, comment = text.partition("#")
+    word = word.strip(" \t")
+    if not comment.isprintable() or not word.isprintable():
+        return None
     if word in ("true", "false"):
         return word == "true"
-    if word.isascii() and word.isdecimal() and (word == "0" or word[0] != "0"):
+    if len(word) < 19 and word.isascii() and word.isdecimal() and (word == "0" or word[0] != "0"):
         return int(word)
     return None
 

@@ -105,8 +105,9 @@ def decode_entry(data: bytes) -> SpoolEntry | None:
 
 def target_in_name(file_name: str) -> str:
     """`agent@team` of a spool file, from its name alone."""
-    return file_name.partition(".json")[0].split("-", 2)[-1]
+    return file_name.removesuffix(".trying").removesuffix(".json").split("-", 2)[-1]
 
 
 def _number(value: Json) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+    """Numbers of ours are times and counts; anything beyond those is somebody else's doing."""
+    return float(value) if isinstance(value, int | float) and abs(value) < 1e15 else 0.0

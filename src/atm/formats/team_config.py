@@ -132,4 +132,5 @@ def _text(value: Json) -> str:
 
 
 def _seconds(value: Json) -> float | None:
-    return value / 1000 if isinstance(value, int | float) and not isinstance(value, bool) else None
+    is_time = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e16
+    return value / 1000 if is_time else None  # type: ignore[operator]

@@ -20,7 +20,7 @@ class Follower:
 
     def new_rows(self, rows: list[Message]) -> list[Message]:
         """Rows that were not there at any earlier call. The first call only takes note of what there is."""
-        new = [row for row in rows if row.key not in self._seen and row.kind != "malformed"]
+        new = [row for row in rows if row.key not in self._seen and row.understood]
         for row in rows:
             self._seen[row.key] = None
             self._seen.move_to_end(row.key)

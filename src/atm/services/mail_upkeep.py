@@ -300,7 +300,7 @@ def archive_rows(room: Mailroom, team: str, agent: str, rows: list[Message]) -> 
 
 
 def facts_of(row: Message) -> RowFacts:
-    understood = row.kind != "malformed"
+    understood = row.understood
     return RowFacts(
         read=row.read,
         at=from_iso(row.timestamp) if row.timestamp else None,

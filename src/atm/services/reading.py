@@ -71,7 +71,7 @@ def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
     if wanted.everything:
         rows = room.inboxes.rows(team, agent)
         note_drift(room, rows)
-        known = [row for row in rows if row.kind != "malformed"]
+        known = [row for row in rows if row.understood]
         return Mail(wanted.of(known), marked=False, malformed=len(rows) - len(known))
     seen = _seen_lately(room, team, agent)
     fresh = [message for message in room.inboxes.unread(team, agent) if message.id not in seen]
