@@ -2,7 +2,7 @@
 Timing on a machine that is not ours alone.
 
 Variants take turns, round after round, so that a noisy neighbour hits all of them alike; what counts is the ratio of
-medians. Nothing here knows what is measured.
+two variants within a round. Nothing here knows what is measured.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """How many times as long, and between which quartiles the single rounds lay."""
+    """How many times as long: the median over the rounds, and the quartiles around it."""
 
     value: float
     low: float
@@ -61,10 +61,10 @@ class Ratio:
 
 
 def ratio(times: Times, unit: Times) -> Ratio:
-    """The ratio of two medians, with the quartiles of the ratios within each round."""
+    """Compared within each round: when the machine is busy for a while, both were timed in that while."""
     each = [one / other for one, other in zip(times.seconds, unit.seconds, strict=True)]
-    low, _, high = statistics.quantiles(each, n=4) if len(each) > 1 else (each[0],) * 3
-    return Ratio(times.median / unit.median, low, high)
+    low, middle, high = statistics.quantiles(each, n=4, method="inclusive") if len(each) > 1 else each * 3
+    return Ratio(middle, low, high)
 
 
 def round_robin(variants: Sequence[Variant], rounds: int, tick: Callable[[int], None]) -> dict[str, Times]:

@@ -183,10 +183,10 @@ For context:
 
 ## How to read this
 
-*Measured* is a ratio of two medians, and in brackets the quartiles of the ratios within single rounds: how far to
-trust it. The medians themselves are of a machine that was not idle; they show the size of things, and only ratios
-carry over to yours. A target that is missed is printed as such. It does not fail the run: timings on a shared machine
-are no test. A message that is lost or doubled does fail it.
+*Measured* is the ratio of two times within a round: the median over all rounds, and in brackets the quartiles, which
+say how far to trust it. The medians of the times are those of a machine that was not idle; they show the size of
+things, and only ratios carry over to yours. A target that is missed is printed as such. It does not fail the run:
+timings on a shared machine are no test. A message that is lost or doubled does fail it.
 
 *Bare interpreter* is `python -I -c pass`: what any command written in Python pays before its first line runs. What
 `atm send` takes beyond that is its own imports, the work, and making the message durable: fsync of the new inbox, of

@@ -12,6 +12,7 @@ import os
 
 from atm.domain.errors import BadSetting
 from atm.domain.messages import DEFAULT_CALL_TO_ACTION
+from atm.domain.names import check_known_name
 from atm.formats.settings_text import NotSettings, read_settings
 
 TYPE_CHECKING = False
@@ -47,6 +48,9 @@ CHOICES = {
     "display.format": ("text", "json"),
     "display.timestamps": ("relative", "absolute", "iso8601"),
 }
+NAMES = {"core.default_team": "team", "core.identity": "member"}
+"""Values that become part of a path."""
+
 FREE_SECTIONS = ("aliases", "plugins")
 """Sections whose keys are names of the user's own: short names for addresses, and settings of plugins."""
 
@@ -152,7 +156,7 @@ def read_file(path: str) -> dict[str, Value]:
     except (NotSettings, UnicodeDecodeError) as error:
         raise BadSetting(f"{path} is not a settings file: {error}", "mend that line", path) from None
     for section, content in table.items():
-        if isinstance(content, dict) and section not in SECTIONS:
+        if isinstance(content, dict) and not content and section not in SECTIONS:
             check_key(f"{section}.", path)
     return {key: checked(key, value, path) for key, value in _dotted(table).items()}
 
@@ -193,6 +197,8 @@ def checked(key: str, value: Value, path: str = "") -> Value:
     where = f" in {path}" if path else ""
     if not fits[kind]:
         raise BadSetting(f"{key} must be a {kind}{where}, not {value!r}", "change the value", path)
+    if key in NAMES and isinstance(value, str):
+        check_known_name(value, NAMES[key])
     if key in CHOICES and value not in CHOICES[key]:
         raise BadSetting(
             f"{key} must be one of {', '.join(CHOICES[key])}{where}, not {value!r}", "change the value", path

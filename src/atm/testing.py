@@ -160,10 +160,16 @@ class MemoryInboxes:
     def owners(self, team: str) -> list[str]:
         return sorted(agent for where, agent in self._rows if where == team)
 
-    def remove(self, team: str, agent: str) -> None:
+    def remove(self, team: str, agent: str) -> bool:
         if self.refuse is not None:
             raise self.refuse
+        if self._rows.get((team, agent)):
+            return False
         self._rows.pop((team, agent), None)
+        return True
+
+    def exclusively(self, team: str, agent: str) -> _Noted:  # noqa: ARG002 - a twin has one user
+        return _Noted(lambda: None)
 
 
 class MemoryRosters:
@@ -171,7 +177,7 @@ class MemoryRosters:
 
     def __init__(self) -> None:
         self._content: dict[str, bytes] = {}
-        self._intents: dict[str, dict[str, str]] = {}
+        self._cut_off: dict[str, list[dict[str, str]]] = {}
 
     def teams(self) -> list[str]:
         return sorted(self._content)
@@ -199,14 +205,15 @@ class MemoryRosters:
             raise NoSuchTeam(f"there is no team {team!r}", "create it")
         self._content[team] = change(self._content[team])
 
-    def note_intent(self, team: str, intent: dict[str, str] | None) -> None:
-        if intent is None:
-            self._intents.pop(team, None)
-        else:
-            self._intents[team] = intent
+    def undertaking(self, team: str, verb: str, name: str) -> _Noted:  # noqa: ARG002 - a twin is never cut off
+        return _Noted(lambda: self._cut_off.setdefault(team, []).clear() if team in self._cut_off else None)
 
-    def intent(self, team: str) -> dict[str, str] | None:
-        return self._intents.get(team)
+    def cut_off(self, team: str, verb: str, name: str) -> None:
+        """What a killed process leaves."""
+        self._cut_off.setdefault(team, []).append({"verb": verb, "name": name})
+
+    def abandoned(self, team: str) -> list[dict[str, str]]:
+        return list(self._cut_off.get(team, []))
 
 
 class MemoryLedger:
@@ -259,6 +266,9 @@ class MemorySpool:
     def is_empty(self) -> bool:
         return not self._pending
 
+    def unreadable(self) -> list[str]:
+        return []
+
     def pending(self, team: str | None = None, agent: str | None = None) -> list[Spooled]:
         found = self._listed("pending", self._pending)
         return [s for s in found if team is None or (s.entry.team, s.entry.agent) == (team, agent)]
@@ -297,6 +307,17 @@ class MemorySpool:
 
     def exclusively(self) -> _FreeTurn:
         return _FreeTurn()
+
+
+class _Noted:
+    def __init__(self, finish: Callable[[], object]) -> None:
+        self._finish = finish
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        self._finish()
 
 
 class _FreeTurn:

@@ -27,12 +27,13 @@ __all__ = [
     "build_site",
     "build_tasks",
     "build_watch",
+    "change_settings",
     "find_layout",
 ]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from atm.config import Settings
     from atm.domain.context import SystemContext
@@ -88,6 +89,13 @@ def build_references(layout: Layout, settings: Settings, environment: Mapping[st
 
     share = os.path.expanduser(settings.text("messaging.share_dir"))
     return References(SettingsAndFiles(layout, environment, share=share), settings.root)
+
+
+def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> None:
+    from atm.system.files import settings_file
+
+    locks = Locks(RealDisk(), RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
+    settings_file.change_settings(locks, path, change)
 
 
 def build_watch(paths: list[str]) -> Watch:

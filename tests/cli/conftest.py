@@ -70,12 +70,31 @@ def quickly(atm, monkeypatch, capfd):
     return run
 
 
+@pytest.fixture
+def configure(atm) -> Callable[..., None]:
+    """Write the user's settings file by hand: `configure(core={"identity": "ann"})`."""
+
+    def write(**sections: dict[str, Any]) -> None:
+        path = atm.home / ".config/atm/config.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = []
+        for name, keys in sections.items():
+            lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in keys.items())]
+        path.write_text("\n".join(lines) + "\n")
+
+    return write
+
+
 class Finished(NamedTuple):
     """What a run inside this process left."""
 
     code: int
     out: str
     err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
 
 
 @pytest.fixture
@@ -201,7 +220,8 @@ class Terminal:
         try:
             data = os.read(self._mine, 65536)
         except OSError as error:
-            assert error.errno == errno.EIO  # how Linux says that the other end was closed
+            if error.errno != errno.EIO:  # how Linux says that the other end was closed
+                raise
             data = b""
         self.ended = not data
         self.text += data.decode("utf-8", "replace")

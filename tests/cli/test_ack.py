@@ -56,7 +56,6 @@ def test_a_beginning_that_fits_two_messages_is_refused(crew, write_rows, foreign
     assert [row["read"] for row in crew.rows("ann")] == [False, False]
 
 
-# BUG reported
 def test_an_empty_id_means_no_message(crew, question):
     """A script says `atm ack "$ID"`; an empty variable must not acknowledge whatever lies there."""
     crew("ack", "", "yes, delete it", env=ANN, code=1)
@@ -122,7 +121,6 @@ class TestSenderWhoCannotBeReached:
         assert texts(crew, "bob") == ["8080"]
         assert crew("receipts", question, "--json").json["recipients"][0]["state"] == "answered"
 
-    # BUG reported
     def test_a_second_acknowledgement_does_not_queue_a_second_reply(self, crew, question, block):
         reopen = block("bob")
         crew("ack", question, "8080", env=ANN)
@@ -141,7 +139,6 @@ class TestBothOrNeither:
         assert crew.rows("bob") == []
         assert crew.rows("ann")[0]["read"] is False
 
-    # BUG reported
     def test_an_error_about_the_ledger_means_that_nothing_happened(self, crew, question, immutable):
         immutable(crew.home / ".claude/teams/crew/mailbox.log")
         result = crew("ack", question, "8080", env=ANN, code=None)
@@ -152,13 +149,11 @@ class TestBothOrNeither:
             assert marked
             assert queued + sent == 1
 
-    # BUG reported
     def test_the_same_without_a_reply(self, crew, question, immutable):
         immutable(crew.home / ".claude/teams/crew/mailbox.log")
         result = crew("ack", question, env=ANN, code=None)
         assert crew.rows("ann")[0]["read"] is (result.code == 0)
 
-    # BUG reported
     def test_of_many_at_once_one_replies(self, crew):
         for attempt in range(3):
             id = crew("send", "ann", f"question {attempt}", "--from", "bob", "--json").json["message_id"]

@@ -13,35 +13,35 @@ import subprocess
 
 import pytest
 
-ESCAPES = {
-    "parent": "../x",
-    "absolute": "/etc/passwd",
-    "inside": "a/b",
-    "backslash": "..\\x",
-    "newline": "a\nb",
-    "escape sequence": "\x1b[31mred",
-    "delete": "a\x7fb",
-    "300 characters": "a" * 300,
-    "lock": "ann.lock",
-    "dots": "..",
-    "dot": ".",
-    "hidden": ".hidden",
-    "empty": "",
-    "blank": "   ",
-    "drive": "c:x",
-}
-NOT_TO_BE_CREATED = {
-    "reserved user": "user",
-    "reserved system": "system",
-    "capital": "Cat",
-    "space": "a b",
-    "at": "a@b",
-    "65 characters": "a" * 65,
-    "unicode": "änn",
-    "dash first": "+a",
-    "emoji": "🦀",
-    "shell": "$(id)",
-}
+ESCAPES = (
+    "../x",
+    "/etc/passwd",
+    "a/b",
+    "..\\x",
+    "a\nb",
+    "\x1b[31mred",
+    "a\x7fb",
+    "a" * 300,
+    "ann.lock",
+    "..",
+    ".",
+    ".hidden",
+    "",
+    "   ",
+    "c:x",
+)
+NOT_TO_BE_CREATED = (
+    "user",
+    "system",
+    "Cat",
+    "a b",
+    "a@b",
+    "a" * 65,
+    "änn",
+    "+a",
+    "🦀",
+    "$(id)",
+)
 
 
 def clear_error(result):
@@ -55,15 +55,13 @@ def clear_error(result):
 
 
 @pytest.fixture
-def nothing_new(atm, contents):
-    """Nothing was written outside of what was there, anywhere in the test's world."""
+def nothing_new(atm):
+    """Nothing was written beside home and the working folder."""
     yield
-    outside = {p.name for p in atm.home.parent.iterdir()} - {"home", "work", "bin", "outside", "outside.json", "disk"}
-    assert outside == set()
+    assert {path.name for path in atm.home.parent.iterdir()} == {"home", "work"}
 
 
 class TestNames:
-    @pytest.mark.parametrize("name", ESCAPES.values(), ids=ESCAPES)
     @pytest.mark.parametrize(
         "words",
         [
@@ -74,14 +72,15 @@ class TestNames:
             ["teams", "add-member", "{}", "cat"],
             ["teams", "remove-member", "crew", "{}"],
         ],
-        ids=lambda words: " ".join(words),
+        ids=" ".join,
     )
-    def test_a_name_that_could_escape_is_refused(self, crew, quickly, contents, nothing_new, words, name):
+    @pytest.mark.usefixtures("nothing_new")
+    def test_a_name_that_could_escape_is_refused(self, crew, quickly, contents, words):
         before = contents(crew.home / ".claude")
-        assert clear_error(quickly(*[word.format(name) for word in words]))
+        for name in ESCAPES:
+            assert clear_error(quickly(*[word.format(name) for word in words])), name
         assert contents(crew.home / ".claude") == before
 
-    @pytest.mark.parametrize("name", ["../x", "/etc", "a\nb", "\x1b[31m", "a" * 300, "x.lock"])
     @pytest.mark.parametrize(
         "words",
         [
@@ -100,11 +99,14 @@ class TestNames:
             ["receipts", "x", "--team", "{}"],
             ["teams", "create", "new", "--lead", "{}"],
         ],
-        ids=lambda words: " ".join(words),
+        ids=" ".join,
     )
-    def test_wherever_a_name_can_be_given_it_is_checked(self, crew, quickly, nothing_new, words, name):
-        assert clear_error(quickly(*[word.format(name) for word in words]))
+    @pytest.mark.usefixtures("nothing_new")
+    def test_wherever_a_name_can_be_given_it_is_checked(self, crew, quickly, words):
+        for name in ("../x", "/etc", "a\nb", "\x1b[31m", "a" * 300, "x.lock"):
+            assert clear_error(quickly(*[word.format(name) for word in words])), name
         assert crew.rows("ann") == []
+        assert os.listdir(crew.home / ".claude/teams") == ["crew"]
 
     @pytest.mark.parametrize("variable", ["ATM_TEAM", "ATM_IDENTITY"])
     @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a\nb", "\x1b[31m"])
@@ -117,28 +119,26 @@ class TestNames:
         assert clear_error(crew("inbox", code=None))
         assert clear_error(crew("send", "x", "hello", code=None))
 
-    @pytest.mark.parametrize("name", NOT_TO_BE_CREATED.values(), ids=NOT_TO_BE_CREATED)
     @pytest.mark.parametrize("words", [["teams", "create"], ["teams", "add-member", "crew"]], ids=" ".join)
-    def test_names_that_are_not_safe_everywhere_are_not_created(self, crew, quickly, contents, words, name):
+    def test_names_that_are_not_safe_everywhere_are_not_created(self, crew, quickly, contents, words):
         before = contents(crew.home / ".claude")
-        assert clear_error(quickly(*words, name))
+        for name in NOT_TO_BE_CREATED:
+            assert clear_error(quickly(*words, name)), name
         assert contents(crew.home / ".claude") == before
 
-    @pytest.mark.parametrize("name", ["a", "0", "a.b", "a+b", "a_b-c", "feature+x.1", "a" * 64, "con", "team-lead"])
-    def test_names_that_are_safe_everywhere_are(self, crew, quickly, name):
-        quickly("teams", "create", name)
-        quickly("teams", "add-member", name, name)
-        quickly("send", f"{name}@{name}", "hello")
-        assert len(crew.rows(name, name)) == 1
+    def test_names_that_are_safe_everywhere_are_created(self, crew, quickly):
+        for name in ("a", "0", "a.b", "a+b", "a_b-c", "feature+x.1", "a" * 64, "con", "team-lead"):
+            quickly("teams", "create", name)
+            quickly("teams", "add-member", name, name)
+            quickly("send", f"{name}@{name}", "hello")
+            assert len(crew.rows(name, name)) == 1, name
 
-    # BUG reported
     @pytest.mark.parametrize("name", ["user", "system", "User"])
     def test_nobody_can_pass_for_the_user_or_the_system(self, crew, name):
         assert clear_error(crew("send", "ann", "approved", "--from", name, code=None))
         assert crew.rows("ann") == []
 
-    # BUG reported
-    def test_a_name_in_a_roster_cannot_lead_out_of_the_inboxes(self, crew, contents):
+    def test_a_name_in_a_roster_cannot_lead_out_of_the_inboxes(self, crew):
         """Claude Code's file is not ours, and a member could be called anything in it."""
         path = crew.home / ".claude/teams/crew/config.json"
         team = json.loads(path.read_text())
@@ -151,7 +151,7 @@ class TestNames:
 
 class TestLinks:
     @pytest.fixture
-    def outside(self, crew, tmp_path):
+    def outside(self, tmp_path):
         folder = tmp_path / "outside"
         (folder / "inboxes").mkdir(parents=True)
         (folder / "config.json").write_text('{"members": [{"name": "ann"}]}')
@@ -212,7 +212,6 @@ class TestLinks:
         assert len(crew.rows("ann")) == 1
         assert crew.inbox("bob").is_symlink()
 
-    # BUG reported
     def test_a_new_team_is_not_begun_behind_a_link(self, crew, tmp_path):
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()
@@ -220,7 +219,6 @@ class TestLinks:
         assert clear_error(crew("teams", "create", "new", code=None))
         assert list(elsewhere.iterdir()) == []
 
-    # BUG reported
     def test_a_ledger_that_leads_out_is_not_written(self, crew, tmp_path):
         """Whoever can write in the team's folder could have us append lines to any file of the user."""
         victim = tmp_path / "bashrc"
@@ -255,7 +253,6 @@ class TestBytesThatAreNoText:
         self.run(crew, "send", "ann", "--stdin", stdin=b"caf\xe9")
         assert crew.rows("ann")[0]["text"] == "caf\ufffd"
 
-    # BUG reported
     @pytest.mark.parametrize("option", ["--summary", "--from"])
     def test_other_words_of_the_command_line_leave_no_broken_characters_in_the_file(self, crew, option):
         done = subprocess.run(
@@ -310,8 +307,8 @@ class TestBytesThatAreNoText:
 class TestShapes:
     @pytest.mark.parametrize(
         "content",
-        ["", "{}", "null", "17", '"x"', "[", '[{"from": "x"', "[1,]", "[] []", "\x00\x00\x00", "[" * 100_000],
-        ids=["empty", "object", "null", "number", "string", "open", "torn", "comma", "two", "zeros", "deep"],
+        ["", "{}", '[{"from": "x"', "[] []", "\x00\x00\x00", "[" * 100_000],
+        ids=["empty", "object", "torn", "two", "zeros", "deep"],
     )
     def test_an_inbox_of_another_shape_is_never_repaired_and_loses_nothing(self, crew, content):
         crew.inbox("ann").write_text(content)

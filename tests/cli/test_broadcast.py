@@ -44,10 +44,21 @@ def test_an_outsider_reaches_everybody(three):
     assert three("broadcast", "hi", "--json").json["summary"]["total"] == 3
 
 
-# BUG reported
 def test_the_sender_gets_no_copy_however_the_name_is_written(three):
     three("broadcast", "hi", env={"ATM_IDENTITY": "Bob"})
     assert three.rows("bob") == []
+
+
+@pytest.mark.parametrize("earlier", [0, 600], ids=["small inbox", "large inbox"])
+def test_a_member_that_stands_twice_in_the_roster_gets_one_copy(three, write_rows, foreign_row, earlier):
+    path = three.home / ".claude/teams/crew/config.json"
+    team = json.loads(path.read_text())
+    path.write_text(json.dumps({**team, "members": [*team["members"], team["members"][0]]}))
+    write_rows("ann", *[foreign_row("x" * 200, read=True, message_id=f"id-{n}") for n in range(earlier)])
+    result = three("broadcast", "hi", "--from", "bob", "--json").json
+    ids = [row["message_id"] for row in three.rows("ann")]
+    assert ids.count(result["message_id"]) == 1
+    assert result["summary"]["total"] == 2
 
 
 def test_a_copy_that_was_queued_is_no_failure(three, block):

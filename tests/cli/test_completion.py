@@ -79,7 +79,6 @@ class TestBash:
         shutil.rmtree(crew.home / ".claude")
         assert offers("inbox", "--team", "") == set()
 
-    # BUG reported
     @pytest.mark.parametrize("name", ["$(touch pwned)", "`touch pwned`"])
     def test_a_name_is_never_run(self, offers, crew, name):
         """Any member can make a file beside the inboxes; pressing TAB must not run what its name says."""
@@ -89,11 +88,9 @@ class TestBash:
             offers(*words)
         assert not (crew.folder / "pwned").exists()
 
-    # BUG reported
     def test_keys_of_settings_are_offered(self, offers):
         assert "core.identity" in offers("config", "get", "core.")
 
-    # BUG reported
     def test_help_offers_the_commands(self, offers):
         assert offers("help", "rece") == {"receipts"}
 
@@ -122,14 +119,12 @@ def test_an_unknown_shell_is_refused_with_the_nearest(crew):
     assert "did you mean 'fish'" in crew("completion", "fsh", code=1).err
 
 
-# BUG reported
-def test_settings_that_ask_for_json_do_not_break_the_shells_start(crew):
+def test_settings_that_ask_for_json_do_not_break_the_shells_start(crew, configure):
     """`eval "$(atm completion bash)"` stands in people's .bashrc."""
-    crew("config", "set", "display.format", "json")
+    configure(display={"format": "json"})
     assert crew("completion", "bash").out.startswith("# bash completion")
 
 
-# BUG reported
 def test_broken_settings_do_not_break_the_shells_start(crew):
     (crew.folder / ".atm.toml").write_text("[core\n")
     assert crew("completion", "bash").out.startswith("# bash completion")

@@ -192,12 +192,10 @@ class TestSet:
         atm("config", "set", "core.identity", "bob", env={"ATM_CONFIG": str(path)})
         assert setting(atm, "core.identity", env={"ATM_CONFIG": str(path)})[0] == "bob"
 
-    # BUG reported
     def test_atm_config_may_be_a_relative_path(self, atm):
         atm("config", "set", "core.identity", "bob", env={"ATM_CONFIG": "mine.toml"})
         assert "bob" in (atm.folder / "mine.toml").read_text()
 
-    # BUG reported
     def test_a_file_that_is_a_link_stays_one(self, atm, tmp_path):
         """People keep their settings in a repository of dotfiles and link to them."""
         kept = tmp_path / "dotfiles.toml"
@@ -208,18 +206,15 @@ class TestSet:
         assert user_file(atm).is_symlink()
         assert "bob" in kept.read_text()
 
-    # BUG reported
     def test_the_mode_of_the_file_stays(self, atm):
         write(user_file(atm), '[core]\nidentity = "ann"\n')
         user_file(atm).chmod(0o600)
         atm("config", "set", "core.identity", "bob")
         assert user_file(atm).stat().st_mode & 0o777 == 0o600
 
-    # BUG reported
     def test_a_default_team_that_could_never_be_one_is_refused(self, atm):
         atm("config", "set", "core.default_team", "../x", code=1)
 
-    # BUG reported
     def test_changes_at_the_same_time_all_stay(self, atm):
         numbers = {"keep_read": 11, "keep_days": 12, "keep_idle": 13, "compact_above": 14}
         for _ in range(3):

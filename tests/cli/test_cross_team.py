@@ -32,7 +32,6 @@ def test_the_sender_carries_the_home_team_across_and_not_at_home(two):
     assert two.rows("ann")[0]["from"] == "bob"
 
 
-# BUG reported
 def test_at_home_is_at_home_however_the_team_is_written(two):
     two("send", "ann@crew", "hello", env={**BOB, "ATM_TEAM": "CREW"})
     assert two.rows("ann")[0]["from"] == "bob"
@@ -65,7 +64,6 @@ def test_the_answered_message_is_answered_in_its_own_team(two):
     assert (trace["team"], trace["agent"], trace["state"]) == ("other", "zoe", "answered")
 
 
-# BUG reported
 def test_a_reply_by_send_is_the_same(two):
     id = two("send", "zoe@other", "ready?\n\nRequest-ID: r-9", "--json", env=BOB).json["message_id"]
     two("send", "bob@crew", "yes", "--reply-to", id, env=ZOE)
@@ -83,7 +81,6 @@ def test_a_request_between_teams_is_answered_by_ack(two, eventually):
     assert json.loads(out)["response"]["from"] == "zoe@other"
 
 
-# BUG reported
 def test_a_request_between_teams_is_answered_by_send_with_reply_to(two, eventually):
     process = two.start("request", "bob@crew", "zoe@other", "port?", "--json", "--timeout", "3")
     eventually(lambda: two.rows("zoe", "other"))

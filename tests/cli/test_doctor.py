@@ -18,9 +18,14 @@ def inboxes(atm):
     return atm.inbox("ann").parent
 
 
-def findings(atm, *words):
-    result = atm("doctor", "--json", *words, code=None).json
-    return {one["code"]: one for one in result["findings"]}
+@pytest.fixture
+def findings(crew, quickly):
+    """What the doctor finds, by code."""
+
+    def look(*words):
+        return {one["code"]: one for one in quickly("doctor", "--json", *words).json["findings"]}
+
+    return look
 
 
 def age(path, seconds=120):
@@ -109,9 +114,9 @@ def take_writing_away(atm):
 
 
 def leave_a_removal_half_done(atm):
-    folder = atm.home / ".local/state/atm/intents"
+    folder = atm.home / ".local/state/atm/intents/crew"
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "crew.json").write_text('{"verb": "remove", "name": "bob"}')
+    (folder / "bob.json").write_text('{"verb": "remove", "name": "bob"}')
 
 
 def leave_a_temporary_file(atm):
@@ -178,23 +183,22 @@ def test_all_is_well_in_a_new_team(crew):
 
 
 @pytest.mark.parametrize("spoil", MENDABLE, ids=lambda spoil: spoil.__name__)
-def test_each_finding_has_a_command_that_mends_it(crew, shell, spoil):
+def test_each_finding_has_a_command_that_mends_it(crew, shell, spoil, findings):
     spoil(crew)
-    found = findings(crew)[MENDABLE[spoil]]
+    found = findings()[MENDABLE[spoil]]
     assert found["severity"] in ("problem", "warning", "note")
     assert found["message"]
     done = shell(found["command"])
     assert done.returncode == 0, f"{found['command']}\n{done.stderr}"
-    assert MENDABLE[spoil] not in findings(crew), found["command"]
+    assert MENDABLE[spoil] not in findings(), found["command"]
 
 
-# BUG reported
-def test_the_command_for_a_large_inbox_works_where_claude_code_owns_it(crew, shell):
+def test_the_command_for_a_large_inbox_works_where_claude_code_owns_it(crew, shell, findings):
     crew("teams", "add-member", "crew", "cat", "--backend-type", "claude-code")
     fill_an_inbox(crew)
     crew.inbox("ann").replace(crew.inbox("cat"))
-    shell(findings(crew)["large-inbox"]["command"])
-    assert "large-inbox" not in findings(crew)
+    shell(findings()["large-inbox"]["command"])
+    assert "large-inbox" not in findings()
 
 
 @pytest.mark.parametrize("spoil", [tear_an_inbox, leave_a_lock_directory, leave_a_phantom], ids=lambda s: s.__name__)
@@ -240,9 +244,9 @@ def test_fix_puts_dropped_rows_back_once(crew):
     assert [row["text"] for row in crew.rows("ann")] == ["dropped"]
 
 
-def test_a_phantom_is_named_with_the_nearest_member(crew):
+def test_a_phantom_is_named_with_the_nearest_member(crew, findings):
     leave_a_phantom(crew)
-    assert "did somebody mean 'ann'" in findings(crew)["phantom-inbox"]["message"]
+    assert "did somebody mean 'ann'" in findings()["phantom-inbox"]["message"]
 
 
 class TestLocks:
@@ -253,31 +257,30 @@ class TestLocks:
         process.kill()
         process.wait(10)
 
-    def test_a_lock_file_names_its_owner_and_a_live_one_is_not_broken(self, crew, owner):
+    def test_a_lock_file_names_its_owner_and_a_live_one_is_not_broken(self, crew, owner, findings):
         lock = inboxes(crew) / "ann.json.lock"
         lock.write_text(json.dumps({"pid": owner.pid}))
         age(lock)
-        found = findings(crew, "--fix")["foreign-lock-file"]
+        found = findings("--fix")["foreign-lock-file"]
         assert f"process {owner.pid}" in found["message"]
         assert lock.exists()
 
-    # BUG reported
-    def test_the_command_for_a_live_owners_lock_file_can_be_run(self, crew, owner, shell):
+    def test_the_command_for_a_live_owners_lock_file_can_be_run(self, crew, owner, shell, findings):
         (inboxes(crew) / "ann.json.lock").write_text(json.dumps({"pid": owner.pid}))
-        done = shell(findings(crew)["foreign-lock-file"]["command"])
+        done = shell(findings()["foreign-lock-file"]["command"])
         assert done.returncode == 0, done.stderr
 
-    def test_a_lock_of_another_machine_is_judged_by_age_alone(self, crew):
+    def test_a_lock_of_another_machine_is_judged_by_age_alone(self, crew, findings):
         lock = inboxes(crew) / "ann.json.lock"
         lock.write_text(json.dumps({"pid": DEAD, "host": "elsewhere"}))
-        assert "wedged-lock" not in findings(crew)
+        assert "wedged-lock" not in findings()
         age(lock)
-        assert "process" in findings(crew)["wedged-lock"]["message"]
-        assert "elsewhere" in findings(crew)["wedged-lock"]["message"]
+        assert "process" in findings()["wedged-lock"]["message"]
+        assert "elsewhere" in findings()["wedged-lock"]["message"]
 
-    def test_a_lock_taken_a_moment_ago_is_no_finding(self, crew):
+    def test_a_lock_taken_a_moment_ago_is_no_finding(self, crew, findings):
         (inboxes(crew) / "ann.json.lock").mkdir()
-        assert findings(crew) == {}
+        assert findings() == {}
 
     def test_a_lock_directory_with_something_in_it_is_not_removed_by_fix(self, crew):
         leave_a_lock_directory_with_something_in_it(crew)
@@ -286,28 +289,28 @@ class TestLocks:
 
 
 class TestDrift:
-    def test_fields_that_nobody_knows_are_reported_and_kept(self, crew, write_rows, foreign_row):
+    def test_fields_that_nobody_knows_are_reported_and_kept(self, crew, write_rows, foreign_row, findings):
         write_rows("ann", foreign_row("x", futureField=1))
         crew("read", "ann")
-        drift = findings(crew)["format-drift"]
+        drift = findings()["format-drift"]
         assert "futureField" in drift["message"]
         assert drift["severity"] == "note"
         assert crew.rows("ann")[0]["futureField"] == 1
 
-    def test_fields_in_the_roster_too(self, crew):
+    def test_fields_in_the_roster_too(self, crew, findings):
         path = crew.home / ".claude/teams/crew/config.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "futureField": 1}))
-        assert "futureField" in findings(crew)["format-drift"]["message"]
+        assert "futureField" in findings()["format-drift"]["message"]
 
-    def test_rows_that_are_no_messages_are_reported(self, crew, write_rows):
+    def test_rows_that_are_no_messages_are_reported(self, write_rows, findings):
         write_rows("ann", 17, "x")
-        assert findings(crew)["malformed-rows"]["message"].startswith("2 rows")
+        assert findings()["malformed-rows"]["message"].startswith("2 rows")
 
-    def test_a_torn_line_of_the_ledger_is_reported(self, crew):
+    def test_a_torn_line_of_the_ledger_is_reported(self, crew, findings):
         crew("send", "ann", "x")
         with (crew.home / ".claude/teams/crew/mailbox.log").open("a") as file:
             file.write('{"seq": 2, "id')
-        assert findings(crew)["torn-ledger-lines"]["severity"] == "note"
+        assert findings()["torn-ledger-lines"]["severity"] == "note"
 
 
 class TestHomes:
@@ -327,16 +330,15 @@ class TestHomes:
         assert "two-homes" in codes
 
 
-# BUG reported
-def test_commands_are_quoted_for_homes_with_spaces_in_their_names(crew, shell, tmp_path):
+def test_commands_are_quoted_for_homes_with_spaces_in_their_names(crew, shell, tmp_path, findings):
     spaced = tmp_path / "my home"
     crew.home.rename(spaced)
     crew.home, crew.environment["ATM_HOME"], crew.environment["HOME"] = spaced, str(spaced), str(spaced)
     tear_an_inbox(crew)
-    command = findings(crew)["unreadable-inbox"]["command"]
+    command = findings()["unreadable-inbox"]["command"]
     done = shell(f'export ATM_HOME="{spaced}" HOME="{spaced}"; {command}')
     assert done.returncode == 0, done.stderr
-    assert "unreadable-inbox" not in findings(crew)
+    assert "unreadable-inbox" not in findings()
 
 
 class TestLinkedTeam:
@@ -354,16 +356,14 @@ class TestLinkedTeam:
         (crew.home / ".claude/teams/evil").symlink_to(folder)
         return folder
 
-    # BUG reported
     def test_fix_touches_nothing_there(self, crew, outside, contents):
         before = contents(outside)
         crew("doctor", "--fix", code=1)
         assert contents(outside) == before
         assert (outside / "inboxes/x.json").stat().st_mode & 0o777 == 0o400
 
-    # BUG reported
-    def test_the_command_removes_the_link_and_not_what_it_leads_to(self, crew, outside, shell, contents):
+    def test_the_command_removes_the_link_and_not_what_it_leads_to(self, outside, shell, contents, findings):
         before = contents(outside)
-        shell(findings(crew)["unreadable-team"]["command"])
+        shell(findings()["unreadable-team"]["command"])
         assert contents(outside) == before
-        assert "unreadable-team" not in findings(crew)
+        assert "unreadable-team" not in findings()

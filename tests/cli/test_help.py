@@ -60,7 +60,6 @@ def test_help_about_one_command(atm):
     assert atm("send", "-h").out == atm("send", "--help").out
 
 
-# BUG reported
 def test_help_about_a_subcommand_is_about_that(atm):
     assert atm("help", "teams", "create").out == atm("teams", "create", "--help").out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import time
 
 import pytest
@@ -47,7 +48,7 @@ def test_json_has_a_number_for_everything(crew, write_rows, foreign_row):
 def test_idle_noise_and_unknown_rows_are_collapsed_into_one_line_each(crew, write_rows, foreign_row):
     write_rows("ann", *[foreign_row(IDLE)] * 30, foreign_row("work"), 17, "x")
     out = crew("inbox").out
-    assert ["ann", "1", "31", "now"] in [line.split() for line in out.splitlines()]
+    assert ["ann", "1", "31"] in [line.split()[:3] for line in out.splitlines()]
     assert out.count("idle") == 1
     assert "ann: 30 idle notices, not counted as unread" in out
     assert "ann: 2 rows are not messages" in out
@@ -81,7 +82,6 @@ def test_all_of_no_teams_says_how_to_make_one(atm):
     assert "atm teams create" in atm("inbox", "--all-teams").out
 
 
-# BUG reported
 def test_one_broken_team_does_not_hide_the_others(crew):
     broken = crew.home / ".claude/teams/broken"
     broken.mkdir()
@@ -97,7 +97,7 @@ def test_an_unreadable_inbox_is_shown_as_such_beside_the_others(crew):
     result = crew("inbox")
     lines = [line.split() for line in result.out.splitlines()]
     assert ["ann", "?", "?", "unreadable"] in lines
-    assert ["bob", "1", "1", "now"] in lines
+    assert ["bob", "1", "1"] in [line[:3] for line in lines]
     broken = crew("inbox", "--json").json["teams"][0]["inboxes"][0]
     assert broken["error"]["code"] == "unreadable-file"
 
@@ -117,9 +117,9 @@ def test_files_that_other_tools_leave_beside_inboxes_are_no_inboxes(crew):
 @pytest.mark.parametrize(
     ("style", "shown"), [("iso8601", "2001-09-09T01:46:40"), ("absolute", "2001-09-09"), ("relative", "d ago")]
 )
-def test_times_are_shown_as_the_settings_want(crew, write_rows, foreign_row, style, shown):
+def test_times_are_shown_as_the_settings_want(crew, write_rows, foreign_row, configure, style, shown):
     write_rows("ann", foreign_row("x", at=1_000_000_000))
-    crew("config", "set", "display.timestamps", style)
+    configure(display={"timestamps": style})
     assert shown in crew("inbox").out
 
 
@@ -129,36 +129,32 @@ def test_a_time_in_the_future_is_called_that(crew, write_rows, foreign_row):
 
 
 class TestWatching:
-    def started(self, atm, eventually, *words):
-        """A watch that has taken its first look: it has opened its state folder, or shown itself in its output."""
-        return atm.start("inbox", "--watch", *words)
-
-    def test_without_a_terminal_each_new_message_is_a_line(self, crew, eventually, write_rows, foreign_row):
+    def test_without_a_terminal_each_new_message_is_a_line(self, crew):
         crew("send", "ann", "old")
         process = crew.start("inbox", "--watch", "--for", "20")
-        lines = self.lines_while_sending(crew, process, lambda n: crew("send", "ann", f"new {n}", "--from", "bob"))
+        lines = self.lines_while_sending(process, lambda n: crew("send", "ann", f"new {n}", "--from", "bob"))
         assert any("bob → ann@crew" in line and "new" in line for line in lines)
         assert not any("old" in line for line in lines)
 
     def test_json_is_one_object_a_line(self, crew):
         process = crew.start("inbox", "--watch", "--for", "20", "--json")
-        lines = self.lines_while_sending(crew, process, lambda n: crew("send", "ann", f"new {n}"))
+        lines = self.lines_while_sending(process, lambda n: crew("send", "ann", f"new {n}"))
         message = json.loads(lines[0])
         assert (message["team"], message["agent"]) == ("crew", "ann")
         assert message["text"].startswith("new")
 
     def test_the_inbox_of_a_new_member_is_watched_too(self, crew):
         process = crew.start("inbox", "--watch", "--for", "20")
-        self.lines_while_sending(crew, process, lambda n: crew("send", "ann", f"m{n}"), stop=False)
+        self.lines_while_sending(process, lambda n: crew("send", "ann", f"m{n}"), stop=False)
         crew("teams", "add-member", "crew", "cat")
-        lines = self.lines_while_sending(crew, process, lambda n: crew("send", "cat", f"hello {n}"))
+        lines = self.lines_while_sending(process, lambda n: crew("send", "cat", f"hello {n}"))
         assert any("cat@crew" in line for line in lines)
 
     def test_idle_notices_are_not_reported(self, crew, write_rows, foreign_row):
         process = crew.start("inbox", "--watch", "--for", "20")
-        self.lines_while_sending(crew, process, lambda n: crew("send", "bob", f"m{n}"), stop=False)
+        self.lines_while_sending(process, lambda n: crew("send", "bob", f"m{n}"), stop=False)
         write_rows("ann", foreign_row(IDLE))
-        lines = self.lines_while_sending(crew, process, lambda n: crew("send", "bob", f"end {n}"))
+        lines = self.lines_while_sending(process, lambda n: crew("send", "bob", f"end {n}"))
         assert not any("idle" in line for line in lines)
 
     def test_it_ends_after_the_given_time_with_0(self, crew):
@@ -169,14 +165,12 @@ class TestWatching:
     def test_a_team_that_vanishes_does_not_end_it_with_a_trace(self, crew):
         process = crew.start("inbox", "--watch", "--for", "1")
         (crew.home / ".claude/teams/crew").rename(crew.home / "gone")
-        out, err = process.communicate(timeout=20)
+        err = process.communicate(timeout=20)[1]
         assert b"Traceback" not in err
         assert b"bug in atm" not in err
 
-    def lines_while_sending(self, atm, process, send, *, stop=True):
+    def lines_while_sending(self, process, send, *, stop=True):
         """Send until the watch reports something; it may still be starting when the first message goes."""
-        import select
-
         for number in range(40):
             send(number)
             if select.select([process.stdout], [], [], 0.25)[0]:

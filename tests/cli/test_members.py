@@ -39,7 +39,6 @@ def test_a_team_can_be_named_in_any_case(mixed):
     assert mixed("members", "--team", "crew", "--json").json["team"] == "crew"
 
 
-# BUG reported
 def test_a_name_and_a_flag_that_disagree_are_refused(mixed):
     mixed("teams", "create", "other")
     mixed("members", "crew", "--team", "other", code=1)

@@ -97,7 +97,6 @@ def test_a_message_that_was_given_up_says_where_it_is_kept(crew, block):
     assert any("/spool/failed/" in event["evidence"] for event in one["events"])
 
 
-# BUG reported
 def test_a_message_that_was_dropped_from_the_spool_says_so(crew, block):
     reopen = block("ann")
     id = crew("send", "ann", "hello", "--json").json["message_id"]
@@ -144,7 +143,6 @@ def test_a_beginning_that_fits_two_messages_is_refused(crew, write_rows, foreign
     assert "2 messages begin with" in crew("receipts", "abc", code=1).err
 
 
-# BUG reported
 def test_an_empty_id_means_no_message(crew, sent):
     crew("receipts", "", code=1)
 

@@ -102,7 +102,6 @@ def test_a_mailbox_without_a_team_is_refused_with_the_way_to_name_one(crew):
     assert crew.rows("ann") == []
 
 
-# BUG reported
 def test_an_address_and_a_flag_that_disagree_are_refused(crew):
     crew("teams", "create", "other", "--lead", "bob")
     crew("request", "bob@crew", "ann@crew", "port?", "--from-team", "other", "--timeout", "0", code=1)
@@ -115,7 +114,6 @@ def test_both_mailboxes_must_exist_before_anything_is_sent(crew, pair):
     assert crew.rows("ann") == crew.rows("bob") == []
 
 
-# BUG reported
 def test_nobody_answers_his_own_question(crew):
     result = crew("request", "ann@crew", "ann@crew", "port?", "--timeout", "0.3", "--json", code=1)
     assert result.json.get("answered") is not True
@@ -134,7 +132,6 @@ def test_a_question_that_had_to_be_queued_is_still_asked(crew, block):
     assert len(crew.pending) == 1
 
 
-# BUG reported
 def test_an_answer_is_shown_even_if_the_ledger_cannot_be_written(crew, asked, immutable):
     process, question = asked("bob@crew", "ann@crew", "port?")
     immutable(crew.home / ".claude/teams/crew/mailbox.log")

@@ -54,9 +54,9 @@ def test_messages_stand_in_the_order_of_sending(crew):
     assert [row["text"] for row in crew.rows("ann")] == ["one", "two", "three"]
 
 
-def test_the_sender_comes_from_the_flag_then_the_environment_then_settings_then_human(crew):
+def test_the_sender_comes_from_the_flag_then_the_environment_then_settings_then_human(crew, configure):
     crew("send", "ann", "x")
-    crew("config", "set", "core.identity", "from-settings")
+    configure(core={"identity": "from-settings"})
     crew("send", "ann", "x")
     crew("send", "ann", "x", env={"ATM_IDENTITY": "from-environment"})
     crew("send", "ann", "x", "--from", "from-flag", env={"ATM_IDENTITY": "from-environment"})
@@ -76,8 +76,8 @@ class TestWhichTeam:
         assert len(two_teams.rows("ann", "other")) == 1
         assert two_teams.rows("ann", "crew") == []
 
-    def test_the_environment_comes_before_the_settings(self, two_teams):
-        two_teams("config", "set", "core.default_team", "crew")
+    def test_the_environment_comes_before_the_settings(self, two_teams, configure):
+        configure(core={"default_team": "crew"})
         assert two_teams("send", "ann", "x", "--json").json["team"] == "crew"
         assert two_teams("send", "ann", "x", "--json", env={"ATM_TEAM": "other"}).json["team"] == "other"
 
@@ -182,21 +182,20 @@ class TestRecipientWhoIsAway:
         away("send", "cat", "deploy")
         assert away.rows("cat")[0]["summary"] == "deploy"
 
-    def test_the_tag_comes_from_the_flag_then_the_settings_then_the_default(self, away):
-        away("config", "set", "messaging.offline_action", "from settings")
+    def test_the_tag_comes_from_the_flag_then_the_settings_then_the_default(self, away, configure):
+        configure(messaging={"offline_action": "from settings"})
         away("send", "cat", "x")
         assert self.sent_to(away) == "[from settings] x"
         away("send", "cat", "x", "--offline-action", "from flag")
         assert self.sent_to(away) == "[from flag] x"
 
-    def test_an_empty_tag_in_the_flag_or_the_settings_means_none(self, away):
+    def test_an_empty_tag_in_the_flag_or_the_settings_means_none(self, away, configure):
         away("send", "cat", "plain", "--offline-action", "")
         assert self.sent_to(away) == "plain"
-        away("config", "set", "messaging.offline_action", "")
+        configure(messaging={"offline_action": ""})
         away("send", "cat", "plain too")
         assert self.sent_to(away) == "plain too"
 
-    # BUG reported
     def test_without_a_tag_the_warning_does_not_promise_one(self, away):
         result = away("send", "cat", "plain", "--offline-action", "")
         assert "appears offline" in result.err
@@ -233,8 +232,8 @@ class TestAddress:
         assert (sent["agent"], sent["team"]) == ("ann", "crew")
         assert len(crew.rows("ann")) == 1
 
-    def test_an_alias_from_the_settings_stands_for_an_address(self, crew):
-        crew("config", "set", "aliases.boss", "ann@crew")
+    def test_an_alias_from_the_settings_stands_for_an_address(self, crew, configure):
+        configure(aliases={"boss": "ann@crew"})
         assert crew("send", "boss", "hello", "--json").json["agent"] == "ann"
 
     def test_a_member_without_an_inbox_gets_one(self, crew):
@@ -267,7 +266,6 @@ class TestDryRun:
         crew("send", "nobody", "hello", "--dry-run", code=1)
         crew("send", "ann", " ", "--dry-run", code=1)
 
-    # BUG reported
     def test_a_reply_is_shown_with_the_marker_that_it_would_carry(self, crew):
         id = crew("send", "ann", "port?\n\nRequest-ID: r-1", "--from", "bob", "--json").json["message_id"]
         plan = crew("send", "bob", "8080", "--from", "ann", "--reply-to", id, "--dry-run", "--json").json
@@ -315,7 +313,6 @@ class TestReplyTo:
         crew("send", "bob", "8080", "--from", "ann", "--reply-to", id)
         assert crew("receipts", id, "--json").json["recipients"][0]["state"] == "answered"
 
-    # BUG reported
     def test_the_short_id_that_atm_read_shows_is_enough(self, crew):
         id = self.question(crew)
         crew("send", "bob", "8080", "--from", "ann", "--reply-to", id[:8])
@@ -406,9 +403,13 @@ class TestSurroundings:
         assert done.returncode == 0, done.stderr
         assert len(crew.rows("ann")) == 1
 
-    def test_settings_may_ask_for_json_everywhere(self, crew):
-        crew("config", "set", "display.format", "json")
+    def test_settings_may_ask_for_json_everywhere(self, crew, configure):
+        configure(display={"format": "json"})
         assert crew("send", "ann", "x").json["outcome"] == "success"
+
+    def test_then_errors_are_json_too(self, crew, configure):
+        configure(display={"format": "json"})
+        assert crew("send", "nobody", "x", code=1).json["error"]["code"] == "no-such-member"
 
     def test_a_closed_standard_input_does_not_matter(self, crew):
         done = subprocess.run(
@@ -420,7 +421,6 @@ class TestSurroundings:
         )
         assert done.returncode == 0, done.stderr
 
-    # BUG reported
     def test_a_closed_standard_output_does_not_turn_success_into_failure(self, crew):
         done = subprocess.run(
             ["sh", "-c", 'exec "$@" >&-', "sh", *crew.command("send", "ann", "hello")],
@@ -433,7 +433,6 @@ class TestSurroundings:
         assert b"Traceback" not in done.stderr
         assert done.returncode == 0, "the message was sent; an error makes the caller send it again"
 
-    # BUG reported
     def test_a_closed_standard_error_does_not_turn_success_into_failure(self, crew):
         done = subprocess.run(
             ["sh", "-c", 'exec "$@" 2>&-', "sh", *crew.command("send", "ann", "hello")],

@@ -104,9 +104,14 @@ class TestInboxes:
 
     def test_a_removed_inbox_is_gone(self, stores):
         stores.inboxes.create("crew", "ann")
-        stores.inboxes.remove("crew", "ann")
-        stores.inboxes.remove("crew", "ann")
+        assert stores.inboxes.remove("crew", "ann") is True
+        assert stores.inboxes.remove("crew", "ann") is True
         assert stores.inboxes.owners("crew") == []
+
+    def test_an_inbox_with_rows_is_not_removed(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+        assert stores.inboxes.remove("crew", "ann") is False
+        assert texts(stores) == ["text"]
 
 
 class TestRosters:
@@ -136,11 +141,10 @@ class TestRosters:
         with pytest.raises(TeamNotOurs):
             stores.rosters.change("session-1a2b3c4d", lambda data: data + b" ")
 
-    def test_an_intent_is_remembered_until_it_is_done(self, stores):
-        stores.rosters.note_intent("crew", {"verb": "add", "name": "ann"})
-        assert stores.rosters.intent("crew") == {"verb": "add", "name": "ann"}
-        stores.rosters.note_intent("crew", None)
-        assert stores.rosters.intent("crew") is None
+    def test_an_undertaking_that_is_finished_leaves_nothing(self, stores):
+        with stores.rosters.undertaking("crew", "add", "ann"):
+            assert stores.rosters.abandoned("crew") == []
+        assert stores.rosters.abandoned("crew") == []
 
 
 def line(stores: Mailroom, id: str, state: str = "written", raw: str = "") -> Line:

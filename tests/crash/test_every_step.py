@@ -231,7 +231,7 @@ def test_a_member_is_never_left_half_done(tmp_path, verb):
         add_member(room, "crew", NewMember("dora"))
         in_roster = room.rosters.load("crew").member(name) is not None
         assert in_roster == room.inboxes.exists("crew", name), f"half done after a kill at step {step}"
-        assert room.rosters.intent("crew") is None
+        assert room.rosters.abandoned("crew") == []
 
 
 WORKER = """

@@ -51,6 +51,17 @@ def check_known_name(name: str, what: str) -> str:
     return name
 
 
+def is_safe_name(name: str) -> bool:
+    return not _escape_in(name)
+
+
+def check_sender(name: str) -> str:
+    """Who may sign a message: anybody but the user and the system themselves."""
+    if name.casefold() in RESERVED:
+        raise BadName(f"nobody may sign as {name!r}", "use your own name")
+    return check_known_name(name, "member")
+
+
 def _escape_in(name: str) -> str:
     if not name or not name.strip():
         return "is empty"

@@ -53,8 +53,11 @@ class Layout:
     def ledger(self, team: str) -> str:
         return f"{self.our_data(team)}/mailbox.log"
 
-    def roster_intent(self, team: str) -> str:
-        return f"{self.state_root}/intents/{team}.json"
+    def roster_intents(self, team: str) -> str:
+        return f"{self.state_root}/intents/{team}"
+
+    def roster_intent(self, team: str, member: str) -> str:
+        return f"{self.roster_intents(team)}/{member}.json"
 
     # Ours, for the whole machine.
 

@@ -6,6 +6,7 @@ Edits touch one member or one field; whatever else stands in the file stays to t
 
 from __future__ import annotations
 
+from atm.domain.names import is_safe_name
 from atm.domain.team import LEAD_NAME, Member, Team
 from atm.formats.json_record import RawArray, RawObject, encode, indent, to_bytes, to_text
 
@@ -54,8 +55,8 @@ def _member(raw: str) -> Member | None:
         return None
     record = RawObject(raw)
     name = record.get("name")
-    if not isinstance(name, str) or not name:
-        return None
+    if not isinstance(name, str) or not is_safe_name(name):
+        return None  # a name that could lead out of its folder is nobody's
     active = record.get("isActive")
     return Member(
         name=name,

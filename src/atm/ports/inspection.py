@@ -21,6 +21,7 @@ class FoundLock:
     owner: str
     who: str
     empty: bool
+    pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,11 @@ class Inboxes(Protocol):
 
     def owners(self, team: str) -> list[str]: ...
 
-    def remove(self, team: str, agent: str) -> None: ...
+    def remove(self, team: str, agent: str) -> bool:
+        """Remove an inbox that holds no rows; False if it does, and nothing is removed."""
+
+    def exclusively(self, team: str, agent: str) -> Undertaking:
+        """One conversation at a time: whoever looks and then answers must not be overtaken."""
 
 
 class Rosters(Protocol):
@@ -84,10 +88,19 @@ class Rosters(Protocol):
 
     def change(self, team: str, change: Callable[[bytes], bytes]) -> None: ...
 
-    def note_intent(self, team: str, intent: dict[str, str] | None) -> None:
-        """Write down a change of two files before it is made, or (None) that it is done."""
+    def undertaking(self, team: str, verb: str, name: str) -> Undertaking:
+        """A change of roster and inbox, written down while it is made."""
 
-    def intent(self, team: str) -> dict[str, str] | None: ...
+    def abandoned(self, team: str) -> list[dict[str, str]]:
+        """Undertakings that were cut off: each {verb, name}."""
+
+
+class Undertaking(Protocol):
+    """`with rosters.undertaking(…):` while two files change."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, *_: object) -> None: ...
 
 
 class Ledger(Protocol):
@@ -126,6 +139,9 @@ class Spool(Protocol):
         """Make it durable; the path of its file."""
 
     def is_empty(self) -> bool: ...
+
+    def unreadable(self) -> list[str]:
+        """Files in the spool that are no messages; they are never touched."""
 
     def pending(self, team: str | None = None, agent: str | None = None) -> list[Spooled]: ...
 

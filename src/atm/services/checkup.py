@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from atm.domain.errors import AtmError, OutsideLink
-from atm.domain.names import nearest_name
+from atm.domain.names import is_claudes_team, nearest_name
+from atm.domain.team import claude_reads_inbox
 from atm.services.mail_upkeep import drain, missing_rows, put_back_dropped
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.roster import recover
@@ -29,6 +30,14 @@ LARGE_INBOX = 1_000_000
 """Bytes. At about this size Claude Code's interface was seen to stall."""
 
 FIX = "atm doctor --fix"
+
+
+def shell_word(text: str) -> str:
+    """A path or name as one word of a command that people paste."""
+    return text if text and set(text) <= _PLAIN else "'" + text.replace("'", "'\\''") + "'"
+
+
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/@:,=%")
 UPGRADE = "pip install --upgrade agent-team-manager"
 
 
@@ -72,15 +81,21 @@ def mend(room: Mailroom, site: Site, findings: list[Finding]) -> list[Finding]:
 
 
 def _team(room: Mailroom, site: Site, name: str) -> Iterator[Finding]:
+    try:
+        team = room.rosters.load(name)
+    except AtmError as error:
+        word = shell_word(error.path)
+        command = f"rm {word}" if isinstance(error, OutsideLink) else f"mv {word} {shell_word(error.path + '.broken')}"
+        yield Finding("unreadable-team", PROBLEM, str(error), command, error.path)
+        if isinstance(error, OutsideLink):
+            return  # nothing behind the link is ours to look at
+        team = None
     for lock in site.locks(name):
         yield from _lock(site, lock)
     for path in site.leftovers(name):
         what = f"{path} was left by a process that was killed"
         yield Finding("leftover-file", NOTE, what, FIX, path, partial(site.remove, path))
-    try:
-        team = room.rosters.load(name)
-    except AtmError as error:
-        yield Finding("unreadable-team", PROBLEM, str(error), f"mv {error.path} {error.path}.broken", error.path)
+    if team is None:
         return
     yield from _roster(room, site, team)
     yield from _inboxes(room, team)
@@ -92,20 +107,20 @@ def _lock(site: Site, lock: FoundLock) -> Iterator[Finding]:
     remove = partial(site.break_lock, path)
     if lock.kind == "file" and lock.owner == "alive":
         what = f"{path} is a lock file ({age}): after 10 s it wedges Claude Code"
-        yield Finding("foreign-lock-file", WARNING, what, f"stop {lock.who}, then: rm {path}", path)
+        yield Finding("foreign-lock-file", WARNING, what, f"kill {lock.pid}; rm -f {shell_word(path)}", path)
     elif lock.kind == "file" and (lock.owner == "dead" or lock.age > STALE_AFTER):
         what = f"{path} is a lock file left behind ({age}); Claude Code cannot take this lock"
         yield Finding("wedged-lock", PROBLEM, what, FIX, path, remove)
     elif lock.kind in ("link", "other") or not lock.empty:
         what = f"{path} is no empty directory ({age}): nobody can take this lock"
-        yield Finding("wedged-lock", PROBLEM, what, f"ls -la {path}; rm -r {path}", path)
+        yield Finding("wedged-lock", PROBLEM, what, f"ls -la {shell_word(path)}; rm -r {shell_word(path)}", path)
     elif lock.kind == "folder" and lock.age > STALE_AFTER:
         yield Finding("stale-lock", WARNING, f"{path} was left behind ({age})", FIX, path, remove)
 
 
 def _roster(room: Mailroom, site: Site, team: Team) -> Iterator[Finding]:
-    intent, path = room.rosters.intent(team.name), team.read_from
-    if intent is not None:
+    intents, path = room.rosters.abandoned(team.name), team.read_from
+    for intent in intents:
         what = f"a command was killed in team {team.name!r}: {intent.get('verb')} {intent.get('name')}"
         yield Finding("half-done", PROBLEM, what, FIX, path, partial(recover, room, team))
     fields = site.unknown_team_fields(team.name)
@@ -114,9 +129,11 @@ def _roster(room: Mailroom, site: Site, team: Team) -> Iterator[Finding]:
         yield Finding("format-drift", NOTE, what, UPGRADE, path)
     owners = {name.casefold() for name in room.inboxes.owners(team.name)}
     for name in team.names:
-        if name.casefold() not in owners and intent is None:
+        if name.casefold() not in owners and not intents:
             what = f"{name!r} in team {team.name!r} has no inbox yet"
-            yield Finding("no-inbox", NOTE, what, f"atm teams add-member {team.name} {name}", path)
+            yield Finding(
+                "no-inbox", NOTE, what, f"atm teams add-member {shell_word(team.name)} {shell_word(name)}", path
+            )
 
 
 def _inboxes(room: Mailroom, team: Team) -> Iterator[Finding]:
@@ -126,10 +143,16 @@ def _inboxes(room: Mailroom, team: Team) -> Iterator[Finding]:
             path = facts.error.path
             if isinstance(facts.error, OutsideLink):
                 what = f"{facts.error}; mail for {facts.agent!r} is refused"
-                yield Finding("outside-link", PROBLEM, what, f"rm {path}", path)
+                yield Finding("outside-link", PROBLEM, what, f"rm {shell_word(path)}", path)
                 continue
             what = f"{facts.error}; mail for {facts.agent!r} waits in the spool"
-            yield Finding("unreadable-inbox", PROBLEM, what, f"mv {path} {path}.broken && atm spool retry", path)
+            yield Finding(
+                "unreadable-inbox",
+                PROBLEM,
+                what,
+                f"mv {shell_word(path)} {shell_word(path + '.broken')} && atm spool retry",
+                path,
+            )
             continue
         yield from _one_inbox(team, facts)
         if facts.agent.casefold() not in members:
@@ -140,10 +163,8 @@ def _phantom(team: Team, facts: InboxFacts) -> Finding:
     near = nearest_name(facts.agent, team.names)
     hint = f"; did somebody mean {near!r}?" if near else ""
     what = f"{facts.agent!r} has an inbox in {team.name!r} with {facts.unread} unread, but is no member{hint}"
-    look, remove = (
-        f"atm read {facts.agent}@{team.name} --all",
-        f"atm teams remove-member {team.name} {facts.agent} --force",
-    )
+    whose, where = shell_word(f"{facts.agent}@{team.name}"), shell_word(team.name)
+    look, remove = f"atm read {whose} --all", f"atm teams remove-member {where} {shell_word(facts.agent)} --force"
     return Finding("phantom-inbox", WARNING, what, f"{look}; {remove}")
 
 
@@ -151,10 +172,13 @@ def _one_inbox(team: Team, facts: InboxFacts) -> Iterator[Finding]:
     whose = f"{facts.agent!r} in {team.name!r}"
     if facts.size > LARGE_INBOX:
         what = f"the inbox of {whose} has {facts.total:,} rows, {facts.size / 1e6:.1f} MB"
-        yield Finding("large-inbox", WARNING, what, f"atm cleanup --team {team.name} --yes")
+        command = f"atm cleanup --team {shell_word(team.name)} --yes"
+        if claude_reads_inbox(team.member(facts.agent), is_claudes_team(team.name)):
+            command = f"atm config set retention.claude_inboxes true; {command}"
+        yield Finding("large-inbox", WARNING, what, command)
     if facts.malformed:
         what = f"{facts.malformed} rows in the inbox of {whose} are not messages: kept, and shown to nobody"
-        yield Finding("malformed-rows", NOTE, what, f"atm read {facts.agent}@{team.name} --all")
+        yield Finding("malformed-rows", NOTE, what, f"atm read {shell_word(facts.agent + chr(64) + team.name)} --all")
 
 
 def _ledger(room: Mailroom, team: Team) -> Iterator[Finding]:
@@ -162,7 +186,7 @@ def _ledger(room: Mailroom, team: Team) -> Iterator[Finding]:
     path = room.ledger.path(team.name)
     if torn:
         what = f"{torn} lines of {path} cannot be read, as after a crash; all others count"
-        yield Finding("torn-ledger-lines", NOTE, what, f"grep -nv '^{{.*}}$' {path}", path)
+        yield Finding("torn-ledger-lines", NOTE, what, f"grep -nv '^{{.*}}$' {shell_word(path)}", path)
     dropped = missing_rows(room, team.name, entries)
     if dropped:
         what = f"{dropped} messages of team {team.name!r} were dropped by another program's rewrite"
@@ -176,6 +200,9 @@ def _spool(room: Mailroom) -> Iterator[Finding]:
         what = f"{len(waiting)} messages wait for delivery; the oldest: {waiting[0].entry.reason}"
         again = partial(drain, room, everything=True)
         yield Finding("spool-backlog", WARNING, what, "atm spool retry", waiting[0].path, again)
+    for path in room.spool.unreadable():
+        what = f"{path} lies in the spool but is no message of ours; it is left alone"
+        yield Finding("spool-unreadable", PROBLEM, what, f"cat {shell_word(path)}", path)
     if failed:
         what = f"{len(failed)} messages were given up: {failed[0].entry.reason}"
         yield Finding("spool-failed", PROBLEM, what, "atm spool list; atm spool retry --failed", failed[0].path)
@@ -184,7 +211,7 @@ def _spool(room: Mailroom) -> Iterator[Finding]:
 def _permissions(site: Site, teams: list[str]) -> Iterator[Finding]:
     for loose in site.loose_paths(teams):
         what = f"{loose.path} has mode {loose.mode:o}: {loose.why}"
-        command = f"chmod {loose.should_be:o} {loose.path}"
+        command = f"chmod {loose.should_be:o} {shell_word(loose.path)}"
         yield Finding("wrong-permissions", WARNING, what, command, loose.path, partial(site.tighten, loose))
 
 

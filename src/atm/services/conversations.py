@@ -58,8 +58,7 @@ def find_answer(
         if fits and answers_request(message, request_id):
             if not message.read:
                 room.inboxes.mark(team, agent, {message.key}, True)
-                if message.id:
-                    _enter(room, team, message.id, agent, "read", "answer to a request")
+                _enter_if_possible(room, team, message, agent, "read", "answer to a request")
             return message
     return None
 
@@ -79,7 +78,7 @@ class Original:
 def find_original(room: Mailroom, message_id: str, teams: list[str], agent: str) -> Original:
     """A message by its id or the beginning of it: in the ledgers of some teams, or in the answerer's own inbox."""
     found: dict[str, Original] = {}
-    for team in teams:
+    for team in teams if message_id else []:
         for entry in room.ledger.entries(team)[0]:
             message = entry.message if entry.ids and entry.ids[0].startswith(message_id) else None
             if message is not None:
@@ -93,12 +92,18 @@ def find_original(room: Mailroom, message_id: str, teams: list[str], agent: str)
     raise NoSuchMessage(f"{what} {message_id!r}", "see the ids with `atm read --all --json`")
 
 
-def send_reply(room: Mailroom, to: Recipient, letter: Letter) -> Sent:
-    """Send a message that answers another: with its request marker, and entered as its answer."""
+def prepare_reply(room: Mailroom, to: Recipient, letter: Letter) -> Original:
+    """Find what a letter answers, and give it the request's marker."""
     me, home = letter.sender.partition("@")[0], letter.home
     teams = [to.team_name] if home is None or same_name(home, to.team_name) else [home, to.team_name]
     original = find_original(room, letter.reply_to or "", teams, me)
     letter.text = _marked(letter.text, original.request_id)
+    return original
+
+
+def send_reply(room: Mailroom, to: Recipient, letter: Letter) -> Sent:
+    """Send a message that answers another: with its request marker, and entered as its answer."""
+    original = prepare_reply(room, to, letter)
     sent = send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
     try:
         _enter(room, original.team, original.id, original.agent, "answered", f"reply {sent.message_id}")
@@ -126,15 +131,15 @@ def acknowledge(room: Mailroom, team: str, agent: str, message_id: str, reply: s
     the next mail command; before that, nothing has happened.
     """
     owner = find_recipient(room, team, agent)
-    message = find_message(room, owner.team_name, owner.agent, message_id)
-    _check_unanswered(room, owner.team_name, owner.agent, message)
-    done = Acknowledged(owner.team_name, owner.agent, message)
-    if reply is None:
+    with room.inboxes.exclusively(owner.team_name, owner.agent):
+        message = find_message(room, owner.team_name, owner.agent, message_id)
+        _check_unanswered(room, owner.team_name, owner.agent, message)
+        done = Acknowledged(owner.team_name, owner.agent, message)
+        if reply is not None:
+            return _reply(room, done, reply)
         room.inboxes.mark(owner.team_name, owner.agent, {message.key}, True)
-        if message.id:
-            _enter(room, owner.team_name, message.id, owner.agent, "answered", "acknowledged without a reply")
+        _enter_if_possible(room, done.team, message, done.agent, "answered", "acknowledged without a reply")
         return done
-    return _reply(room, done, reply)
 
 
 def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
@@ -173,11 +178,21 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
 
 def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -> None:
     past = histories(room.ledger.entries(team)[0]).get((message.id or "", agent), [])
-    if "answered" in past:
+    replies = [spooled.entry.answers for spooled in room.spool.pending()]
+    if "answered" in past or {"team": team, "agent": agent, "message_id": message.id or ""} in replies:
         raise AlreadyAnswered(
             f"message {message.id} was answered before",
             f"see `atm receipts {message.id}`; to say more, use `atm send`",
         )
+
+
+def _enter_if_possible(room: Mailroom, team: str, message: Message, agent: str, state: str, evidence: str) -> None:
+    """What has happened has happened, whether or not the ledger can be written."""
+    try:
+        if message.id:
+            _enter(room, team, message.id, agent, state, evidence)
+    except AtmError:
+        return
 
 
 def _enter(room: Mailroom, team: str, message_id: str, agent: str, state: str, evidence: str) -> None:

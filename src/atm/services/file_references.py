@@ -38,7 +38,11 @@ class References:
 
     def _check_sender(self, given: str, real: str, added: str | None) -> None:
         root = self._files.root_of(self._root) or self._root
-        verdict = judge(real, root, self._files.scopes(root, added))
+        scopes = self._files.scopes(root, added)
+        verdict = judge(real, root, scopes)
+        by_name = judge(given, root, scopes)  # a rule may name the link and not what it leads to
+        if by_name.denied:
+            verdict = by_name
         if verdict.permitted:
             return
         if verdict.denied:

@@ -120,9 +120,9 @@ def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
 def send_to(room: Mailroom, to: Recipient, message: Message, *, tagged: bool = False) -> Sent:
     """Deliver a composed message, and do a little upkeep on the way."""
     put_back_dropped(room, to.team)
+    drain_on_the_way(room)
     sent = deliver(room, to, message)
     sent.tagged = tagged
-    drain_on_the_way(room)
     compact_if_due(room, to)
     return sent
 
@@ -130,6 +130,10 @@ def send_to(room: Mailroom, to: Recipient, message: Message, *, tagged: bool = F
 def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
     """What `send` would write, without writing it."""
     to = find_recipient(room, team, agent)
+    if letter.reply_to:
+        from atm.services.conversations import prepare_reply
+
+        prepare_reply(room, to, letter)
     offline = appears_offline(to.member)
     sent = Sent(team=to.team_name, agent=to.agent, message=compose(room, to, letter), offline=offline)
     sent.tagged = is_tagged(to, letter)
@@ -139,7 +143,7 @@ def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
 def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent]]:
     """Send to every member but the sender, under one id. One failure stops nobody else's copy."""
     found = find_team(room, team)
-    others = [name for name in found.names if not same_name(name, letter.sender)]
+    others = [name for name in dict.fromkeys(found.names) if not same_name(name, letter.sender)]
     if not others:
         raise RequestError(
             f"team {found.name!r} has nobody else to send to",
@@ -147,10 +151,9 @@ def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent
         )
     check_may_be_sent(check_text(letter.text))
     put_back_dropped(room, found)
-    message_id = room.chance.new_id()
-    copies = [_one_of_many(room, found.name, name, letter, message_id) for name in others]
     drain_on_the_way(room)
-    return message_id, copies
+    message_id = room.chance.new_id()
+    return message_id, [_one_of_many(room, found.name, name, letter, message_id) for name in others]
 
 
 def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_id: str) -> Sent:
@@ -224,10 +227,11 @@ def _record(room: Mailroom, sent: Sent, state: str, evidence: str) -> None:
 
 def find_message(room: Mailroom, team: str, agent: str, message_id: str) -> Message:
     """A message in an inbox by its id, or by the beginning of it."""
-    rows = [row for row in room.inboxes.rows(team, agent) if row.id and row.id.startswith(message_id)]
+    known = room.inboxes.rows(team, agent) if message_id else []
+    rows = [row for row in known if row.id and row.id.startswith(message_id)]
     if len(rows) == 1:
         return rows[0]
-    if rows and message_id:
+    if rows:
         exact = [row for row in rows if row.id == message_id]
         if exact:
             return exact[0]

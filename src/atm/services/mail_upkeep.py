@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from atm.domain.messages import Message
     from atm.domain.team import Team
     from atm.formats.journal import Entry
+    from atm.formats.spool_entry import SpoolEntry
     from atm.ports.stores import Spooled
     from atm.services.mailroom import Mailroom, Recipient
 
@@ -66,8 +67,7 @@ def drain(room: Mailroom, *, everything: bool = False) -> Drained:
         return done
     with room.spool.exclusively() as held:
         if held:
-            waiting = room.spool.pending()
-            _drain(room, waiting if everything else waiting[:MOST_AT_ONCE], done, insist=everything)
+            _drain(room, room.spool.pending(), done, insist=everything)
     return done
 
 
@@ -84,9 +84,11 @@ def drain_target(room: Mailroom, team: str, agent: str) -> bool:
 def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: bool) -> None:
     """Who insists waits for locks as a send does, and so gets past one that was left behind; others only try."""
     blocked: set[tuple[str, str]] = set()
+    tried = 0
     for spooled in waiting:
         target = (spooled.entry.team, spooled.entry.agent)
-        due = insist or room.clock.now() >= spooled.entry.next_attempt
+        due = insist or (_is_due(room, spooled) and tried < MOST_AT_ONCE)
+        tried += target not in blocked
         if target in blocked or not due:
             blocked.add(target)  # what was sent later to the same inbox waits behind it (G4)
             done.waiting += 1
@@ -102,6 +104,10 @@ def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: boo
         else:
             done.waiting += 1
             blocked.add(target)
+
+
+def _is_due(room: Mailroom, spooled: Spooled) -> bool:
+    return room.clock.now() >= spooled.entry.next_attempt
 
 
 def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
@@ -120,19 +126,19 @@ def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
         return _give_up(room, spooled, str(error))
     except DiskError as error:
         return _postpone(room, spooled, str(error))
-    _receipt(room, entry.team, [entry.message_id], entry.agent, "written", "inbox file, from the spool", entry.raw)
-    if entry.answers:
-        answered = entry.answers
-        _receipt(
-            room,
-            answered["team"],
-            [answered["message_id"]],
-            answered["agent"],
-            "answered",
-            f"reply {entry.message_id}",
-        )
+    try:
+        _enter_delivery(room, entry)
+    except AtmError:
+        pass  # it has arrived; a ledger that cannot be written must not have it delivered again
     room.spool.done(spooled)
     return "delivered"
+
+
+def _enter_delivery(room: Mailroom, entry: SpoolEntry) -> None:
+    _receipt(room, entry.team, [entry.message_id], entry.agent, "written", "inbox file, from the spool", entry.raw)
+    if entry.answers:
+        team, agent, id = (entry.answers[key] for key in ("team", "agent", "message_id"))
+        _receipt(room, team, [id], agent, "answered", f"reply {entry.message_id}")
 
 
 def _after_a_death(room: Mailroom, spooled: Spooled) -> str | None:
@@ -158,6 +164,9 @@ def _after_a_death(room: Mailroom, spooled: Spooled) -> str | None:
 
 def _postpone(room: Mailroom, spooled: Spooled, reason: str) -> str:
     entry, now = spooled.entry, room.clock.now()
+    if not _is_due(room, spooled):  # somebody insisted before its time: that is no try of its own
+        room.spool.postpone(spooled)
+        return "waiting"
     entry.tries += 1
     entry.reason, entry.last_attempt = reason, now
     if is_exhausted(entry.tries):
@@ -328,7 +337,13 @@ def cleanup(room: Mailroom, teams: list[str], *, agent: str | None = None, dry_r
     """Apply retention to whole teams. Inboxes that Claude Code prunes itself are left to it unless configured."""
     done = []
     for team in teams:
-        roster = room.rosters.load(team)
+        try:
+            roster = room.rosters.load(team)
+        except AtmError as error:
+            unknown = Cleaned(team, "?")
+            unknown.error = error
+            done.append(unknown)
+            continue
         for owner in room.inboxes.owners(team):
             if agent is not None and not same_name(owner, agent):
                 continue

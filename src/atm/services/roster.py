@@ -7,16 +7,21 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 
 from __future__ import annotations
 
-from atm.domain.errors import MemberInUse, NoSuchMember, RequestError, TeamNotOurs
-from atm.domain.names import check_new_name, find_name, is_claudes_team, nearest_name
+from atm.domain.errors import AtmError, FileBusy, MemberInUse, NoSuchMember, RequestError, TeamNotOurs
+from atm.domain.names import check_known_name, check_new_name, find_name, is_claudes_team, nearest_name
 from atm.formats.team_config import decode_team, new_member, new_team, with_member, without_member
 from atm.services.mail_upkeep import archive_rows
 from atm.services.mailroom import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.messages import Message
     from atm.domain.team import Team
     from atm.services.mailroom import Mailroom
+
+
+MOST_ARRIVALS = 20
+"""Rounds of archiving while mail still comes in for somebody who is being removed."""
 
 
 class NewMember:
@@ -67,11 +72,15 @@ def add_member(room: Mailroom, team: str, new: NewMember) -> bool:
     name = known.name if known is not None else check_new_name(new.name, "member")
     if known is not None and room.inboxes.exists(found.name, name):
         return False
-    room.rosters.note_intent(found.name, {"verb": "add", "name": name})
-    room.inboxes.create(found.name, name)
-    if known is None:
-        _enter(room, found.name, new, name)
-    room.rosters.note_intent(found.name, None)
+    with room.rosters.undertaking(found.name, "add", name):
+        made = room.inboxes.create(found.name, name)
+        try:
+            if known is None:
+                _enter(room, found.name, new, name)
+        except AtmError:
+            if made:
+                room.inboxes.remove(found.name, name)  # both or neither
+            raise
     return True
 
 
@@ -93,63 +102,77 @@ def _enter(room: Mailroom, team: str, new: NewMember, name: str) -> None:
     room.rosters.change(team, change)
 
 
-def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) -> str | None:
+def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) -> Removed:
     """
-    Take a member off the roster, its inbox to the archive first; the path of the archive.
+    Take a member off the roster, its inbox to the archive first.
 
-    Also takes away the inbox of somebody who is on no roster. Unread mail is only taken with `force`.
+    Also takes away the inbox of somebody who is on no roster. Unread mail is only taken with `force`. Somebody who is
+    not there any more is no error, unless the name looks like a slip of the pen.
     """
     found = recover(room, find_team(room, team))
     member = found.member(name)
     spelled = member.name if member is not None else find_name(name, room.inboxes.owners(found.name))
     if spelled is None:
-        near = nearest_name(name, found.names)
-        raise NoSuchMember(
-            f"team {found.name!r} has no member {name!r}",
-            f"did you mean {near!r}?" if near else "see `atm members`",
-        )
-    rows = room.inboxes.rows(found.name, spelled)
-    unread = sum(not row.read for row in rows)
+        near = nearest_name(check_known_name(name, "member"), found.names)
+        if near is None:
+            return Removed(False, None)
+        raise NoSuchMember(f"team {found.name!r} has no member {name!r}", f"did you mean {near!r}?")
+    unread = sum(not row.read for row in room.inboxes.rows(found.name, spelled))
     if unread and not force:
         raise MemberInUse(
-            f"{spelled!r} has {unread} unread messages",
-            "read them first, or use --force: they go to the archive",
+            f"{spelled!r} has {unread} unread messages", "read them first, or use --force: they go to the archive"
         )
-    archived = archive_rows(room, found.name, spelled, rows) if rows else None
-    room.rosters.note_intent(found.name, {"verb": "remove", "name": spelled})
-    _leave(room, found.name, spelled)
-    room.rosters.note_intent(found.name, None)
-    return archived
+    with room.rosters.undertaking(found.name, "remove", spelled):
+        return Removed(True, _leave(room, found.name, spelled))
 
 
-def _leave(room: Mailroom, team: str, name: str) -> None:
+class Removed:
+    """Whether somebody was removed, and where the mail went."""
+
+    __slots__ = ("archive_path", "removed")
+
+    def __init__(self, removed: bool, archive_path: str | None) -> None:
+        self.removed = removed
+        self.archive_path = archive_path
+
+
+def _leave(room: Mailroom, team: str, name: str) -> str | None:
+    """First off the roster, so that no new mail is addressed; then the mail to the archive until nothing is left."""
     if find_team(room, team).member(name) is not None:
         room.rosters.change(team, lambda data: without_member(data, name))
-    room.inboxes.remove(team, name)
+    path = None
+    for _ in range(MOST_ARRIVALS):
+        path = _empty(room, team, name) or path
+        if room.inboxes.remove(team, name):
+            return path
+    raise FileBusy(f"mail for {name!r} keeps coming in", "try again")
+
+
+def _empty(room: Mailroom, team: str, name: str) -> str | None:
+    kept: list[str] = []
+
+    def change(rows: list[Message]) -> list[Message]:
+        if rows:
+            kept.append(archive_rows(room, team, name, rows))
+        return []
+
+    room.inboxes.change(team, name, change)
+    return kept[-1] if kept else None
 
 
 def recover(room: Mailroom, team: Team) -> Team:
-    """Finish what a killed command began: an addition is undone unless it was entered, a removal is completed."""
+    """Finish what killed commands began: an addition is undone unless it was entered, a removal is completed."""
     if is_claudes_team(team.name):
         raise TeamNotOurs(
             f"{team.name!r} is a team of Claude Code, which overwrites its roster",
             "ask the lead of that session to change it",
             team.read_from,
         )
-    intent = room.rosters.intent(team.name)
-    if intent is None:
-        return team
-    name, verb = intent.get("name", ""), intent.get("verb")
-    if verb == "remove" and name:
-        _finish_removal(room, team.name, name)
-    elif verb == "add" and name and team.member(name) is None and not room.inboxes.rows(team.name, name):
-        room.inboxes.remove(team.name, name)
-    room.rosters.note_intent(team.name, None)
+    for intent in room.rosters.abandoned(team.name):
+        name, verb = intent.get("name", ""), intent.get("verb", "")
+        with room.rosters.undertaking(team.name, verb, name):
+            if verb == "remove" and name:
+                _leave(room, team.name, name)
+            elif verb == "add" and name and find_team(room, team.name).member(name) is None:
+                room.inboxes.remove(team.name, name)
     return find_team(room, team.name)
-
-
-def _finish_removal(room: Mailroom, team: str, name: str) -> None:
-    rows = room.inboxes.rows(team, name)
-    if rows:
-        archive_rows(room, team, name, rows)  # mail may have come in between
-    _leave(room, team, name)

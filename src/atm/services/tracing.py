@@ -42,6 +42,8 @@ class Trace:
 def trace(room: Mailroom, message_id: str, teams: list[str]) -> list[Trace]:
     """Everything known of a message, by its id or the beginning of it, in some teams."""
     found: dict[tuple[str, str, str], Trace] = {}
+    if not message_id:
+        raise NoSuchMessage("the id is empty", "give the id of a message, or the beginning of it")
     for team in teams:
         _from_ledger(room, team, message_id, found)
         _from_inboxes(room, team, message_id, found)

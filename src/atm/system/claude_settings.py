@@ -36,8 +36,8 @@ class SettingsAndFiles:
         self._managed = MANAGED.get(sys.platform, "") if managed is None else managed
 
     def real_file(self, path: str) -> tuple[str, str]:
-        if "\0" in path:
-            raise FileNotAllowed("the path contains a NUL character", "give the path of a file")
+        if not path.isprintable():
+            raise FileNotAllowed("the path contains a control character", "rename the file: the message must name it")
         given = os.path.abspath(path).replace(os.sep, "/")
         real = os.path.realpath(path).replace(os.sep, "/")
         if not os.path.exists(real):

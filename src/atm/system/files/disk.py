@@ -10,6 +10,7 @@ from atm.system.files import exchange, flock, folder_sync
 
 _CHUNK = 1 << 20
 _BINARY = getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
 
 class RealDisk:
@@ -45,7 +46,8 @@ class RealDisk:
         return fd
 
     def open_append(self, path: str, mode: int = 0o600) -> int:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, mode)
+        # A link at this place could have us append to any file of the user.
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY | _NO_LINK, mode)
 
     def read_at(self, fd: int, start: int, size: int) -> bytes:
         os.lseek(fd, start, os.SEEK_SET)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile
+from atm.domain.names import check_known_name, is_safe_name
 from atm.formats.inbox import EMPTY, Inbox, unread
 from atm.formats.json_record import NotJson, to_bytes
 from atm.formats.layout import inbox_owner
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from atm.ports.clock import Clock
     from atm.ports.disk import Disk
     from atm.system.files.archive import ArchiveFolder
-    from atm.system.files.locking import Locks
+    from atm.system.files.locking import Locks, PrivateLock
     from atm.system.files.rewriting import Edit
 
 READ_TRIES, READ_NAP = 5, 0.02
@@ -69,14 +70,20 @@ class InboxStore:
         with in_team(path):
             return self._create(path)
 
-    def remove(self, team: str, agent: str) -> None:
+    def remove(self, team: str, agent: str) -> bool:
         path = self._path(team, agent)
         with in_team(path):
             if self._disk.look(path) is None:
-                return
+                return True
         with in_team(path), self._locks.shared(path):
+            if self.rows(team, agent):
+                return False
             self._disk.remove(path)
             self._disk.sync_folder(path.rpartition("/")[0])
+        return True
+
+    def exclusively(self, team: str, agent: str) -> PrivateLock:
+        return self._locks.private(f"{self._path(team, agent)}/answers")
 
     def _create(self, path: str) -> bool:
         """An empty inbox by link: whoever comes first makes it, and nobody's is overwritten."""
@@ -215,12 +222,13 @@ class InboxStore:
         folder = self._layout.inboxes(team)
         with explained(folder):
             names = [inbox_owner(name) for name in self._disk.names(folder)]
-        return sorted(name for name in names if name is not None)
+        return sorted(name for name in names if name is not None and is_safe_name(name))
 
     # Where it really lies.
 
     def _path(self, team: str, agent: str) -> str:
         """The real path of an inbox. A link may not lead out of the team's own folder (G11)."""
+        check_known_name(agent, "member")
         given = self._layout.inbox(team, agent)
         with explained(given):
             if not self._real_teams:

@@ -44,7 +44,8 @@ class SiteOnDisk:
         age = max(0.0, self._clock.now() - found.mtime_ns / 1e9)
         owner, who = self._owner(path) if found.kind == "file" else ("unknown", "a lock directory names nobody")
         empty = found.kind != "folder" or not self._disk.names(path)
-        return FoundLock(path, found.kind, age, owner, who, empty)
+        pid = self._body(path).get("pid") if found.kind == "file" else None
+        return FoundLock(path, found.kind, age, owner, who, empty, pid if isinstance(pid, int) else None)
 
     def _owner(self, path: str) -> tuple[str, str]:
         body = self._body(path)
@@ -93,6 +94,8 @@ class SiteOnDisk:
 
     def _unwritable(self, team: str) -> list[LoosePath]:
         folder = self._layout.inboxes(team)
+        if self._disk.real_path(folder) != f"{self._disk.real_path(self._layout.teams)}/{team}/inboxes":
+            return []  # behind a link: not ours to change
         paths = [folder, *(f"{folder}/{n}" for n in self._disk.names(folder) if n.endswith(".json"))]
         found = []
         for path in paths:

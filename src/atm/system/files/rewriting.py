@@ -32,6 +32,8 @@ COARSE_TICK_NS = 3_000_000_000
 """How long ago a file must have been changed for its time stamp to prove that it was not changed again since.
 File systems stamp with the kernel's tick (up to 10 ms); some only with whole seconds (FAT: two)."""
 
+MOST_WRITERS = 1000
+
 TORN_TRIES, TORN_NAP = 25, 0.02
 """Claude Code writes in place at times: what cannot be read now may be whole in a moment."""
 
@@ -322,12 +324,7 @@ def read_whole(disk: Disk, path: str) -> bytes:
 def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600) -> None:
     """A durable new file of ours: whole or not there. FileExistsError if the path is taken."""
     folder, _, name = path.rpartition("/")
-    temporary = f"{folder}/.{name}.new"
-    try:
-        fd = disk.create(temporary, mode=mode)
-    except FileExistsError:  # left by a killed process: nobody was told that it was written
-        disk.remove(temporary)
-        fd = disk.create(temporary, mode=mode)
+    temporary, fd = _first_free(disk, f"{folder}/.{name}.new", mode)
     try:
         disk.write(fd, data)
         disk.sync(fd)
@@ -336,6 +333,16 @@ def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600) -> None:
     finally:
         disk.remove(temporary)
     disk.sync_folder(folder)
+
+
+def _first_free(disk: Disk, stem: str, mode: int) -> tuple[str, int]:
+    """A temporary file that nobody else is writing: several processes may be at the same path."""
+    for number in range(MOST_WRITERS):
+        try:
+            return f"{stem}-{number}", disk.create(f"{stem}-{number}", mode=mode)
+        except FileExistsError:
+            continue
+    raise FileExistsError(17, "too many temporary files", stem)
 
 
 def write_over(disk: Disk, path: str, data: bytes, mode: int = 0o600) -> None:

@@ -57,6 +57,15 @@ class SpoolFolder:
         with explained(self._pending):
             return not self._disk.names(self._pending)
 
+    def unreadable(self) -> list[str]:
+        found = []
+        for folder in (self._pending, self._failed):
+            known = {spooled.path for spooled in self._listed(folder, None)}
+            with explained(folder):
+                paths = [f"{folder}/{name}" for name in sorted(self._disk.names(folder)) if not name.startswith(".")]
+            found += [path for path in paths if path not in known]
+        return found
+
     def pending(self, team: str | None = None, agent: str | None = None) -> list[Spooled]:
         return self._listed(self._pending, f"{agent}@{team}" if team and agent else None)
 

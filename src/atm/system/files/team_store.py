@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile
+from atm.domain.errors import FileBusy, NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile
 from atm.domain.names import find_name, is_claudes_team, nearest_name
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.team_config import decode_team
@@ -86,14 +86,16 @@ class TeamStore:
         path = self._layout.team_config(team)
         real, root = self._disk.real_path(path), self._disk.real_path(self._layout.teams)
         if not real.startswith(f"{root}/{team}/"):
-            raise OutsideLink(f"{path} leads out of the teams' folder, to {real}", "remove the link", path)
+            raise OutsideLink(
+                f"{path} leads out of the teams' folder, to {real}", "remove the link", self._layout.team(team)
+            )
         return real
 
     def create(self, team: str, content: bytes) -> bool:
         path = self._layout.team_config(team)
         try:
-            self._disk.make_folders(self._layout.inboxes(team))
             self._inside(team)
+            self._disk.make_folders(self._layout.inboxes(team))
             write_new(self._disk, path, content, mode=0o644)
         except FileExistsError:
             return False
@@ -118,22 +120,59 @@ class TeamStore:
         except OSError as error:
             raise refused(path, error) from error
 
-    def note_intent(self, team: str, intent: dict[str, str] | None) -> None:
-        path = self._layout.roster_intent(team)
-        try:
-            if intent is None:
-                self._disk.remove(path)
-                return
-            self._disk.make_folders(path.rpartition("/")[0], 0o700)
-            write_over(self._disk, path, to_bytes(encode(intent)))
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise refused(path, error) from error
+    def undertaking(self, team: str, verb: str, name: str) -> _Undertaking:
+        return _Undertaking(self._disk, self._locks, self._layout.roster_intent(team, name), verb, name)
 
-    def intent(self, team: str) -> dict[str, str] | None:
+    def abandoned(self, team: str) -> list[dict[str, str]]:
+        """Undertakings that nobody is at any more: their process is gone, so their lock is free."""
+        folder, found = self._layout.roster_intents(team), []
+        with explained(folder):
+            names = sorted(self._disk.names(folder))
+        for file in names:
+            path = f"{folder}/{file}"
+            if file.startswith(".") or not self._is_abandoned(path):
+                continue
+            try:
+                fields = decode_object(to_text(read_whole(self._disk, path)))
+            except (OSError, NotJson):
+                continue
+            found.append({key: str(value) for key, value in fields.items()})
+        return found
+
+    def _is_abandoned(self, path: str) -> bool:
+        lock = self._locks.private(path, patience=0)
         try:
-            fields = decode_object(to_text(read_whole(self._disk, self._layout.roster_intent(team))))
-        except (OSError, NotJson):
-            return None
-        return {key: str(value) for key, value in fields.items()}
+            lock.acquire(self._clock.monotonic())
+        except (FileBusy, OSError):
+            return False
+        lock.release()
+        return True
+
+
+class _Undertaking:
+    """A change of two files, written down while it is made. What was cut off is found by `abandoned`."""
+
+    __slots__ = ("_disk", "_lock", "_path", "_said")
+
+    def __init__(self, disk: Disk, locks: Locks, path: str, verb: str, name: str) -> None:
+        self._disk = disk
+        self._lock = locks.private(path)
+        self._path = path
+        self._said = to_bytes(encode({"verb": verb, "name": name}))
+
+    def __enter__(self) -> None:
+        with explained(self._path):
+            self._lock.acquire(self._lock.locks.clock.monotonic() + self._lock.patience)
+            try:
+                self._disk.make_folders(self._path.rpartition("/")[0], 0o700)
+                write_over(self._disk, self._path, self._said)
+            except OSError:
+                self._lock.release()
+                raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            self._disk.remove(self._path)
+        except OSError:
+            pass  # found as abandoned by the next roster command, which then has nothing to do
+        self._lock.release()

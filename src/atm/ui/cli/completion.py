@@ -43,11 +43,10 @@ def _bash() -> str:
         subs = " ".join(c.word for c in command.subcommands)
         first = command.arguments[0] if command.arguments else None
         kinds = {a.complete for a in command.arguments if a.complete}
-        names = "$(__atm_teams) " if "team" in kinds else ""
-        names += "$(__atm_members) " if "member" in kinds else ""
-        names += " ".join(KNOWN) if "setting" in kinds else ""
-        words = " ".join(filter(None, [subs, _words(first), _options(command)]))
-        cases.append(f'    "{command.name}") words="{words} {names}" ;;')
+        names = " ".join(f"{kind}s" for kind in ("team", "member") if kind in kinds)
+        settings = " ".join(KNOWN) if "setting" in kinds else ""
+        words = " ".join(filter(None, [subs, _words(first), _options(command), settings]))
+        cases.append(f'    "{command.name}") words="{words}" names="{names}" ;;')
     groups = "|".join(name for name in COMMANDS if load(name)[0].subcommands)
     return f"""# bash completion for atm: eval "$(atm completion bash)"
 __atm_root() {{
@@ -56,22 +55,32 @@ __atm_root() {{
 }}
 __atm_teams() {{
   local team
-  for team in "$(__atm_root)"/*/; do [ -e "$team" ] && basename "$team"; done
+  for team in "$(__atm_root)"/*/; do [ -e "$team" ] && basename -- "$team"; done
 }}
 __atm_members() {{
   local inbox
-  for inbox in "$(__atm_root)"/*/inboxes/*.json; do [ -e "$inbox" ] && basename "$inbox" .json; done
+  for inbox in "$(__atm_root)"/*/inboxes/*.json; do [ -e "$inbox" ] && basename -- "$inbox" .json; done
+}}
+# Names come from files that anybody may make: they are compared and quoted, never expanded.
+__atm_offer() {{
+  local cur="$1" word quoted
+  while IFS= read -r word; do
+    case "$word" in
+      "$cur"*) printf -v quoted %q "$word"; COMPREPLY+=("$quoted") ;;
+    esac
+  done
 }}
 _atm() {{
-  local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}" words=""
+  local cur="${{COMP_WORDS[COMP_CWORD]}}" prev="${{COMP_WORDS[COMP_CWORD-1]}}" command="${{COMP_WORDS[1]}}"
+  local words="" names=""
   COMPREPLY=()
   case "$prev" in
-    --team|-t|--from-team|--to-team) COMPREPLY=($(compgen -W "$(__atm_teams)" -- "$cur")); return ;;
-    --from|--as|--agent|--lead) COMPREPLY=($(compgen -W "$(__atm_members)" -- "$cur")); return ;;
+    --team|-t|--from-team|--to-team) __atm_offer "$cur" < <(__atm_teams); return ;;
+    --from|--as|--agent|--lead) __atm_offer "$cur" < <(__atm_members); return ;;
     --file|-f|--cwd|--add-dir) COMPREPLY=($(compgen -f -- "$cur")); return ;;
   esac
-  if [ "$COMP_CWORD" -eq 1 ]; then
-    COMPREPLY=($(compgen -W "{" ".join(COMMANDS)} --help --version" -- "$cur")); return
+  if [ "$COMP_CWORD" -eq 1 ] || {{ [ "$COMP_CWORD" -eq 2 ] && [ "$command" = help ]; }}; then
+    COMPREPLY=($(compgen -W "{" ".join(COMMANDS)} help --help --version" -- "$cur")); return
   fi
   case "$command" in
     {groups}) [ "$COMP_CWORD" -gt 2 ] && command="$command ${{COMP_WORDS[2]}}" ;;
@@ -80,6 +89,8 @@ _atm() {{
 {chr(10).join(cases)}
   esac
   COMPREPLY=($(compgen -W "$words" -- "$cur"))
+  case "$names" in *teams*) __atm_offer "$cur" < <(__atm_teams) ;; esac
+  case "$names" in *members*) __atm_offer "$cur" < <(__atm_members) ;; esac
 }}
 complete -F _atm atm"""
 

@@ -14,7 +14,8 @@ def overview(words: list[str]) -> int:
     from atm.ui.cli.main import COMMANDS, load
 
     if words:
-        return show(load(words[0])[0])
+        command = load(words[0])[0]
+        return show(command.subcommand(words[1]) or command if len(words) > 1 else command)
     lines = ["atm, the agent team manager: mail between coding agents that is never lost.", ""]
     lines += ["usage: atm <command> [options]", "", "commands:"]
     lines += [f"  {name:<12} {summary}" for name, summary in COMMANDS.items()]

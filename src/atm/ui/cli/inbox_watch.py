@@ -77,4 +77,6 @@ def _print_line(session: Session, team: str, agent: str, message: Message) -> No
         session.print_json({"team": team, "agent": agent, **message_json(message)})
     elif idle_sender(message) is None:
         text = one_line(message.summary or message.text[:100])
-        session.print(f"{one_line(message.timestamp)}  {one_line(message.sender)} → {agent}@{team}  {text}")
+        session.print(
+            f"{one_line(message.timestamp)}  {one_line(message.sender)} → {one_line(f'{agent}@{team}')}  {text}"
+        )

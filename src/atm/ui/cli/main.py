@@ -70,10 +70,27 @@ def main(words: list[str]) -> int:
 
 def make_output_safe() -> None:
     """Text that is not UTF-8 must not end a command in the middle of its output."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115 - for as long as the process lives
+    if sys.stdout is None:
+        sys.stdout = ClosedOutput()
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+
+
+class ClosedOutput:
+    """Standard output that was closed before we started: whoever must be heard finds out by writing."""
+
+    def write(self, text: str) -> int:
+        raise OSError(9, f"standard output is closed; {len(text)} characters were not written")
+
+    def flush(self) -> None:
+        raise OSError(9, "standard output is closed")
+
+    def isatty(self) -> bool:
+        return False
 
 
 def dispatch(words: list[str]) -> int:
@@ -141,6 +158,8 @@ def _say(error: AtmError, as_json: bool) -> int:
     if as_json or _wants_json():
         from atm.formats.json_record import encode
 
+        if isinstance(sys.stdout, ClosedOutput):
+            return ERROR
         parts = {"code": error.code, "message": str(error), "remedy": error.remedy, "path": error.path}
         sys.stdout.write(encode({"error": parts}) + "\n")
     return ERROR

@@ -73,9 +73,9 @@ class Session:
         return self.settings.text("core.default_team") or None
 
     def identity(self, args: Args, flag: str = "as") -> str:
-        from atm.domain.names import check_known_name
+        from atm.domain.names import check_sender
 
-        return check_known_name(args.text(flag) or self.settings.text("core.identity"), "member")
+        return check_sender(args.text(flag) or self.settings.text("core.identity"))
 
     def address(self, given: str, args: Args) -> tuple[str, str]:
         """`agent` or `agent@team`, aliases resolved, as (agent, team)."""
@@ -91,15 +91,44 @@ class Session:
     # Output.
 
     def print(self, text: str = "") -> None:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(harmless(text) + "\n")
 
     def print_json(self, value: object) -> None:
         sys.stdout.write(encode(value) + "\n")
+
+    def tell(self, result: dict[str, object], text: str) -> None:
+        """Report what has been done. If nobody can hear it, it has been done all the same."""
+        try:
+            if self.as_json:
+                self.print_json(result)
+            else:
+                self.print(text)
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the process ends, a moment later
 
     def warn(self, text: str) -> None:
         from atm.domain.untrusted_text import one_line
 
         sys.stderr.write(f"{one_line(text)}\n")
+
+
+def harmless(text: str) -> str:
+    """
+    A last net for everything that is printed: only our own colours get through to a terminal (D22).
+
+    What others wrote is made visible where it is rendered; this catches what was forgotten there.
+    """
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    from atm.domain.untrusted_text import many_lines
+
+    if "\x1b" not in text or not sys.stdout.isatty():
+        return many_lines(text)
+    import re
+
+    parts = re.split(r"(\x1b\[[0-9;]*m)", text)
+    return "".join(part if i % 2 else many_lines(part) for i, part in enumerate(parts))
 
 
 def working_folder() -> str:

@@ -38,13 +38,8 @@ def execute(args: Args, session: Session) -> int:
     )
     if done.outcome == "queued":
         session.warn("Warning: Message queued for delivery (could not write to inbox immediately)")
-    if session.as_json:
-        session.print_json(_as_json(done))
-    else:
-        from atm.domain.untrusted_text import one_line
-
-        to = f", {done.outcome} reply to {one_line('@'.join(done.reply_to))}" if done.reply_to else ""
-        session.print(f"acknowledged {(done.message.id or '')[:8]} from {one_line(done.message.sender)}{to}")
+    to = f", {done.outcome} reply to {'@'.join(done.reply_to)}" if done.reply_to else ""
+    session.tell(_as_json(done), f"acknowledged {(done.message.id or '')[:8]} from {done.message.sender}{to}")
     return 0
 
 

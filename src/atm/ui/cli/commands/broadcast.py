@@ -37,10 +37,7 @@ def execute(args: Args, session: Session) -> int:
     for sent in copies:
         report_warnings(session, sent)
     failed = sum(sent.outcome == "failed" for sent in copies)
-    if session.as_json:
-        session.print_json(_as_json(copies[0].team, message_id, copies))
-    else:
-        _show(session, copies, message_id)
+    session.tell(_as_json(copies[0].team, message_id, copies), _words(copies, message_id))
     return 0 if not failed else 1 if failed == len(copies) else 2
 
 
@@ -76,7 +73,7 @@ def _one(sent: Sent) -> dict[str, object]:
     return result
 
 
-def _show(session: Session, copies: list[Sent], message_id: str) -> None:
+def _words(copies: list[Sent], message_id: str) -> str:
     from atm.ui.cli.render import table
 
     def detail(sent: Sent) -> str:
@@ -84,9 +81,9 @@ def _show(session: Session, copies: list[Sent], message_id: str) -> None:
         return str(error) if error else sent.spool_path or (f"seq {sent.seq}" if sent.seq else "")
 
     rows = [[sent.agent, sent.outcome, detail(sent)] for sent in copies]
-    session.print("\n".join(table(["Agent", "Outcome", "Detail"], rows)))
     counts = _counts(copies)
-    session.print(
-        f"\n  {counts['succeeded']} of {counts['total']} delivered, {counts['queued']} queued, "
+    summed = (
+        f"  {counts['succeeded']} of {counts['total']} delivered, {counts['queued']} queued, "
         f"{counts['failed']} failed  {message_id[:8]}"
     )
+    return "\n".join([*table(["Agent", "Outcome", "Detail"], rows), "", summed])

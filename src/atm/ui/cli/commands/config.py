@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from atm import config as settings_module
-from atm.domain.errors import BadSetting, WriteRefused
+from atm.domain.errors import BadSetting
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.render import table
@@ -129,12 +129,15 @@ def _get(args: Args, session: Session) -> int:
 def _set(args: Args, session: Session) -> int:
     key = settings_module.check_key(args.need("key"))
     value = _meant(key, args.need("value"))
+    settings_module.checked(key, value)
     path = _file(args, session)
-    _write(path, key, settings_module.checked(key, value))
-    if session.as_json:
-        session.print_json({"action": "config", "key": key, "value": value, "file": path})
-    else:
-        session.print(f"{key} = {_shown(value)} in {path}")
+    if os.path.exists(path):
+        settings_module.read_file(path)  # an error here names the line; we never write over it
+    from atm.wiring import change_settings
+
+    change_settings(session.layout, path, lambda text: _with_setting(text, path, key, value))
+    result: dict[str, object] = {"action": "config", "key": key, "value": value, "file": path}
+    session.tell(result, f"{key} = {_shown(value)} in {path}")
     return 0
 
 
@@ -159,29 +162,16 @@ def _meant(key: str, given: str) -> Value:
     return given
 
 
-def _write(path: str, key: str, value: Value) -> None:
+def _with_setting(text: str, path: str, key: str, value: Value) -> str:
+    """The file's text with one key set; comments and everything else stay."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
     section, _, name = key.partition(".")
     try:
-        text = ""
-        if os.path.exists(path):
-            settings_module.read_file(path)  # an error here names the line; we never write over it
-            with open(path, encoding="utf-8") as file:
-                text = file.read()
         document = tomlkit.parse(text)
-        table_in_file = document.setdefault(section, tomlkit.table())
-        table_in_file[name] = value
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
-        temporary = f"{path}.{os.getpid()}.new"
-        with open(temporary, "w", encoding="utf-8") as file:
-            file.write(tomlkit.dumps(document))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except OSError as error:
-        raise WriteRefused(f"{path}: {error.strerror or error}", "check permissions and free space", path) from error
+        document.setdefault(section, tomlkit.table())[name] = value
+        return tomlkit.dumps(document)
     except TOMLKitError as error:
         raise BadSetting(f"{path}: {error}", "mend the file by hand", path) from None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_team
@@ -48,7 +49,13 @@ def execute(args: Args, session: Session) -> int:
 
 def teams_meant(args: Args, session: Session) -> list[Team]:
     if args.flag("all_teams"):
-        return [find_team(session.room, name) for name in session.room.rosters.teams()]
+        found = []
+        for name in session.room.rosters.teams():
+            try:
+                found.append(find_team(session.room, name))
+            except AtmError as error:
+                session.warn(f"Warning: {error}")
+        return found
     return [find_team(session.room, session.team(args))]
 
 

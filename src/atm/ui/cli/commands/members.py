@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.errors import UsageError
 from atm.services.mailroom import find_team
 from atm.services.overview import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
@@ -45,9 +46,11 @@ def execute(args: Args, session: Session) -> int:
 
 
 def team_meant(args: Args, session: Session) -> Team:
-    from atm.domain.names import check_known_name
+    from atm.domain.names import check_known_name, same_name
 
-    named = args.text("team_name")
+    named, flagged = args.text("team_name"), args.text("team")
+    if named and flagged and not same_name(named, flagged):
+        raise UsageError(f"{named!r} and --team {flagged!r} are two teams", "leave one of them out")
     return find_team(session.room, check_known_name(named, "team") if named else session.team(args))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import BadMessage, UsageError
+from atm.domain.errors import BadMessage, NoSuchMember, UsageError
 from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_recipient
 from atm.services.reading import Filter, Mail, give_back, peek, take
@@ -39,6 +39,9 @@ COMMAND = Command(
 )
 
 
+DRAIN_EVERY = 1.0
+
+
 def execute(args: Args, session: Session) -> int:
     owner, is_mine = whose(args, session)
     if args.flag("mark") and args.flag("no_mark"):
@@ -69,7 +72,13 @@ def whose(args: Args, session: Session) -> tuple[Recipient, bool]:
     me = session.identity(args)
     given = args.text("agent")
     agent, team = session.address(given, args) if given else (me, session.team(args))
-    owner = find_recipient(session.room, team, agent)
+    try:
+        owner = find_recipient(session.room, team, agent)
+    except NoSuchMember as error:
+        if given:
+            raise
+        hint = "say who you are with ATM_IDENTITY or --as, or whose inbox you mean: atm read NAME"
+        raise NoSuchMember(f"you are {me!r}, and {error}", hint, error.path) from None
     home = session.home_team()
     at_home = home is None or args.text("team") is not None or home.casefold() == owner.team_name.casefold()
     return owner, at_home and owner.agent.casefold() == me.casefold()
@@ -93,7 +102,8 @@ def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> Mail
         while not mail.messages and (left := deadline - session.room.clock.monotonic()) > 0:
             mail = look(session.room, owner.team_name, owner.agent, wanted)
             if not mail.messages:
-                watch.wait(left)
+                watch.wait(min(left, DRAIN_EVERY))
+                drain_on_the_way(session.room)  # nobody else may come by, and the reader has time
                 mail = look(session.room, owner.team_name, owner.agent, wanted)
     return mail
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, UsageError
-from atm.domain.names import parse_address
+from atm.domain.names import parse_address, same_name
 from atm.services.conversations import ask, find_answer
 from atm.services.mail import Letter
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
@@ -70,6 +70,8 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
     given = args.need(which)
     agent, named = parse_address(session.settings.alias(given) or given)
     flagged = args.text(f"{which}_team")
+    if flagged and named and not same_name(flagged, named):
+        raise UsageError(f"{given!r} names one team and --{which}-team another", "leave one of them out")
     team = flagged or named or session.home_team()
     if not team:
         raise UsageError(f"which team is {agent!r} in?", f"write {agent}@TEAM or --{which}-team TEAM")

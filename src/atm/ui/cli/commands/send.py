@@ -49,10 +49,7 @@ def execute(args: Args, session: Session) -> int:
         return _show_plan(session, plan(session.room, team, agent, letter))
     sent = send(session.room, team, agent, letter)
     report_warnings(session, sent)
-    if session.as_json:
-        session.print_json(as_json(sent))
-    else:
-        _show(session, sent)
+    session.tell(as_json(sent), _words(sent))
     return 0
 
 
@@ -68,8 +65,8 @@ def write_letter(args: Args, session: Session, team: str) -> Letter:
     return Letter(
         sender=sender,
         text=read_text(args),
-        summary=args.text("summary"),
-        action=session.settings.text("messaging.offline_action") if action is None else action,
+        summary=clean(args.text("summary") or "") or None,
+        action=session.settings.text("messaging.offline_action") if action is None else clean(action),
         reply_to=args.text("reply_to"),
         home=home,
     )
@@ -146,15 +143,12 @@ def report_warnings(session: Session, sent: Sent) -> None:
         session.warn(f"Warning: {warning}")
 
 
-def _show(session: Session, sent: Sent) -> None:
-    from atm.domain.untrusted_text import one_line
-
-    where = one_line(f"{sent.agent}@{sent.team}")
+def _words(sent: Sent) -> str:
+    where = f"{sent.agent}@{sent.team}"
     if sent.outcome == "queued":
-        session.print(f"queued for {where}  {sent.message_id[:8]}  {sent.spool_path}")
-        return
+        return f"queued for {where}  {sent.message_id[:8]}  {sent.spool_path}"
     merged = f", {sent.merged} rows of another writer kept" if sent.merged else ""
-    session.print(f"sent to {where}  {sent.message_id[:8]}  seq {sent.seq}{merged}")
+    return f"sent to {where}  {sent.message_id[:8]}  seq {sent.seq}{merged}"
 
 
 def _show_plan(session: Session, sent: Sent) -> int:

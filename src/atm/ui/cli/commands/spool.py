@@ -53,11 +53,16 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
                 "action": "spool",
                 "pending": [_as_json(s) for s in waiting],
                 "failed": [_as_json(s) for s in failed],
+                "unreadable": session.room.spool.unreadable(),
             }
         )
         return 0
+    unreadable = session.room.spool.unreadable()
+    for path in unreadable:
+        session.print(f"{path} is no message of ours; it is left alone")
     if not waiting and not failed:
-        session.print("Nothing waits.")
+        if not unreadable:
+            session.print("Nothing waits.")
         return 0
     rows = [_row(session, "pending", one) for one in waiting] + [_row(session, "failed", one) for one in failed]
     session.print("\n".join(table(["Id", "To", "State", "Tries", "Since", "Reason"], rows, right=(3,))))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from atm.domain.errors import AtmError
 from atm.services.mailroom import find_team
 from atm.services.roster import NewMember, add_member, create_team, remove_member
@@ -76,7 +78,7 @@ def _add(args: Args, session: Session) -> int:
         args.need("agent"),
         agent_type=args.text("agent_type") or "",
         model=args.text("model") or "",
-        cwd=args.text("cwd") or working_folder(),
+        cwd=os.path.abspath(os.path.expanduser(args.text("cwd") or working_folder())),
         backend=args.text("backend_type") or "",
         active=False if args.flag("inactive") else None,
     )
@@ -87,16 +89,11 @@ def _add(args: Args, session: Session) -> int:
 
 def _remove(args: Args, session: Session) -> int:
     team, agent = find_team(session.room, args.need("team")).name, args.need("agent")
-    archived = remove_member(session.room, team, agent, force=args.flag("force"))
-    kept = f"; its mail is kept at {archived}" if archived else ""
-    result = {
-        "action": "remove-member",
-        "team": team,
-        "agent": agent,
-        "removed": True,
-        "archive_path": archived,
-    }
-    return _report(session, result, f"removed {agent} from {team}{kept}")
+    done = remove_member(session.room, team, agent, force=args.flag("force"))
+    kept = f"; its mail is kept at {done.archive_path}" if done.archive_path else ""
+    words = f"removed {agent} from {team}{kept}" if done.removed else f"{agent} is not in {team}"
+    result = {"action": "remove-member", "team": team, "agent": agent, "removed": done.removed}
+    return _report(session, {**result, "archive_path": done.archive_path}, words)
 
 
 def _report(session: Session, result: dict[str, object], words: str) -> int:
