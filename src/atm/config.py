@@ -197,7 +197,7 @@ def checked(key: str, value: Value, path: str = "") -> Value:
     where = f" in {path}" if path else ""
     if not fits[kind]:
         raise BadSetting(f"{key} must be a {kind}{where}, not {value!r}", "change the value", path)
-    if key in NAMES and isinstance(value, str):
+    if key in NAMES and isinstance(value, str) and value:
         check_known_name(value, NAMES[key])
     if key in CHOICES and value not in CHOICES[key]:
         raise BadSetting(

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(6 if LONG else 1))
 def test_a_storm_with_a_rival_and_a_killer_loses_and_doubles_nothing(seed):
     storm = Storm(60.0 if LONG else 5.0, seed)
-    tally = storm.blow(lambda gone, tally: None)
+    tally = storm.blow(lambda *_: None)
     assert tally.lost == 0, f"sandbox kept at {storm.sandbox}"
     assert tally.doubled == 0, f"sandbox kept at {storm.sandbox}"
     assert tally.still_spooled == 0
@@ -28,7 +28,7 @@ def test_a_storm_with_a_rival_and_a_killer_loses_and_doubles_nothing(seed):
 
 def test_a_crowd_without_a_rival_is_in_order_too():
     storm = Storm(30.0 if LONG else 3.0, 7, rival=False, killer=False)
-    tally = storm.blow(lambda gone, tally: None)
+    tally = storm.blow(lambda *_: None)
     assert (tally.lost, tally.doubled, tally.queued) == (0, 0, 0)
     assert tally.merged == 0
     storm.remove()

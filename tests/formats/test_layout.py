@@ -27,7 +27,7 @@ LAYOUT = Layout(claude_root="/c", config_root="/k", state_root="/s")
         (LAYOUT.locks, "/s/locks"),
         (LAYOUT.drift_log, "/s/format-drift.jsonl"),
         (LAYOUT.upkeep_mark("crew", "ann"), "/s/upkeep/crew/ann.json"),
-        (LAYOUT.roster_intent("crew"), "/s/intents/crew.json"),
+        (LAYOUT.roster_intent("crew", "ann"), "/s/intents/crew/ann.json"),
     ],
 )
 def test_paths_are_those_of_the_design(found, expected):

@@ -184,7 +184,12 @@ SEND_LOADS = {
     *("atm.system.files.drift_log", "atm.system.files.exchange", "atm.system.files.flock"),
     *("atm.system.files.folder_sync", "atm.system.files.inbox_edits", "atm.system.files.inbox_store"),
     *("atm.system.files.ledger", "atm.system.files.locking", "atm.system.files.refusals"),
-    *("atm.system.files.rewriting", "atm.system.files.spool", "atm.system.files.team_store"),
+    *(
+        "atm.system.files.rewriting",
+        "atm.system.files.shared_edit",
+        "atm.system.files.spool",
+        "atm.system.files.team_store",
+    ),
     *("atm.system.files.upkeep_marks", "atm.system.machine"),
     *("atm.ui", "atm.ui.cli", "atm.ui.cli.arguments", "atm.ui.cli.commands", "atm.ui.cli.commands.send"),
     *("atm.ui.cli.main", "atm.ui.cli.session"),

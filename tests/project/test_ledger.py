@@ -22,7 +22,7 @@ def rows() -> list[list[str]]:
 
 
 @cache
-def tests_in(path: str) -> frozenset[str]:
+def known_tests(path: str) -> frozenset[str]:
     file = ROOT / path
     if not file.is_file():
         return frozenset()
@@ -55,5 +55,5 @@ def test_a_requirement_that_is_done_names_tests_that_exist():
         if row[3] == "done":
             assert named, f"{row[0]} is done but names no test"
         for path, name in named:
-            assert name in tests_in(path), f"{row[0]} names {path}::{name}, which does not exist"
+            assert name in known_tests(path), f"{row[0]} names {path}::{name}, which does not exist"
         assert not row[4] or named, f"{row[0]}: cannot read the tests cell {row[4]!r}"
