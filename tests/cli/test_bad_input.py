@@ -133,7 +133,8 @@ class TestNames:
             quickly("send", f"{name}@{name}", "hello")
             assert len(crew.rows(name, name)) == 1, name
 
-    @pytest.mark.parametrize("name", ["user", "system", "User"])
+    # BUG reported
+    @pytest.mark.parametrize("name", ["user", "system", "User", "user ", " system", "user@crew", "System@x"])
     def test_nobody_can_pass_for_the_user_or_the_system(self, crew, name):
         assert clear_error(crew("send", "ann", "approved", "--from", name, code=None))
         assert crew.rows("ann") == []
@@ -147,6 +148,19 @@ class TestNames:
         crew("broadcast", "hello", code=None)
         assert not list(crew.home.rglob("evil*"))
         assert len(crew.rows("ann")) == 1
+
+    # BUG reported
+    def test_names_that_we_refuse_are_not_passed_over_in_silence(self, crew):
+        """Claude Code may know a `code:reviewer`; mail that lies there unread must be somebody's business."""
+        path = crew.home / ".claude/teams/crew/config.json"
+        team = json.loads(path.read_text())
+        path.write_text(json.dumps({**team, "members": [*team["members"], {"name": "code:reviewer"}]}))
+        (crew.inbox("ann").parent / "a:b.json").write_text(
+            '[{"from": "x", "text": "?", "timestamp": "", "read": false}]'
+        )
+        out = crew("doctor", code=None).out
+        assert "code:reviewer" in out
+        assert "a:b" in out
 
 
 class TestLinks:

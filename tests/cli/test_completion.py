@@ -75,6 +75,13 @@ class TestBash:
         (crew.folder / "notes.md").write_text("")
         assert offers("send", "ann", "--file", "no") == {"notes.md"}
 
+    # BUG reported
+    def test_a_file_with_a_blank_in_its_name_is_one_offer(self, offers, crew):
+        (crew.folder / "my notes.md").write_text("")
+        (crew.folder / "*").write_text("")
+        assert len(offers("send", "ann", "--file", "my")) == 1
+        assert len(offers("send", "ann", "--file", "*")) == 1
+
     def test_without_any_team_nothing_is_offered_and_nothing_breaks(self, offers, crew):
         shutil.rmtree(crew.home / ".claude")
         assert offers("inbox", "--team", "") == set()

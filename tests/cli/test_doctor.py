@@ -201,6 +201,26 @@ def test_the_command_for_a_large_inbox_works_where_claude_code_owns_it(crew, she
     assert "large-inbox" not in findings()
 
 
+# BUG reported
+def test_the_command_for_a_spool_file_that_is_no_message_mends_it(crew, shell, findings):
+    folder = crew.home / ".config/atm/spool/pending"
+    folder.mkdir(parents=True, mode=0o700)
+    (folder / "1-x-ann@crew.json").write_text("torn")
+    shell(findings()["spool-unreadable"]["command"])
+    assert "spool-unreadable" not in findings()
+    assert "torn" in "".join(path.read_text() for path in crew.home.rglob("*ann@crew*")), "and nothing is thrown away"
+
+
+# BUG reported
+def test_the_command_for_two_homes_is_one(crew, shell, tmp_path):
+    usual = tmp_path / "usual"
+    (usual / ".claude/teams/crew").mkdir(parents=True)
+    result = crew("doctor", "--json", env={"HOME": str(usual)}, code=1)
+    (command,) = [one["command"] for one in result.json["findings"] if one["code"] == "two-homes"]
+    done = shell(f"command -v {command.split()[0]}")
+    assert done.returncode == 0, f"{command!r} begins with no command"
+
+
 @pytest.mark.parametrize("spoil", [tear_an_inbox, leave_a_lock_directory, leave_a_phantom], ids=lambda s: s.__name__)
 def test_without_fix_it_only_looks(crew, contents, spoil):
     spoil(crew)

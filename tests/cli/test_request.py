@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import time
 
 import pytest
@@ -130,6 +132,18 @@ def test_a_question_that_had_to_be_queued_is_still_asked(crew, block):
     result = crew("request", "bob@crew", "ann@crew", "port?", "--timeout", "0", "--json", code=1)
     assert "Message queued for delivery" in result.err
     assert len(crew.pending) == 1
+
+
+# BUG reported
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
+def test_an_answer_that_could_not_be_shown_is_given_back(crew, eventually):
+    command = ["sh", "-c", 'exec "$@" >/dev/full', "sh", *crew.command("request", "bob@crew", "ann@crew", "port?")]
+    with subprocess.Popen(command, env=crew.environment, cwd=crew.folder, stderr=subprocess.PIPE) as process:
+        eventually(lambda: crew.rows("ann"))
+        crew("ack", crew.rows("ann")[0]["message_id"], "8080", "--as", "ann")
+        process.communicate(timeout=40)
+    assert process.returncode == 1
+    assert crew.rows("bob")[0]["read"] is False, "marked as read, and nobody saw it"
 
 
 def test_an_answer_is_shown_even_if_the_ledger_cannot_be_written(crew, asked, immutable):

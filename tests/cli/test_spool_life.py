@@ -148,6 +148,22 @@ def test_a_long_queue_for_one_does_not_hold_up_a_short_one_for_another(queued, b
     assert texts(atm, "bob") == ["for bob"]
 
 
+# BUG reported
+def test_many_whose_time_has_not_come_do_not_hold_up_one_whose_time_has(queued):
+    """Twenty recipients in their pauses cost nothing to pass over; they must not use up what a command may try."""
+    atm, _ = queued
+    path, found = atm.pending[0], entry(atm)
+    for number, agent in enumerate([*(f"m{n}" for n in range(25)), "bob"]):
+        id = f"{number:08d}{found['message_id'][8:]}"
+        message = {**found["message"], "message_id": id, "msg_id": id}
+        later = int(path.name.split("-")[0]) + number + 1
+        due = 0 if agent == "bob" else time.time() + 900
+        waiting = {**found, "message_id": id, "message": message, "target_agent": agent, "next_attempt": due}
+        path.with_name(f"{later:019d}-{id[:8]}-{agent}@crew.json").write_text(json.dumps(waiting))
+    atm("inbox")
+    assert texts(atm, "bob") == ["first"]
+
+
 class TestRetries:
     def test_each_try_waits_longer_than_the_last(self, queued):
         atm, _ = queued

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 
 import pytest
 
@@ -187,6 +188,12 @@ class TestRemoveMember:
         result = crew("teams", "remove-member", "crew", "bob", "--json")
         assert result.json["removed"] is False
 
+    # BUG reported
+    def test_not_even_when_somebody_has_a_similar_name(self, crew):
+        crew("teams", "add-member", "crew", "bob2")
+        crew("teams", "remove-member", "crew", "bob")
+        assert crew("teams", "remove-member", "crew", "bob", "--json").json["removed"] is False
+
     def test_a_mistyped_name_is_answered_with_the_nearest(self, crew):
         assert "did you mean 'bob'" in crew("teams", "remove-member", "crew", "bop", code=1).err
 
@@ -258,6 +265,19 @@ class TestList:
     @pytest.mark.parametrize("word", ["creat", "add-membr", "remove"])
     def test_a_mistyped_subcommand_is_answered_with_the_nearest(self, crew, word):
         assert "did you mean" in crew("teams", word, "x", code=1).err
+
+
+# BUG reported
+@pytest.mark.parametrize("words", [["create", "new"], ["add-member", "crew", "cat"], ["remove-member", "crew", "bob"]])
+def test_what_was_done_is_done_even_if_nobody_can_hear_it(crew, words):
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *crew.command("teams", *words)],
+        env=crew.environment,
+        cwd=crew.folder,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def open_text(path):

@@ -160,26 +160,66 @@ def unread_rows(data: bytes) -> list[tuple[int, int, Message]] | None:
     out by us or by `JSON.stringify(rows, null, 2)`. Every row must end with its `read` flag, as ours and those of
     Claude Code do: a flag anywhere else could belong to something inside the row.
     """
-    body = data.rstrip()
+    end = _end_of_rows(data)
+    endings = None if end is None else _endings_in(data, end)
+    if end is None or endings is None:
+        return None
+    found = []
+    for ending in endings.intersection(_ENDS_UNREAD):
+        at = data.find(ending, 0, end)
+        while at >= 0:
+            close = at + len(ending)
+            if close == end or data.startswith(_NEXT, close):  # else the flag stands inside a row
+                start = data.rfind(ROW_START, 0, at) + len(ROW_START) - 1
+                message = decode_row(to_text(data[start:close]))
+                if message is None:
+                    return None
+                found.append((start, close, message))
+            at = data.find(ending, close, end)
+    return sorted(found, key=lambda row: row[0])
+
+
+_ENDS_READ = (b'"read": true}', b'"read":true}', b'"read": true\n  }', b'"read":true\n  }')
+_ENDS_UNREAD = (b'"read": false}', b'"read":false}', b'"read": false\n  }', b'"read":false\n  }')
+_NEXT = b"," + ROW_START
+
+
+def _end_of_rows(data: bytes) -> int | None:
+    """Where the last row ends, or None if the file does not begin and end as such files do."""
+    body = data[-_FOOT:].rstrip()
     if not data.startswith(b"[" + ROW_START) or not body.endswith(b"]"):
         return None
-    pieces = body[:-1].rstrip().split(ROW_START)
-    pieces[-1] += b","
-    found, at = [], len(pieces[0]) + len(ROW_START) - 1
-    for piece in pieces[1:]:
-        if piece.endswith(_ENDS_UNREAD):
-            message = decode_row(to_text(b"{" + piece[:-1]))
-            if message is None:
-                return None
-            found.append((at, at + len(piece), message))
-        elif not piece.endswith(_ENDS_READ):
-            return None
-        at += len(piece) + len(ROW_START)
-    return found
+    rows = body[:-1].rstrip()
+    return len(data) - len(data[-_FOOT:]) + len(rows) if rows.endswith(b"}") else None
 
 
-_ENDS_READ = (b'"read": true},', b'"read":true},', b'"read": true\n  },', b'"read":true\n  },')
-_ENDS_UNREAD = (b'"read": false},', b'"read":false},', b'"read": false\n  },', b'"read":false\n  },')
+_FOOT = 4096
+
+
+def _endings_in(data: bytes, end: int) -> set[bytes] | None:
+    """
+    How the rows end, or None if one ends in another way than with its flag.
+
+    Counting is several times faster than looking at each row, and one spelling usually accounts for all of them.
+    """
+    tail = data[max(0, end - 40) : end]
+    found = {ending for ending in _ENDS_READ + _ENDS_UNREAD if tail.endswith(ending)}
+    counted, rows = len(found), data.count(ROW_START)
+    for ending in _by_likelihood(data):
+        if counted == rows:
+            break
+        count = data.count(ending + _NEXT)
+        counted += count
+        found |= {ending} if count else set()
+    return found if counted == rows else None
+
+
+def _by_likelihood(data: bytes) -> list[bytes]:
+    """The endings, those that the first row is spelled like before the others."""
+    first = data[: data.find(_NEXT)] if _NEXT in data[:65_536] else data[:65_536]
+    spelled = [first.endswith((read, unread)) for read, unread in zip(_ENDS_READ, _ENDS_UNREAD, strict=True)]
+    pairs = sorted(zip(spelled, _ENDS_READ, _ENDS_UNREAD, strict=True), reverse=True)
+    return [ending for _, read, unread in pairs for ending in (read, unread)]
 
 
 def unread(data: bytes) -> list[Message]:
@@ -198,17 +238,31 @@ def with_read(message: Message, read: bool) -> Message:
     return decode_row(raw) or message
 
 
+def claimed(data: bytes, choose: Callable[[list[Message]], list[Message]]) -> tuple[list[Message], bytes]:
+    """The unread messages that `choose` picks, and the file with those marked as read."""
+    quick = unread_rows(data)
+    if quick is None:
+        chosen = choose([message for message in Inbox(data).messages if not message.read])
+        return chosen, marked(data, {message.key for message in chosen}, True)
+    chosen = choose([message for _, _, message in quick])
+    keys = {message.key for message in chosen}
+    return chosen, _spliced_at(data, [(*row[:2], with_read(row[2], True)) for row in quick if row[2].key in keys])
+
+
+def _spliced_at(data: bytes, rows: list[tuple[int, int, Message]]) -> bytes:
+    parts, done = [], 0
+    for start, end, message in rows:
+        parts += [data[done:start], to_bytes(message.raw)]
+        done = end
+    return b"".join([*parts, data[done:]])
+
+
 def marked(data: bytes, keys: Collection[object], read: bool) -> bytes:
     """The file with the `read` flag of the named rows set."""
     quick = unread_rows(data) if read else None
     if quick is None:
         return changed_rows(data, lambda rows: [with_read(row, read) if row.key in keys else row for row in rows])
-    parts, done = [], 0
-    for start, end, message in quick:
-        if message.key in keys:
-            parts += [data[done:start], to_bytes(with_read(message, read).raw)]
-            done = end
-    return b"".join([*parts, data[done:]])
+    return _spliced_at(data, [(*row[:2], with_read(row[2], True)) for row in quick if row[2].key in keys])
 
 
 def changed_rows(data: bytes, change: Callable[[list[Message]], list[Message]]) -> bytes:

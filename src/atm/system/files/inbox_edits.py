@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.inbox_merge import additions, with_rows
-from atm.formats.inbox import Inbox, changed_rows, marked, only, spliced, tail_of, unread
+from atm.formats.inbox import Inbox, changed_rows, claimed, marked, only, spliced, tail_of
 from atm.formats.json_record import NotJson
 
 TYPE_CHECKING = False
@@ -83,9 +83,10 @@ class Claim(InboxEdit):
 
     def apply(self, data: bytes) -> bytes | None:
         if self.claimed is None:
-            self.claimed = self._choose(unread(data))
-        keys = {message.key for message in self.claimed}
-        return marked(data, keys, True) if keys else None
+            self.claimed, new = claimed(data, self._choose)
+        else:  # once more, on a foreign writer's version: the same rows and no others
+            new = marked(data, {message.key for message in self.claimed}, True)
+        return None if new == data else new
 
 
 class Mark(InboxEdit):
