@@ -157,6 +157,9 @@ class MemoryInboxes:
     def size(self, team: str, agent: str) -> int:
         return sum(len(row.raw) for row in self.rows(team, agent))
 
+    def most_rows(self, team: str, agent: str) -> int:
+        return len(self.rows(team, agent))
+
     def owners(self, team: str) -> list[str]:
         return sorted(agent for where, agent in self._rows if where == team)
 

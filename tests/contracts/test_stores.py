@@ -66,6 +66,10 @@ class TestInboxes:
         assert not stores.inboxes.exists("crew", "ann")
         assert stores.inboxes.size("crew", "ann") == 0
 
+    def test_a_bound_of_the_rows_is_never_too_small(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message(f"id-{n}", "{") for n in range(3)], fresh=True)
+        assert stores.inboxes.most_rows("crew", "ann") >= 3
+
     def test_a_claim_marks_what_was_chosen_and_nothing_else(self, stores):
         stores.inboxes.append("crew", "ann", [make_message(f"id-{n}", str(n)) for n in range(4)], fresh=True)
         claimed = stores.inboxes.claim("crew", "ann", lambda unread: unread[1:3])

@@ -63,6 +63,9 @@ class Inboxes(Protocol):
 
     def size(self, team: str, agent: str) -> int: ...
 
+    def most_rows(self, team: str, agent: str) -> int:
+        """No more rows than this are in it: a bound that costs no parsing."""
+
     def owners(self, team: str) -> list[str]: ...
 
     def remove(self, team: str, agent: str) -> bool:

@@ -326,7 +326,7 @@ def compact_if_due(room: Mailroom, to: Recipient) -> None:
     try:
         if not room.marks.is_due(team, agent, room.inboxes.size(team, agent), now):
             return
-        if len(room.inboxes.rows(team, agent)) > room.policy.compact_above:
+        if room.inboxes.most_rows(team, agent) > room.policy.compact_above:
             compact(room, team, agent)
         room.marks.put_off(team, agent, room.inboxes.size(team, agent), now + NOTHING_TO_REMOVE_FOR)
     except AtmError:

@@ -218,6 +218,11 @@ class InboxStore:
             found = self._disk.look(path)
             return found.size if found else 0
 
+    def most_rows(self, team: str, agent: str) -> int:
+        path = self._path(team, agent)
+        with in_team(path):
+            return read_whole(self._disk, path).count(b"{")  # each message begins with one
+
     def owners(self, team: str) -> list[str]:
         folder = self._layout.inboxes(team)
         with explained(folder):

@@ -94,6 +94,7 @@ class Rewriter:
     __slots__ = (
         "_aside",
         "_clock",
+        "_committed",
         "_disk",
         "_folder",
         "_foreign",
@@ -115,6 +116,7 @@ class Rewriter:
         self._folder, _, self._name = path.rpartition("/")
         self._aside = set_aside
         self._written = 0
+        self._committed = False
         self._versions: list[Version] = []
         self._foreign: list[str] = []
         """Displaced foreign versions, kept until what they added lies safely in the file."""
@@ -175,8 +177,13 @@ class Rewriter:
         self._versions.append(Version(self._disk, self._disk.open_read(path)))
         return self._versions[-1]
 
+    def finish(self) -> None:
+        """Make the new name durable. Outside the lock: others need not wait for the disk, only our caller must."""
+        if self._committed:
+            self._disk.sync_folder(self._folder)
+
     def close(self) -> None:
-        """Let go of every version. After the lock is released: giving a large file's blocks back takes milliseconds."""
+        """Let go of every version. Outside the lock: giving a large file's blocks back takes milliseconds."""
         for version in self._versions:
             version.close()
         self._versions = []
@@ -191,9 +198,9 @@ class Rewriter:
             exchanged = False
         if not exchanged:
             return self._replace(temporary, expected)
+        self._committed = True
         if not expected.lies_at(temporary):
             return temporary
-        self._disk.sync_folder(self._folder)
         # A program that had the old file open may have written into it after we compared.
         if not expected.is_stamped_like(temporary):
             return temporary
@@ -206,7 +213,7 @@ class Rewriter:
             self._disk.remove(temporary)
             return self._path
         self._disk.rename(temporary, self._path)
-        self._disk.sync_folder(self._folder)
+        self._committed = True
         return None
 
     def _merged(self, edit: Edit, ours: Version, found: str) -> bytes | None:

@@ -34,6 +34,7 @@ def _edit_once(locks: Locks, path: str, edit: Edit, set_aside: Callable[[bytes],
     try:
         with lock:
             rewriter.apply(edit)
+        rewriter.finish()
     finally:
         rewriter.close()
     return rewriter.merged
