@@ -33,6 +33,7 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
         'tag for recipients who are away; "" for none',
     ),
     "messaging.share_dir": (TEXT, "", "where copies of shared files go, instead of ~/.config/atm/share"),
+    "messaging.max_retries": (WHOLE, 10, "tries after which a waiting message is given up and kept"),
     "display.format": (TEXT, "text", "text or json"),
     "display.color": (YES_NO, True, "colour on terminals"),
     "display.timestamps": (TEXT, "relative", "relative, absolute or iso8601"),

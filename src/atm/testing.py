@@ -423,6 +423,7 @@ class FaultyDisk:
         self._open: set[int] = set()
         self.steps: list[str] = []
         self.dead = False
+        self.may_stay_open = disk.may_stay_open
 
     def __getattr__(self, name: str) -> Any:  # Any: one wrapper for every step of the port
         real = getattr(self._disk, name)

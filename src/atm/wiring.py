@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from atm.domain.retention import Policy
+from atm.domain.retries import MOST_TRIES
 from atm.services.mailroom import Mailroom
 from atm.system.files.archive import ArchiveFolder
 from atm.system.files.disk import RealDisk
@@ -71,6 +72,7 @@ def build_room(
         drift=DriftLog(disk, clock, layout),
         policy=policy,
         compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
+        most_tries=settings.whole("messaging.max_retries") if settings else MOST_TRIES,
     )
 
 

@@ -36,7 +36,7 @@ def test_without_a_reply_only_the_message_is_marked(crew, question):
 
 def test_people_are_told_in_one_line(crew, question):
     out = crew("ack", question, "8080", env=ANN).out
-    assert out == f"acknowledged {question[:8]} from bob, success reply to bob@crew\n"
+    assert out == f"acknowledged {question[:8]} from bob; reply sent to bob@crew\n"
 
 
 def test_the_beginning_of_the_id_is_enough(crew, question):

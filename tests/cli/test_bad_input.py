@@ -133,7 +133,6 @@ class TestNames:
             quickly("send", f"{name}@{name}", "hello")
             assert len(crew.rows(name, name)) == 1, name
 
-    # BUG reported
     @pytest.mark.parametrize("name", ["user", "system", "User", "user ", " system", "user@crew", "System@x"])
     def test_nobody_can_pass_for_the_user_or_the_system(self, crew, name):
         assert clear_error(crew("send", "ann", "approved", "--from", name, code=None))
@@ -149,7 +148,6 @@ class TestNames:
         assert not list(crew.home.rglob("evil*"))
         assert len(crew.rows("ann")) == 1
 
-    # BUG reported
     def test_names_that_we_refuse_are_not_passed_over_in_silence(self, crew):
         """Claude Code may know a `code:reviewer`; mail that lies there unread must be somebody's business."""
         path = crew.home / ".claude/teams/crew/config.json"

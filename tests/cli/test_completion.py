@@ -75,7 +75,6 @@ class TestBash:
         (crew.folder / "notes.md").write_text("")
         assert offers("send", "ann", "--file", "no") == {"notes.md"}
 
-    # BUG reported
     def test_a_file_with_a_blank_in_its_name_is_one_offer(self, offers, crew):
         (crew.folder / "my notes.md").write_text("")
         (crew.folder / "*").write_text("")

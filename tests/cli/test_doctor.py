@@ -201,7 +201,6 @@ def test_the_command_for_a_large_inbox_works_where_claude_code_owns_it(crew, she
     assert "large-inbox" not in findings()
 
 
-# BUG reported
 def test_the_command_for_a_spool_file_that_is_no_message_mends_it(crew, shell, findings):
     folder = crew.home / ".config/atm/spool/pending"
     folder.mkdir(parents=True, mode=0o700)
@@ -211,7 +210,6 @@ def test_the_command_for_a_spool_file_that_is_no_message_mends_it(crew, shell, f
     assert "torn" in "".join(path.read_text() for path in crew.home.rglob("*ann@crew*")), "and nothing is thrown away"
 
 
-# BUG reported
 def test_the_command_for_two_homes_is_one(crew, shell, tmp_path):
     usual = tmp_path / "usual"
     (usual / ".claude/teams/crew").mkdir(parents=True)

@@ -98,8 +98,10 @@ def test_a_command_that_resembles_nothing_points_to_the_help(atm):
         (["spool", "drop", "--all-faild"], "--all-failed"),
     ],
 )
-def test_an_unknown_option_is_answered_with_the_nearest(atm, words, meant):
-    assert f"did you mean '{meant}'" in atm(*words, code=1).err
+def test_an_unknown_option_is_answered_with_the_nearest(quickly, words, meant):
+    result = quickly(*words)
+    assert result.code == 1
+    assert f"did you mean '{meant}'" in result.err
 
 
 @pytest.mark.parametrize(
@@ -117,10 +119,11 @@ def test_an_unknown_option_is_answered_with_the_nearest(atm, words, meant):
         (["completion", "tcsh"], "unknown shell"),
     ],
 )
-def test_a_wrong_line_is_explained_in_one_sentence_with_a_fix(atm, words, complaint):
-    err = atm(*words, code=1).err
-    assert complaint in err
-    assert "\n  fix: " in err
+def test_a_wrong_line_is_explained_in_one_sentence_with_a_fix(quickly, words, complaint):
+    result = quickly(*words)
+    assert result.code == 1
+    assert complaint in result.err
+    assert "\n  fix: " in result.err
 
 
 def test_a_value_can_be_joined_by_an_equals_sign(crew):

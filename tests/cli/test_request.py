@@ -134,7 +134,6 @@ def test_a_question_that_had_to_be_queued_is_still_asked(crew, block):
     assert len(crew.pending) == 1
 
 
-# BUG reported
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
 def test_an_answer_that_could_not_be_shown_is_given_back(crew, eventually):
     command = ["sh", "-c", 'exec "$@" >/dev/full', "sh", *crew.command("request", "bob@crew", "ann@crew", "port?")]

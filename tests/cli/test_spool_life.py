@@ -148,7 +148,6 @@ def test_a_long_queue_for_one_does_not_hold_up_a_short_one_for_another(queued, b
     assert texts(atm, "bob") == ["for bob"]
 
 
-# BUG reported
 def test_many_whose_time_has_not_come_do_not_hold_up_one_whose_time_has(queued):
     """Twenty recipients in their pauses cost nothing to pass over; they must not use up what a command may try."""
     atm, _ = queued

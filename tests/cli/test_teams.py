@@ -188,7 +188,6 @@ class TestRemoveMember:
         result = crew("teams", "remove-member", "crew", "bob", "--json")
         assert result.json["removed"] is False
 
-    # BUG reported
     def test_not_even_when_somebody_has_a_similar_name(self, crew):
         crew("teams", "add-member", "crew", "bob2")
         crew("teams", "remove-member", "crew", "bob")
@@ -267,7 +266,6 @@ class TestList:
         assert "did you mean" in crew("teams", word, "x", code=1).err
 
 
-# BUG reported
 @pytest.mark.parametrize("words", [["create", "new"], ["add-member", "crew", "cat"], ["remove-member", "crew", "bob"]])
 def test_what_was_done_is_done_even_if_nobody_can_hear_it(crew, words):
     done = subprocess.run(

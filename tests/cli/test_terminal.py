@@ -107,7 +107,6 @@ class TestUntrustedText:
         assert dangerous(result.out) == set()
         assert dangerous(result.err) == set()
 
-    # BUG reported
     @pytest.mark.parametrize(
         "words",
         [["read", "ann"], ["inbox"], ["members"], ["doctor"], ["receipts", "id"], ["ack", "idle", "--as", "ann"]],
@@ -126,7 +125,6 @@ class TestUntrustedText:
         assert ESC not in result.out
         assert result.json["messages"][0]["text"] == EVIL
 
-    # BUG reported
     @pytest.mark.parametrize("words", [["read", "ann"], ["ack", "m-1", "--as", "ann"]], ids=" ".join)
     def test_nobody_can_forge_the_head_of_another_message(self, crew, write_rows, foreign_row, words):
         """A field's name and a sender's name are texts of others like any other, line breaks included."""

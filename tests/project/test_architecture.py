@@ -137,7 +137,7 @@ def test_there_is_no_cycle_between_modules():
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_files_and_functions_can_be_read_in_one_sitting(path):
     text = path.read_text()
-    limit = 460 if path.name == "testing.py" else 400  # the twins of all ports stand together on purpose
+    limit = 480 if path.name == "testing.py" else 400  # the twins of all ports stand together on purpose
     assert text.count("\n") <= limit, f"{path} has {text.count(chr(10))} lines"
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -183,7 +183,7 @@ SEND_LOADS = {
     *("atm.system", "atm.system.files", "atm.system.files.archive", "atm.system.files.disk"),
     *("atm.system.files.drift_log", "atm.system.files.exchange", "atm.system.files.flock"),
     *("atm.system.files.folder_sync", "atm.system.files.inbox_edits", "atm.system.files.inbox_store"),
-    *("atm.system.files.ledger", "atm.system.files.locking", "atm.system.files.refusals"),
+    *("atm.system.files.ledger", "atm.system.files.liveness", "atm.system.files.locking", "atm.system.files.refusals"),
     *(
         "atm.system.files.rewriting",
         "atm.system.files.shared_edit",

@@ -160,3 +160,79 @@ def test_copying_more_than_there_is_is_noticed(tmp_path):
     disk = RealDisk()
     with pytest.raises(EOFError):
         disk.copy(disk.open_read(str(tmp_path / "source")), disk.create(str(tmp_path / "target")), 100)
+
+
+class WindowsFiles(RealDisk):
+    """Refuses what Windows refuses: renaming or removing a file that somebody has open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_stay_open = False
+        self._opened: dict[int, str] = {}
+
+    def open_read(self, path: str) -> int:
+        fd = super().open_read(path)
+        self._opened[fd] = path
+        return fd
+
+    def close(self, fd: int) -> None:
+        self._opened.pop(fd, None)
+        super().close(fd)
+
+    def _check(self, path: str) -> None:
+        if path in self._opened.values():
+            raise PermissionError(errno.EACCES, "in use", path)
+
+    def exchange(self, *_: str) -> bool:
+        return False
+
+    def rename(self, source: str, target: str) -> None:
+        self._check(source)
+        self._check(target)
+        super().rename(source, target)
+
+    def remove(self, path: str) -> None:
+        self._check(path)
+        super().remove(path)
+
+
+def test_mail_works_where_open_files_cannot_be_renamed_or_removed(room, home):
+    from atm.services.reading import Filter, take
+    from atm.wiring import build_room, find_layout
+
+    there = build_room(find_layout({"ATM_HOME": str(home)}), disk=WindowsFiles())
+    for number in range(300):
+        assert send(there, "crew", "ann", Letter(sender="bob", text=f"{number} " + "x" * 400)).outcome == "success"
+    assert len(take(there, "crew", "ann", Filter()).messages) == 300
+
+
+def test_a_process_on_windows_is_asked_through_a_handle(monkeypatch):
+    import ctypes
+
+    from atm.system.files import liveness
+
+    class Kernel:
+        def __init__(self, handle: int, code: int = 259, error: int = 0) -> None:
+            self.handle, self.code, self.error = handle, code, error
+
+        def OpenProcess(self, *_):
+            return self.handle
+
+        def GetLastError(self):
+            return self.error
+
+        def GetExitCodeProcess(self, _, reference):
+            reference._obj.value = self.code
+
+        def CloseHandle(self, _):
+            return None
+
+    monkeypatch.setattr(os, "name", "nt")
+    for kernel, alive in (
+        (Kernel(1), True),
+        (Kernel(1, code=0), False),
+        (Kernel(0, error=5), True),
+        (Kernel(0), False),
+    ):
+        monkeypatch.setattr(ctypes, "windll", types.SimpleNamespace(kernel32=kernel), raising=False)
+        assert liveness.process_is_alive(1234) is alive

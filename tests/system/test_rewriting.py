@@ -23,6 +23,7 @@ class Meddling:
     def __init__(self, can_exchange: bool) -> None:
         self._disk = RealDisk()
         self._can_exchange = can_exchange
+        self.may_stay_open = can_exchange  # without the one, as on Windows, without the other
         self.before_commit: list = []
         self.after_commit: list = []
 

@@ -57,7 +57,7 @@ def is_safe_name(name: str) -> bool:
 
 def check_sender(name: str) -> str:
     """Who may sign a message: anybody but the user and the system themselves."""
-    if name.casefold() in RESERVED:
+    if name.partition("@")[0].strip().casefold() in RESERVED:
         raise BadName(f"nobody may sign as {name!r}", "use your own name")
     return check_known_name(name, "member")
 
@@ -69,7 +69,9 @@ def _escape_in(name: str) -> str:
         return f"is {len(name)} characters long"
     if not name.isprintable():
         return "contains a control character"
-    if "/" in name or "\\" in name or ":" in name:
+    if name != name.strip():
+        return "begins or ends with a blank"
+    if "/" in name or "\\" in name or ":" in name:  # on Windows a colon names a drive or a stream
         return "contains a path separator"
     if name.startswith(".") or ".." in name:
         return "could lead out of its folder"

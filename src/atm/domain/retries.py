@@ -12,5 +12,5 @@ def wait_after(tries: int) -> float:
     return min(FIRST_WAIT * float(2 ** min(max(tries - 1, 0), 30)), LONGEST_WAIT)
 
 
-def is_exhausted(tries: int) -> bool:
-    return tries >= MOST_TRIES
+def is_exhausted(tries: int, most: int = MOST_TRIES) -> bool:
+    return tries >= most

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MESSAGE = "message"
 RECEIPT = "receipt"
+ROSTER = "roster"
 _ROW = ', "row": '
 
 

@@ -50,6 +50,12 @@ def unknown_fields(data: bytes) -> list[str]:
     return sorted(set(found))
 
 
+def member_names(data: bytes) -> list[str]:
+    """Every name in the roster, also those that we refuse."""
+    found = [RawObject(raw).get("name") for raw in _opened(data)[1].items if raw.startswith("{")]
+    return [name for name in found if isinstance(name, str)]
+
+
 def _member(raw: str) -> Member | None:
     if not raw.startswith("{"):
         return None

@@ -55,6 +55,9 @@ class Stamp:
 class Disk(Protocol):
     """Paths are strings. Failures are OSError, as the system gave them."""
 
+    may_stay_open: bool
+    """Can a file be renamed and removed while it is open? Not on Windows."""
+
     def look(self, path: str) -> Stamp | None:
         """What lies at the path, links not followed; None if nothing does."""
 

@@ -67,6 +67,9 @@ class Site(Protocol):
     def other_home(self) -> str | None:
         """Another folder with teams in it, which agents without our environment would use."""
 
+    def unsafe_names(self, team: str) -> list[str]:
+        """Members and inboxes whose names could lead out of their folder: nobody to us, so somebody must be told."""
+
     def unknown_team_fields(self, team: str) -> list[str]: ...
 
     def break_lock(self, path: str) -> bool: ...

@@ -107,7 +107,9 @@ def _lock(site: Site, lock: FoundLock) -> Iterator[Finding]:
     remove = partial(site.break_lock, path)
     if lock.kind == "file" and lock.owner == "alive":
         what = f"{path} is a lock file ({age}): after 10 s it wedges Claude Code"
-        yield Finding("foreign-lock-file", WARNING, what, f"kill {lock.pid}; rm -f {shell_word(path)}", path)
+        yield Finding(
+            "foreign-lock-file", WARNING, what, f"ps -p {lock.pid} && kill {lock.pid} && rm -f {shell_word(path)}", path
+        )
     elif lock.kind == "file" and (lock.owner == "dead" or lock.age > STALE_AFTER):
         what = f"{path} is a lock file left behind ({age}); Claude Code cannot take this lock"
         yield Finding("wedged-lock", PROBLEM, what, FIX, path, remove)
@@ -127,6 +129,9 @@ def _roster(room: Mailroom, site: Site, team: Team) -> Iterator[Finding]:
     if fields:
         what = f"{path} has fields we do not know: {', '.join(fields)} (kept as they are)"
         yield Finding("format-drift", NOTE, what, UPGRADE, path)
+    for name in site.unsafe_names(team.name):
+        what = f"{name!r} in {team.name!r} is a name that could lead out of its folder, so it gets no mail"
+        yield Finding("unsafe-name", WARNING, what, f"${{EDITOR:-vi}} {shell_word(path)}", path)
     owners = {name.casefold() for name in room.inboxes.owners(team.name)}
     for name in team.names:
         if name.casefold() not in owners and not intents:
@@ -202,7 +207,9 @@ def _spool(room: Mailroom) -> Iterator[Finding]:
         yield Finding("spool-backlog", WARNING, what, "atm spool retry", waiting[0].path, again)
     for path in room.spool.unreadable():
         what = f"{path} lies in the spool but is no message of ours; it is left alone"
-        yield Finding("spool-unreadable", PROBLEM, what, f"cat {shell_word(path)}", path)
+        yield Finding(
+            "spool-unreadable", PROBLEM, what, f"mv {shell_word(path)} {shell_word(path.rsplit(chr(47), 2)[0])}/", path
+        )
     if failed:
         what = f"{len(failed)} messages were given up: {failed[0].entry.reason}"
         yield Finding("spool-failed", PROBLEM, what, "atm spool list; atm spool retry --failed", failed[0].path)
@@ -219,7 +226,7 @@ def _homes(site: Site) -> Iterator[Finding]:
     other = site.other_home()
     if other is not None:
         what = f"teams also lie under {other}: agents without your CLAUDE_CONFIG_DIR or ATM_HOME use those"
-        command = "give every agent the same CLAUDE_CONFIG_DIR, or: unset CLAUDE_CONFIG_DIR ATM_HOME"
+        command = "unset CLAUDE_CONFIG_DIR ATM_HOME"
         yield Finding("two-homes", WARNING, what, command, other)
 
 

@@ -88,11 +88,11 @@ def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: boo
     for spooled in waiting:
         target = (spooled.entry.team, spooled.entry.agent)
         due = insist or (_is_due(room, spooled) and tried < MOST_AT_ONCE)
-        tried += target not in blocked
         if target in blocked or not due:
             blocked.add(target)  # what was sent later to the same inbox waits behind it (G4)
             done.waiting += 1
             continue
+        tried += 1
         try:
             result = _try(room, spooled, None if insist else 0.0)
         except AtmError:
@@ -169,7 +169,7 @@ def _postpone(room: Mailroom, spooled: Spooled, reason: str) -> str:
         return "waiting"
     entry.tries += 1
     entry.reason, entry.last_attempt = reason, now
-    if is_exhausted(entry.tries):
+    if is_exhausted(entry.tries, room.most_tries):
         return _give_up(room, spooled, reason)
     jitter = 0.75 + room.chance.fraction() / 2
     entry.next_attempt = now + wait_after(entry.tries) * jitter

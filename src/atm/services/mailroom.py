@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import NoSuchMember, NoSuchTeam
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
+from atm.domain.retries import MOST_TRIES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ class Mailroom:
         "inboxes",
         "ledger",
         "marks",
+        "most_tries",
         "policy",
         "rosters",
         "spool",
@@ -45,6 +47,7 @@ class Mailroom:
         drift: Drift,
         policy: Policy,
         compact_claudes: bool = False,
+        most_tries: int = MOST_TRIES,
     ) -> None:
         self.clock = clock
         self.chance = chance
@@ -57,6 +60,7 @@ class Mailroom:
         self.drift = drift
         self.policy = policy
         self.compact_claudes = compact_claudes
+        self.most_tries = most_tries
 
 
 class Recipient:

@@ -8,8 +8,10 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, FileBusy, MemberInUse, NoSuchMember, RequestError, TeamNotOurs
-from atm.domain.names import check_known_name, check_new_name, find_name, is_claudes_team, nearest_name
+from atm.domain.names import check_known_name, check_new_name, find_name, is_claudes_team, nearest_name, same_name
+from atm.formats.journal import ROSTER, Line
 from atm.formats.team_config import decode_team, new_member, new_team, with_member, without_member
+from atm.formats.times import to_iso
 from atm.services.mail_upkeep import archive_rows
 from atm.services.mailroom import find_team
 
@@ -114,7 +116,7 @@ def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) 
     spelled = member.name if member is not None else find_name(name, room.inboxes.owners(found.name))
     if spelled is None:
         near = nearest_name(check_known_name(name, "member"), found.names)
-        if near is None:
+        if near is None or _was_removed(room, found.name, name):
             return Removed(False, None)
         raise NoSuchMember(f"team {found.name!r} has no member {name!r}", f"did you mean {near!r}?")
     unread = sum(not row.read for row in room.inboxes.rows(found.name, spelled))
@@ -123,7 +125,22 @@ def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) 
             f"{spelled!r} has {unread} unread messages", "read them first, or use --force: they go to the archive"
         )
     with room.rosters.undertaking(found.name, "remove", spelled):
-        return Removed(True, _leave(room, found.name, spelled))
+        done = Removed(True, _leave(room, found.name, spelled))
+    _note_removal(room, found.name, spelled)
+    return done
+
+
+def _note_removal(room: Mailroom, team: str, name: str) -> None:
+    """In the ledger, so that a second removal knows that it is one, and no slip of the pen."""
+    line = Line(kind=ROSTER, ids=[], agent=name, state="removed", at=to_iso(room.clock.now()), evidence="roster")
+    try:
+        room.ledger.append(team, [line])
+    except AtmError:
+        return
+
+
+def _was_removed(room: Mailroom, team: str, name: str) -> bool:
+    return any(entry.kind == ROSTER and same_name(entry.agent, name) for entry in room.ledger.entries(team)[0])
 
 
 class Removed:

@@ -16,7 +16,10 @@ _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 class RealDisk:
     """The operating system's files."""
 
-    __slots__ = ()
+    __slots__ = ("may_stay_open",)
+
+    def __init__(self) -> None:
+        self.may_stay_open = os.name != "nt"
 
     def look(self, path: str) -> Stamp | None:
         try:

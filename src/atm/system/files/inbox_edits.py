@@ -24,6 +24,8 @@ class InboxEdit:
 
     def __init__(self) -> None:
         self._carried: list[Message] = []
+        self._removable: set[object] = set()
+        """Rows that the edit itself was shown: if they are not in our version, it took them out on purpose."""
 
     def quick(self, source: Version) -> tuple[int, bytes] | None:  # noqa: ARG002 - most edits must read everything
         return None
@@ -41,7 +43,7 @@ class InboxEdit:
 
     def carry(self, ours: bytes, foreign: bytes) -> int:
         known = [*Inbox(ours).rows, *self._carried]
-        new = additions(known, Inbox(foreign).rows)
+        new = [row for row in additions(known, Inbox(foreign).rows) if row.key not in self._removable]
         self._carried += new
         return len(new)
 
@@ -110,8 +112,12 @@ class ChangeRows(InboxEdit):
         self._change = change
 
     def apply(self, data: bytes) -> bytes | None:
-        new = changed_rows(data, self._change)
+        new = changed_rows(data, self._remembering)
         return None if new == data else new
+
+    def _remembering(self, rows: list[Message]) -> list[Message]:
+        self._removable |= {row.key for row in rows}
+        return self._change(rows)
 
 
 class EditWhole:

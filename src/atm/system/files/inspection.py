@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 
+from atm.domain.names import is_safe_name
 from atm.formats.json_record import NotJson, decode_object, to_text
-from atm.formats.team_config import unknown_fields
+from atm.formats.layout import inbox_owner
+from atm.formats.team_config import member_names, unknown_fields
 from atm.ports.inspection import FoundLock, HeldLock, LoosePath
-from atm.system.files.locking import break_lock, process_is_alive
+from atm.system.files.liveness import process_is_alive
+from atm.system.files.locking import break_lock
 from atm.system.files.rewriting import read_whole
 
 TYPE_CHECKING = False
@@ -112,6 +115,14 @@ class SiteOnDisk:
         if not home or self._disk.real_path(usual) == self._disk.real_path(self._layout.claude_root):
             return None
         return usual if self._disk.names(f"{usual}/teams") else None
+
+    def unsafe_names(self, team: str) -> list[str]:
+        owners = [inbox_owner(name) for name in self._disk.names(self._layout.inboxes(team))]
+        try:
+            members = member_names(read_whole(self._disk, self._layout.team_config(team)))
+        except (OSError, NotJson):
+            members = []
+        return sorted({name for name in [*owners, *members] if name is not None and not is_safe_name(name)})
 
     def unknown_team_fields(self, team: str) -> list[str]:
         try:

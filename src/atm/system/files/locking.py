@@ -13,12 +13,12 @@ it remembers the version of the target that we left (`trusted`): while that lies
 
 from __future__ import annotations
 
-import os
 import zlib
 
 from atm.domain.errors import FileBusy, NoSuchTeam
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.times import to_iso
+from atm.system.files.liveness import process_is_alive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -343,19 +343,6 @@ def break_lock(disk: Disk, path: str) -> None:
             disk.remove(path)
     except OSError:
         return  # not empty, or another waiter was quicker: the next round looks again
-
-
-def process_is_alive(pid: int) -> bool:
-    """Does a process with this number run here? One that we may not signal does."""
-    if pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OSError):
-        return True
-    return True
 
 
 def _older_lock_files(target: str) -> Sequence[str]:

@@ -54,26 +54,29 @@ class Edit(Protocol):
 class Version:
     """One version of the file: open, stamped, and read as far as somebody asked."""
 
-    __slots__ = ("_data", "_disk", "fd", "size", "stamp")
+    __slots__ = ("_data", "_disk", "_fd", "size", "stamp")
 
     def __init__(self, disk: Disk, fd: int) -> None:
         self._disk = disk
-        self.fd = fd
+        self._fd = fd
         self.stamp: Stamp = disk.look_open(fd)
         self.size = self.stamp.size
         self._data: bytes | None = None
+        if not disk.may_stay_open:
+            self.read()
+            disk.close(fd)
 
     def head(self, size: int) -> bytes:
-        return self._data[:size] if self._data is not None else self._disk.read_at(self.fd, 0, size)
+        return self._data[:size] if self._data is not None else self._disk.read_at(self._fd, 0, size)
 
     def tail(self, size: int) -> bytes:
         if self._data is not None:
             return self._data[-size:]
-        return self._disk.read_at(self.fd, max(0, self.size - size), size)
+        return self._disk.read_at(self._fd, max(0, self.size - size), size)
 
     def read(self) -> bytes:
         if self._data is None:
-            self._data = self._disk.read_at(self.fd, 0, self.size)
+            self._data = self._disk.read_at(self._fd, 0, self.size)
         return self._data
 
     def is_stamped_like(self, path: str) -> bool:
@@ -84,8 +87,16 @@ class Version:
         """Has nobody touched it? By stamp where that proves it, else (it was read) by content."""
         return self.is_stamped_like(path) and (self._data is None or read_whole(self._disk, path) == self._data)
 
+    def copy_start(self, target: int, size: int) -> None:
+        """The first `size` bytes into another open file; in the kernel where that is possible."""
+        if self._disk.may_stay_open:
+            self._disk.copy(self._fd, target, size)
+        else:
+            self._disk.write(target, self.read()[:size])
+
     def close(self) -> None:
-        self._disk.close(self.fd)
+        if self._disk.may_stay_open:
+            self._disk.close(self._fd)
 
 
 class Rewriter:
@@ -240,7 +251,7 @@ class Rewriter:
         fd = self._create(path, source.stamp)
         try:
             if keep:
-                self._disk.copy(source.fd, fd, keep)
+                source.copy_start(fd, keep)
             self._disk.write(fd, rest)
             self._disk.sync(fd)
         except BaseException:

@@ -162,7 +162,7 @@ def parse(command: Command, words: Sequence[str]) -> Args:
         if word == "--":
             plain += rest
             break
-        if word.startswith("-") and len(word) > 1 and not _is_number(word):
+        if word.startswith("-") and len(word) > 1 and not _is_text(word):
             option, value = _option(command, word, rest)
             values[option.key] = value
             given.add(option.key)
@@ -222,5 +222,7 @@ def _unknown(word: str, known: list[str], what: str, command: Command) -> UsageE
     return UsageError(f"unknown {what} {word!r}", hint)
 
 
-def _is_number(word: str) -> bool:
-    return word[1:].replace(".", "", 1).isdecimal()
+def _is_text(word: str) -> bool:
+    """`-1`, and `- fix the parser`: a list in Markdown is no option."""
+    name = word.partition("=")[0]
+    return any(c.isspace() for c in name) or word[1:].replace(".", "", 1).isdecimal()

@@ -77,7 +77,7 @@ _atm() {{
   case "$prev" in
     --team|-t|--from-team|--to-team) __atm_offer "$cur" < <(__atm_teams); return ;;
     --from|--as|--agent|--lead) __atm_offer "$cur" < <(__atm_members); return ;;
-    --file|-f|--cwd|--add-dir) COMPREPLY=($(compgen -f -- "$cur")); return ;;
+    --file|-f|--cwd|--add-dir) __atm_offer "$cur" < <(compgen -f -- "$cur"); return ;;
   esac
   if [ "$COMP_CWORD" -eq 1 ] || {{ [ "$COMP_CWORD" -eq 2 ] && [ "$command" = help ]; }}; then
     COMPREPLY=($(compgen -W "{" ".join(COMMANDS)} help --help --version" -- "$cur")); return

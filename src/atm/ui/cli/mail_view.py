@@ -42,5 +42,7 @@ def _block(session: Session, style: Style, message: Message) -> list[str]:
     lines = message_block(session, style, message)
     if structured is None:
         return lines
-    fields = [f"    {key}: {one_line(str(value))}" for key, value in structured.fields.items() if key != "type"]
+    fields = [
+        f"    {one_line(key)}: {one_line(str(value))}" for key, value in structured.fields.items() if key != "type"
+    ]
     return [lines[0] + style(f"  [{structured.kind}]", DIM), *fields]

@@ -123,11 +123,11 @@ def harmless(text: str) -> str:
         return text
     from atm.domain.untrusted_text import many_lines
 
-    if "\x1b" not in text or not sys.stdout.isatty():
+    if "\x1b" not in text or not sys.stdout.isatty() or os.environ.get("NO_COLOR") or os.environ.get("ATM_NO_COLOR"):
         return many_lines(text)
     import re
 
-    parts = re.split(r"(\x1b\[[0-9;]*m)", text)
+    parts = re.split(r"(\x1b\[(?:0|1|2|3[1-4])(?:;(?:1|2|3[1-4]))?m)", text)
     return "".join(part if i % 2 else many_lines(part) for i, part in enumerate(parts))
 
 

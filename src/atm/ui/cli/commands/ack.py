@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.untrusted_text import one_line
 from atm.services.conversations import Acknowledged, acknowledge
 from atm.services.mail_upkeep import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
@@ -20,7 +21,9 @@ COMMAND = Command(
     ),
     options=(
         TEAM,
-        Option("--as", value="NAME", help="whose inbox it lies in (default: ATM_IDENTITY, settings, human)"),
+        Option(
+            "--as", "--identity", value="NAME", help="whose inbox it lies in (default: ATM_IDENTITY, settings, human)"
+        ),
     ),
     examples=('atm ack 3f0c1f4e "port 8080"', "atm ack 3f0c1f4e-7a52-4a63-9d2f-0c9be0a6b111"),
 )
@@ -38,8 +41,9 @@ def execute(args: Args, session: Session) -> int:
     )
     if done.outcome == "queued":
         session.warn("Warning: Message queued for delivery (could not write to inbox immediately)")
-    to = f", {done.outcome} reply to {'@'.join(done.reply_to)}" if done.reply_to else ""
-    session.tell(_as_json(done), f"acknowledged {(done.message.id or '')[:8]} from {done.message.sender}{to}")
+    verb = "queued for" if done.outcome == "queued" else "sent to"
+    to = f"; reply {verb} {'@'.join(done.reply_to)}" if done.reply_to else ""
+    session.tell(_as_json(done), one_line(f"acknowledged {(done.message.id or '')[:8]} from {done.message.sender}{to}"))
     return 0
 
 

@@ -21,7 +21,7 @@ COMMAND = Command(
         Option("--stdin", help="read the text from standard input"),
         Option("--summary", value="TEXT", help="a summary instead of the first words"),
         Option("--offline-action", value="TEXT", help='tag for recipients who are away; "" for none'),
-        Option("--from", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
     ),
     examples=(
         'atm broadcast "main is frozen until noon"',

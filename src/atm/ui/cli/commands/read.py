@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import BadMessage, NoSuchMember, UsageError
+from atm.domain.errors import BadMessage, NoSuchMember, UnreadableFile, UsageError
 from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_recipient
 from atm.services.reading import Filter, Mail, give_back, peek, take
@@ -12,6 +12,8 @@ from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, O
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.messages import Message
     from atm.services.mailroom import Recipient
     from atm.ui.cli.session import Session
@@ -33,7 +35,7 @@ COMMAND = Command(
         Option("--since", value="TIME", help="only what came after this: ISO 8601, or 30m, 2h, 7d"),
         Option("--from", value="NAME", help="only from this sender"),
         Option("--wait", value="SECONDS", kind=NUMBER, help="if there is nothing, wait this long for something"),
-        Option("--as", value="NAME", help="who is reading (default: ATM_IDENTITY, settings, human)"),
+        Option("--as", "--identity", value="NAME", help="who is reading (default: ATM_IDENTITY, settings, human)"),
     ),
     examples=("atm read", "atm read ann --all --limit 20", "atm read --wait 60 --json"),
 )
@@ -92,20 +94,30 @@ def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> Mail
         limit=args.whole("limit"),
     )
     look = take if marking else peek
-    mail = look(session.room, owner.team_name, owner.agent, wanted)
-    if mail.messages or not args.number("wait"):
-        return mail
+    wait = args.number("wait")
+    if not wait:
+        return look(session.room, owner.team_name, owner.agent, wanted)
+    return _wait(session, owner, lambda: look(session.room, owner.team_name, owner.agent, wanted), wait)
+
+
+def _wait(session: Session, owner: Recipient, look: Callable[[], Mail], seconds: float) -> Mail:
+    """Look until there is something. An inbox that cannot be read at the moment may be whole at the next look."""
     from atm.wiring import build_watch
 
-    deadline = session.room.clock.monotonic() + (args.number("wait") or 0.0)
+    clock = session.room.clock
+    deadline = clock.monotonic() + seconds
     with build_watch([session.layout.inbox(owner.team_name, owner.agent)]) as watch:
-        while not mail.messages and (left := deadline - session.room.clock.monotonic()) > 0:
-            mail = look(session.room, owner.team_name, owner.agent, wanted)
-            if not mail.messages:
-                watch.wait(min(left, DRAIN_EVERY))
-                drain_on_the_way(session.room)  # nobody else may come by, and the reader has time
-                mail = look(session.room, owner.team_name, owner.agent, wanted)
-    return mail
+        while True:
+            left = deadline - clock.monotonic()
+            try:
+                mail = look()
+                if mail.messages or mail.too_large or left <= 0:
+                    return mail
+            except UnreadableFile:
+                if left <= 0:
+                    raise
+            watch.wait(max(0.0, min(left, DRAIN_EVERY)))
+            drain_on_the_way(session.room)  # nobody else may come by, and the reader has time
 
 
 def _since(args: Args, session: Session) -> float | None:

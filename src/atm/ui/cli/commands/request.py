@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, UsageError
+import sys
+
+from atm.domain.errors import AtmError, UnreadableFile, UsageError
 from atm.domain.names import parse_address, same_name
+from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.conversations import ask, find_answer
 from atm.services.mail import Letter
+from atm.services.reading import Mail, give_back
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
 from atm.ui.cli.commands.send import clean, report_warnings
 
@@ -52,12 +56,16 @@ def execute(args: Args, session: Session) -> int:
         args, session, lambda: find_answer(session.room, asker, asked, request_id, sent.message_id), deadline
     )
     waited = int((clock.monotonic() - started) * 1000)
-    if session.as_json:
-        session.print_json(_as_json(sent.team, sent.agent, sent.message_id, request_id, answer, waited))
-    elif answer is not None:
-        from atm.domain.untrusted_text import many_lines, one_line
-
-        session.print(f"Response from {one_line(answer.sender)} ({waited} ms):\n{many_lines(answer.text)}")
+    try:
+        if session.as_json:
+            session.print_json(_as_json(sent.team, sent.agent, sent.message_id, request_id, answer, waited))
+        elif answer is not None:
+            session.print(f"Response from {one_line(answer.sender)} ({waited} ms):\n{many_lines(answer.text)}")
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        if answer is not None and not answer.read:  # nobody saw it
+            give_back(session.room, asker[1], asker[0], Mail([answer], marked=True), "the output could not be written")
+        raise
     if answer is None and not session.as_json:
         raise AtmError(
             f"no answer from {asked[0]}@{asked[1]} within {args.number('timeout'):g} s",
@@ -83,12 +91,15 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
 
 def _wait(args: Args, session: Session, look: Callable[[], Message | None], deadline: float) -> Message | None:
     clock, pause = session.room.clock, max((args.number("poll_interval") or 200.0) / 1000, 0.01)
-    while (answer := look()) is None:
+    while True:
         left = deadline - clock.monotonic()
-        if left <= 0:
-            return None
+        try:
+            answer = look()
+        except UnreadableFile:  # somebody writes it in place: the next look tells
+            answer = None
+        if answer is not None or left <= 0:
+            return answer
         clock.sleep(min(pause, left))
-    return answer
 
 
 def _as_json(

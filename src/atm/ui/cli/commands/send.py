@@ -28,7 +28,7 @@ COMMAND = Command(
         Option("--stdin", help="read the text from standard input"),
         Option("--summary", value="TEXT", help="a summary instead of the first words"),
         Option("--offline-action", value="TEXT", help='tag for a recipient who is away; "" for none'),
-        Option("--from", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
         Option("--reply-to", value="ID", help="the message that this one answers"),
         Option("--dry-run", help="show what would be written, and write nothing"),
     ),

@@ -102,17 +102,9 @@ def _retry(args: Args, session: Session) -> int:
             one.entry.tries, one.entry.next_attempt = 0, 0.0
             session.room.spool.revive(one)
     done = drain(session.room, everything=True)
-    if session.as_json:
-        session.print_json(
-            {
-                "action": "spool-retry",
-                "delivered": done.delivered,
-                "waiting": done.waiting,
-                "failed": done.failed,
-            }
-        )
-    else:
-        session.print(f"{done.delivered} delivered, {done.waiting} waiting, {done.failed} given up")
+    counts = {"delivered": done.delivered, "waiting": done.waiting, "failed": done.failed}
+    words = f"{done.delivered} delivered, {done.waiting} waiting, {done.failed} given up"
+    session.tell({"action": "spool-retry", **counts}, words)
     return 0 if not done.waiting and not done.failed else 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from atm.domain.errors import AtmError
+from atm.domain.untrusted_text import one_line
 from atm.services.mailroom import find_team
 from atm.services.roster import NewMember, add_member, create_team, remove_member
 from atm.ui.cli.arguments import Args, Argument, Command, Option
@@ -97,12 +98,7 @@ def _remove(args: Args, session: Session) -> int:
 
 
 def _report(session: Session, result: dict[str, object], words: str) -> int:
-    if session.as_json:
-        session.print_json(result)
-    else:
-        from atm.domain.untrusted_text import one_line
-
-        session.print(one_line(words))
+    session.tell(result, one_line(words))
     return 0
 
 
