@@ -92,11 +92,23 @@ def _show(session: Session, style: Style, tally: Tally, sandbox: str | None) -> 
         session.print(style("\nSomething was lost or doubled: this is a defect.", RED, BOLD))
     if sandbox:
         session.print(f"sandbox: {sandbox}")
+    atm = _how_to_call()
     session.print("\nNext:")
-    session.print("  atm teams create my-team                # your first team")
-    session.print("  atm teams add-member my-team ann        # and its first member")
-    session.print('  atm send ann "hello" --team my-team     # her first message')
-    session.print("  ATM_IDENTITY=ann atm read               # what she sees")
+    session.print(f"  {atm} teams create my-team             # your first team")
+    session.print(f"  {atm} teams add-member my-team ann     # and its first member")
+    session.print(f'  {atm} send ann "hello" --team my-team  # her first message')
+    session.print(f"  ATM_IDENTITY=ann {atm} read            # what she sees")
+
+
+def _how_to_call() -> str:
+    """`atm` where it is installed for everyday use; its path where only a virtual environment has it."""
+    import os
+    import shutil
+
+    if shutil.which("atm"):
+        return "atm"
+    here = os.path.join(os.path.dirname(sys.executable), "atm")
+    return min(here, os.path.relpath(here), key=len)
 
 
 def _as_json(tally: Tally, sandbox: str | None) -> dict[str, object]:
