@@ -175,6 +175,21 @@ class TestPuttingBack:
         desk.inboxes.foreign_rewrite("crew", "ann", [])
         assert put_back_dropped(desk, crew(desk)) == 1
 
+    def test_in_a_large_team_a_send_looks_at_its_own_inbox_alone(self, desk):
+        from atm.services.mail_upkeep import MOST_LOOKED_AT
+
+        for number in range(MOST_LOOKED_AT + 1):
+            desk.inboxes.create("crew", f"member-{number}")
+        looked: list[str] = []
+
+        def touched(_, agent):
+            looked.append(agent)
+            return False
+
+        desk.inboxes.touched = touched
+        send(desk, "crew", "ann", letter())
+        assert looked == ["ann"]
+
     def test_an_inbox_nobody_else_touched_is_not_even_looked_at(self, desk):
         send(desk, "crew", "ann", letter())
         desk.inboxes.missing = None  # would fail if it were called

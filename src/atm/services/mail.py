@@ -119,7 +119,7 @@ def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
 
 def send_to(room: Mailroom, to: Recipient, message: Message, *, tagged: bool = False) -> Sent:
     """Deliver a composed message, and do a little upkeep on the way."""
-    put_back_dropped(room, to.team)
+    put_back_dropped(room, to.team, about=to.agent)
     drain_on_the_way(room)
     sent = deliver(room, to, message)
     sent.tagged = tagged

@@ -50,7 +50,7 @@ def execute(args: Args, session: Session) -> int:
         raise UsageError("--mark and --no-mark contradict each other", "leave one of them out")
     marking = (is_mine or args.flag("mark")) and not args.flag("no_mark")
     drain_on_the_way(session.room)
-    put_back_dropped(session.room, owner.team)
+    put_back_dropped(session.room, owner.team, about=owner.agent)
     mail = _look(args, session, owner, marking)
     try:
         _show(session, owner, mail)
