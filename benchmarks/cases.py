@@ -65,7 +65,9 @@ class Bench:
 class Prepared:
     """A program that is given a fresh sandbox before every run, and whose effect is checked after it."""
 
-    def __init__(self, bench: Bench, team: Sandbox, content: bytes, cwd: str, words: Callable[[Sandbox], list[str]]):
+    def __init__(
+        self, bench: Bench, team: Sandbox, content: bytes, cwd: str, words: Callable[[Sandbox], list[str]]
+    ) -> None:
         self._bench = bench
         self._team = team
         self._content = content

@@ -43,7 +43,6 @@ class Installation:
     pip: str
     """The version of that pip."""
     baseline: str
-    version: str
 
     @property
     def installed_script_imports_re(self) -> bool:
@@ -67,7 +66,6 @@ def install(folder: Path) -> Installation:
         atm_as_installed=str(venv / "bin" / "atm"),
         pip=_run(*_PIP, "--version").split()[1],
         baseline=_launcher(venv, "baseline", "baseline", "main"),
-        version=_run(python, "-c", "import atm; print(atm.__version__)").strip(),
     )
 
 

@@ -157,6 +157,20 @@ def test_a_write_into_the_displaced_file_after_the_exchange_is_caught(home, room
     assert sorted(texts(inbox)) == ["late", "ours"]
 
 
+def test_a_lock_lost_after_the_first_exchange_doubles_nothing(home, room, inbox):
+    rows = [make_message(f"id-{n}", "x" * 500).raw for n in range(200)]
+    inbox.write_bytes(only(rows))
+    os.utime(inbox, (1, 1))
+    disk = Meddling(True)
+    meddled = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk)
+    disk.before_commit = [add_by_rename(inbox, "theirs")]
+    disk.after_commit = [(inbox.parent / "ann.json.lock").rmdir]
+    assert send(meddled, "crew", "ann", Letter(sender="bob", text="ours")).outcome != "queued"
+    assert texts(inbox).count("ours") == 1
+    assert texts(inbox).count("theirs") == 1
+    assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
+
+
 def test_a_message_that_arrives_while_we_mark_is_kept_unread(meddled, disk, inbox):
     send(meddled, "crew", "ann", Letter(sender="bob", text="first"))
     disk.before_commit = [add_in_place(inbox, "second")]

@@ -133,9 +133,13 @@ class Rewriter:
         """Displaced foreign versions, kept until what they added lies safely in the file."""
         self.merged = 0
 
-    def apply(self, edit: Edit) -> bool:
-        """Make the edit; say whether the file changed. `merged` counts what foreign writers had added."""
-        carried = self._finish_for_the_dead(edit)
+    def apply(self, edit: Edit, *, again: bool = False) -> bool:
+        """
+        Make the edit; say whether the file changed. `merged` counts what foreign writers had added.
+
+        `again` after a lost lock: a first exchange may have placed the edit already, so nothing is done unread.
+        """
+        carried = self._finish_for_the_dead(edit) or again
         for _ in range(TORN_TRIES):
             source = self._opened(self._path)
             try:
@@ -155,15 +159,15 @@ class Rewriter:
         tick = FINE_TICK_NS if source.stamp.mtime_ns % 1_000_000_000 else COARSE_TICK_NS
         return self._clock.now() * 1e9 - source.stamp.mtime_ns > tick
 
-    def _apply_to(self, edit: Edit, source: Version, carried: bool) -> bool:
-        pieces = None if carried else edit.quick(source)
+    def _apply_to(self, edit: Edit, source: Version, careful: bool) -> bool:
+        pieces = None if careful else edit.quick(source)
         if pieces is None:
             content = edit.full(source.read())
             if content is None:
                 return False
             pieces = (0, content)
         private = self._lock.private
-        was_ours = private.trusted == list(source.stamp.content) and not carried
+        was_ours = private.trusted == list(source.stamp.content) and not careful
         private.trusted = None
         temporary = self._write(pieces, source)
         placed = self._commit_until_stable(edit, temporary, source)

@@ -20,21 +20,18 @@ def edit_shared(
     locks: Locks, path: str, edit: Edit, set_aside: Callable[[bytes], str], patience: float = PATIENCE
 ) -> int:
     """Make an edit under the lock; how many foreign additions were merged."""
-    for _ in range(LOST_LOCK_TRIES):
+    merged = 0
+    for attempt in range(LOST_LOCK_TRIES):
+        lock = locks.shared(path, patience)
+        rewriter = Rewriter(locks.disk, locks.clock, lock, path, set_aside)
         try:
-            return _edit_once(locks, path, edit, set_aside, patience)
+            with lock:
+                rewriter.apply(edit, again=attempt > 0)
+            rewriter.finish()
         except LockLost:
-            continue  # nothing was committed: another program broke our lock
+            continue  # another program broke our lock, before the commit or between two exchanges
+        finally:
+            rewriter.close()
+            merged += rewriter.merged
+        return merged
     raise FileBusy(f"other programs keep taking the lock of {path} away", "run `atm doctor`", path)
-
-
-def _edit_once(locks: Locks, path: str, edit: Edit, set_aside: Callable[[bytes], str], patience: float) -> int:
-    lock = locks.shared(path, patience)
-    rewriter = Rewriter(locks.disk, locks.clock, lock, path, set_aside)
-    try:
-        with lock:
-            rewriter.apply(edit)
-        rewriter.finish()
-    finally:
-        rewriter.close()
-    return rewriter.merged
