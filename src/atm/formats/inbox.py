@@ -238,23 +238,27 @@ def with_read(message: Message, read: bool) -> Message:
     return decode_row(raw) or message
 
 
-def claimed(data: bytes, choose: Callable[[list[Message]], list[Message]]) -> tuple[list[Message], bytes]:
-    """The unread messages that `choose` picks, and the file with those marked as read."""
+def claimed(data: bytes, choose: Callable[[list[Message]], list[Message]]) -> tuple[list[Message], tuple[int, bytes]]:
+    """The unread messages that `choose` picks; and, with those marked as read, how many bytes stay and the rest."""
     quick = unread_rows(data)
     if quick is None:
         chosen = choose([message for message in Inbox(data).messages if not message.read])
-        return chosen, marked(data, {message.key for message in chosen}, True)
+        return chosen, (0, marked(data, {message.key for message in chosen}, True))
     chosen = choose([message for _, _, message in quick])
-    keys = {message.key for message in chosen}
-    return chosen, _spliced_at(data, [(*row[:2], with_read(row[2], True)) for row in quick if row[2].key in keys])
+    return chosen, _spliced_at(data, quick, {message.key for message in chosen})
 
 
-def _spliced_at(data: bytes, rows: list[tuple[int, int, Message]]) -> bytes:
-    parts, done = [], 0
-    for start, end, message in rows:
-        parts += [data[done:start], to_bytes(message.raw)]
+def _spliced_at(data: bytes, rows: list[tuple[int, int, Message]], keys: Collection[object]) -> tuple[int, bytes]:
+    """How many bytes stay as they are, and what follows them once the named rows are marked as read."""
+    mine = [row for row in rows if row[2].key in keys]
+    if not mine:
+        return len(data), b""
+    keep = done = mine[0][0]
+    parts = []
+    for start, end, message in mine:
+        parts += [data[done:start], to_bytes(with_read(message, True).raw)]
         done = end
-    return b"".join([*parts, data[done:]])
+    return keep, b"".join([*parts, data[done:]])
 
 
 def marked(data: bytes, keys: Collection[object], read: bool) -> bytes:
@@ -262,7 +266,8 @@ def marked(data: bytes, keys: Collection[object], read: bool) -> bytes:
     quick = unread_rows(data) if read else None
     if quick is None:
         return changed_rows(data, lambda rows: [with_read(row, read) if row.key in keys else row for row in rows])
-    return _spliced_at(data, [(*row[:2], with_read(row[2], True)) for row in quick if row[2].key in keys])
+    keep, rest = _spliced_at(data, quick, keys)
+    return data[:keep] + rest
 
 
 def changed_rows(data: bytes, change: Callable[[list[Message]], list[Message]]) -> bytes:

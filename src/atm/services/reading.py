@@ -81,28 +81,23 @@ def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
 
 def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
     """Show to the owner: mark exactly what is shown, and enter it in the ledger."""
-    shown = peek(room, team, agent, wanted)
-    if not any(not message.read for message in shown.messages):
-        return shown
-    keys = {message.key for message in shown.messages if not message.read}
+    shown = peek(room, team, agent, wanted) if wanted.everything else Mail([], marked=False)
     seen = _seen_lately(room, team, agent)
+    keys = {message.key for message in shown.messages if not message.read}
 
     def choose(unread: list[Message]) -> list[Message]:
         # A foreign rewrite may have turned rows back to unread that were shown before: marked again, not shown.
+        fresh = Mail(wanted.of([message for message in unread if message.id not in seen]), marked=True)
+        if not wanted.everything:
+            shown.messages, shown.too_large = fresh.messages, fresh.too_large
+            keys.update(message.key for message in fresh.messages)
         return [message for message in unread if message.key in keys or message.id in seen]
 
     claimed = {message.key for message in room.inboxes.claim(team, agent, choose) if message.id not in seen}
     shown.messages = [message for message in shown.messages if message.read or message.key in claimed]
-    shown.marked = True
-    _enter(
-        room,
-        team,
-        agent,
-        [m for m in shown.messages if m.key in claimed],
-        "read",
-        "marked read and shown",
-        shown,
-    )
+    shown.marked = bool(claimed)
+    note_drift(room, shown.messages)
+    _enter(room, team, agent, [m for m in shown.messages if m.key in claimed], "read", "marked read and shown", shown)
     return shown
 
 

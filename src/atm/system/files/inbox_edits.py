@@ -83,11 +83,19 @@ class Claim(InboxEdit):
         self._choose = choose
         self.claimed: list[Message] | None = None
 
+    def quick(self, source: Version) -> tuple[int, bytes] | None:
+        """Unread rows stand near the end: what lies before them is copied and not written again."""
+        if self.claimed is not None:
+            return None
+        self.claimed, (keep, rest) = claimed(source.read(), self._choose)
+        return (keep, rest) if rest else None
+
     def apply(self, data: bytes) -> bytes | None:
         if self.claimed is None:
-            self.claimed, new = claimed(data, self._choose)
-        else:  # once more, on a foreign writer's version: the same rows and no others
-            new = marked(data, {message.key for message in self.claimed}, True)
+            self.claimed, (keep, rest) = claimed(data, self._choose)
+            return data[:keep] + rest if rest else None
+        # Once more, on a foreign writer's version: the same rows and no others.
+        new = marked(data, {message.key for message in self.claimed}, True)
         return None if new == data else new
 
 

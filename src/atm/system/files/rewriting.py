@@ -54,7 +54,7 @@ class Edit(Protocol):
 class Version:
     """One version of the file: open, stamped, and read as far as somebody asked."""
 
-    __slots__ = ("_data", "_disk", "_fd", "size", "stamp")
+    __slots__ = ("_data", "_disk", "_fd", "settled", "size", "stamp")
 
     def __init__(self, disk: Disk, fd: int) -> None:
         self._disk = disk
@@ -62,6 +62,8 @@ class Version:
         self.stamp: Stamp = disk.look_open(fd)
         self.size = self.stamp.size
         self._data: bytes | None = None
+        self.settled = True
+        """Was it old enough when we opened it for its stamp to show every later change?"""
         if not disk.may_stay_open:
             self.read()
             disk.close(fd)
@@ -84,8 +86,8 @@ class Version:
         return found is not None and found.content == self.stamp.content
 
     def lies_at(self, path: str) -> bool:
-        """Has nobody touched it? By stamp where that proves it, else (it was read) by content."""
-        return self.is_stamped_like(path) and (self._data is None or read_whole(self._disk, path) == self._data)
+        """Has nobody touched it? By stamp where that proves it, else by content."""
+        return self.is_stamped_like(path) and (self.settled or read_whole(self._disk, path) == self.read())
 
     def copy_start(self, target: int, size: int) -> None:
         """The first `size` bytes into another open file; in the kernel where that is possible."""
@@ -144,6 +146,7 @@ class Rewriter:
             source = self._opened(self._path)
             try:
                 if not self._is_settled(source):
+                    source.settled = False
                     source.read()
                 return self._apply_to(edit, source, carried)
             except (NotJson, EOFError):
