@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from atm.services.mailroom import Mailroom
 
 
+CHEAP_LOOK = 256 * 1024
+"""Bytes up to which looking first costs less than a lock that is not needed."""
+
+
 class Filter:
     """Which messages a reader wants."""
 
@@ -81,9 +85,13 @@ def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
 
 def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
     """Show to the owner: mark exactly what is shown, and enter it in the ledger."""
-    shown = peek(room, team, agent, wanted) if wanted.everything else Mail([], marked=False)
+    shown = Mail([], marked=False)
+    if wanted.everything or room.inboxes.size(team, agent) <= CHEAP_LOOK:
+        shown = peek(room, team, agent, wanted)
+        if all(message.read for message in shown.messages):
+            return shown  # without a lock: readers that poll disturb nobody, and need not be able to write
     seen = _seen_lately(room, team, agent)
-    keys = {message.key for message in shown.messages if not message.read}
+    keys = {message.key for message in shown.messages if not message.read and wanted.everything}
 
     def choose(unread: list[Message]) -> list[Message]:
         # A foreign rewrite may have turned rows back to unread that were shown before: marked again, not shown.
