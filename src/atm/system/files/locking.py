@@ -185,7 +185,7 @@ class SharedLock:
         try:
             self._lock_like_older_tools(deadline)
             self._make_folder(deadline)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: a lock that nobody holds must not stay
             self.release()
             raise
         return self

@@ -261,7 +261,7 @@ class Rewriter:
                 source.copy_start(fd, keep)
             self._disk.write(fd, rest)
             self._disk.sync(fd)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: half a version must not stay
             self._disk.close(fd)
             self._disk.remove(path)
             raise
