@@ -11,6 +11,7 @@ import json
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -251,17 +252,17 @@ send(room, "crew", "ann", Letter(sender="bob", text="the one"))
 
 @pytest.mark.parametrize("part", range(4))
 def test_a_real_kill_signal_at_every_step_of_a_send_loses_and_doubles_nothing(tmp_path, part):
-    first = tmp_path / "count"
-    a_team(first)
-    total = len(steps_of(first, send_one))
-    for step in range(part, total, 4):
+    """Until a process gets to its end: how many steps that takes depends on how old the file is when it starts."""
+    for step in count(part, 4):
         home = tmp_path / f"step-{step}"
         a_team(home)
         done = subprocess.run([sys.executable, "-c", WORKER, str(home), str(step)], check=False, timeout=60)
-        # A process that starts a moment later finds the file settled and takes a few steps less than we counted.
-        assert done.returncode == -9 or step >= total - 10
+        assert done.returncode in (-9, 0)
         settle(home)
         ids = ids_in(home, "ann")
         assert len(ids) == len(set(ids)), f"doubled after a kill at step {step}"
         assert len(ids) in ((11, 12) if done.returncode else (12,)), f"after a kill at step {step}"
         assert litter(home) == []
+        if done.returncode == 0:
+            assert step > 40
+            return
