@@ -53,6 +53,22 @@ class Layout:
     def ledger(self, team: str) -> str:
         return f"{self.our_data(team)}/mailbox.log"
 
+    def task_history(self, team: str) -> str:
+        return f"{self.our_data(team)}/tasks.jsonl"
+
+    def heartbeat(self, team: str, member: str) -> str:
+        return f"{self.our_data(team)}/heartbeats/{member}.json"
+
+    def state(self, team: str) -> str:
+        return f"{self.our_data(team)}/state.json"
+
+    def completed_mark(self, team: str) -> str:
+        """Its presence makes a team immutable."""
+        return f"{self.our_data(team)}/COMPLETED"
+
+    def task_intent(self, team: str) -> str:
+        return f"{self.our_data(team)}/tasks.intent.json"
+
     def roster_intents(self, team: str) -> str:
         return f"{self.state_root}/intents/{team}"
 
@@ -82,6 +98,17 @@ class Layout:
 
     def archive(self, team: str, agent: str) -> str:
         return f"{self.config_root}/archive/{team}/{agent}"
+
+    def backups(self, team: str) -> str:
+        return f"{self.config_root}/backups/{team}"
+
+    def board_index(self, team: str) -> str:
+        """What the task files said when they were last read: a cache, safe to delete."""
+        return f"{self.state_root}/boards/{team}.index"
+
+    @property
+    def hook_log(self) -> str:
+        return f"{self.state_root}/hooks.jsonl"
 
     @property
     def locks(self) -> str:

@@ -370,15 +370,17 @@ def _first_free(disk: Disk, stem: str, mode: int) -> tuple[str, int]:
     raise FileExistsError(17, "too many temporary files", stem)
 
 
-def write_over(disk: Disk, path: str, data: bytes, mode: int = 0o600) -> None:
-    """Replace a file that only we write, under a lock of ours."""
+def write_over(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
+    """Replace a file that only we write, under a lock of ours. Caches and heartbeats need not be `durable`."""
     folder, _, name = path.rpartition("/")
     temporary = f"{folder}/.{name}.new"
     if disk.look(temporary) is not None:
         disk.remove(temporary)
     fd = disk.create(temporary, mode=mode)
     disk.write(fd, data)
-    disk.sync(fd)
+    if durable:
+        disk.sync(fd)
     disk.close(fd)
     disk.rename(temporary, path)
-    disk.sync_folder(folder)
+    if durable:
+        disk.sync_folder(folder)

@@ -1,17 +1,8 @@
-"""
-Twins of every port, in memory, and a clock that only moves when told: for tests, simulators and plugin authors.
-
-The same contract suites run against these twins and against the real adapters (`tests/contracts`), so a twin
-cannot drift into fiction. `FaultyDisk` wraps any disk and stops the world at a chosen step.
-"""
+"""Twins of the mail ports, in memory."""
 
 from __future__ import annotations
 
-import os
-import random
-import signal
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
 
 from atm.domain.errors import NoSuchTeam, TeamNotOurs
 from atm.domain.inbox_merge import additions
@@ -24,64 +15,9 @@ from atm.formats.journal import Entry, Line, decode_line
 from atm.formats.spool_entry import SpoolEntry, decode_entry
 from atm.formats.team_config import decode_team
 from atm.formats.times import to_iso
-from atm.ports.disk import Disk
 from atm.ports.stores import Spooled, Written
 from atm.services.mailroom import Mailroom
-
-__all__ = [
-    "Crash",
-    "FakeChance",
-    "FakeClock",
-    "FaultyDisk",
-    "MemoryArchive",
-    "MemoryDrift",
-    "MemoryInboxes",
-    "MemoryLedger",
-    "MemoryMarks",
-    "MemoryRosters",
-    "MemorySpool",
-    "make_message",
-    "memory_room",
-]
-
-
-class FakeClock:
-    """Time that passes only while somebody sleeps, or when it is set."""
-
-    def __init__(self, now: float = 1_788_000_000.0) -> None:
-        self._now = now
-        self._since = 0.0
-
-    def now(self) -> float:
-        return self._now
-
-    def monotonic(self) -> float:
-        return self._since
-
-    def sleep(self, seconds: float) -> None:
-        self.pass_time(seconds)
-
-    def pass_time(self, seconds: float) -> None:
-        self._now += seconds
-        self._since += seconds
-
-    def jump(self, seconds: float) -> None:
-        """The wall clock is set; monotonic time does not notice."""
-        self._now += seconds
-
-
-class FakeChance:
-    """Ids and jitter from a seed."""
-
-    def __init__(self, seed: int = 0) -> None:
-        self._dice = random.Random(seed)
-
-    def new_id(self) -> str:
-        digits = f"{self._dice.getrandbits(128):032x}"
-        return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-8{digits[17:20]}-{digits[20:]}"
-
-    def fraction(self) -> float:
-        return self._dice.random()
+from atm.testing.time_and_chance import FakeChance, FakeClock
 
 
 class MemoryInboxes:
@@ -398,66 +334,3 @@ def make_message(id: str, text: str = "text", *, sender: str = "ann", read: bool
     found = decode_row(encode(row))
     assert found is not None
     return found
-
-
-class Crash(BaseException):
-    """The process was killed here. Not an Exception: no handler of ours may catch it."""
-
-
-class FaultyDisk:
-    """
-    A disk that counts its steps and stops at one of them.
-
-    At the chosen step it raises `error`, or, without one, the process is dead: open files are closed (so flocks
-    go), and every later step raises Crash too, because a dead process runs no `finally`. With `for_real` it is a
-    real kill -9. A write that is stopped has written half.
-    """
-
-    def __init__(
-        self, disk: Disk, *, stop_at: int | None = None, error: OSError | None = None, for_real: bool = False
-    ) -> None:
-        self._disk = disk
-        self._stop_at = stop_at
-        self._error = error
-        self._for_real = for_real
-        self._open: set[int] = set()
-        self.steps: list[str] = []
-        self.dead = False
-        self.may_stay_open = disk.may_stay_open
-
-    def __getattr__(self, name: str) -> Any:  # Any: one wrapper for every step of the port
-        real = getattr(self._disk, name)
-
-        def step(*args: Any, **options: Any) -> Any:
-            self._check(name, args)
-            result = real(*args, **options)
-            self._note_open(name, args, result)
-            return result
-
-        return step
-
-    def _check(self, name: str, args: tuple[Any, ...]) -> None:
-        if self.dead:
-            raise Crash
-        self.steps.append(name)
-        if self._stop_at is None or len(self.steps) - 1 != self._stop_at:
-            return
-        if name == "write":
-            os.write(args[0], args[1][: len(args[1]) // 2])
-        if self._error is not None:
-            raise self._error
-        self._die()
-
-    def _die(self) -> None:
-        if self._for_real:
-            os.kill(os.getpid(), signal.SIGKILL)
-        self.dead = True
-        for fd in self._open:
-            os.close(fd)
-        raise Crash
-
-    def _note_open(self, name: str, args: tuple[Any, ...], result: Any) -> None:
-        if name in ("open_read", "create", "open_append", "lock") and isinstance(result, int):
-            self._open.add(result)
-        elif name == "close":
-            self._open.discard(args[0])

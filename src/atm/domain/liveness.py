@@ -1,0 +1,70 @@
+"""
+Is a member there? Never guessed: every answer has a source and an age, and unknown is an answer of its own (G10).
+
+State and liveness are two things. *State* says what a member was doing when it was last heard of (working, idle);
+*liveness* says whether there is still somebody who could be doing it. `isActive` in a roster is a hint about state.
+"""
+
+from __future__ import annotations
+
+ONLINE, OFFLINE, UNKNOWN = "online", "offline", "unknown"
+WORKING, IDLE = "working", "idle"
+
+SILENT_AFTER = 600.0
+"""Seconds without a sign of life after which a member counts as offline; exactly that old is still online (D16)."""
+
+CLOCK_TOLERANCE = 5.0
+
+
+class Beat:
+    """One sign of life, as its writer left it."""
+
+    __slots__ = ("at", "host", "pid", "source", "state", "state_since")
+
+    def __init__(
+        self,
+        *,
+        at: float,
+        source: str,
+        host: str = "",
+        pid: int | None = None,
+        state: str = "",
+        state_since: float | None = None,
+    ) -> None:
+        self.at = at
+        self.source = source
+        self.host = host
+        self.pid = pid
+        """The process that stands for the member, if it named one."""
+        self.state = state
+        self.state_since = state_since
+
+
+class Liveness:
+    """What is known, from where, and how old that is."""
+
+    __slots__ = ("age", "source", "value", "warning")
+
+    def __init__(self, value: str, source: str, age: float | None = None, warning: str = "") -> None:
+        self.value = value
+        self.source = source
+        self.age = age
+        self.warning = warning
+
+
+def judge(beat: Beat | None, now: float, process_runs: bool | None = None) -> Liveness:
+    """
+    From the last heartbeat, and whether the process it names still runs (None: no process, or on another machine).
+
+    A process can only refute: one that is gone makes its member offline at once, but a number that is in use again
+    proves nothing.
+    """
+    if beat is None:
+        return Liveness(UNKNOWN, "no heartbeat has been seen")
+    age = now - beat.at
+    if process_runs is False:
+        return Liveness(OFFLINE, f"process {beat.pid} is gone", max(0.0, age))
+    if age < -CLOCK_TOLERANCE:
+        return Liveness(ONLINE, f"heartbeat ({beat.source})", 0.0, f"its clock is {-age:.0f} s ahead of ours")
+    value = ONLINE if age <= SILENT_AFTER else OFFLINE
+    return Liveness(value, f"heartbeat ({beat.source})", max(0.0, age))

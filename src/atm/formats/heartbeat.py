@@ -1,0 +1,39 @@
+"""`heartbeats/{member}.json`: when a member was last heard of. One writer each (D16)."""
+
+from __future__ import annotations
+
+from atm.domain.liveness import Beat
+from atm.formats.json_record import decode_object, encode, to_bytes, to_text
+from atm.formats.times import from_iso, to_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.json_record import Json
+
+
+def encode_beat(member: str, beat: Beat) -> bytes:
+    fields: dict[str, Json] = {"member": member, "at": to_iso(beat.at), "source": beat.source, "host": beat.host}
+    if beat.pid is not None:
+        fields["pid"] = beat.pid
+    if beat.state:
+        fields["state"] = beat.state
+    if beat.state_since is not None:
+        fields["stateSince"] = to_iso(beat.state_since)
+    return to_bytes(encode(fields) + "\n")
+
+
+def decode_beat(data: bytes) -> Beat | None:
+    """The heartbeat, or None if the time in it cannot be read. Raises NotJson."""
+    fields = decode_object(to_text(data))
+    at = from_iso(str(fields.get("at") or ""))
+    pid = fields.get("pid")
+    if at is None:
+        return None
+    return Beat(
+        at=at,
+        source=str(fields.get("source") or "heartbeat"),
+        host=str(fields.get("host") or ""),
+        pid=pid if isinstance(pid, int) and not isinstance(pid, bool) else None,
+        state=str(fields.get("state") or ""),
+        state_since=from_iso(str(fields.get("stateSince") or "")),
+    )

@@ -1,0 +1,28 @@
+"""Signs of life: who was last heard of when, and does a process run."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from atm.domain.liveness import Beat
+else:
+    Protocol = object
+
+
+class Presence(Protocol):
+    """Heartbeats of members, one small file each."""
+
+    host: str
+    """This machine's name: a process number means something only here."""
+
+    def last(self, team: str, member: str) -> Beat | None:
+        """The newest heartbeat; None if there is none that can be read."""
+
+    def beat(self, team: str, member: str, beat: Beat) -> None:
+        """Leave a heartbeat. One that cannot be written is nobody's failure: the former one stays."""
+
+    def forget(self, team: str, member: str) -> None: ...
+
+    def process_runs(self, pid: int) -> bool: ...

@@ -1,0 +1,52 @@
+"""Who is there: leaving signs of life, and judging them."""
+
+from __future__ import annotations
+
+from atm.domain.liveness import Beat, judge
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.liveness import Liveness
+    from atm.ports.presence import Presence
+
+
+def beat(
+    presence: Presence,
+    team: str,
+    member: str,
+    now: float,
+    source: str,
+    *,
+    pid: int | None = None,
+    state: str = "",
+) -> Beat | None:
+    """Leave a sign of life; the former one. What the new one does not say stays as it was."""
+    former = presence.last(team, member)
+    kept_state = state or (former.state if former else "")
+    since = former.state_since if former and former.state == kept_state else now
+    presence.beat(
+        team,
+        member,
+        Beat(
+            at=now,
+            source=source,
+            host=presence.host,
+            pid=pid if pid is not None else _living_process(presence, former),
+            state=kept_state,
+            state_since=since if kept_state else None,
+        ),
+    )
+    return former
+
+
+def liveness(presence: Presence, team: str, member: str, now: float) -> Liveness:
+    last = presence.last(team, member)
+    is_here = last is not None and last.pid is not None and last.host == presence.host
+    runs = presence.process_runs(last.pid) if is_here and last is not None and last.pid is not None else None
+    return judge(last, now, runs)
+
+
+def _living_process(presence: Presence, former: Beat | None) -> int | None:
+    if former is None or former.pid is None or former.host != presence.host:
+        return None
+    return former.pid if presence.process_runs(former.pid) else None

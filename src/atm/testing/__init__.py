@@ -1,0 +1,40 @@
+"""
+Twins of every port, in memory, and a clock that only moves when told: for tests, simulators and plugin authors.
+
+The same contract suites run against these twins and against the real adapters (`tests/contracts`), so a twin
+cannot drift into fiction. `FaultyDisk` wraps any disk and stops the world at a chosen step.
+"""
+
+from __future__ import annotations
+
+from atm.testing.faults import Crash, FaultyDisk
+from atm.testing.mail_twins import (
+    MemoryArchive,
+    MemoryDrift,
+    MemoryInboxes,
+    MemoryLedger,
+    MemoryMarks,
+    MemoryRosters,
+    MemorySpool,
+    make_message,
+    memory_room,
+)
+from atm.testing.presence_twin import MemoryPresence
+from atm.testing.time_and_chance import FakeChance, FakeClock
+
+__all__ = [
+    "Crash",
+    "FakeChance",
+    "FakeClock",
+    "FaultyDisk",
+    "MemoryArchive",
+    "MemoryDrift",
+    "MemoryInboxes",
+    "MemoryLedger",
+    "MemoryMarks",
+    "MemoryPresence",
+    "MemoryRosters",
+    "MemorySpool",
+    "make_message",
+    "memory_room",
+]

@@ -1,0 +1,26 @@
+"""A twin of `ports.presence.Presence`, in memory."""
+
+from __future__ import annotations
+
+from atm.domain.liveness import Beat
+
+
+class MemoryPresence:
+    """Heartbeats and processes that live as long as a test says."""
+
+    def __init__(self, host: str = "here") -> None:
+        self.host = host
+        self.running: set[int] = set()
+        self._beats: dict[tuple[str, str], Beat] = {}
+
+    def last(self, team: str, member: str) -> Beat | None:
+        return self._beats.get((team, member))
+
+    def beat(self, team: str, member: str, beat: Beat) -> None:
+        self._beats[team, member] = beat
+
+    def forget(self, team: str, member: str) -> None:
+        self._beats.pop((team, member), None)
+
+    def process_runs(self, pid: int) -> bool:
+        return pid in self.running
