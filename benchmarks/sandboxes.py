@@ -13,10 +13,11 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from atm.domain.team import Member
 from atm.formats.times import to_iso
 from atm.services.mail import Letter, send
 from atm.services.mailroom import Mailroom
-from atm.services.roster import NewMember, add_member, create_team
+from atm.services.roster import add_member, create_team
 from atm.system.machine import RealChance, find_layout
 from atm.wiring import build_room
 
@@ -102,7 +103,7 @@ def new_team(home: Path) -> Sandbox:
     room = sandbox.room()
     create_team(room, TEAM)
     for name in MEMBERS:
-        add_member(room, TEAM, NewMember(name, model="opus", cwd=str(home)))
+        add_member(room, TEAM, Member(name, model="opus", cwd=str(home)))
     return sandbox
 
 

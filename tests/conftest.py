@@ -18,9 +18,10 @@ from typing import Any
 
 import pytest
 
+from atm.domain.team import Member
 from atm.formats.layout import Layout
 from atm.services.mailroom import Mailroom
-from atm.services.roster import NewMember, add_member, create_team
+from atm.services.roster import add_member, create_team
 from atm.system.machine import find_layout
 from atm.wiring import build_room
 
@@ -137,7 +138,7 @@ def room(layout: Layout) -> Mailroom:
     made = build_room(layout)
     create_team(made, "crew")
     for name in ("ann", "bob"):
-        add_member(made, "crew", NewMember(name))
+        add_member(made, "crew", Member(name))
     return made
 
 

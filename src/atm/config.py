@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atm.formats.layout import Layout
     from atm.formats.settings_text import Table, Value
 
-TEXT, WHOLE, NUMBER, YES_NO = "text", "whole number", "number", "true or false"
+TEXT, WHOLE, NUMBER, YES_NO, TEXTS = "text", "whole number", "number", "true or false", "text or a list of texts"
 
 KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "core.default_team": (TEXT, None, "the team that commands mean when none is named"),
@@ -37,6 +37,12 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "display.format": (TEXT, "text", "text or json"),
     "display.color": (YES_NO, True, "colour on terminals"),
     "display.timestamps": (TEXT, "relative", "relative, absolute or iso8601"),
+    "hooks.TaskCreated": (TEXTS, "", "commands asked before a task is created; exit code 2 refuses it"),
+    "hooks.TaskCompleted": (TEXTS, "", "commands asked before a task is completed; exit code 2 refuses it"),
+    "hooks.TeammateIdle": (TEXTS, "", "commands told once when a member finds nothing to claim"),
+    "hooks.seconds": (NUMBER, 60, "seconds after which a hook is stopped and passed over"),
+    "board.check_seconds": (NUMBER, 600, "seconds that one acceptance check may take"),
+    "board.max_retries": (WHOLE, 2, "retries of a failed task, unless the task says otherwise"),
     "retention.keep_read": (WHOLE, 500, "read messages that are always kept"),
     "retention.keep_days": (NUMBER, 7, "days for which read messages are always kept"),
     "retention.keep_idle": (WHOLE, 10, "read idle notices that are kept for each sender"),
@@ -98,6 +104,12 @@ class Settings:
     def number(self, key: str) -> float:
         value = self.setting(key).value
         return float(value) if isinstance(value, int | float) else 0.0
+
+    def texts(self, key: str) -> list[str]:
+        """A text, or a list of them, as a list; empty texts are none."""
+        value = self.setting(key).value
+        found = value if isinstance(value, list) else [value]
+        return [text for text in found if isinstance(text, str) and text]
 
     def yes(self, key: str) -> bool:
         return self.setting(key).value is True
@@ -192,6 +204,7 @@ def checked(key: str, value: Value, path: str = "") -> Value:
     fits = {
         TEXT: isinstance(value, str),
         YES_NO: isinstance(value, bool),
+        TEXTS: isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)),
         WHOLE: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
         NUMBER: isinstance(value, int | float) and not isinstance(value, bool) and value >= 0,
     }

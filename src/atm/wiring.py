@@ -22,6 +22,7 @@ from atm.system.machine import RealChance, RealClock, find_layout, host_name
 
 __all__ = [
     "build_context",
+    "build_desk",
     "build_policy",
     "build_references",
     "build_room",
@@ -39,10 +40,15 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.context import SystemContext
     from atm.formats.layout import Layout
+    from atm.ports.backups import Backups
+    from atm.ports.board import Tasks
     from atm.ports.clock import Chance, Clock
     from atm.ports.disk import Disk
     from atm.ports.inspection import Site
-    from atm.ports.surroundings import Tasks
+    from atm.ports.presence import Presence
+    from atm.ports.programs import Programs
+    from atm.ports.team_life import States, TeamFiles
+    from atm.services.boardroom import Boardroom
     from atm.services.file_references import References
     from atm.system.files.watching import Watch
 
@@ -70,10 +76,47 @@ def build_room(
         archive=archive,
         marks=UpkeepMarkFiles(disk, layout, policy.compact_above),
         drift=DriftLog(disk, clock, layout),
+        parts=_LazyParts(disk, clock, locks, layout),
         policy=policy,
         compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
         most_tries=settings.whole("messaging.max_retries") if settings else MOST_TRIES,
     )
+
+
+class _LazyParts:
+    """The ports of team life over real files, each imported and made when it is first asked for: mail needs none."""
+
+    __slots__ = ("_clock", "_disk", "_layout", "_locks")
+
+    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._locks = locks
+        self._layout = layout
+
+    @property
+    def presence(self) -> Presence:
+        from atm.system.files.heartbeats import HeartbeatFiles
+
+        return HeartbeatFiles(self._disk, self._clock, self._layout, self._locks.host)
+
+    @property
+    def states(self) -> States:
+        from atm.system.files.state_store import StateFiles
+
+        return StateFiles(self._disk, self._locks, self._layout)
+
+    @property
+    def files(self) -> TeamFiles:
+        from atm.system.files.team_files import TeamFolders
+
+        return TeamFolders(self._disk, self._locks, self._layout)
+
+    @property
+    def backups(self) -> Backups:
+        from atm.system.files.backup_store import BackupFolders
+
+        return BackupFolders(self._disk, self._clock, self._locks, self._layout)
 
 
 def build_policy(settings: Settings) -> Policy:
@@ -106,10 +149,37 @@ def build_watch(paths: list[str]) -> Watch:
     return watch(paths)
 
 
-def build_tasks(layout: Layout) -> Tasks:
-    from atm.system.files.task_store import TaskFolder
+def build_tasks(
+    layout: Layout, *, disk: Disk | None = None, clock: Clock | None = None, chance: Chance | None = None
+) -> Tasks:
+    from atm.system.files.ledger import NumberedLog
+    from atm.system.files.task_store import TaskFiles
 
-    return TaskFolder(RealDisk(), layout)
+    disk, clock = disk or RealDisk(), clock or RealClock()
+    locks = Locks(disk, clock, chance or RealChance(), layout.locks, pid=os.getpid(), host=host_name())
+    archive = ArchiveFolder(disk, clock, layout)
+    return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout))
+
+
+def build_desk(layout: Layout, settings: Settings, room: Mailroom) -> Boardroom:
+    """The board over real files."""
+    from atm.services.boardroom import HOOK_EVENTS, Boardroom
+
+    return Boardroom(
+        room=room,
+        tasks=build_tasks(layout),
+        programs=lambda: _programs(layout),
+        hooks={event: settings.texts(f"hooks.{event}") for event in HOOK_EVENTS},
+        hook_seconds=settings.number("hooks.seconds"),
+        check_seconds=settings.number("board.check_seconds"),
+        max_retries=settings.whole("board.max_retries"),
+    )
+
+
+def _programs(layout: Layout) -> Programs:
+    from atm.system.processes.programs import RealPrograms
+
+    return RealPrograms(layout)
 
 
 def build_site(layout: Layout, environment: Mapping[str, str]) -> Site:

@@ -13,8 +13,8 @@ def mixed(crew):
 
 def test_a_line_for_each_member(mixed):
     lines = [line.split() for line in mixed("members").out.splitlines()]
-    assert lines[0] == ["Agent", "Type", "Model", "Backend", "State"]
-    assert lines[2] == ["ann", "general-purpose", "-", "-", "unknown"]
+    assert lines[0] == ["Agent", "Type", "Model", "Backend", "State", "Liveness"]
+    assert lines[2] == ["ann", "general-purpose", "-", "-", "unknown", "unknown"]
     assert lines[4][:5] == ["cat", "general-purpose", "gpt-5", "codex", "inactive"]
 
 

@@ -163,7 +163,7 @@ class TestRemoveMember:
     def test_the_entry_and_the_inbox_go_and_the_mail_is_kept(self, crew):
         crew("send", "bob", "hello")
         crew("read", env={"ATM_IDENTITY": "bob"})
-        result = crew("teams", "remove-member", "crew", "bob", "--json").json
+        result = crew("teams", "remove-member", "crew", "bob", "--force", "--json").json
         assert result["removed"] is True
         assert names(crew) == ["ann"]
         assert not crew.inbox("bob").exists()
@@ -184,13 +184,13 @@ class TestRemoveMember:
         assert "hello" in open_text(path)
 
     def test_a_second_time_changes_nothing_and_is_no_error(self, crew):
-        crew("teams", "remove-member", "crew", "bob")
+        crew("teams", "remove-member", "crew", "bob", "--force")
         result = crew("teams", "remove-member", "crew", "bob", "--json")
         assert result.json["removed"] is False
 
     def test_not_even_when_somebody_has_a_similar_name(self, crew):
         crew("teams", "add-member", "crew", "bob2")
-        crew("teams", "remove-member", "crew", "bob")
+        crew("teams", "remove-member", "crew", "bob", "--force")
         assert crew("teams", "remove-member", "crew", "bob", "--json").json["removed"] is False
 
     def test_a_mistyped_name_is_answered_with_the_nearest(self, crew):
@@ -235,9 +235,9 @@ class TestList:
     def test_a_line_for_each_team_with_members_and_age(self, crew):
         crew("teams", "create", "backend")
         lines = [line.split() for line in crew("teams").out.splitlines()]
-        assert lines[0] == ["Team", "Members", "Created"]
-        assert lines[2][:2] == ["backend", "0"]
-        assert lines[3][:2] == ["crew", "2"]
+        assert lines[0] == ["Team", "Members", "Created", "State"]
+        assert (lines[2][:2], lines[2][-1]) == (["backend", "0"], "init")
+        assert (lines[3][:2], lines[3][-1]) == (["crew", "2"], "pending")
 
     def test_list_is_the_same_as_nothing(self, crew):
         assert crew("teams", "list", "--json").json == crew("teams", "--json").json
@@ -266,7 +266,7 @@ class TestList:
         assert "did you mean" in crew("teams", word, "x", code=1).err
 
 
-@pytest.mark.parametrize("words", [["create", "new"], ["add-member", "crew", "cat"], ["remove-member", "crew", "bob"]])
+@pytest.mark.parametrize("words", [["create", "new"], ["add-member", "crew", "cat"], ["remove-member", "crew", "bob", "--force"]])
 def test_what_was_done_is_done_even_if_nobody_can_hear_it(crew, words):
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *crew.command("teams", *words)],

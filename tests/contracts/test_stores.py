@@ -6,6 +6,7 @@ import pytest
 
 from atm.domain.errors import NoSuchTeam, TeamNotOurs
 from atm.domain.retention import Policy
+from atm.domain.team import Member
 from atm.formats.journal import MESSAGE, RECEIPT, Line
 from atm.formats.spool_entry import SpoolEntry
 from atm.formats.team_config import new_member, new_team, with_member, without_member
@@ -125,7 +126,9 @@ class TestRosters:
         assert stores.rosters.load("crew").members == []
 
     def test_members_come_and_go(self, stores):
-        entry = new_member("ann", "crew", agent_type="x", model="m", cwd="/w", backend="codex", active=False, now=1.0)
+        entry = new_member(
+            Member("ann", agent_type="x", model="m", cwd="/w", backend="codex", is_active=False), "crew", 1.0
+        )
         stores.rosters.change("crew", lambda data: with_member(data, entry))
         member = stores.rosters.load("crew").member("ANN")
         assert (member.name, member.model, member.backend, member.state) == ("ann", "m", "codex", "inactive")

@@ -17,13 +17,14 @@ from pathlib import Path
 import pytest
 
 from atm.domain.retention import Policy
+from atm.domain.team import Member
 from atm.formats.inbox import only
 from atm.services.conversations import acknowledge
 from atm.services.mail import Letter, send
 from atm.services.mail_upkeep import compact, drain, put_back_dropped
 from atm.services.mailroom import Mailroom
 from atm.services.reading import Filter, take
-from atm.services.roster import NewMember, add_member, create_team, remove_member
+from atm.services.roster import add_member, create_team, remove_member
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, make_message
@@ -55,7 +56,7 @@ def a_team(home: Path) -> None:
     room = a_room(home)
     create_team(room, "crew")
     for name in ("ann", "bob"):
-        add_member(room, "crew", NewMember(name))
+        add_member(room, "crew", Member(name))
     send(room, "crew", "ann", Letter(sender="bob", text="before"))
 
 
@@ -214,7 +215,7 @@ def test_a_clean_up_killed_anywhere_loses_no_row(tmp_path):
 def test_a_member_is_never_left_half_done(tmp_path, verb):
     def act(room: Mailroom) -> None:
         if verb == "add":
-            add_member(room, "crew", NewMember("cleo"))
+            add_member(room, "crew", Member("cleo"))
         else:
             remove_member(room, "crew", "bob")
 
@@ -229,7 +230,7 @@ def test_a_member_is_never_left_half_done(tmp_path, verb):
             act(a_room(home, FaultyDisk(RealDisk(), stop_at=step)))
         room = a_room(home)
         room.clock.sleep(31)
-        add_member(room, "crew", NewMember("dora"))
+        add_member(room, "crew", Member("dora"))
         in_roster = room.rosters.load("crew").member(name) is not None
         assert in_roster == room.inboxes.exists("crew", name), f"half done after a kill at step {step}"
         assert room.rosters.abandoned("crew") == []

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.team import CLAUDE_BACKENDS, Member, Team, appears_offline, claude_reads_inbox
+from atm.domain.errors import TeamCompleted
+from atm.domain.team import CLAUDE_BACKENDS, Member, Team, appears_offline, check_open, claude_reads_inbox
 
 
 @pytest.mark.parametrize(("is_active", "state"), [(None, "unknown"), (True, "active"), (False, "inactive")])
@@ -55,3 +56,33 @@ def test_in_claudes_team_every_inbox_is_claudes():
 
 def test_an_inbox_of_nobody_in_our_team_is_not_claudes():
     assert not claude_reads_inbox(None, in_claudes_team=False)
+
+
+@pytest.mark.parametrize(
+    ("backend", "pane", "kind"),
+    [
+        ("", "", "agent"),
+        ("codex", "%3", "agent"),
+        ("humanoid", "", "agent"),
+        ("human", "", "human"),
+        ("human:rita", "", "human"),
+        ("plugin:ci", "", "synthetic"),
+        ("", "synthetic", "synthetic"),
+    ],
+)
+def test_a_members_kind_follows_from_its_backend_and_pane(backend, pane, kind):
+    assert Member("ann", backend=backend, pane_id=pane).kind == kind
+
+
+def test_the_lead_is_known_in_any_case():
+    team = Team(name="crew", members=[Member("Ann")], lead="ann")
+    assert team.is_lead("ANN")
+    assert not team.is_lead("bob")
+
+
+def test_a_completed_team_is_refused_to_every_writer():
+    team = Team(name="crew", members=[])
+    assert check_open(team) is team
+    team.completed = True
+    with pytest.raises(TeamCompleted, match="complete"):
+        check_open(team)

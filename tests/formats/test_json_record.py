@@ -399,3 +399,20 @@ class TestRawArray:
     def test_what_is_not_an_array_is_refused(self, text):
         with pytest.raises(NotJson):
             RawArray(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "after"),
+    [
+        ('{"a": 1, "b": 2, "c": 3}', '{"a": 1, "c": 3}'),
+        ('{"b": 2, "c": 3}', '{"c": 3}'),
+        ('{"a": 1, "b": 2}', '{"a": 1}'),
+        ('{"b": 2}', "{}"),
+        ('{ "b" : 2 }', "{  }"),
+        ('{"a": {"b": 2}}', '{"a": {"b": 2}}'),
+        ('{"b": 1, "a": 1.10, "b": 2}', '{"a": 1.10}'),
+        ('{\n  "b": [1,\n 2],\n  "c": "x,}"\n}', '{\n  "c": "x,}"\n}'),
+    ],
+)
+def test_a_field_is_taken_out_and_the_others_stay_to_the_letter(text, after):
+    assert RawObject(text).without("b").text == after

@@ -7,12 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from atm.domain.team import Member
 from atm.formats.json_record import NotJson
 from atm.formats.team_config import (
     decode_team,
+    detached,
+    detached_entry,
     new_member,
     new_team,
     unknown_fields,
+    with_fields,
     with_member,
     without_member,
 )
@@ -117,9 +121,8 @@ class TestWriting:
     @pytest.mark.parametrize("model", ["", "opus"])
     @pytest.mark.parametrize("backend", ["", "codex"])
     def test_a_new_member_is_read_back(self, active, model, backend):
-        entry = new_member(
-            "ann", "crew", agent_type="codex", model=model, cwd="/p", backend=backend, active=active, now=2.5
-        )
+        ann = Member("ann", agent_type="codex", model=model, cwd="/p", backend=backend, is_active=active)
+        entry = new_member(ann, "crew", 2.5)
         data = with_member(new_team("crew", description="", lead="l", now=1.0), entry)
         (ann,) = decode_team(data, "crew").members
         assert (ann.name, ann.agent_type, ann.model, ann.cwd) == ("ann", "codex", model, "/p")
@@ -155,3 +158,54 @@ class TestWriting:
             {"name": ""},
             {"name": 12},
         ]
+
+
+class TestUpdating:
+    WILD = (
+        b'{"x":1.10, "members" : [ {"name":"ann","n":1e5, "model":"a"} ,{"copy":{"name":"ann"},"name":"bob"}],"y":[]}'
+    )
+
+    def test_a_field_is_replaced_and_every_other_character_stays(self):
+        after = with_fields(self.WILD, "ann", {"model": "opus"})
+        assert after == self.WILD.replace(b'"model":"a"', b'"model":"opus"')
+
+    def test_a_field_that_is_new_goes_to_the_end_of_the_entry(self):
+        after = with_fields(self.WILD, "bob", {"isActive": False})
+        assert b'"name":"bob","isActive": false}],"y":[]}' in after
+        assert decode_team(after, "t").members[1].is_active is False
+
+    def test_what_is_so_already_changes_nothing(self):
+        assert with_fields(self.WILD, "ann", {"model": "a"}) is self.WILD
+        assert with_fields(self.WILD, "nobody", {"model": "b"}) is self.WILD
+
+    @pytest.mark.parametrize("name", ["claude-2.1.231", "other-tools", "tabs", "compact"])
+    def test_the_rosters_of_others_keep_their_layout(self, name):
+        data = sample(name)
+        member = decode_team(data, "t").members[-1].name
+        after = with_fields(data, member, {"color": "mauve"})
+        assert json.loads(after)["members"][-1] | {"color": "mauve"} == json.loads(after)["members"][-1]
+        assert with_fields(after, member, {"color": "mauve"}) is after
+
+
+class TestDetaching:
+    def test_an_entry_of_the_past_loses_its_runtime_and_nothing_else(self):
+        raw = '{"isActive": true, "name": "ann", "sessionId": "s", "n": 1.50, "tmuxPaneId": "%3", "lastActive": 1}'
+        assert detached_entry(raw) == '{"name": "ann", "n": 1.50, "tmuxPaneId": ""}'
+
+    @pytest.mark.parametrize(
+        ("raw", "after"),
+        [
+            ('{"isActive": true}', "{}"),
+            ('{"name": "a"}', '{"name": "a"}'),
+            ('{"sessionId":"x","sessionId":"y","name":"a"}', '{"name":"a"}'),
+            ('{"name":"a" , "isActive" : null }', '{"name":"a" }'),
+        ],
+    )
+    def test_wherever_the_fields_stand(self, raw, after):
+        assert detached_entry(raw) == after
+
+    def test_a_roster_of_the_past_forgets_its_session(self):
+        data = detached(sample("claude-2.1.231"))
+        assert json.loads(data)["leadSessionId"] == ""
+        assert all(member["tmuxPaneId"] == "" and "isActive" not in member for member in json.loads(data)["members"])
+        assert detached(data) == data

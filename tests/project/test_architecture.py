@@ -246,13 +246,17 @@ def test_the_public_names_are_these():
 
     assert atm.__all__ == ["__version__"]
     assert sorted(atm.testing.__all__) == [
-        *("Crash", "FakeChance", "FakeClock", "FaultyDisk", "MemoryArchive", "MemoryDrift", "MemoryInboxes"),
+        *("Crash", "FakeChance", "FakeClock", "FaultyDisk", "MemoryArchive", "MemoryBackups", "MemoryDrift"),
+        "MemoryInboxes",
         *(
             "MemoryLedger",
             "MemoryMarks",
+            "MemoryParts",
             "MemoryPresence",
             "MemoryRosters",
             "MemorySpool",
+            "MemoryStates",
+            "MemoryTeamFiles",
             "make_message",
             "memory_room",
         ),

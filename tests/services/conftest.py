@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.retention import Policy
+from atm.domain.team import Member
 from atm.services.mailroom import Mailroom
-from atm.services.roster import NewMember, add_member, create_team
+from atm.services.roster import add_member, create_team
 from atm.testing import memory_room
 
 
@@ -15,7 +16,7 @@ def desk() -> Mailroom:
     """A mailroom in memory with a team `crew` of ann, bob and the absent cleo."""
     made = memory_room(policy=Policy(compact_above=20, keep_read=5, keep_days=1, keep_idle=2))
     create_team(made, "crew")
-    add_member(made, "crew", NewMember("ann"))
-    add_member(made, "crew", NewMember("bob"))
-    add_member(made, "crew", NewMember("cleo", active=False))
+    add_member(made, "crew", Member("ann"))
+    add_member(made, "crew", Member("bob"))
+    add_member(made, "crew", Member("cleo", is_active=False))
     return made

@@ -13,9 +13,10 @@ from atm.domain.errors import (
     NoSuchMessage,
     TeamNotOurs,
 )
+from atm.domain.team import Member
 from atm.services.conversations import acknowledge, ask, find_answer
 from atm.services.mail import Letter, send
-from atm.services.roster import NewMember, add_member, create_team, recover, remove_member
+from atm.services.roster import add_member, create_team, recover, remove_member
 from atm.services.tracing import trace
 
 BOB, ANN = ("bob", "crew"), ("ann", "crew")
@@ -47,7 +48,7 @@ class TestRequests:
 
     def test_an_answer_across_teams_is_recognised(self, desk):
         create_team(desk, "other")
-        add_member(desk, "other", NewMember("dora"))
+        add_member(desk, "other", Member("dora"))
         dora = ("dora", "other")
         request_id, sent = ask(desk, BOB, dora, Letter(sender="bob@crew", text="which port?"))
         reply = Letter(sender="dora@other", text="8080", reply_to=sent.message_id, home="other")
@@ -159,11 +160,11 @@ class TestReceipts:
 class TestRoster:
     def test_everything_is_idempotent(self, desk):
         assert create_team(desk, "crew") is False
-        assert add_member(desk, "crew", NewMember("ann")) is False
+        assert add_member(desk, "crew", Member("ann")) is False
 
     def test_adding_mends_a_missing_inbox(self, desk):
         desk.inboxes.remove("crew", "ann")
-        assert add_member(desk, "crew", NewMember("ann")) is True
+        assert add_member(desk, "crew", Member("ann")) is True
         assert desk.inboxes.exists("crew", "ann")
 
     def test_a_lead_is_added_with_the_team(self, desk):
@@ -174,7 +175,7 @@ class TestRoster:
     @pytest.mark.parametrize("name", ["../x", "/x", "A", "x" * 65, "x.lock", "user", "system", "", "a b", ".x", "a\nb"])
     def test_names_that_we_do_not_create(self, desk, name):
         with pytest.raises(BadName):
-            add_member(desk, "crew", NewMember(name))
+            add_member(desk, "crew", Member(name))
         with pytest.raises(BadName):
             create_team(desk, name)
 
@@ -187,7 +188,7 @@ class TestRoster:
 
         desk.rosters.create("session-1", new_team("session-1", description="", lead="team-lead", now=1.0))
         for act in (
-            lambda: add_member(desk, "session-1", NewMember("x")),
+            lambda: add_member(desk, "session-1", Member("x")),
             lambda: remove_member(desk, "session-1", "x"),
         ):
             with pytest.raises(TeamNotOurs):

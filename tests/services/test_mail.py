@@ -14,10 +14,11 @@ from atm.domain.errors import (
     UnreadableFile,
     WriteRefused,
 )
+from atm.domain.team import Member
 from atm.services.mail import QUEUED_WARNING, Letter, broadcast, plan, send
 from atm.services.mail_upkeep import drain
 from atm.services.mailroom import find_default_team, find_recipient, sender_address
-from atm.services.roster import NewMember, add_member, create_team
+from atm.services.roster import add_member, create_team
 from atm.testing import make_message
 
 
@@ -174,7 +175,7 @@ def test_one_failed_copy_stops_nobody_else(desk):
 
 def test_a_broadcast_to_nobody_is_an_error(desk):
     create_team(desk, "alone")
-    add_member(desk, "alone", NewMember("bob"))
+    add_member(desk, "alone", Member("bob"))
     with pytest.raises(RequestError):
         broadcast(desk, "alone", letter())
 
@@ -198,7 +199,7 @@ def test_rows_in_a_team_of_claude_code_have_its_fields_only(desk):
     from atm.formats.team_config import new_member, new_team, with_member
 
     name = "session-1a2b3c4d"
-    entry = new_member("team-lead", name, agent_type="team-lead", model="", cwd="/", backend="", active=None, now=1.0)
+    entry = new_member(Member("team-lead", agent_type="team-lead", cwd="/"), name, 1.0)
     desk.rosters.create(name, with_member(new_team(name, description="", lead="team-lead", now=1.0), entry))
     send(desk, name, "team-lead", letter())
     row = decode_object(desk.inboxes.rows(name, "team-lead")[0].raw)

@@ -6,6 +6,7 @@ import pytest
 
 from atm.domain.errors import FileBusy, NoSuchTeam, WriteRefused
 from atm.domain.receipts import MOST_RESTORES
+from atm.domain.team import Member
 from atm.services.mail import Letter, send
 from atm.services.mail_upkeep import cleanup, compact, drain, drop, put_back_dropped
 from atm.services.reading import Filter, give_back, peek, take
@@ -91,7 +92,7 @@ class TestSpool:
         from atm.formats.team_config import new_member, new_team, with_member
 
         name = "session-1a2b3c4d"
-        entry = new_member("lead", name, agent_type="x", model="", cwd="/", backend="", active=None, now=1.0)
+        entry = new_member(Member("lead", agent_type="x", cwd="/"), name, 1.0)
         desk.rosters.create(name, with_member(new_team(name, description="", lead="lead", now=1.0), entry))
         desk.inboxes.refuse = FileBusy("held")
         send(desk, name, "lead", letter())
@@ -289,9 +290,10 @@ class TestCleanUp:
         assert passes == []
 
     def test_inboxes_that_claude_code_reads_are_left_to_it(self, desk):
-        from atm.services.roster import NewMember, add_member
+        from atm.domain.team import Member
+        from atm.services.roster import add_member
 
-        add_member(desk, "crew", NewMember("dora", backend="claude-code"))
+        add_member(desk, "crew", Member("dora", backend="claude-code"))
         done = {one.agent: one for one in cleanup(desk, ["crew"])}
         assert done["dora"].skipped
         assert not done["ann"].skipped

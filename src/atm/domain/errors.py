@@ -12,11 +12,26 @@ Every error that a user can meet, in one tree.
     │   ├── NoSuchMember
     │   ├── NoSuchMessage
     │   ├── AlreadyAnswered
-    │   ├── MemberInUse         removal would lose unread mail
+    │   ├── MemberInUse         it has unread mail, may be at work, or leads the team
+    │   ├── TeamInUse           the same of a whole team
     │   ├── TeamNotOurs         Claude Code owns this team's roster
+    │   ├── TeamCompleted       the team is done: it can be looked at, not changed
+    │   ├── BadMove             a step that the life of a team does not have
+    │   ├── NoSuchBackup
+    │   ├── BadTask             a task, plan or check that cannot be
+    │   ├── NoSuchTask
+    │   ├── DependencyCycle     tasks that would wait for one another for ever
+    │   ├── NotClaimant         only whoever works on a task may do that
+    │   ├── TaskClosed          it is finished, failed or cancelled
+    │   ├── NotAllowed          that is for the lead or a human
+    │   ├── ReviewRefused       own work, wrong reviewer, or no review to speak of
+    │   ├── PlanRefused         no approved plan; no answer means no
+    │   ├── ChecksFailed        what the task declared as proof is not there
+    │   ├── HookBlocked         a hook said no, with a reason
     │   └── FileNotAllowed      a file reference that the settings do not permit
     └── DiskError               what we found on disk is not what it should be
         ├── UnreadableFile      not JSON, or not the shape that belongs there
+        ├── DamagedBackup       a backup that is not what its manifest says
         ├── OutsideLink         a link that leads out of the folder it stands in
         ├── FileBusy            somebody else held a lock for too long
         └── WriteRefused        permission, full disk, read-only: the system said no
@@ -104,15 +119,99 @@ class AlreadyAnswered(RequestError):
 
 
 class MemberInUse(RequestError):
-    """Removing this member would take unread mail with it."""
+    """Removing this member would take unread mail with it, or somebody who may be at work, or the lead."""
 
     code = "member-in-use"
+
+
+class TeamInUse(RequestError):
+    """Members are there, mail is unread or tasks are open: ending this team would cut somebody off."""
+
+    code = "team-in-use"
 
 
 class TeamNotOurs(RequestError):
     """Claude Code owns the team and overwrites its roster; we only read it."""
 
     code = "team-not-ours"
+
+
+class TeamCompleted(RequestError):
+    """The team is complete: everything in it can be read, nothing can be changed."""
+
+    code = "team-completed"
+
+
+class BadMove(RequestError):
+    """The life of a team has no such step from where it stands."""
+
+    code = "bad-move"
+
+
+class NoSuchBackup(RequestError):
+    """The team has no backup of that name, or none at all."""
+
+    code = "no-such-backup"
+
+
+class BadTask(RequestError):
+    """A task that cannot be written as it was given."""
+
+    code = "bad-task"
+
+
+class NoSuchTask(RequestError):
+    """The board has no task of that number, or not any more."""
+
+    code = "no-such-task"
+
+
+class DependencyCycle(RequestError):
+    """Tasks that would wait for one another for ever. Nothing was written."""
+
+    code = "dependency-cycle"
+
+
+class NotClaimant(RequestError):
+    """Only the current claimant may finish, fail or release a task."""
+
+    code = "not-claimant"
+
+
+class TaskClosed(RequestError):
+    """The task is completed, failed or cancelled."""
+
+    code = "task-closed"
+
+
+class NotAllowed(RequestError):
+    """That is for the lead or a human."""
+
+    code = "not-allowed"
+
+
+class ReviewRefused(RequestError):
+    """A review of one's own work, by somebody who was not asked, or of something that is not in review."""
+
+    code = "review-refused"
+
+
+class PlanRefused(RequestError):
+    """There is no approved plan, or no plan to decide about."""
+
+    code = "plan-refused"
+
+
+class ChecksFailed(RequestError):
+    """The evidence that the task asks for is not there, so it is not completed."""
+
+    code = "checks-failed"
+
+
+class HookBlocked(RequestError):
+    """A hook of the user's said no."""
+
+    code = "hook-blocked"
 
 
 class FileNotAllowed(RequestError):
@@ -131,6 +230,12 @@ class UnreadableFile(DiskError):
     """Not JSON, or JSON of another shape. Never repaired by guessing."""
 
     code = "unreadable-file"
+
+
+class DamagedBackup(DiskError):
+    """A file of the backup is missing, changed, or named so that it could lead out of its folder."""
+
+    code = "damaged-backup"
 
 
 class OutsideLink(DiskError):

@@ -19,7 +19,7 @@ CLOCK_TOLERANCE = 5.0
 class Beat:
     """One sign of life, as its writer left it."""
 
-    __slots__ = ("at", "host", "pid", "source", "state", "state_since")
+    __slots__ = ("at", "host", "pid", "source", "state", "state_since", "uptime")
 
     def __init__(
         self,
@@ -30,6 +30,7 @@ class Beat:
         pid: int | None = None,
         state: str = "",
         state_since: float | None = None,
+        uptime: float | None = None,
     ) -> None:
         self.at = at
         self.source = source
@@ -38,6 +39,8 @@ class Beat:
         """The process that stands for the member, if it named one."""
         self.state = state
         self.state_since = state_since
+        self.uptime = uptime
+        """The same moment by a clock that nobody can set: seconds since that machine was started."""
 
 
 class Liveness:
@@ -52,19 +55,27 @@ class Liveness:
         self.warning = warning
 
 
-def judge(beat: Beat | None, now: float, process_runs: bool | None = None) -> Liveness:
+def judge(beat: Beat | None, now: float, process_runs: bool | None = None, uptime: float | None = None) -> Liveness:
     """
     From the last heartbeat, and whether the process it names still runs (None: no process, or on another machine).
 
     A process can only refute: one that is gone makes its member offline at once, but a number that is in use again
-    proves nothing.
+    proves nothing. `uptime` is given on the machine that the heartbeat comes from: silence counts only if both clocks
+    agree about it, so that a wall clock that jumps takes nobody's work away.
     """
     if beat is None:
         return Liveness(UNKNOWN, "no heartbeat has been seen")
-    age = now - beat.at
+    age = _age(now - beat.at, None if uptime is None or beat.uptime is None else uptime - beat.uptime)
     if process_runs is False:
         return Liveness(OFFLINE, f"process {beat.pid} is gone", max(0.0, age))
     if age < -CLOCK_TOLERANCE:
         return Liveness(ONLINE, f"heartbeat ({beat.source})", 0.0, f"its clock is {-age:.0f} s ahead of ours")
     value = ONLINE if age <= SILENT_AFTER else OFFLINE
     return Liveness(value, f"heartbeat ({beat.source})", max(0.0, age))
+
+
+def _age(by_wall: float, by_uptime: float | None) -> float:
+    """By the clock on the wall; by the other one where that is set back, and never more than the other one says."""
+    if by_uptime is None or by_uptime < 0:  # the machine was started anew since
+        return by_wall
+    return by_uptime if by_wall < -CLOCK_TOLERANCE else min(by_wall, by_uptime)

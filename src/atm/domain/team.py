@@ -1,5 +1,5 @@
 """
-Teams and their members, as far as mail needs them.
+Teams and their members.
 
 State and liveness are two things and either may be unknown: `isActive` in Claude Code's file says whether a
 member was busy when somebody last wrote that file, not whether it is alive (G10).
@@ -7,7 +7,8 @@ member was busy when somebody last wrote that file, not whether it is alive (G10
 
 from __future__ import annotations
 
-from atm.domain.names import find_name
+from atm.domain.errors import TeamCompleted
+from atm.domain.names import find_name, same_name
 
 LEAD_NAME = "team-lead"
 
@@ -15,21 +16,42 @@ CLAUDE_BACKENDS = ("claude", "claude-code", "in-process", "iterm2")
 """Backends whose inbox Claude Code itself reads and prunes."""
 
 
-class Member:
-    """One entry of `members[]`, with the raw JSON it came from."""
+AGENT, HUMAN, SYNTHETIC = "agent", "human", "synthetic"
+"""Kinds of members. Only agents leave heartbeats; synthetic ones are played by a plugin."""
 
-    __slots__ = ("agent_type", "backend", "cwd", "is_active", "joined_at", "model", "name", "raw")
+DEFAULT_TYPE = "general-purpose"
+
+
+class Member:
+    """One member: somebody who joins, or an entry of `members[]` with the raw JSON it came from."""
+
+    __slots__ = (
+        "agent_type",
+        "backend",
+        "color",
+        "cwd",
+        "is_active",
+        "joined_at",
+        "model",
+        "name",
+        "pane_id",
+        "raw",
+        "session_id",
+    )
 
     def __init__(
         self,
-        *,
         name: str,
+        *,
         agent_type: str = "",
         model: str = "",
         cwd: str = "",
         backend: str = "",
         is_active: bool | None = None,
         joined_at: float | None = None,
+        pane_id: str = "",
+        session_id: str = "",
+        color: str = "",
         raw: str = "",
     ) -> None:
         self.name = name
@@ -39,7 +61,18 @@ class Member:
         self.backend = backend
         self.is_active = is_active
         self.joined_at = joined_at
+        self.pane_id = pane_id
+        self.session_id = session_id
+        self.color = color
         self.raw = raw
+
+    @property
+    def kind(self) -> str:
+        if self.backend == HUMAN or self.backend.startswith("human:"):
+            return HUMAN
+        if self.backend.startswith("plugin:") or self.pane_id == SYNTHETIC:
+            return SYNTHETIC
+        return AGENT
 
     @property
     def state(self) -> str:
@@ -51,7 +84,7 @@ class Member:
 class Team:
     """A roster as it was read, with the time the file carried."""
 
-    __slots__ = ("created_at", "description", "lead", "members", "name", "read_from", "written_at")
+    __slots__ = ("completed", "created_at", "description", "lead", "members", "name", "read_from", "written_at")
 
     def __init__(
         self,
@@ -71,6 +104,11 @@ class Team:
         self.lead = lead
         self.read_from = read_from
         self.written_at = written_at
+        self.completed = False
+        """Has it been marked as done? Then nothing in it may change; see `check_open`."""
+
+    def is_lead(self, name: str) -> bool:
+        return same_name(name, self.lead)
 
     def member(self, name: str) -> Member | None:
         spelled = find_name(name, self.names)
@@ -79,6 +117,17 @@ class Team:
     @property
     def names(self) -> list[str]:
         return [member.name for member in self.members]
+
+
+def check_open(team: Team) -> Team:
+    """Every writer passes here: a completed team is immutable. Reading it is always allowed."""
+    if team.completed:
+        raise TeamCompleted(
+            f"team {team.name!r} is complete and cannot be changed",
+            "read it as long as you like; make a new team for new work",
+            team.read_from,
+        )
+    return team
 
 
 def appears_offline(member: Member | None) -> bool:

@@ -15,6 +15,8 @@ def encode_beat(member: str, beat: Beat) -> bytes:
     fields: dict[str, Json] = {"member": member, "at": to_iso(beat.at), "source": beat.source, "host": beat.host}
     if beat.pid is not None:
         fields["pid"] = beat.pid
+    if beat.uptime is not None:
+        fields["uptime"] = round(beat.uptime, 3)
     if beat.state:
         fields["state"] = beat.state
     if beat.state_since is not None:
@@ -26,7 +28,7 @@ def decode_beat(data: bytes) -> Beat | None:
     """The heartbeat, or None if the time in it cannot be read. Raises NotJson."""
     fields = decode_object(to_text(data))
     at = from_iso(str(fields.get("at") or ""))
-    pid = fields.get("pid")
+    pid, uptime = fields.get("pid"), fields.get("uptime")
     if at is None:
         return None
     return Beat(
@@ -36,4 +38,5 @@ def decode_beat(data: bytes) -> Beat | None:
         pid=pid if isinstance(pid, int) and not isinstance(pid, bool) else None,
         state=str(fields.get("state") or ""),
         state_since=from_iso(str(fields.get("stateSince") or "")),
+        uptime=float(uptime) if isinstance(uptime, int | float) and not isinstance(uptime, bool) else None,
     )

@@ -42,6 +42,10 @@ class Layout:
     def inbox(self, team: str, agent: str) -> str:
         return f"{self.teams}/{team}/inboxes/{agent}{INBOX_SUFFIX}"
 
+    @property
+    def task_lists(self) -> str:
+        return f"{self.claude_root}/tasks"
+
     def tasks(self, team: str) -> str:
         return f"{self.claude_root}/tasks/{team}"
 
@@ -56,8 +60,11 @@ class Layout:
     def task_history(self, team: str) -> str:
         return f"{self.our_data(team)}/tasks.jsonl"
 
+    def heartbeats(self, team: str) -> str:
+        return f"{self.our_data(team)}/heartbeats"
+
     def heartbeat(self, team: str, member: str) -> str:
-        return f"{self.our_data(team)}/heartbeats/{member}.json"
+        return f"{self.heartbeats(team)}/{member}.json"
 
     def state(self, team: str) -> str:
         return f"{self.our_data(team)}/state.json"
@@ -74,6 +81,14 @@ class Layout:
 
     def roster_intent(self, team: str, member: str) -> str:
         return f"{self.roster_intents(team)}/{member}.json"
+
+    @property
+    def deletions(self) -> str:
+        """Teams that are being deleted. No team's name begins with a dot."""
+        return f"{self.state_root}/intents/.deletions"
+
+    def deletion(self, team: str) -> str:
+        return f"{self.deletions}/{team}.json"
 
     # Ours, for the whole machine.
 

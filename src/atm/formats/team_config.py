@@ -7,7 +7,7 @@ Edits touch one member or one field; whatever else stands in the file stays to t
 from __future__ import annotations
 
 from atm.domain.names import is_safe_name
-from atm.domain.team import LEAD_NAME, Member, Team
+from atm.domain.team import DEFAULT_TYPE, LEAD_NAME, Member, Team
 from atm.formats.json_record import RawArray, RawObject, encode, indent, to_bytes, to_text
 
 TYPE_CHECKING = False
@@ -21,8 +21,11 @@ KNOWN_MEMBER_FIELDS = frozenset(
     (
         *("agentId", "name", "agentType", "model", "prompt", "color", "planModeRequired", "joinedAt"),
         *("tmuxPaneId", "cwd", "subscriptions", "backendType", "isActive", "mode"),
+        "sessionId",
     )
 )
+STALE_FIELDS = ("isActive", "lastActive", "sessionId", "opencodeSessionId")
+"""What an entry says about a run that is over by the time somebody restores it."""
 
 
 def decode_team(data: bytes, name: str) -> Team:
@@ -72,6 +75,9 @@ def _member(raw: str) -> Member | None:
         backend=_text(record.get("backendType")),
         is_active=active if isinstance(active, bool) else None,
         joined_at=_seconds(record.get("joinedAt")),
+        pane_id=_text(record.get("tmuxPaneId")),
+        session_id=_text(record.get("sessionId")),
+        color=_text(record.get("color")),
         raw=raw,
     )
 
@@ -90,27 +96,72 @@ def new_team(name: str, *, description: str, lead: str, now: float) -> bytes:
     return to_bytes(indent(record) + "\n")
 
 
-def new_member(
-    name: str,
-    team: str,
-    *,
-    agent_type: str,
-    model: str,
-    cwd: str,
-    backend: str,
-    active: bool | None,
-    now: float,
-) -> str:
+def new_member(member: Member, team: str, now: float) -> str:
     """The entry of a member that we add."""
-    record: dict[str, Json] = {"agentId": f"{name}@{team}", "name": name, "agentType": agent_type}
-    if model:
-        record["model"] = model
-    record |= {"joinedAt": int(now * 1000), "tmuxPaneId": "", "cwd": cwd, "subscriptions": []}
-    if backend:
-        record["backendType"] = backend
-    if active is not None:
-        record["isActive"] = active
+    name = member.name
+    record: dict[str, Json] = {
+        "agentId": f"{name}@{team}",
+        "name": name,
+        "agentType": member.agent_type or DEFAULT_TYPE,
+    }
+    if member.model:
+        record["model"] = member.model
+    if member.color:
+        record["color"] = member.color
+    record |= {"joinedAt": int(now * 1000), "tmuxPaneId": member.pane_id, "cwd": member.cwd, "subscriptions": []}
+    if member.backend:
+        record["backendType"] = member.backend
+    if member.is_active is not None:
+        record["isActive"] = member.is_active
+    if member.session_id:
+        record["sessionId"] = member.session_id
     return encode(record)
+
+
+def with_fields(data: bytes, name: str, fields: dict[str, Json]) -> bytes:
+    """The roster with some fields of one entry set; every other character of it stays."""
+    record, members = _opened(data)
+    for place, raw in enumerate(members.items):
+        member = _member(raw)
+        if member is None or member.name != name:
+            continue
+        entry = RawObject(raw)
+        for key, value in fields.items():
+            if key not in entry or entry.get(key) != value:
+                entry = entry.with_raw(key, encode(value))
+        return data if entry.text == raw else _in_place(record, members.items, place, entry.text)
+    return data
+
+
+def _in_place(record: RawObject, items: list[str], place: int, entry: str) -> bytes:
+    """Only this entry changes: the layout of the list around it stays as its writer left it."""
+    text, at = record.raw("members") or "[]", 0
+    for item in items[:place]:
+        at = text.index(item, at) + len(item)
+    start = text.index(items[place], at)  # between two items stand only a comma and blanks
+    return to_bytes(record.with_raw("members", text[:start] + entry + text[start + len(items[place]) :]).text)
+
+
+def detached(data: bytes) -> bytes:
+    """A roster of the past without what was true only then: who led which session, and who ran where."""
+    record, members = _opened(data)
+    members.items = [detached_entry(raw) if raw.startswith("{") else raw for raw in members.items]
+    if "leadSessionId" in record:
+        record = record.with_raw("leadSessionId", '""')
+    return _closed(record, members)
+
+
+def detached_entry(raw: str) -> str:
+    """An entry of the past without its runtime: no session, no pane, and nobody knows whether it is active."""
+    entry = RawObject(raw)
+    for key in STALE_FIELDS:
+        entry = entry.without(key)
+    return entry.with_raw("tmuxPaneId", '""').text if "tmuxPaneId" in entry else entry.text
+
+
+def must_plan(member: Member) -> bool:
+    """Must this member have a plan approved before it begins (`planModeRequired`)?"""
+    return bool(member.raw) and RawObject(member.raw).get("planModeRequired") is True
 
 
 def with_member(data: bytes, entry: str) -> bytes:

@@ -68,6 +68,9 @@ class Disk(Protocol):
     def names(self, folder: str) -> list[str]:
         """Names in a folder, in no order; empty if there is no such folder."""
 
+    def versions(self, folder: str) -> dict[str, tuple[int, int, int]]:
+        """For every regular file in a folder its inode, size and time of change; links are not followed."""
+
     def open_read(self, path: str) -> int: ...
 
     def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:

@@ -17,6 +17,9 @@ class Presence(Protocol):
     host: str
     """This machine's name: a process number means something only here."""
 
+    def uptime(self) -> float:
+        """Seconds by a clock of this machine that nobody can set."""
+
     def last(self, team: str, member: str) -> Beat | None:
         """The newest heartbeat; None if there is none that can be read."""
 
@@ -24,5 +27,8 @@ class Presence(Protocol):
         """Leave a heartbeat. One that cannot be written is nobody's failure: the former one stays."""
 
     def forget(self, team: str, member: str) -> None: ...
+
+    def heard_of(self, team: str) -> list[str]:
+        """Everybody with a heartbeat, on the roster or not."""
 
     def process_runs(self, pid: int) -> bool: ...

@@ -91,11 +91,14 @@ class Rosters(Protocol):
 
     def change(self, team: str, change: Callable[[bytes], bytes]) -> None: ...
 
-    def undertaking(self, team: str, verb: str, name: str) -> Undertaking:
-        """A change of roster and inbox, written down while it is made."""
+    def is_completed(self, team: str) -> bool:
+        """Is the team marked as done? One small look; `load` says it too."""
+
+    def undertaking(self, team: str, verb: str, name: str, detail: str = "") -> Undertaking:
+        """A change of several files, written down while it is made."""
 
     def abandoned(self, team: str) -> list[dict[str, str]]:
-        """Undertakings that were cut off: each {verb, name}."""
+        """Undertakings that were cut off: each {verb, name, detail}."""
 
 
 class Undertaking(Protocol):

@@ -29,13 +29,6 @@ class Files(Protocol):
     def share_folder(self, team: str) -> str: ...
 
 
-class Tasks(Protocol):
-    """Task lists, as far as mail's overview needs them."""
-
-    def counts(self, team: str) -> dict[str, int]:
-        """How many tasks have each status; `unreadable` for files that are none."""
-
-
 class Drift(Protocol):
     """A log of fields that the formats do not know, each entered once."""
 

@@ -16,6 +16,7 @@ from atm.domain.team import claude_reads_inbox
 from atm.services.mail_upkeep import drain, missing_rows, put_back_dropped
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.roster import recover
+from atm.services.team_end import finish_deletions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ def examine(room: Mailroom, site: Site) -> list[Finding]:
     """Look at everything. Reads only."""
     teams = room.rosters.teams()
     found = [*_spool(room), *_permissions(site, teams), *_homes(site), *_drift(room), *_dead_processes(room, site)]
+    found += _deletions(room)
     for name in teams:
         found += _team(room, site, name)
     order = {PROBLEM: 0, WARNING: 1, NOTE: 2}
@@ -192,11 +194,17 @@ def _ledger(room: Mailroom, team: Team) -> Iterator[Finding]:
     if torn:
         what = f"{torn} lines of {path} cannot be read, as after a crash; all others count"
         yield Finding("torn-ledger-lines", NOTE, what, f"grep -nv '^{{.*}}$' {shell_word(path)}", path)
-    dropped = missing_rows(room, team.name, entries)
+    dropped = 0 if team.completed else missing_rows(room, team.name, entries)
     if dropped:
         what = f"{dropped} messages of team {team.name!r} were dropped by another program's rewrite"
         again = partial(put_back_dropped, room, team, everything=True)
         yield Finding("dropped-rows", PROBLEM, what, FIX, path, again)
+
+
+def _deletions(room: Mailroom) -> Iterator[Finding]:
+    for deletion in room.files.cut_off():
+        what = f"a command was killed while it deleted team {deletion.team!r}"
+        yield Finding("half-done", PROBLEM, what, FIX, deletion.aside, partial(finish_deletions, room))
 
 
 def _spool(room: Mailroom) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from atm.formats.spool_entry import SpoolEntry
 from atm.formats.times import to_iso
 from atm.services.mail import Letter, Sent, compose, find_message, is_tagged, send_to
 from atm.services.mail_upkeep import drain_target
-from atm.services.mailroom import find_recipient
+from atm.services.mailroom import find_open_recipient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class Acknowledged:
 
 def ask(room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], letter: Letter) -> tuple[str, Sent]:
     """Send a request under a marker; the asker's inbox must exist, or no answer could arrive."""
-    find_recipient(room, asker[1], asker[0])
-    to = find_recipient(room, asked[1], asked[0])
+    find_open_recipient(room, asker[1], asker[0])
+    to = find_open_recipient(room, asked[1], asked[0])
     request_id = room.chance.new_id()
     letter.text = with_request_marker(letter.text, request_id)
     return request_id, send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
@@ -130,7 +130,7 @@ def acknowledge(room: Mailroom, team: str, agent: str, message_id: str, reply: s
     The reply is written to the spool first, together with what it answers. From then on a crash is finished by
     the next mail command; before that, nothing has happened.
     """
-    owner = find_recipient(room, team, agent)
+    owner = find_open_recipient(room, team, agent)
     with room.inboxes.exclusively(owner.team_name, owner.agent):
         message = find_message(room, owner.team_name, owner.agent, message_id)
         _check_unanswered(room, owner.team_name, owner.agent, message)
@@ -145,7 +145,7 @@ def acknowledge(room: Mailroom, team: str, agent: str, message_id: str, reply: s
 def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
     agent, team = parse_address(done.message.sender)
     try:
-        to = find_recipient(room, team or done.team, agent)
+        to = find_open_recipient(room, team or done.team, agent)
     except NoSuchMember as error:
         raise NoSuchMember(f"the sender {done.message.sender!r} has no inbox to reply to", error.remedy) from None
     sender = done.agent if to.team_name == done.team else f"{done.agent}@{done.team}"

@@ -10,14 +10,14 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, FileBusy, NoSuchMessage, RequestError, UnreadableFile, WriteRefused
 from atm.domain.messages import Message, check_text, defuse, summarize, with_call_to_action
 from atm.domain.names import same_name
-from atm.domain.team import appears_offline
+from atm.domain.team import appears_offline, check_open
 from atm.formats.inbox import encode_row
 from atm.formats.journal import MESSAGE, Line
 from atm.formats.protocol_message import check_may_be_sent
 from atm.formats.spool_entry import SpoolEntry
 from atm.formats.times import to_iso
 from atm.services.mail_upkeep import compact_if_due, drain_on_the_way, drain_target, put_back_dropped
-from atm.services.mailroom import find_recipient, find_team
+from atm.services.mailroom import find_open_recipient, find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def is_tagged(to: Recipient, letter: Letter) -> bool:
 
 def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
     """Send one message."""
-    to = find_recipient(room, team, agent)
+    to = find_open_recipient(room, team, agent)
     if letter.reply_to:
         from atm.services.conversations import send_reply
 
@@ -129,7 +129,7 @@ def send_to(room: Mailroom, to: Recipient, message: Message, *, tagged: bool = F
 
 def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
     """What `send` would write, without writing it."""
-    to = find_recipient(room, team, agent)
+    to = find_open_recipient(room, team, agent)
     if letter.reply_to:
         from atm.services.conversations import prepare_reply
 
@@ -142,7 +142,7 @@ def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
 
 def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent]]:
     """Send to every member but the sender, under one id. One failure stops nobody else's copy."""
-    found = find_team(room, team)
+    found = check_open(find_team(room, team))
     others = [name for name in dict.fromkeys(found.names) if not same_name(name, letter.sender)]
     if not others:
         raise RequestError(
@@ -158,7 +158,7 @@ def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent
 
 def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_id: str) -> Sent:
     try:
-        to = find_recipient(room, team, agent)
+        to = find_open_recipient(room, team, agent)
         sent = deliver(room, to, compose(room, to, letter, message_id))
         sent.tagged = is_tagged(to, letter)
         compact_if_due(room, to)

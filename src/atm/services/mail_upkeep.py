@@ -115,6 +115,10 @@ def _is_due(room: Mailroom, spooled: Spooled) -> bool:
 
 def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
     entry = spooled.entry
+    if room.rosters.is_completed(entry.team):  # nothing of it may change, so not even its ledger says so
+        entry.reason = "the team was completed before this could be delivered"
+        room.spool.give_up(spooled)
+        return "failed"
     row = decode_row(entry.raw)
     if row is None:
         return _give_up(room, spooled, "the spooled row is not a message")
@@ -202,8 +206,8 @@ def put_back_dropped(room: Mailroom, team: Team, *, about: str | None = None, ev
     else wrote to, or that are gone; in a large team, a command that is about one inbox looks at that one alone. How
     many rows came back.
     """
-    if is_claudes_team(team.name):
-        return 0  # there, absence means consumed or unknown
+    if is_claudes_team(team.name) or team.completed:
+        return 0  # there, absence means consumed or unknown; or nothing may change any more
     try:
         names = {*room.inboxes.owners(team.name), *team.names}
         if about is not None and len(names) > MOST_LOOKED_AT:
@@ -354,7 +358,9 @@ def cleanup(room: Mailroom, teams: list[str], *, agent: str | None = None, dry_r
             if agent is not None and not same_name(owner, agent):
                 continue
             result = Cleaned(team, owner)
-            if claude_reads_inbox(roster.member(owner), is_claudes_team(team)) and not room.compact_claudes:
+            if roster.completed:
+                result.skipped = "the team is complete: nothing in it changes"
+            elif claude_reads_inbox(roster.member(owner), is_claudes_team(team)) and not room.compact_claudes:
                 result.skipped = "Claude Code prunes it; set retention.claude_inboxes to include it"
             else:
                 try:

@@ -1,18 +1,22 @@
-"""The ports that the mail verbs need, in one hand, and how an address becomes a recipient."""
+"""The ports that the verbs of mail and teams need, in one hand, and how an address becomes a recipient."""
 
 from __future__ import annotations
 
 from atm.domain.errors import NoSuchMember, NoSuchTeam
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 from atm.domain.retries import MOST_TRIES
+from atm.domain.team import check_open
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.retention import Policy
     from atm.domain.team import Member, Team
+    from atm.ports.backups import Backups
     from atm.ports.clock import Chance, Clock
+    from atm.ports.presence import Presence
     from atm.ports.stores import Archive, Inboxes, Ledger, Rosters, Spool, UpkeepMarks
     from atm.ports.surroundings import Drift
+    from atm.ports.team_life import States, TeamFiles, TeamParts
 
 
 class Mailroom:
@@ -28,6 +32,7 @@ class Mailroom:
         "ledger",
         "marks",
         "most_tries",
+        "parts",
         "policy",
         "rosters",
         "spool",
@@ -45,6 +50,7 @@ class Mailroom:
         archive: Archive,
         marks: UpkeepMarks,
         drift: Drift,
+        parts: TeamParts,
         policy: Policy,
         compact_claudes: bool = False,
         most_tries: int = MOST_TRIES,
@@ -58,9 +64,28 @@ class Mailroom:
         self.archive = archive
         self.marks = marks
         self.drift = drift
+        self.parts = parts
         self.policy = policy
         self.compact_claudes = compact_claudes
         self.most_tries = most_tries
+
+    # What mail itself does without; made when somebody asks.
+
+    @property
+    def presence(self) -> Presence:
+        return self.parts.presence
+
+    @property
+    def states(self) -> States:
+        return self.parts.states
+
+    @property
+    def files(self) -> TeamFiles:
+        return self.parts.files
+
+    @property
+    def backups(self) -> Backups:
+        return self.parts.backups
 
 
 class Recipient:
@@ -104,6 +129,13 @@ def find_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     near = nearest_name(agent, found.names)
     hint = f"did you mean {near!r}?" if near else _who_is_there(found)
     raise NoSuchMember(f"team {found.name!r} has no member {agent!r}", hint, found.read_from)
+
+
+def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
+    """The same for whoever is about to write: a completed team takes no more mail."""
+    to = find_recipient(room, team, agent)
+    check_open(to.team)
+    return to
 
 
 def _who_is_there(team: Team) -> str:

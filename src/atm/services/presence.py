@@ -34,6 +34,7 @@ def beat(
             pid=pid if pid is not None else _living_process(presence, former),
             state=kept_state,
             state_since=since if kept_state else None,
+            uptime=presence.uptime(),
         ),
     )
     return former
@@ -43,7 +44,8 @@ def liveness(presence: Presence, team: str, member: str, now: float) -> Liveness
     last = presence.last(team, member)
     is_here = last is not None and last.pid is not None and last.host == presence.host
     runs = presence.process_runs(last.pid) if is_here and last is not None and last.pid is not None else None
-    return judge(last, now, runs)
+    is_ours = last is not None and last.host == presence.host
+    return judge(last, now, runs, presence.uptime() if is_ours else None)
 
 
 def _living_process(presence: Presence, former: Beat | None) -> int | None:

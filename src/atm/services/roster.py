@@ -1,5 +1,5 @@
 """
-Teams and members: create, add, remove.
+Teams and members: create, add, join, update, leave, remove.
 
 A member is two files, an entry in the roster and an inbox. Each change of both is written down first, so that a
 crash in the middle is finished by the next roster command or `atm doctor --fix`, and never stays half done.
@@ -7,11 +7,15 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, FileBusy, MemberInUse, NoSuchMember, RequestError, TeamNotOurs
-from atm.domain.names import check_known_name, check_new_name, find_name, is_claudes_team, nearest_name, same_name
+from atm.domain.errors import AtmError, FileBusy, MemberInUse, NoSuchMember, RequestError
+from atm.domain.liveness import OFFLINE, ONLINE
+from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
+from atm.domain.team import AGENT, Member, check_open
 from atm.formats.journal import ROSTER, Line
-from atm.formats.team_config import decode_team, new_member, new_team, with_member, without_member
+from atm.formats.team_config import decode_team, new_member, new_team, with_fields, with_member, without_member
 from atm.formats.times import to_iso
+from atm.services import presence
+from atm.services.lifecycle import begin, check_ours, note_member
 from atm.services.mail_upkeep import archive_rows
 from atm.services.mailroom import find_team
 
@@ -19,34 +23,15 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.messages import Message
     from atm.domain.team import Team
+    from atm.formats.json_record import Json
     from atm.services.mailroom import Mailroom
 
 
 MOST_ARRIVALS = 20
 """Rounds of archiving while mail still comes in for somebody who is being removed."""
 
-
-class NewMember:
-    """What is known of somebody who joins."""
-
-    __slots__ = ("active", "agent_type", "backend", "cwd", "model", "name")
-
-    def __init__(
-        self,
-        name: str,
-        *,
-        agent_type: str = "general-purpose",
-        model: str = "",
-        cwd: str = "",
-        backend: str = "",
-        active: bool | None = None,
-    ) -> None:
-        self.name = name
-        self.agent_type = agent_type
-        self.model = model
-        self.cwd = cwd
-        self.backend = backend
-        self.active = active
+RESTORING = "a backup"
+"""The name under which a restore is written down; no member that we create can have it."""
 
 
 def create_team(room: Mailroom, team: str, *, description: str = "", lead: str | None = None) -> bool:
@@ -60,14 +45,25 @@ def create_team(room: Mailroom, team: str, *, description: str = "", lead: str |
         )
     if lead is not None:
         check_new_name(lead, "member")
+    if existing is None:
+        _clear_the_ground(room, team)
+        begin(room, team, lead or "")
     content = new_team(team, description=description, lead=lead or "team-lead", now=room.clock.now())
     made = room.rosters.create(team, content)
     if lead is not None:
-        add_member(room, team, NewMember(lead, agent_type="team-lead"))
+        add_member(room, team, Member(lead, agent_type="team-lead"))
     return made
 
 
-def add_member(room: Mailroom, team: str, new: NewMember) -> bool:
+def _clear_the_ground(room: Mailroom, team: str) -> None:
+    """A new team inherits nothing that was under way in a former one of the same name."""
+    _finish_deletions(room)
+    for intent in room.rosters.abandoned(team):
+        with room.rosters.undertaking(team, intent.get("verb", ""), intent.get("name", "")):
+            pass
+
+
+def add_member(room: Mailroom, team: str, new: Member) -> bool:
     """Add a member and its inbox; False if both were there. Repeating it mends what is missing."""
     found = recover(room, find_team(room, team))
     known = found.member(new.name)
@@ -83,20 +79,13 @@ def add_member(room: Mailroom, team: str, new: NewMember) -> bool:
             if made:
                 room.inboxes.remove(found.name, name)  # both or neither
             raise
+        note_member(room, found.name, name)
     return True
 
 
-def _enter(room: Mailroom, team: str, new: NewMember, name: str) -> None:
-    entry = new_member(
-        name,
-        team,
-        agent_type=new.agent_type,
-        model=new.model,
-        cwd=new.cwd,
-        backend=new.backend,
-        active=new.active,
-        now=room.clock.now(),
-    )
+def _enter(room: Mailroom, team: str, new: Member, name: str) -> None:
+    new.name = name
+    entry = new_member(new, team, room.clock.now())
 
     def change(data: bytes) -> bytes:
         return data if decode_team(data, team).member(name) is not None else with_member(data, entry)
@@ -104,12 +93,65 @@ def _enter(room: Mailroom, team: str, new: NewMember, name: str) -> None:
     room.rosters.change(team, change)
 
 
+def update_member(room: Mailroom, team: str, name: str, fields: dict[str, Json]) -> list[str]:
+    """Set some fields of a member's entry, and no other character; the names of those that changed."""
+    found = recover(room, find_team(room, team))
+    member = found.member(name)
+    if member is None:
+        near = nearest_name(check_known_name(name, "member"), found.names)
+        hint = f"did you mean {near!r}?" if near else f"add it with `atm teams add-member {found.name} {name}`"
+        raise NoSuchMember(f"team {found.name!r} has no member {name!r}", hint, found.read_from)
+    spelled, changed = member.name, list[str]()
+
+    def change(data: bytes) -> bytes:
+        """Made again if somebody else writes meanwhile, so what changed is counted on the last version."""
+        changed[:] = [key for key, value in fields.items() if with_fields(data, spelled, {key: value}) != data]
+        return with_fields(data, spelled, fields)
+
+    room.rosters.change(found.name, change)
+    return changed
+
+
+class Joined:
+    """What joining did: somebody new, or a member whose heartbeat and working folder are fresh again."""
+
+    __slots__ = ("added", "changed", "name")
+
+    def __init__(self, name: str, added: bool, changed: list[str]) -> None:
+        self.name = name
+        self.added = added
+        self.changed = changed
+
+
+def join(room: Mailroom, team: str, me: Member) -> Joined:
+    """Join a team oneself, or show up again: a sign of life is left either way."""
+    found = recover(room, find_team(room, team))
+    known = found.member(me.name)
+    added = add_member(room, found.name, me)
+    name = known.name if known is not None else me.name
+    changed = update_member(room, found.name, name, {"cwd": me.cwd}) if known is not None and me.cwd else []
+    presence.beat(room.presence, found.name, name, room.clock.now(), "atm teams join")
+    return Joined(name, added and known is None, changed)
+
+
+def leave(room: Mailroom, team: str, name: str, *, force: bool = False) -> Removed:
+    """Leave a team oneself. Unread mail needs `force`, and so does leaving as the lead."""
+    found = recover(room, find_team(room, team))
+    member = found.member(name)
+    if member is None:
+        return Removed(False, None)
+    if not force:
+        _check_unused(found, member.name, _reasons(found, member.name, _unread(room, found.name, member.name)))
+    return _take_off(room, found.name, member.name)
+
+
 def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) -> Removed:
     """
     Take a member off the roster, its inbox to the archive first.
 
-    Also takes away the inbox of somebody who is on no roster. Unread mail is only taken with `force`. Somebody who is
-    not there any more is no error, unless the name looks like a slip of the pen.
+    Also takes away the inbox of somebody who is on no roster. Without `force` nobody is removed who may be at work,
+    who leads the team or who has unread mail. Somebody who is not there any more is no error, unless the name looks
+    like a slip of the pen.
     """
     found = recover(room, find_team(room, team))
     member = found.member(name)
@@ -119,14 +161,46 @@ def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) 
         if near is None or _was_removed(room, found.name, name):
             return Removed(False, None)
         raise NoSuchMember(f"team {found.name!r} has no member {name!r}", f"did you mean {near!r}?")
-    unread = sum(not row.read for row in room.inboxes.rows(found.name, spelled))
-    if unread and not force:
-        raise MemberInUse(
-            f"{spelled!r} has {unread} unread messages", "read them first, or use --force: they go to the archive"
-        )
-    with room.rosters.undertaking(found.name, "remove", spelled):
-        done = Removed(True, _leave(room, found.name, spelled))
-    _note_removal(room, found.name, spelled)
+    if not force:
+        at_work = _at_work(room, found.name, spelled, member)
+        unread = _unread(room, found.name, spelled)
+        _check_unused(found, spelled, [*at_work, *_reasons(found, spelled, unread)])
+    return _take_off(room, found.name, spelled)
+
+
+def _at_work(room: Mailroom, team: str, name: str, member: Member | None) -> list[str]:
+    """Why it may be at work. Nobody knows that of people and of what plugins play: they leave no heartbeats."""
+    known = presence.liveness(room.presence, team, name, room.clock.now())
+    if known.value == ONLINE:
+        return [f"is online ({known.source}, {known.age or 0:.0f} s ago)"]
+    if known.value == OFFLINE or member is None or member.kind != AGENT:
+        return []
+    return [f"may be at work: nobody knows ({known.source})"]
+
+
+def _reasons(team: Team, name: str, unread: int) -> list[str]:
+    leads = ["leads the team"] if team.is_lead(name) and team.member(name) is not None else []
+    return [*leads, f"has {unread} unread messages"] if unread else leads
+
+
+def _unread(room: Mailroom, team: str, name: str) -> int:
+    return sum(not row.read for row in room.inboxes.rows(team, name))
+
+
+def _check_unused(team: Team, name: str, reasons: list[str]) -> None:
+    if not reasons:
+        return
+    raise MemberInUse(
+        f"{name!r} {' and '.join(reasons)}",
+        "read the mail, or wait until it is gone; or use --force: its mail goes to the archive",
+        team.read_from,
+    )
+
+
+def _take_off(room: Mailroom, team: str, name: str) -> Removed:
+    with room.rosters.undertaking(team, "remove", name):
+        done = Removed(True, _leave(room, team, name))
+    _note_removal(room, team, name)
     return done
 
 
@@ -161,6 +235,7 @@ def _leave(room: Mailroom, team: str, name: str) -> str | None:
     for _ in range(MOST_ARRIVALS):
         path = _empty(room, team, name) or path
         if room.inboxes.remove(team, name):
+            room.presence.forget(team, name)
             return path
     raise FileBusy(f"mail for {name!r} keeps coming in", "try again")
 
@@ -178,18 +253,38 @@ def _empty(room: Mailroom, team: str, name: str) -> str | None:
 
 
 def recover(room: Mailroom, team: Team) -> Team:
-    """Finish what killed commands began: an addition is undone unless it was entered, a removal is completed."""
-    if is_claudes_team(team.name):
-        raise TeamNotOurs(
-            f"{team.name!r} is a team of Claude Code, which overwrites its roster",
-            "ask the lead of that session to change it",
-            team.read_from,
-        )
+    """
+    Finish what killed commands began, and refuse what may not be changed.
+
+    An addition is undone unless it was entered, a removal is completed, a restore and a deletion are finished. Every
+    change of a roster passes here, so this is also where completed teams and those of Claude Code are refused.
+    """
+    check_ours(team)
+    _finish_deletions(room)
     for intent in room.rosters.abandoned(team.name):
-        name, verb = intent.get("name", ""), intent.get("verb", "")
-        with room.rosters.undertaking(team.name, verb, name):
-            if verb == "remove" and name:
-                _leave(room, team.name, name)
-            elif verb == "add" and name and find_team(room, team.name).member(name) is None:
-                room.inboxes.remove(team.name, name)
-    return find_team(room, team.name)
+        verb, name = intent.get("verb", ""), intent.get("name", "")
+        with room.rosters.undertaking(team.name, verb, name, intent.get("detail", "")):
+            if not team.completed:  # there, only the note of a restore can have been left, after its last step
+                _finish(room, team.name, verb, name, intent.get("detail", ""))
+    return check_open(find_team(room, team.name))
+
+
+def _finish(room: Mailroom, team: str, verb: str, name: str, detail: str) -> None:
+    if verb == "restore" and detail:
+        from atm.services.restoring import restore_again
+
+        restore_again(room, team, detail)
+    elif verb == "remove" and name:
+        _leave(room, team, name)
+    elif verb == "add" and name:
+        if find_team(room, team).member(name) is None:
+            room.inboxes.remove(team, name)
+        else:
+            note_member(room, team, name)
+
+
+def _finish_deletions(room: Mailroom) -> None:
+    if room.files.cut_off():
+        from atm.services.team_end import finish_deletions
+
+        finish_deletions(room)

@@ -20,6 +20,7 @@ from atm.testing.mail_twins import (
     memory_room,
 )
 from atm.testing.presence_twin import MemoryPresence
+from atm.testing.team_twins import MemoryBackups, MemoryParts, MemoryStates, MemoryTeamFiles
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
 __all__ = [
@@ -28,13 +29,17 @@ __all__ = [
     "FakeClock",
     "FaultyDisk",
     "MemoryArchive",
+    "MemoryBackups",
     "MemoryDrift",
     "MemoryInboxes",
     "MemoryLedger",
     "MemoryMarks",
+    "MemoryParts",
     "MemoryPresence",
     "MemoryRosters",
     "MemorySpool",
+    "MemoryStates",
+    "MemoryTeamFiles",
     "make_message",
     "memory_room",
 ]

@@ -11,12 +11,13 @@ from atm.domain.names import find_name, is_claudes_team
 from atm.domain.retention import Policy
 from atm.domain.team import Team
 from atm.formats.inbox import decode_row, with_read
-from atm.formats.journal import Entry, Line, decode_line
+from atm.formats.journal import Entry, Line, decode_line, decode_lines
 from atm.formats.spool_entry import SpoolEntry, decode_entry
 from atm.formats.team_config import decode_team
 from atm.formats.times import to_iso
 from atm.ports.stores import Spooled, Written
 from atm.services.mailroom import Mailroom
+from atm.testing.team_twins import MemoryParts
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
 
@@ -107,6 +108,10 @@ class MemoryInboxes:
         self._rows.pop((team, agent), None)
         return True
 
+    def take_away(self, team: str) -> None:
+        """What happens to inboxes when their team's folder is moved."""
+        self._rows = {key: rows for key, rows in self._rows.items() if key[0] != team}
+
     def exclusively(self, team: str, agent: str) -> _Noted:  # noqa: ARG002 - a twin has one user
         return _Noted(lambda: None)
 
@@ -116,6 +121,8 @@ class MemoryRosters:
 
     def __init__(self) -> None:
         self._content: dict[str, bytes] = {}
+        self.marks: dict[str, bytes] = {}
+        """Of completed teams; the twin of `States` sets them."""
         self._cut_off: dict[str, list[dict[str, str]]] = {}
 
     def teams(self) -> list[str]:
@@ -129,7 +136,19 @@ class MemoryRosters:
             raise NoSuchTeam(f"there is no team {team!r}", "create it")
         found = decode_team(self._content[team], team)
         found.read_from, found.written_at = f"memory/{team}/config.json", 0.0
+        found.completed = self.is_completed(team)
         return found
+
+    def is_completed(self, team: str) -> bool:
+        return team in self.marks
+
+    def take_away(self, team: str) -> None:
+        """What happens to a roster when its team's folder is moved."""
+        self._content.pop(team, None)
+        self.marks.pop(team, None)
+
+    def content(self, team: str) -> bytes:
+        return self._content[team]
 
     def create(self, team: str, content: bytes) -> bool:
         if team in self._content:
@@ -144,12 +163,18 @@ class MemoryRosters:
             raise NoSuchTeam(f"there is no team {team!r}", "create it")
         self._content[team] = change(self._content[team])
 
-    def undertaking(self, team: str, verb: str, name: str) -> _Noted:  # noqa: ARG002 - a twin is never cut off
+    def undertaking(
+        self,
+        team: str,
+        verb: str,  # noqa: ARG002 - a twin is never cut off
+        name: str,  # noqa: ARG002
+        detail: str = "",  # noqa: ARG002
+    ) -> _Noted:
         return _Noted(lambda: self._cut_off.setdefault(team, []).clear() if team in self._cut_off else None)
 
-    def cut_off(self, team: str, verb: str, name: str) -> None:
+    def cut_off(self, team: str, verb: str, name: str, detail: str = "") -> None:
         """What a killed process leaves."""
-        self._cut_off.setdefault(team, []).append({"verb": verb, "name": name})
+        self._cut_off.setdefault(team, []).append({"verb": verb, "name": name, "detail": detail})
 
     def abandoned(self, team: str) -> list[dict[str, str]]:
         return list(self._cut_off.get(team, []))
@@ -177,6 +202,30 @@ class MemoryLedger:
 
     def path(self, team: str) -> str:
         return f"memory/{team}/mailbox.log"
+
+    def content(self, team: str) -> bytes:
+        lines = self._entries.get(team, [])
+        return b"".join(
+            Line(
+                kind=entry.kind,
+                ids=entry.ids,
+                agent=entry.agent,
+                state=entry.state,
+                at=entry.at,
+                evidence=entry.evidence,
+                raw=entry.raw,
+            ).numbered(entry.seq)
+            for entry in lines
+        )
+
+    def put(self, team: str, data: bytes) -> bool:
+        if team in self._entries:
+            return False
+        self._entries[team] = decode_lines(data)[0]
+        return True
+
+    def take_away(self, team: str) -> None:
+        self._entries.pop(team, None)
 
     def recent(self, team: str) -> list[Entry]:
         since = to_iso(self._clock.now() - 300)
@@ -312,16 +361,18 @@ def memory_room(*, policy: Policy | None = None, seed: int = 0) -> Mailroom:
     """A mailroom without a disk. Its parts are the twins above."""
     clock = FakeClock()
     chosen = policy or Policy()
+    rosters, inboxes, ledger = MemoryRosters(), MemoryInboxes(), MemoryLedger(clock)
     return Mailroom(
         clock=clock,
         chance=FakeChance(seed),
-        rosters=MemoryRosters(),
-        inboxes=MemoryInboxes(),
-        ledger=MemoryLedger(clock),
+        rosters=rosters,
+        inboxes=inboxes,
+        ledger=ledger,
         spool=MemorySpool(clock),
         archive=MemoryArchive(),
         marks=MemoryMarks(chosen.compact_above),
         drift=MemoryDrift(),
+        parts=MemoryParts(rosters, inboxes, ledger),
         policy=chosen,
     )
 

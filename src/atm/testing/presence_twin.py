@@ -11,7 +11,11 @@ class MemoryPresence:
     def __init__(self, host: str = "here") -> None:
         self.host = host
         self.running: set[int] = set()
+        self.up_for = 0.0
         self._beats: dict[tuple[str, str], Beat] = {}
+
+    def uptime(self) -> float:
+        return self.up_for
 
     def last(self, team: str, member: str) -> Beat | None:
         return self._beats.get((team, member))
@@ -21,6 +25,9 @@ class MemoryPresence:
 
     def forget(self, team: str, member: str) -> None:
         self._beats.pop((team, member), None)
+
+    def heard_of(self, team: str) -> list[str]:
+        return sorted(member for where, member in self._beats if where == team)
 
     def process_runs(self, pid: int) -> bool:
         return pid in self.running

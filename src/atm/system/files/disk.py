@@ -39,6 +39,18 @@ class RealDisk:
         except (FileNotFoundError, NotADirectoryError):
             return []
 
+    def versions(self, folder: str) -> dict[str, tuple[int, int, int]]:
+        found: dict[str, tuple[int, int, int]] = {}
+        try:
+            with os.scandir(folder) as entries:
+                for entry in entries:
+                    if entry.is_file(follow_symlinks=False):
+                        stat_ = entry.stat(follow_symlinks=False)
+                        found[entry.name] = (stat_.st_ino, stat_.st_size, stat_.st_mtime_ns)
+        except (FileNotFoundError, NotADirectoryError):
+            return found
+        return found
+
     def open_read(self, path: str) -> int:
         return os.open(path, os.O_RDONLY | _BINARY)
 

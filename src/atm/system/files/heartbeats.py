@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from atm.domain.names import is_safe_name
 from atm.formats.heartbeat import decode_beat, encode_beat
 from atm.formats.json_record import NotJson
+from atm.formats.layout import inbox_owner
 from atm.system.files.liveness import process_is_alive
 from atm.system.files.rewriting import read_whole, write_over
 
@@ -11,18 +13,23 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.liveness import Beat
     from atm.formats.layout import Layout
+    from atm.ports.clock import Clock
     from atm.ports.disk import Disk
 
 
 class HeartbeatFiles:
     """One file for each member. Not made durable: after a power cut nobody's heart beats anyway."""
 
-    __slots__ = ("_disk", "_layout", "host")
+    __slots__ = ("_clock", "_disk", "_layout", "host")
 
-    def __init__(self, disk: Disk, layout: Layout, host: str) -> None:
+    def __init__(self, disk: Disk, clock: Clock, layout: Layout, host: str) -> None:
+        self._clock = clock
         self._disk = disk
         self._layout = layout
         self.host = host
+
+    def uptime(self) -> float:
+        return self._clock.monotonic()
 
     def last(self, team: str, member: str) -> Beat | None:
         try:
@@ -35,20 +42,34 @@ class HeartbeatFiles:
         try:
             self._write(path, encode_beat(member, beat))
         except OSError:
-            return  # another process of the same member was writing: one of the two beats is enough
+            return  # another process of this member was writing: one of the two beats is enough
 
     def _write(self, path: str, data: bytes) -> None:
         try:
             write_over(self._disk, path, data, durable=False)
         except FileNotFoundError:
-            self._disk.make_folders(path.rpartition("/")[0], 0o700)
+            self._make_folder(path.rpartition("/")[0])
             write_over(self._disk, path, data, durable=False)
+
+    def _make_folder(self, folder: str) -> None:
+        """Never a team's own: if that is gone, the team is gone, and a late sign of life brings nothing back."""
+        if folder.startswith(self._layout.state_root):
+            self._disk.make_folders(folder, 0o700)
+        else:
+            self._disk.make_folder(folder)
 
     def forget(self, team: str, member: str) -> None:
         try:
             self._disk.remove(self._layout.heartbeat(team, member))
         except OSError:
             return
+
+    def heard_of(self, team: str) -> list[str]:
+        try:
+            owners = [inbox_owner(name) for name in self._disk.names(self._layout.heartbeats(team))]
+        except OSError:
+            return []
+        return sorted(name for name in owners if name is not None and is_safe_name(name))
 
     def process_runs(self, pid: int) -> bool:
         return process_is_alive(pid)

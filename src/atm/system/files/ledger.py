@@ -14,10 +14,19 @@ from atm.system.files.rewriting import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
     from atm.formats.journal import Entry, Line
     from atm.formats.layout import Layout
     from atm.ports.disk import Disk
     from atm.system.files.locking import Locks
+
+    class Numbered(Protocol):
+        """A line before it has its number."""
+
+        def numbered(self, seq: int) -> bytes: ...
+
 
 TAIL = 4096
 RECENT = 128 * 1024
@@ -25,8 +34,8 @@ RECENT_SECONDS = 300.0
 """What every mail command looks back at for rows that were dropped: the last minutes, and not more than this."""
 
 
-class LedgerFile:
-    """Implements `ports.stores.Ledger`."""
+class NumberedLog:
+    """Append-only lines with strictly increasing numbers: the ledger of mail, and the history of tasks."""
 
     __slots__ = ("_disk", "_layout", "_locks")
 
@@ -35,15 +44,11 @@ class LedgerFile:
         self._locks = locks
         self._layout = layout
 
-    def path(self, team: str) -> str:
-        return self._layout.ledger(team)
-
-    def append(self, team: str, lines: list[Line]) -> list[int]:
-        path = self._layout.ledger(team)
+    def append_to(self, path: str, lines: Sequence[Numbered]) -> list[int]:
         with explained(path), self._locks.private(path):
             return self._append(path, lines)
 
-    def _append(self, path: str, lines: list[Line]) -> list[int]:
+    def _append(self, path: str, lines: Sequence[Numbered]) -> list[int]:
         fd = self._open(path)
         try:
             size = self._disk.look_open(fd).size
@@ -83,6 +88,18 @@ class LedgerFile:
                 return 0
             window *= 8
         return 0
+
+
+class LedgerFile(NumberedLog):
+    """Implements `ports.stores.Ledger`."""
+
+    __slots__ = ()
+
+    def path(self, team: str) -> str:
+        return self._layout.ledger(team)
+
+    def append(self, team: str, lines: list[Line]) -> list[int]:
+        return self.append_to(self._layout.ledger(team), lines)
 
     def recent(self, team: str) -> list[Entry]:
         path = self._layout.ledger(team)

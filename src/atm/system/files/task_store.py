@@ -1,33 +1,115 @@
-"""Task lists on disk, read for an overview: implements `ports.surroundings.Tasks`."""
+"""Task lists on disk, `tasks/{team}/{N}.json`: implements `ports.board.Tasks`."""
 
 from __future__ import annotations
 
+from atm.domain.errors import NoSuchTask, OutsideLink, UnreadableFile
 from atm.formats.json_record import NotJson
-from atm.formats.task import decode_task, task_number
-from atm.system.files.rewriting import read_whole
+from atm.formats.task import decode_task
+from atm.formats.task_history import decode_past
+from atm.system.files.board_scan import TORN_NAP, TORN_TRIES, BoardScanner
+from atm.system.files.refusals import explained, refused
+from atm.system.files.rewriting import read_whole, write_new
+from atm.system.files.task_turn import TaskTurn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.dependencies import Board
+    from atm.domain.tasks import Task
     from atm.formats.layout import Layout
+    from atm.formats.task_history import Past, PastLine
+    from atm.ports.clock import Clock
     from atm.ports.disk import Disk
+    from atm.system.files.archive import ArchiveFolder
+    from atm.system.files.ledger import NumberedLog
+    from atm.system.files.locking import Locks
 
 
-class TaskFolder:
-    """Claude Code deletes finished lists, so an empty answer says nothing about the past."""
+class TaskFiles:
+    """Claude Code deletes finished lists, so an empty folder says nothing about the past; the history does."""
 
-    def __init__(self, disk: Disk, layout: Layout) -> None:
-        self._disk = disk
-        self._layout = layout
+    __slots__ = ("_archive", "_log", "clock", "disk", "layout", "locks", "scanner")
 
-    def counts(self, team: str) -> dict[str, int]:
-        folder = self._layout.tasks(team)
-        found: dict[str, int] = {}
-        for name in self._disk.names(folder):
-            if task_number(name) is None:
-                continue
+    def __init__(
+        self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder, log: NumberedLog
+    ) -> None:
+        self.disk = disk
+        self.clock = clock
+        self.locks = locks
+        self.layout = layout
+        self._archive = archive
+        self._log = log
+        self.scanner = BoardScanner(disk, clock, layout)
+
+    def exists(self, team: str) -> bool:
+        with explained(self.layout.tasks(team)):
+            found = self.disk.look(self.layout.tasks(team))
+        return found is not None and found.kind == "folder"
+
+    def path(self, team: str, id: str) -> str:
+        return f"{self.layout.tasks(team)}/{id}.json"
+
+    def board(self, team: str) -> Board:
+        with explained(self.layout.tasks(team)):
+            scan = self.scanner.scan(team, self._inside(team))
+        self.scanner.remember(team, scan)
+        return scan.board()
+
+    def read(self, team: str, id: str) -> Task:
+        path = f"{self._inside(team)}/{id}.json"
+        problem = ""
+        for attempt in range(TORN_TRIES):
+            if attempt:
+                self.clock.sleep(TORN_NAP)
             try:
-                status = decode_task(read_whole(self._disk, f"{folder}/{name}")).status
-            except (NotJson, OSError):
-                status = "unreadable"
-            found[status] = found.get(status, 0) + 1
-        return found
+                return decode_task(read_whole(self.disk, path), int(id))
+            except (FileNotFoundError, NotADirectoryError):
+                self.board(team).card(id)  # says whether it was there once
+                raise NoSuchTask(f"there is no task #{id}", "see `atm tasks list`", path) from None
+            except NotJson as error:
+                problem = str(error)
+            except OSError as error:
+                raise refused(path, error) from error
+        raise UnreadableFile(f"{path} cannot be read as a task: {problem}", "mend or remove the file", path)
+
+    def past(self, team: str) -> tuple[list[Past], int]:
+        path = self.layout.task_history(team)
+        try:
+            return decode_past(read_whole(self.disk, path))
+        except FileNotFoundError:
+            return [], 0
+        except OSError as error:
+            raise refused(path, error) from error
+
+    def turn(self, team: str) -> TaskTurn:
+        return TaskTurn(self, team)
+
+    # For the turn.
+
+    def remember_past(self, team: str, lines: list[PastLine]) -> None:
+        self._log.append_to(self.layout.task_history(team), lines)
+
+    def set_aside(self, team: str, number: int) -> Callable[[bytes], str]:
+        return self._archive.unreadable(team, f"task-{number}")
+
+    def made_folder(self, team: str) -> str:
+        """The real folder of the list, with the empty file that everybody's list lock is named after."""
+        folder = self.layout.tasks(team)
+        with explained(folder):
+            if self.disk.look(folder) is None:
+                self.disk.make_folders(folder)
+            real = self._inside(team)
+            if self.disk.look(f"{real}/.lock") is None:
+                try:
+                    write_new(self.disk, f"{real}/.lock", b"", mode=0o644)
+                except FileExistsError:
+                    pass  # somebody else was quicker
+        return real
+
+    def _inside(self, team: str) -> str:
+        folder = self.layout.tasks(team)
+        real, root = self.disk.real_path(folder), self.disk.real_path(folder.rpartition("/")[0])
+        if real != f"{root}/{team}":
+            raise OutsideLink(f"{folder} leads out of the folder of task lists, to {real}", "remove the link", folder)
+        return real

@@ -6,6 +6,7 @@ from atm.domain.errors import FileBusy, NoSuchTeam, OutsideLink, TeamNotOurs, Un
 from atm.domain.names import find_name, is_claudes_team, nearest_name
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.team_config import decode_team
+from atm.system.files.locking import PATIENCE
 from atm.system.files.refusals import explained, refused
 from atm.system.files.rewriting import read_whole, write_new, write_over
 from atm.system.files.shared_edit import edit_shared
@@ -69,7 +70,13 @@ class TeamStore:
         stamp = self._disk.look(path)
         team.read_from = path
         team.written_at = stamp.mtime_ns / 1e9 if stamp else None
+        team.completed = self.is_completed(team.name)
         return team
+
+    def is_completed(self, team: str) -> bool:
+        path = self._layout.completed_mark(team)
+        with explained(path):
+            return not is_claudes_team(team) and self._disk.look(path) is not None
 
     def _no_such(self, team: str) -> NoSuchTeam:
         known = self.teams()
@@ -120,45 +127,52 @@ class TeamStore:
         except OSError as error:
             raise refused(path, error) from error
 
-    def undertaking(self, team: str, verb: str, name: str) -> _Undertaking:
-        return _Undertaking(self._disk, self._locks, self._layout.roster_intent(team, name), verb, name)
+    def undertaking(self, team: str, verb: str, name: str, detail: str = "") -> WrittenDown:
+        said = {"verb": verb, "name": name, "detail": detail}
+        return WrittenDown(self._locks, self._layout.roster_intent(team, name), said)
 
     def abandoned(self, team: str) -> list[dict[str, str]]:
         """Undertakings that nobody is at any more: their process is gone, so their lock is free."""
-        folder, found = self._layout.roster_intents(team), []
-        with explained(folder):
-            names = sorted(self._disk.names(folder))
-        for file in names:
-            path = f"{folder}/{file}"
-            if file.startswith(".") or not self._is_abandoned(path):
-                continue
-            try:
-                fields = decode_object(to_text(read_whole(self._disk, path)))
-            except (OSError, NotJson):
-                continue
-            found.append({key: str(value) for key, value in fields.items()})
-        return found
+        return cut_off_in(self._locks, self._layout.roster_intents(team))
 
-    def _is_abandoned(self, path: str) -> bool:
-        lock = self._locks.private(path, patience=0)
+
+def cut_off_in(locks: Locks, folder: str) -> list[dict[str, str]]:
+    """What is written down in a folder and nobody is at any more."""
+    found = []
+    with explained(folder):
+        names = sorted(locks.disk.names(folder))
+    for file in names:
+        path = f"{folder}/{file}"
+        if file.startswith(".") or not _is_abandoned(locks, path):
+            continue
         try:
-            lock.acquire(self._clock.monotonic())
-        except (FileBusy, OSError):
-            return False
-        lock.release()
-        return True
+            fields = decode_object(to_text(read_whole(locks.disk, path)))
+        except (OSError, NotJson):
+            continue
+        found.append({key: str(value) for key, value in fields.items()})
+    return found
 
 
-class _Undertaking:
-    """A change of two files, written down while it is made. What was cut off is found by `abandoned`."""
+def _is_abandoned(locks: Locks, path: str) -> bool:
+    lock = locks.private(path, patience=0)
+    try:
+        lock.acquire(locks.clock.monotonic())
+    except (FileBusy, OSError):
+        return False
+    lock.release()
+    return True
+
+
+class WrittenDown:
+    """A change of several files, written down while it is made. What was cut off is found by `cut_off_in`."""
 
     __slots__ = ("_disk", "_lock", "_path", "_said")
 
-    def __init__(self, disk: Disk, locks: Locks, path: str, verb: str, name: str) -> None:
-        self._disk = disk
-        self._lock = locks.private(path)
+    def __init__(self, locks: Locks, path: str, said: dict[str, str], patience: float = PATIENCE) -> None:
+        self._disk = locks.disk
+        self._lock = locks.private(path, patience)
         self._path = path
-        self._said = to_bytes(encode({"verb": verb, "name": name}))
+        self._said = to_bytes(encode({key: value for key, value in said.items() if value}))
 
     def __enter__(self) -> None:
         with explained(self._path):

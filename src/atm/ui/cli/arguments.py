@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
     Parsed = str | int | float | bool | list[str] | None
 
-TEXT, WHOLE, NUMBER, FLAG = "text", "whole number", "number", "flag"
+TEXT, WHOLE, NUMBER, FLAG, MANY = "text", "whole number", "number", "flag", "list"
 
 
 class Option:
-    """`--name VALUE`, or `--name` alone for a flag."""
+    """`--name VALUE`, `--name` alone for a flag, or `--name VALUE …`, which may also be repeated (MANY)."""
 
     __slots__ = ("choices", "default", "help", "kind", "names", "value")
 
@@ -140,6 +140,10 @@ class Args:
         value = self.values.get(name)
         return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
+    def many(self, name: str) -> list[str]:
+        value = self.values.get(name)
+        return value if isinstance(value, list) else []
+
     def whole(self, name: str) -> int | None:
         value = self.number(name)
         return None if value is None else int(value)
@@ -164,11 +168,29 @@ def parse(command: Command, words: Sequence[str]) -> Args:
             break
         if word.startswith("-") and len(word) > 1 and not _is_text(word):
             option, value = _option(command, word, rest)
+            if option.kind == MANY:
+                value = [*_listed(values.get(option.key)), *_listed(value)]
             values[option.key] = value
             given.add(option.key)
         else:
             plain.append(word)
+    _give_back(command, plain, values)
     return _with_arguments(command, plain, values, given)
+
+
+def _listed(value: Parsed) -> list[str]:
+    return value if isinstance(value, list) else []
+
+
+def _give_back(command: Command, plain: list[str], values: dict[str, Parsed]) -> None:
+    """`add --files a b SUBJECT`: a list that has eaten the words that are missing elsewhere gives them back."""
+    missing = sum(argument.required for argument in command.arguments) - len(plain)
+    for option in command.options:
+        words = values.get(option.key)
+        if missing > 0 and isinstance(words, list) and len(words) > missing:
+            plain += words[-missing:]
+            values[option.key] = words[:-missing]
+            return
 
 
 def _option(command: Command, word: str, rest: list[str]) -> tuple[Option, Parsed]:
@@ -182,7 +204,17 @@ def _option(command: Command, word: str, rest: list[str]) -> tuple[Option, Parse
         return option, True
     if not equals and not rest:
         raise UsageError(f"{name} needs a value", f"see `atm {command.name} --help`")
+    if option.kind == MANY and not equals:
+        return option, _several(option, name, rest)
     return option, _converted(option, name, joined if equals else rest.pop(0))
+
+
+def _several(option: Option, name: str, rest: list[str]) -> Parsed:
+    """The word after the option, and all after it up to the next option."""
+    words = [rest.pop(0)]
+    while rest and not (rest[0].startswith("-") and len(rest[0]) > 1):
+        words.append(rest.pop(0))
+    return [word for given in words for word in _listed(_converted(option, name, given))]
 
 
 def _converted(option: Option, name: str, given: str) -> Parsed:
@@ -190,6 +222,8 @@ def _converted(option: Option, name: str, given: str) -> Parsed:
         raise UsageError(f"{name} must be one of {', '.join(option.choices)}, not {given!r}", "choose one of these")
     if option.kind == TEXT:
         return given
+    if option.kind == MANY:
+        return [given]
     try:
         value = int(given) if option.kind == WHOLE else float(given)
     except ValueError:

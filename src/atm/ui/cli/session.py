@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from atm.config import Settings
     from atm.formats.layout import Layout
+    from atm.services.boardroom import Boardroom
     from atm.services.mailroom import Mailroom
     from atm.ui.cli.arguments import Args
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 class Session:
     """What every command needs, each part made when it is asked for."""
 
-    __slots__ = ("_as_json", "_layout", "_room", "_settings", "environment")
+    __slots__ = ("_as_json", "_desk", "_layout", "_room", "_settings", "environment")
 
     def __init__(self, environment: Mapping[str, str], *, as_json: bool = False) -> None:
         self.environment = environment
@@ -32,6 +33,7 @@ class Session:
         self._layout: Layout | None = None
         self._settings: Settings | None = None
         self._room: Mailroom | None = None
+        self._desk: Boardroom | None = None
 
     @property
     def layout(self) -> Layout:
@@ -50,6 +52,15 @@ class Session:
         if self._room is None:
             self._room = build_room(self.layout, self.settings)
         return self._room
+
+    @property
+    def desk(self) -> Boardroom:
+        """The board."""
+        if self._desk is None:
+            from atm.wiring import build_desk
+
+            self._desk = build_desk(self.layout, self.settings, self.room)
+        return self._desk
 
     @property
     def as_json(self) -> bool:

@@ -12,7 +12,8 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from atm.services.roster import NewMember, add_member, create_team
+from atm.domain.team import Member
+from atm.services.roster import add_member, create_team
 from atm.ui.storm.workers import READER, TEAM
 from atm.wiring import build_room, find_layout
 
@@ -74,7 +75,7 @@ class Storm:
         """Run it. `watch` is called several times a second with the time gone by and the tally so far."""
         room = build_room(find_layout({"ATM_HOME": self.sandbox}))
         create_team(room, TEAM)
-        add_member(room, TEAM, NewMember(READER))
+        add_member(room, TEAM, Member(READER))
         for number in range(1, SENDERS + 1):
             self._start("sender", f"sender-{number}", f"sender-{number}")
         self._start("reader", READER, "-")

@@ -11,12 +11,16 @@ from atm.ui.cli.render import ago, table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team import Member, Team
+    from atm.services.mailroom import Mailroom
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
     "members",
     "who is in a team",
-    text="State comes from the roster file and is only a hint; liveness is unknown unless something proves it.",
+    text=(
+        "State is what a member was doing when it was last heard of: its heartbeat says so, or `isActive` in the\n"
+        "roster, which is only a hint. Liveness is whether it is there at all: unknown unless something proves it."
+    ),
     arguments=(Argument("team-name", "the team", required=False, complete="team"),),
     options=(TEAM,),
     examples=("atm members", "atm members backend --json"),
@@ -25,23 +29,24 @@ COMMAND = Command(
 
 def execute(args: Args, session: Session) -> int:
     team = team_meant(args, session)
-    now = session.room.clock.now()
+    room = session.room
     if session.as_json:
         session.print_json(
             {
                 "action": "members",
                 "team": team.name,
-                "members": [member_json(team, m, now) for m in team.members],
+                "members": [member_json(room, team, m) for m in team.members],
             }
         )
         return 0
     rows = [
-        [m.name, m.agent_type or "-", m.model or "-", m.backend or "-", state_words(team, m, now)] for m in team.members
+        [m.name, m.agent_type or "-", m.model or "-", m.backend or "-", *state_words(room, team, m)]
+        for m in team.members
     ]
     if not rows:
         session.print(f"Team {team.name} has no members: atm teams add-member {team.name} NAME")
         return 0
-    session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State"], rows)))
+    session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State", "Liveness"], rows)))
     return 0
 
 
@@ -54,18 +59,23 @@ def team_meant(args: Args, session: Session) -> Team:
     return find_team(session.room, check_known_name(named, "team") if named else session.team(args))
 
 
-def member_json(team: Team, member: Member, now: float) -> dict[str, object]:
+def member_json(room: Mailroom, team: Team, member: Member) -> dict[str, object]:
     return {
         "name": member.name,
         "type": member.agent_type or None,
         "model": member.model or None,
         "backend": member.backend or None,
         "cwd": member.cwd or None,
-        **activity(team, member, now),
+        "kind": member.kind,
+        **activity(room, team, member).as_fields(),
     }
 
 
-def state_words(team: Team, member: Member, now: float) -> str:
-    facts = activity(team, member, now)
-    age = facts["state_age_seconds"]
-    return f"{facts['state']} (roster file, {ago(age)})" if isinstance(age, float) else str(facts["state"])
+def state_words(room: Mailroom, team: Team, member: Member) -> tuple[str, str]:
+    """State and liveness for people, each with its age and, in one word, its source."""
+    facts = activity(room, team, member)
+    known = facts.liveness
+    source = "roster file" if facts.state_source.startswith("config.json") else "heartbeat"
+    state = facts.state if facts.state_age is None else f"{facts.state} ({source}, {ago(facts.state_age)})"
+    seen = known.source.removeprefix("heartbeat (").removesuffix(")")
+    return state, known.value if known.age is None else f"{known.value} ({seen}, {ago(known.age)})"

@@ -49,6 +49,9 @@ def execute(args: Args, session: Session) -> int:
     if args.flag("mark") and args.flag("no_mark"):
         raise UsageError("--mark and --no-mark contradict each other", "leave one of them out")
     marking = (is_mine or args.flag("mark")) and not args.flag("no_mark")
+    if marking and owner.team.completed:
+        marking = False
+        session.warn(f"team {owner.team_name} is complete: its mail can be read, and nothing is marked")
     drain_on_the_way(session.room)
     put_back_dropped(session.room, owner.team, about=owner.agent)
     mail = _look(args, session, owner, marking)

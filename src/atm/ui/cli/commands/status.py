@@ -34,7 +34,7 @@ def execute(args: Args, session: Session) -> int:
     from atm.wiring import build_tasks
 
     mail = {facts.agent: facts for facts in inbox_facts(session.room, team)}
-    tasks = build_tasks(session.layout).counts(team.name)
+    tasks = build_tasks(session.layout).board(team.name).counts()
     if session.as_json:
         session.print_json(_as_json(session, team, mail, tasks))
     else:
@@ -50,7 +50,7 @@ def _as_json(
     for member in team.members:
         facts = mail.get(member.name)
         counts = (facts.unread, facts.total) if isinstance(facts, InboxFacts) else (None, None)
-        members.append({**member_json(team, member, now), "unread": counts[0], "total": counts[1]})
+        members.append({**member_json(session.room, team, member), "unread": counts[0], "total": counts[1]})
     return {
         "action": "status",
         "team": team.name,
@@ -69,7 +69,7 @@ def _waiting(session: Session, team: str) -> int:
 
 
 def _show(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: dict[str, int]) -> None:
-    style, now = Style(session), session.room.clock.now()
+    style = Style(session)
     session.print(f"Team: {one_line(team.name)}" + (f"  {one_line(team.description)}" if team.description else ""))
     session.print(style(f"  created {when_epoch(session, team.created_at)}, roster {one_line(team.read_from)}", DIM))
     rows = []
@@ -78,10 +78,10 @@ def _show(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPro
         unread, latest = ("?", "unreadable")
         if isinstance(facts, InboxFacts):
             unread, latest = str(facts.unread), when(session, facts.latest) if facts.latest else "-"
-        rows.append([member.name, member.agent_type or "-", state_words(team, member, now), unread, latest])
+        rows.append([member.name, member.agent_type or "-", *state_words(session.room, team, member), unread, latest])
     session.print("")
     session.print(
-        "\n".join(table(["Agent", "Type", "State", "Unread", "Latest"], rows, right=(3,)))
+        "\n".join(table(["Agent", "Type", "State", "Liveness", "Unread", "Latest"], rows, right=(4,)))
         if rows
         else "  no members yet"
     )

@@ -1,14 +1,9 @@
-"""`atm teams`: list teams; create them; add and remove members."""
+"""`atm teams`: teams and their members, from the first to the last day."""
 
 from __future__ import annotations
 
-import os
-
-from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line
-from atm.services.mailroom import find_team
-from atm.services.roster import NewMember, add_member, create_team, remove_member
-from atm.ui.cli.arguments import Args, Argument, Command, Option
+from atm.domain.lifecycle import STATES
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +11,15 @@ if TYPE_CHECKING:
 
 _TEAM = Argument("team", "the team", complete="team")
 _AGENT = Argument("agent", "the member", complete="member")
+_MY_TEAM = Argument("team-name", "the team (default: yours)", required=False, complete="team")
+_AS = Option("--as", value="NAME", help="who you are (default: ATM_IDENTITY or core.identity)")
+_FORCE = Option("--force", help="even so")
+_YES = Option("--yes", "-y", help="do it")
+_TYPE = Option("--agent-type", value="TYPE", help="what kind of agent it is")
+_MODEL = Option("--model", value="MODEL", help="the model it runs on")
+_BACKEND = Option("--backend-type", value="TYPE", help="claude-code, codex, gemini, opencode, human, plugin:NAME, …")
 
+LIST = Command("teams list", "list the teams on this machine", examples=("atm teams list --json",))
 CREATE = Command(
     "teams create",
     "create a team",
@@ -27,108 +30,159 @@ CREATE = Command(
     ),
     examples=("atm teams create backend --lead ann",),
 )
+SHOW = Command(
+    "teams show",
+    "everything about one team",
+    text="Where it stands in its life, who is in it, mail, tasks and backups. Teams of Claude Code can be shown too.",
+    arguments=(_TEAM,),
+    examples=("atm teams show backend", "atm teams show backend --json"),
+)
+STATE = Command(
+    "teams state",
+    "show where a team stands in its life, or move it on",
+    text="init → pending → active → consolidating → complete; stopped on the way, and back. Complete is final.",
+    arguments=(_TEAM, Argument("new", "the state to move to", required=False, choices=STATES)),
+    options=(Option("--by", value="NAME", help="who says so (default: you)"),),
+    examples=("atm teams state backend", "atm teams state backend stopped --by ann"),
+)
 ADD = Command(
     "teams add-member",
     "add a member and its inbox",
     arguments=(_TEAM, Argument("agent", "its name: a-z, 0-9, . _ + -")),
     options=(
         Option("--agent-type", value="TYPE", default="general-purpose", help="what kind of agent it is"),
-        Option("--model", value="MODEL", help="the model it runs on"),
+        _MODEL,
         Option("--cwd", value="PATH", help="its working folder (default: this one)"),
-        Option("--backend-type", value="TYPE", help="claude-code, codex, gemini, opencode, human, …"),
+        _BACKEND,
         Option("--inactive", help="it is away for now"),
     ),
-    examples=("atm teams add-member backend bob --agent-type codex --model gpt-5 --cwd ~/work/api",),
+    examples=(
+        "atm teams add-member backend bob --agent-type codex --model gpt-5 --cwd ~/work/api",
+        "atm teams add-member backend rita --backend-type human",
+    ),
+)
+UPDATE = Command(
+    "teams update-member",
+    "change what the roster says about a member",
+    text="Changes exactly the fields that are given; everything else in the file stays to the letter.",
+    arguments=(_TEAM, _AGENT),
+    options=(
+        _TYPE,
+        _MODEL,
+        Option("--cwd", value="PATH", help="its working folder"),
+        _BACKEND,
+        Option("--active", value="YES", choices=("true", "false"), help="is it busy? a hint, no more"),
+        Option("--pane-id", value="ID", help="its tmux pane"),
+        Option("--session-id", value="ID", help="its session"),
+        Option("--color", value="COLOR", help="the colour of its messages"),
+    ),
+    examples=("atm teams update-member backend bob --model gpt-5 --active false",),
 )
 REMOVE = Command(
     "teams remove-member",
     "remove a member; its inbox goes to the archive first",
+    text=(
+        "Refuses the lead, a member that is online or of whom nobody knows whether it is, and one with unread mail.\n"
+        "People and members played by plugins leave no heartbeats: of them only unread mail counts."
+    ),
     arguments=(_TEAM, _AGENT),
-    options=(Option("--force", help="even with unread mail, which goes to the archive too"),),
-    examples=("atm teams remove-member backend bob",),
+    options=(Option("--force", help="even so: unread mail goes to the archive too"),),
+    examples=("atm teams remove-member backend bob", "atm teams remove-member backend bob --force"),
 )
-LIST = Command("teams list", "list the teams on this machine", examples=("atm teams list --json",))
+JOIN = Command(
+    "teams join",
+    "join a team yourself, or show up again",
+    text="Leaves a heartbeat. Joining again refreshes it and your working folder.",
+    arguments=(_MY_TEAM,),
+    options=(
+        _AS,
+        TEAM,
+        _TYPE,
+        _MODEL,
+        Option("--cwd", value="PATH", help="your working folder (default: this one)"),
+        _BACKEND,
+    ),
+    examples=("atm teams join backend --as bob",),
+)
+LEAVE = Command(
+    "teams leave",
+    "leave a team yourself; your inbox goes to the archive",
+    arguments=(_MY_TEAM,),
+    options=(_AS, TEAM, Option("--force", help="even with unread mail, or as the lead")),
+    examples=("atm teams leave backend --as bob",),
+)
+BACKUP = Command(
+    "teams backup",
+    "copy a team: roster, mail, ledger, tasks",
+    text="A backup exists whole or not at all. The last 5 are kept. Teams of Claude Code can be backed up too.",
+    arguments=(_TEAM,),
+    examples=("atm teams backup backend --json",),
+)
+RESTORE = Command(
+    "teams restore",
+    "put a backup back beside what is there now",
+    text=(
+        "What lives wins: nothing that exists is overwritten, the lead and its session stay as they are, nobody\n"
+        "gets a message twice, and no task number is used twice. A team that is gone is made anew."
+    ),
+    arguments=(_TEAM,),
+    options=(
+        Option("--from", value="BACKUP", help="a name from `atm teams show`, or a path (default: the newest)"),
+        Option("--skip-tasks", help="leave the task list alone"),
+        Option("--dry-run", help="only show what would come back"),
+    ),
+    examples=("atm teams restore backend --dry-run", "atm teams restore backend --from 20261115T041616243Z"),
+)
+CLEANUP = Command(
+    "teams cleanup",
+    "remove members who are gone, mail of nobody, and what killed commands left",
+    text="Shows what would be done, each line with its reason; --yes does it. The lead and people stay.",
+    arguments=(_TEAM, Argument("agent", "only this member", required=False, complete="member")),
+    options=(
+        Option("--force", help="also with unread mail; with a name also somebody who may be at work"),
+        _YES,
+        Option("--dry-run", help="only show (the default)"),
+    ),
+    examples=("atm teams cleanup backend", "atm teams cleanup backend --yes"),
+)
+ARCHIVE = Command(
+    "teams archive",
+    "complete a team: it can be read for ever and changed no more",
+    text="Refuses with open tasks or unread mail. A backup is made that is never removed.",
+    arguments=(_TEAM,),
+    options=(Option("--by", value="NAME", help="who says so (default: you)"), _FORCE),
+    examples=("atm teams archive backend",),
+)
+DELETE = Command(
+    "teams delete",
+    "delete a team, after a backup",
+    text="Refuses while somebody is online, mail is unread or tasks are open.",
+    arguments=(_TEAM,),
+    options=(_FORCE, _YES),
+    examples=("atm teams delete backend --yes", "atm teams restore backend"),
+)
 COMMAND = Command(
     "teams",
-    "list teams; create them; add and remove members",
-    subcommands=(LIST, CREATE, ADD, REMOVE),
-    examples=("atm teams", "atm teams create backend", "atm teams add-member backend bob"),
+    "teams and their members, from the first to the last day",
+    subcommands=(
+        *(LIST, SHOW, CREATE, STATE, JOIN, LEAVE, ADD, UPDATE, REMOVE),
+        *(BACKUP, RESTORE, CLEANUP, ARCHIVE, DELETE),
+    ),
+    examples=("atm teams", "atm teams create backend", "atm teams add-member backend bob", "atm teams show backend"),
 )
+
+HOMES = {
+    "members": ("add-member", "update-member", "remove-member", "join", "leave"),
+    "life": ("create", "state", "archive", "delete", "cleanup"),
+    "backups": ("backup", "restore"),
+    "views": ("show", "list"),
+}
+"""Which module of `atm.ui.cli.teams` does which verb. Only that one is imported."""
 
 
 def execute(args: Args, session: Session) -> int:
-    verbs = {"teams create": _create, "teams add-member": _add, "teams remove-member": _remove}
-    return verbs.get(args.command.name, _list)(args, session)
-
-
-def _create(args: Args, session: Session) -> int:
-    team = args.need("team")
-    made = create_team(session.room, team, description=args.text("description") or "", lead=args.text("lead"))
-    return _report(
-        session,
-        {"action": "create", "team": team, "created": made},
-        f"created team {team}" if made else f"team {team} exists already",
-    )
-
-
-def _add(args: Args, session: Session) -> int:
-    from atm.ui.cli.session import working_folder
-
-    team = find_team(session.room, args.need("team")).name
-    new = NewMember(
-        args.need("agent"),
-        agent_type=args.text("agent_type") or "",
-        model=args.text("model") or "",
-        cwd=os.path.abspath(os.path.expanduser(args.text("cwd") or working_folder())),
-        backend=args.text("backend_type") or "",
-        active=False if args.flag("inactive") else None,
-    )
-    added = add_member(session.room, team, new)
-    words = f"added {new.name} to {team}" if added else f"{new.name} is in {team} already"
-    return _report(session, {"action": "add-member", "team": team, "agent": new.name, "added": added}, words)
-
-
-def _remove(args: Args, session: Session) -> int:
-    team, agent = find_team(session.room, args.need("team")).name, args.need("agent")
-    done = remove_member(session.room, team, agent, force=args.flag("force"))
-    kept = f"; its mail is kept at {done.archive_path}" if done.archive_path else ""
-    words = f"removed {agent} from {team}{kept}" if done.removed else f"{agent} is not in {team}"
-    result = {"action": "remove-member", "team": team, "agent": agent, "removed": done.removed}
-    return _report(session, {**result, "archive_path": done.archive_path}, words)
-
-
-def _report(session: Session, result: dict[str, object], words: str) -> int:
-    session.tell(result, one_line(words))
-    return 0
-
-
-def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
-    from atm.formats.times import to_iso
-    from atm.ui.cli.render import table, when_epoch
-
-    teams, broken = [], []
-    for name in session.room.rosters.teams():
-        try:
-            teams.append(session.room.rosters.load(name))
-        except AtmError as error:
-            broken.append((name, error))
-    if session.as_json:
-        listed: list[dict[str, object]] = [
-            {
-                "name": t.name,
-                "memberCount": len(t.members),
-                "createdAt": to_iso(t.created_at) if t.created_at is not None else None,
-            }
-            for t in teams
-        ]
-        listed += [{"name": name, "error": {"code": error.code, "message": str(error)}} for name, error in broken]
-        session.print_json({"action": "teams", "teams": listed})
-        return 0
-    rows = [[team.name, str(len(team.members)), when_epoch(session, team.created_at)] for team in teams]
-    rows += [[name, "?", f"unreadable: {error}"] for name, error in broken]
-    session.print(
-        "\n".join(table(["Team", "Members", "Created"], rows, right=(1,)))
-        if rows
-        else "No teams yet: atm teams create NAME"
-    )
-    return 0
+    verb = args.command.word if args.command is not COMMAND else "list"
+    home = next(name for name, verbs in HOMES.items() if verb in verbs)
+    module = __import__(f"atm.ui.cli.teams.{home}", fromlist=["VERBS"])
+    code: int = module.VERBS[verb](args, session)
+    return code

@@ -1,0 +1,98 @@
+"""
+Evidence before "done": what a task declares as proof, and what counts as proven.
+
+A check is a command that must succeed (or tests, which are one by another name), a file that must exist, or a commit
+that must be reachable from a branch. What ran, how it ended and the end of what it said are kept with the task.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import BadTask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.tasks import Event, Plain
+
+COMMAND, TESTS, FILE, COMMIT = "command", "tests", "file", "commit"
+SUBJECTS = {COMMAND: "command", TESTS: "command", FILE: "path", COMMIT: "branch"}
+"""For each kind of check the key under which it says what it is about."""
+
+MOST_CHECKS = 50
+OUTPUT_KEPT = 4000
+"""Characters of a program's output that are kept: the last ones, where errors stand."""
+
+
+class Ran:
+    """How a program ended."""
+
+    __slots__ = ("code", "errors", "output", "seconds", "timed_out")
+
+    def __init__(
+        self,
+        code: int | None,
+        output: str = "",
+        *,
+        errors: str = "",
+        seconds: float = 0.0,
+        timed_out: bool = False,
+    ) -> None:
+        self.code = code
+        """None if it could not be started or was stopped."""
+        self.output = output
+        self.errors = errors
+        """The end of what it wrote to standard error."""
+        self.seconds = seconds
+        self.timed_out = timed_out
+
+
+def check(kind: str, about: str) -> Event:
+    if kind not in SUBJECTS:
+        raise BadTask(f"{kind!r} is no kind of check", f"use one of {', '.join(SUBJECTS)}")
+    if not about.strip():
+        raise BadTask(f"a {kind} check says nothing", f"name the {SUBJECTS[kind]}")
+    return {"kind": kind, SUBJECTS[kind]: about}
+
+
+def about(check: Event) -> str:
+    value = check.get(SUBJECTS.get(kind_of(check), ""))
+    return value if isinstance(value, str) else ""
+
+
+def kind_of(check: Event) -> str:
+    kind = check.get("kind")
+    return kind if isinstance(kind, str) else ""
+
+
+def describe(check: Event) -> str:
+    kind = kind_of(check)
+    words = {COMMAND: "command", TESTS: "tests", FILE: "file exists:", COMMIT: "commit is in"}
+    return f"{words.get(kind, kind)} {about(check)}"
+
+
+def evidence(check: Event, ran: Ran) -> dict[str, Plain]:
+    """What is kept as proof."""
+    return {
+        **check,
+        "ok": ran.code == 0,
+        "code": ran.code,
+        "seconds": round(ran.seconds, 3),
+        "output": said_by(ran),
+        **({"timedOut": True} if ran.timed_out else {}),
+    }
+
+
+def why_not(check: Event, ran: Ran, limit: float) -> str:
+    """What the claimant is told about the check that failed."""
+    if ran.timed_out:
+        said = f"did not end within {limit:g} s"
+    elif ran.code is None:
+        said = "could not be run"
+    else:
+        said = f"ended with {ran.code}" if kind_of(check) in (COMMAND, TESTS) else "is not so"
+    tail = said_by(ran).strip()
+    return f"{describe(check)} {said}" + (f":\n{tail}" if tail else "")
+
+
+def said_by(ran: Ran) -> str:
+    """The end of both streams."""
+    return (ran.output + ran.errors)[-OUTPUT_KEPT:]

@@ -1,0 +1,265 @@
+"""
+The board as a graph: what waits for what, what can never be done, and no circles.
+
+Dependencies are ids. A task may be worked on when everything it depends on is completed. Something that is gone
+counts as done only if it was completed when it was last seen: Claude Code deletes finished lists.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import BadTask, DependencyCycle, NoSuchTask
+from atm.domain.tasks import (
+    BLOCKED,
+    CANCELLED,
+    COMPLETED,
+    FAILED,
+    IN_PROGRESS,
+    PENDING,
+    PLANNING,
+    REVIEW,
+    STATUSES,
+    UNREACHABLE,
+    UNREADABLE,
+)
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from atm.domain.tasks import Card
+
+_ENDED = {FAILED: "failed for good", CANCELLED: "was cancelled"}
+
+
+class Board:
+    """All tasks of a team at one moment."""
+
+    __slots__ = ("_blockers", "_dependants", "_lost", "cards", "gone")
+
+    def __init__(self, cards: dict[int, Card], gone: dict[int, Card] | None = None) -> None:
+        self.cards = cards
+        self.gone = gone or {}
+        """Tasks whose file is not there any more, as they were when last seen."""
+        self._blockers: dict[int, list[str]] | None = None
+        self._dependants: dict[str, list[int]] | None = None
+        self._lost: dict[int, str] | None = None
+
+    def card(self, id: str) -> Card:
+        """Raises NoSuchTask, saying whether it was there once."""
+        found = self.cards.get(int(id))
+        if found is not None:
+            return found
+        former = self.gone.get(int(id))
+        if former is not None:
+            raise NoSuchTask(
+                f"task #{id} is not on the board any more; it was {former.outcome or former.status}",
+                f"see `atm tasks history {id}`",
+            )
+        raise NoSuchTask(f"there is no task #{id}", "see `atm tasks list`")
+
+    def sorted(self) -> list[Card]:
+        return [self.cards[number] for number in sorted(self.cards)]
+
+    # What waits for what.
+
+    def blockers(self, card: Card) -> list[str]:
+        """Every id it depends on. Both sides of the pair count: other programs may have written one only."""
+        if self._blockers is None:
+            self._blockers = _both_sides(self.cards.values())
+        return self._blockers.get(card.number, [])
+
+    def is_done(self, id: str) -> bool:
+        known = self._known(id)
+        return known is not None and known.status == COMPLETED and not known.outcome
+
+    def open_blockers(self, card: Card) -> list[str]:
+        """What it still waits for, the broken ones included."""
+        return [id for id in self.blockers(card) if not self.is_done(id)]
+
+    def broken_blockers(self, card: Card) -> list[str]:
+        """What it depends on and nobody can find: somebody must decide (D13)."""
+        return [id for id in self.open_blockers(card) if self._number(id) not in self.cards]
+
+    def dependants(self, id: str) -> list[Card]:
+        """Tasks that depend on this one directly, in order."""
+        if self._dependants is None:
+            self._dependants = {}
+            for card in self.cards.values():
+                for blocker in self.blockers(card):
+                    self._dependants.setdefault(blocker, []).append(card.number)
+        return [self.cards[number] for number in sorted(self._dependants.get(id, ()))]
+
+    def newly_free(self, id: str) -> list[str]:
+        """Which tasks wait for nothing else, now that this one is completed."""
+        return [
+            card.id
+            for card in self.dependants(id)
+            if card.status == PENDING and not card.outcome and not [b for b in self.open_blockers(card) if b != id]
+        ]
+
+    def _known(self, id: str) -> Card | None:
+        number = self._number(id)
+        return self.cards.get(number) or self.gone.get(number)
+
+    @staticmethod
+    def _number(id: str) -> int:
+        return int(id) if id.isascii() and id.isdecimal() and len(id) < 16 else -1
+
+    # What state a task is in.
+
+    def state(self, card: Card) -> str:
+        """One word for a task, everything considered."""
+        if card.problem:
+            return UNREADABLE
+        if card.outcome in (FAILED, CANCELLED):
+            return card.outcome
+        if card.status == COMPLETED:
+            return COMPLETED
+        if card.review == REVIEW:
+            return REVIEW
+        if card.status not in STATUSES:
+            return card.status  # somebody else's word, such as deleted: nobody can claim it
+        if card.status == IN_PROGRESS:
+            return PLANNING if card.plan in ("required", "submitted", "rejected") else IN_PROGRESS
+        if card.number in self.lost():
+            return UNREACHABLE
+        return BLOCKED if self.open_blockers(card) else PENDING
+
+    def lost(self) -> dict[int, str]:
+        """Pending tasks that can never be done, and why: so that a run always ends (D19)."""
+        if self._lost is None:
+            self._lost = self._find_lost()
+        return self._lost
+
+    def _find_lost(self) -> dict[int, str]:
+        waiting = {n: c for n, c in self.cards.items() if c.status == PENDING and not c.outcome and self.blockers(c)}
+        edges = {number: [self._number(id) for id in self.blockers(card)] for number, card in waiting.items()}
+        lost = dict.fromkeys(_in_circles(edges), "it depends on itself, in a circle")
+        for card in waiting.values():
+            for id in self.blockers(card):
+                known = self._known(id)
+                if known is not None and known.outcome:
+                    lost.setdefault(card.number, f"#{id} {_ENDED[known.outcome]}")
+        spread = list(lost)
+        while spread:
+            number = spread.pop()
+            for card in self.dependants(str(number)):
+                if card.number in waiting and card.number not in lost:
+                    lost[card.number] = f"#{number} can never be done"
+                    spread.append(card.number)
+        return lost
+
+    def counts(self) -> dict[str, int]:
+        """How many tasks are in each state; Claude Code's own bookkeeping is not counted."""
+        found: dict[str, int] = {}
+        for card in self.cards.values():
+            if not card.is_hidden:
+                found[self.state(card)] = found.get(self.state(card), 0) + 1
+        return found
+
+    @property
+    def is_resolved(self) -> bool:
+        """Is there nothing left that anybody could or should do?"""
+        return all(c.is_finished or c.number in self.lost() or c.is_hidden for c in self.cards.values())
+
+
+def _both_sides(cards: Iterable[Card]) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    for card in cards:
+        if card.blocked_by:
+            found.setdefault(card.number, []).extend(card.blocked_by)
+    for card in cards:
+        for id in card.blocks:
+            if id.isascii() and id.isdecimal():
+                mine = found.setdefault(int(id), [])
+                if card.id not in mine:
+                    mine.append(card.id)
+    return {number: list(dict.fromkeys(ids)) for number, ids in found.items()}
+
+
+def _in_circles(edges: Mapping[int, Sequence[int]]) -> list[int]:
+    """
+    Nodes from which a circle is reached, by taking away what waits for nothing until nothing more can be taken.
+
+    Foreign programs can make circles; we never do.
+    """
+    left = {node: {other for other in others if other in edges} for node, others in edges.items()}
+    dependants: dict[int, list[int]] = {}
+    for node, others in left.items():
+        for other in others:
+            dependants.setdefault(other, []).append(node)
+    free = [node for node, others in left.items() if not others]
+    while free:
+        done = free.pop()
+        del left[done]
+        for node in dependants.get(done, ()):
+            left[node].discard(done)
+            if not left[node]:
+                free.append(node)
+    return sorted(left)
+
+
+def check_new_edges(board: Board, edges: Mapping[str, Sequence[str]], new: Iterable[str] = ()) -> None:
+    """
+    May these tasks depend on those? Refused before anything is written; a circle is named.
+
+    `edges` maps a task to what it shall depend on; `new` are tasks that are about to be added.
+    """
+    known = {*new}
+    for id, others in edges.items():
+        for other in others:
+            if other == id:
+                raise DependencyCycle(f"task #{id} cannot depend on itself", "leave that dependency out")
+            if other not in known and board._number(other) not in board.cards and not board.is_done(other):
+                board.card(task_or_raise(other))
+    circle = find_circle({**_edges_of(board), **_joined(board, edges)}, list(edges))
+    if circle:
+        raise DependencyCycle(
+            "that would make a circle: " + " → ".join(f"#{id}" for id in circle), "leave one of these dependencies out"
+        )
+
+
+def task_or_raise(id: str) -> str:
+    if not (id.isascii() and id.isdecimal()):
+        raise BadTask(f"{id!r} is no task id", "use the number that `atm tasks list` shows")
+    return id
+
+
+def _edges_of(board: Board) -> dict[str, list[str]]:
+    return {card.id: board.blockers(card) for card in board.cards.values() if board.blockers(card)}
+
+
+def _joined(board: Board, edges: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    joined = {}
+    for id, others in edges.items():
+        card = board.cards.get(int(id)) if id.isdecimal() else None
+        joined[id] = [*(board.blockers(card) if card else ()), *others]
+    return joined
+
+
+def find_circle(edges: Mapping[str, Sequence[str]], starts: Sequence[str]) -> list[str]:
+    """A circle that passes through what is reachable from `starts`, as the ids along it; empty if there is none."""
+    done: set[str] = set()
+    for start in starts:
+        trail: list[str] = []
+        on_trail: set[str] = set()
+        stack: list[tuple[str, int]] = [(start, 0)]
+        while stack:
+            node, at = stack.pop()
+            if at == 0:
+                if node in done:
+                    continue
+                trail.append(node)
+                on_trail.add(node)
+            others = edges.get(node, ())
+            if at < len(others):
+                stack.append((node, at + 1))
+                other = others[at]
+                if other in on_trail:
+                    return [*trail[trail.index(other) :], other]
+                stack.append((other, 0))
+            else:
+                done.add(node)
+                trail.pop()
+                on_trail.discard(node)
+    return []

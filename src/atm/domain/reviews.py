@@ -1,0 +1,140 @@
+"""
+Reviews: request, start, approve, request changes; and whose turn it is.
+
+Only the current cycle counts (seed 002, section 8.2.2). An old reviewer never comes back by itself, the owner never
+reviews their own work, and where it cannot be proven who reviews, nobody does and somebody is told why.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import ReviewRefused
+from atm.domain.names import same_name
+from atm.domain.tasks import IN_PROGRESS, REVIEW, Change
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.domain.tasks import Event, Plain, Stamp, Task
+
+REQUESTED, STARTED = "review_requested", "review_started"
+APPROVED, CHANGES = "review_approved", "review_changes_requested"
+_RETURNS_TO_WORK = (APPROVED, CHANGES, "task_created")
+_STATUS_THAT_ENDS_A_CYCLE = ("pending", "in_progress", "completed", "deleted", "failed", "cancelled")
+
+
+class Reviewer:
+    """Who reviews now. None with a reason where that cannot be proven."""
+
+    __slots__ = ("diagnostics", "name")
+
+    def __init__(self, name: str | None, diagnostics: Sequence[str] = ()) -> None:
+        self.name = name
+        self.diagnostics = list(diagnostics)
+
+
+def current_cycle(events: Sequence[Event]) -> list[Event]:
+    """The review events since the task last went back to work."""
+    cycle: list[Event] = []
+    for event in events:
+        kind = event.get("type")
+        if kind in (REQUESTED, STARTED):
+            cycle.append(event)
+        elif kind in _RETURNS_TO_WORK or (kind == "status_changed" and event.get("to") in _STATUS_THAT_ENDS_A_CYCLE):
+            cycle = []
+    return cycle
+
+
+def current_reviewer(task: Task) -> Reviewer:
+    """
+    Whose turn it is: the reviewer on the card, else who started, else who was asked, all in the current cycle only.
+
+    Never the owner, the lead or a former reviewer by default.
+    """
+    if task.review != REVIEW:
+        return Reviewer(None)
+    cycle = current_cycle(task.events)
+    if not cycle:
+        return Reviewer(None, ["no review was asked for since the task went back to work"])
+    started, asked = _named(cycle, STARTED, "actor"), _named(cycle, REQUESTED, "reviewer")
+    proven, problems = _one_of(started, asked)
+    if task.reviewer and proven and not same_name(task.reviewer, proven):
+        problems.append(f"the card says {task.reviewer} and the history says {proven}; the card counts")
+    name = task.reviewer or proven
+    if name and same_name(name, task.owner):
+        return Reviewer(None, [*problems, f"{name} cannot review their own task"])
+    return Reviewer(name or None, problems)
+
+
+def _one_of(started: list[str], asked: list[str]) -> tuple[str, list[str]]:
+    for names, what in ((started, "started the review"), (asked[-1:], "were asked")):
+        if len(names) > 1:
+            return "", [f"{' and '.join(names)} {what}: it is not clear whose turn it is"]
+        if names:
+            return names[0], []
+    return "", ["nobody in particular was asked to review"]
+
+
+def _named(cycle: Sequence[Event], kind: str, key: str) -> list[str]:
+    found: dict[str, str] = {}
+    for event in cycle:
+        name = event.get(key)
+        if event.get("type") == kind and isinstance(name, str) and name:
+            found.setdefault(name.casefold(), name)
+    return list(found.values())
+
+
+def request(task: Task, reviewer: str, by: Stamp) -> Change:
+    """The work is done as far as its owner is concerned; somebody else shall look."""
+    if task.status != IN_PROGRESS or task.outcome:
+        raise ReviewRefused(
+            f"#{task.id} is {task.outcome or task.status}", "a review is asked for while a task is in progress"
+        )
+    if reviewer and same_name(reviewer, task.owner):
+        raise ReviewRefused(f"{reviewer} owns #{task.id} and cannot review it", "ask somebody else")
+    event = by.event(REQUESTED, reviewer=reviewer)
+    return Change(event, own={"review": {"state": REVIEW, "reviewer": reviewer or None, "since": by.at}})
+
+
+def start(task: Task, by: Stamp) -> Change:
+    """Whoever starts a review that nobody in particular was asked for is its reviewer."""
+    _check_reviewer(task, by.actor, "start")
+    return Change(by.event(STARTED), own={"review": {**task.part("review"), "reviewer": by.actor, "started": by.at}})
+
+
+def approve(task: Task, by: Stamp, note: str) -> Change:
+    _check_reviewer(task, by.actor, "approve")
+    own: dict[str, Plain] = {"review": {"state": "approved", "reviewer": by.actor, "at": by.at, "note": note or None}}
+    return Change(by.event(APPROVED, note=note), own=own)
+
+
+def request_changes(task: Task, by: Stamp, note: str) -> Change:
+    """Back to the owner, who goes on where they stopped."""
+    _check_reviewer(task, by.actor, "ask for changes of")
+    if not note.strip():
+        raise ReviewRefused("changes were asked for without saying which", "say what is to be changed, with --note")
+    own: dict[str, Plain] = {"review": {"state": "changes_requested", "reviewer": by.actor, "at": by.at, "note": note}}
+    return Change(by.event(CHANGES, note=note), own=own)
+
+
+def _check_reviewer(task: Task, who: str, what: str) -> None:
+    if task.review != REVIEW:
+        raise ReviewRefused(f"#{task.id} is not in review", f"ask for one: `atm tasks review request {task.id}`")
+    if same_name(who, task.owner):
+        raise ReviewRefused(f"{who} owns #{task.id} and cannot {what} their own work", "somebody else must review it")
+    named = current_reviewer(task).name
+    if named and not same_name(named, who):
+        raise ReviewRefused(
+            f"{named} reviews #{task.id}, not {who}",
+            f"ask for another reviewer: `atm tasks review request {task.id} --reviewer {who}`",
+        )
+
+
+def check_may_complete(task: Task) -> None:
+    """A task in review, or one that needs a review, is not completed over the reviewer's head."""
+    if task.review == REVIEW:
+        raise ReviewRefused(f"#{task.id} is in review", "wait for the reviewer, or ask another one")
+    if task.review == "changes_requested" and task.details.get("needsReview") is True:
+        raise ReviewRefused(f"changes were asked for in #{task.id}", "make them and ask for a review again")
+    if task.details.get("needsReview") is True and task.review != "approved":
+        raise ReviewRefused(f"#{task.id} must be reviewed first", f"ask for it: `atm tasks review request {task.id}`")

@@ -1,0 +1,70 @@
+"""
+`state.json` and `COMPLETED`: where a team stands in its life.
+
+Both are ours. Fields that we do not know survive every move: sessions keep their checkpoint in the same file.
+"""
+
+from __future__ import annotations
+
+from atm.domain.lifecycle import MOST_REMEMBERED, MOVES, UNKNOWN, Move, Standing
+from atm.formats.json_record import NotJson, RawObject, decode_object, encode, indent, to_bytes, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.json_record import Json
+
+VERSION = 1
+
+
+def new_state(team: str, status: str, at: str, by: str) -> bytes:
+    """The file of a team that was just made."""
+    record: dict[str, Json] = {"version": VERSION, "team": team, "status": status, "since": at, "by": by, "history": []}
+    return to_bytes(indent(record) + "\n")
+
+
+def decode_state(data: bytes) -> Standing:
+    """Read it. Raises NotJson if it is no object; a state that we do not know is unknown."""
+    fields = decode_object(to_text(data))
+    status = fields.get("status")
+    if not isinstance(status, str) or status not in MOVES:
+        return Standing(UNKNOWN, f"state.json says {status!r}")
+    return Standing(
+        status, "state.json", since=_text(fields, "since"), by=_text(fields, "by"), history=_history(fields)
+    )
+
+
+def moved(data: bytes, moves: list[Move]) -> bytes:
+    """The file after some moves. What else stands in it stays."""
+    record = RawObject(to_text(data))
+    kept = decode_object(record.text).get("history")
+    history: list[Json] = [*kept] if isinstance(kept, list) else []
+    history += [{"from": move.before, "to": move.after, "at": move.at, "by": move.by} for move in moves]
+    last = moves[-1]
+    fields: dict[str, Json] = {"status": last.after, "since": last.at, "by": last.by}
+    for key, value in fields.items():
+        record = record.with_raw(key, encode(value))
+    return to_bytes(record.with_raw("history", encode(history[-MOST_REMEMBERED:])).text)
+
+
+def completed_mark(at: str, by: str) -> bytes:
+    return to_bytes(encode({"version": VERSION, "at": at, "by": by}) + "\n")
+
+
+def decode_mark(data: bytes) -> tuple[str, str]:
+    """When and by whom; empty if the file says nothing: its presence alone makes a team immutable."""
+    try:
+        fields = decode_object(to_text(data))
+    except NotJson:
+        return "", ""
+    return _text(fields, "at"), _text(fields, "by")
+
+
+def _history(fields: dict[str, Json]) -> list[Move]:
+    found = fields.get("history")
+    entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
+    return [Move(_text(e, "from"), _text(e, "to"), _text(e, "at"), _text(e, "by")) for e in entries]
+
+
+def _text(fields: dict[str, Json], key: str) -> str:
+    value = fields.get(key)
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,318 @@
+"""
+Adding to the board: tasks one by one or a whole plan, dependencies, and tasks that turn out to be several.
+
+Everything is checked before anything is written: unknown ids, circles, titles that mean two tasks. Then it is
+written as one: all of it or nothing, also across a crash.
+"""
+
+from __future__ import annotations
+
+from atm.domain import claims
+from atm.domain.dependencies import Board, check_new_edges
+from atm.domain.errors import BadTask, NotClaimant
+from atm.domain.names import check_known_name, same_name
+from atm.domain.tasks import (
+    COMPLETED,
+    Card,
+    Change,
+    Task,
+    check_priority,
+    check_subject,
+    check_text,
+    task_id,
+)
+from atm.formats.json_record import to_bytes, to_text
+from atm.formats.task import apply, decode_task, new_task
+from atm.ports.board import NewFile
+from atm.services.boardroom import is_boss, open_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.domain.tasks import Event, Plain, Stamp
+    from atm.domain.team import Team
+    from atm.services.boardroom import Boardroom
+
+MOST_AT_ONCE = 20_000
+
+
+class Wish:
+    """A task that somebody wants, before it has a number."""
+
+    __slots__ = (
+        "acceptance",
+        "depends_on",
+        "description",
+        "files",
+        "folder",
+        "is_done",
+        "max_retries",
+        "needs_plan",
+        "owner",
+        "parts",
+        "priority",
+        "reviewer",
+        "subject",
+    )
+
+    def __init__(
+        self,
+        subject: str,
+        *,
+        description: str = "",
+        depends_on: Sequence[str] = (),
+        priority: str = "normal",
+        files: Sequence[str] = (),
+        owner: str = "",
+        acceptance: Sequence[Event] = (),
+        max_retries: int | None = None,
+        reviewer: str = "",
+        needs_plan: bool = False,
+        folder: str = "",
+        is_done: bool = False,
+        parts: Sequence[int] = (),
+    ) -> None:
+        self.subject = check_subject(subject)
+        self.description = check_text(description, "description")
+        self.depends_on = list(depends_on)
+        """Ids like `#12`, or titles: of tasks that are added together, else of tasks on the board."""
+        self.priority = check_priority(priority)
+        self.files = list(files)
+        self.owner = check_known_name(owner, "member") if owner else ""
+        self.acceptance = list(acceptance)
+        self.max_retries = max_retries
+        self.reviewer = check_known_name(reviewer, "member") if reviewer else ""
+        self.needs_plan = needs_plan
+        self.folder = folder
+        self.is_done = is_done
+        self.parts = list(parts)
+        """Which of the tasks that are added together it also waits for, by their place."""
+
+
+class Added:
+    """The tasks as they were written, and whom nobody could tell."""
+
+    __slots__ = ("tasks", "warnings")
+
+    def __init__(self, tasks: list[Task], warnings: list[str]) -> None:
+        self.tasks = tasks
+        self.warnings = warnings
+
+
+def add(desk: Boardroom, team: str, who: str, wishes: Sequence[Wish]) -> Added:
+    """Add tasks. Hooks are asked before anybody can see them."""
+    found = open_team(desk, team)
+    if not 0 < len(wishes) <= MOST_AT_ONCE:
+        raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
+    has_hooks = bool(desk.hooks.get("TaskCreated"))
+    with desk.tasks.turn(found.name) as turn:
+        numbers = turn.upcoming(len(wishes))
+        files, links = _prepared(desk, turn.board, who, wishes, numbers)
+        if has_hooks:
+            turn.reserve(numbers)  # they are named to the hooks, so nobody else may get them meanwhile
+        else:
+            turn.write(files, links)
+    warnings: list[str] = []
+    if has_hooks:
+        warnings = _ask_hooks(desk, found.name, who, files)
+        with desk.tasks.turn(found.name) as turn:  # the board may have changed: everything is checked again
+            files, links = _prepared(desk, turn.board, who, wishes, numbers)
+            turn.write(files, links)
+    tasks = [decode_task(file.content, file.number) for file in files]
+    return Added(tasks, [*warnings, *_tell_owners(desk, found, who, tasks)])
+
+
+def rehearse(desk: Boardroom, team: str, wishes: Sequence[Wish]) -> Sequence[Wish]:
+    """Check everything that `add` checks, and write nothing."""
+    board = desk.tasks.board(open_team(desk, team).name)
+    first = max([0, *board.cards, *board.gone]) + 1
+    _prepared(desk, board, "", wishes, list(range(first, first + len(wishes))))
+    return wishes
+
+
+def _ask_hooks(desk: Boardroom, team: str, who: str, files: list[NewFile]) -> list[str]:
+    from atm.services.hooks import check_not_blocked, run_hooks
+
+    warnings: list[str] = []
+    for file in files:
+        verdict = run_hooks(desk, "TaskCreated", team, who, decode_task(file.content, file.number))
+        check_not_blocked(verdict, "the task was not created" if len(files) == 1 else "no task was created")
+        warnings += verdict.warnings
+    return warnings
+
+
+def _tell_owners(desk: Boardroom, team: Team, who: str, tasks: list[Task]) -> list[str]:
+    given = [task for task in tasks if task.owner and not task.is_finished]
+    if not given:
+        return []
+    from atm.services.board_mail import tell_assigned
+
+    return [warning for task in given for warning in tell_assigned(desk, team, task, who, task.owner)]
+
+
+def _prepared(
+    desk: Boardroom, board: Board, who: str, wishes: Sequence[Wish], numbers: list[int]
+) -> tuple[list[NewFile], dict[str, Change]]:
+    """The new files, and the other side of their dependencies in old ones. Raises before anything is written."""
+    ids = [str(number) for number in numbers]
+    needs = _resolved(board, wishes, ids)
+    check_new_edges(board, needs, ids)
+    needed_by: dict[str, list[str]] = {}
+    for id, others in needs.items():
+        for other in others:
+            needed_by.setdefault(other, []).append(id)
+    files = [
+        _file(desk, who, wish, number, needs[str(number)], needed_by.get(str(number), []))
+        for wish, number in zip(wishes, numbers, strict=True)
+    ]
+    links = {id: Change(add={"blocks": others}) for id, others in needed_by.items() if int(id) in board.cards}
+    return files, links
+
+
+def _resolved(board: Board, wishes: Sequence[Wish], ids: list[str]) -> dict[str, list[str]]:
+    """For every new task the ids it depends on; titles are looked up among the new ones, then on the board."""
+    new: dict[str, list[str]] = {}
+    for wish, id in zip(wishes, ids, strict=True):
+        new.setdefault(_folded(wish.subject), []).append(id)
+    on_board: dict[str, list[str]] | None = None
+    resolved: dict[str, list[str]] = {}
+    for wish, id in zip(wishes, ids, strict=True):
+        mine = resolved.setdefault(id, [ids[place] for place in wish.parts])
+        for named in wish.depends_on:
+            if named.lstrip("#").isdecimal():
+                mine.append(task_id(named))
+                continue
+            if _folded(named) not in new and on_board is None:
+                on_board = _titles(board)
+            mine.append(_meant(named, new, on_board or {}))
+        resolved[id] = list(dict.fromkeys(mine))
+    return resolved
+
+
+def _meant(title: str, new: dict[str, list[str]], on_board: dict[str, list[str]]) -> str:
+    for known in (new, on_board):
+        found = known.get(_folded(title), [])
+        if len(found) > 1:
+            raise BadTask(
+                f"{title!r} is the title of {len(found)} tasks", "name it by its number, or give them different titles"
+            )
+        if found:
+            return found[0]
+    from atm.domain.names import nearest_name
+
+    near = nearest_name(_folded(title), [*new, *on_board])
+    raise BadTask(f"no task is called {title!r}", f"did you mean {near!r}?" if near else "see `atm tasks list`")
+
+
+def _titles(board: Board) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for card in board.cards.values():
+        found.setdefault(_folded(card.subject), []).append(card.id)
+    return found
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.split()).casefold()
+
+
+def _file(desk: Boardroom, who: str, wish: Wish, number: int, needs: list[str], needed_by: list[str]) -> NewFile:
+    by = desk.stamp(who)
+    created = by.event("task_created", subject=wish.subject, owner=wish.owner, dependsOn=[*needs] or None)
+    own: dict[str, Plain] = {"createdBy": who, "createdAt": by.at, "priority": wish.priority, "events": [created]}
+    retries = desk.max_retries if wish.max_retries is None else wish.max_retries
+    said: dict[str, Plain] = {
+        "maxRetries": retries,
+        "files": [*wish.files] or None,
+        "acceptance": [*wish.acceptance] or None,
+        "folder": wish.folder or None,
+        "needsReview": True if wish.reviewer else None,
+        "review": {"reviewer": wish.reviewer} if wish.reviewer else None,
+        "plan": {"state": "required"} if wish.needs_plan else None,
+    }
+    own |= {key: value for key, value in said.items() if value is not None}
+    content = new_task(
+        number,
+        subject=wish.subject,
+        description=wish.description,
+        owner=wish.owner,
+        blocked_by=needs,
+        blocks=needed_by,
+        own=own,
+    )
+    return (
+        _finished(desk, who, NewFile(number, content, [created]))
+        if wish.is_done
+        else NewFile(number, content, [created])
+    )
+
+
+def _finished(desk: Boardroom, who: str, file: NewFile) -> NewFile:
+    """A box that was ticked in the plan already."""
+    task, by = decode_task(file.content, file.number), desk.stamp(who)
+    event = by.event("status_changed", **{"from": task.status, "to": COMPLETED}, reason="was done before")
+    change = Change(event, fields={"status": COMPLETED}, own={"finishedAt": by.at, "finishedBy": who})
+    return NewFile(file.number, to_bytes(apply(to_text(file.content), change)), [*file.events, event])
+
+
+def depend(
+    desk: Boardroom, team: str, who: str, id: str, on: Sequence[str], off: Sequence[str] = ()
+) -> tuple[Task, list[str]]:
+    """Add dependencies to a task and take some away. The task, and what it waits for now."""
+    found, mine = open_team(desk, team), task_id(id)
+    more, less = [task_id(other) for other in on], [task_id(other) for other in off]
+    with desk.tasks.turn(found.name) as turn:
+        card = turn.board.card(mine)
+        claims.check_open(card)
+        new = [other for other in more if other not in turn.board.blockers(card)]
+        old = [other for other in less if other in turn.board.blockers(card)]
+        check_new_edges(turn.board, {mine: new})
+        if new or old:
+            turn.write([], _edges(turn.board, desk.stamp(who), mine, new, old))
+        waits_for = turn.board.open_blockers(turn.board.card(mine))
+    return desk.tasks.read(found.name, mine), waits_for
+
+
+def _edges(board: Board, by: Stamp, id: str, new: list[str], old: list[str]) -> dict[str, Change]:
+    event = by.event("dependencies_changed", added=[*new] or None, removed=[*old] or None)
+    changes = {id: Change(event, add={"blockedBy": new}, drop={"blockedBy": old})}
+    for other in new:
+        changes[other] = Change(add={"blocks": [id]})
+    for other in old:
+        changes[other] = Change(drop={"blocks": [id]})
+    return {other: change for other, change in changes.items() if int(other) in board.cards}
+
+
+def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[Wish]) -> tuple[Task, list[Task]]:
+    """Make several tasks of one: it waits for its parts, and nobody works on it until they are done."""
+    found, mine = open_team(desk, team), task_id(id)
+    if not wishes:
+        raise BadTask("a task cannot be split into nothing", "name its parts")
+    with desk.tasks.turn(found.name) as turn:
+        card = turn.board.card(mine)
+        claims.check_open(card)
+        _check_may_split(found, card, who)
+        for wish in wishes:
+            wish.depends_on += [f"#{other}" for other in turn.board.open_blockers(card)]
+            wish.files = wish.files or [*card.files]
+        files, links = _prepared(desk, turn.board, who, wishes, turn.upcoming(len(wishes)))
+        parts = [str(file.number) for file in files]
+        links[mine] = _waits_for_parts(card, desk.stamp(who), parts)
+        turn.write([_blocking(file, mine) for file in files], links)
+    return desk.tasks.read(found.name, mine), [decode_task(file.content, file.number) for file in files]
+
+
+def _check_may_split(team: Team, card: Card, who: str) -> None:
+    if card.is_claimed and not same_name(card.owner, who) and not is_boss(team, who):
+        raise NotClaimant(f"{card.owner} works on #{card.id}", "ask them, the lead or a human to split it")
+
+
+def _waits_for_parts(card: Card, by: Stamp, parts: list[str]) -> Change:
+    event = by.event("split", **{"from": card.status, "to": "pending"}, parts=[*parts], claim=card.claim_id)
+    fields = {"status": "pending", "owner": ""} if card.is_claimed else {}
+    return Change(event, fields=fields, own={"claim": None}, add={"blockedBy": parts})
+
+
+def _blocking(file: NewFile, id: str) -> NewFile:
+    content = to_bytes(apply(to_text(file.content), Change(add={"blocks": [id]})))
+    return NewFile(file.number, content, file.events)

@@ -1,0 +1,150 @@
+"""
+The end of a team: archive it, which makes it immutable and keeps it; or delete it, after a backup.
+
+A deletion moves the team's folder out of the way in one step; from that moment the team is gone. What follows (its
+task list, a last look whether the backup holds everything, removing both) is finished by the next roster command if
+the process is killed.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import NoSuchTeam, TeamInUse
+from atm.domain.lifecycle import COMPLETE
+from atm.domain.liveness import ONLINE
+from atm.domain.names import check_known_name
+from atm.formats.times import to_iso
+from atm.ports.team_life import Deletion
+from atm.services import presence
+from atm.services.backups import back_up
+from atm.services.lifecycle import check_ours, walk
+from atm.services.mail_upkeep import drain_on_the_way
+from atm.services.mailroom import find_team
+from atm.services.overview import InboxFacts, inbox_facts
+from atm.services.roster import recover
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.team import Team
+    from atm.services.mailroom import Mailroom
+
+
+class Ended:
+    """What was done to a team, and where its backup lies."""
+
+    __slots__ = ("backup_path", "done", "team")
+
+    def __init__(self, team: str, done: bool, backup_path: str | None) -> None:
+        self.team = team
+        self.done = done
+        """False if it had been done before."""
+        self.backup_path = backup_path
+
+
+def archive_team(room: Mailroom, team: str, by: str, *, force: bool = False) -> Ended:
+    """Complete a team: nothing in it changes any more, and a backup of it is kept for ever."""
+    found = check_ours(find_team(room, team))
+    if found.completed:
+        walk(room, found.name, COMPLETE, by)  # a crash may have left the file behind the mark
+        return Ended(found.name, False, _final(room, found.name) or back_up(room, found.name, final=True).path)
+    recover(room, found)
+    drain_on_the_way(room)
+    if not force:
+        _check_unused(found, [*_unread(room, found), *_waiting(room, found), *_open_tasks(room, found)], "archive")
+    walk(room, found.name, COMPLETE, by)
+    return Ended(found.name, True, back_up(room, found.name, final=True).path)
+
+
+def _final(room: Mailroom, team: str) -> str | None:
+    return next((kept.path for kept in reversed(room.backups.kept(team)) if kept.is_final), None)
+
+
+def delete_team(room: Mailroom, team: str, *, force: bool = False) -> Ended:
+    """Delete a team, after a backup. One that was deleted before is no error."""
+    finish_deletions(room)
+    name = room.rosters.find(check_known_name(team, "team"))
+    if name is None:
+        return _gone(room, team)
+    aside = f".deleted-{name}-{_compact(to_iso(room.clock.now()))}"
+    check_ours(find_team(room, name))
+    with room.files.deleting(name, aside):
+        if room.rosters.find(name) is None:  # another process was quicker
+            return _gone(room, name)
+        found = find_team(room, name)
+        if not force:
+            _check_unused(found, why_in_use(room, found), "delete")
+        room.backups.make(name, room.clock.now())
+        _finish(room, Deletion(name, aside), begin=True)
+    return Ended(name, True, room.backups.kept(name)[-1].path)
+
+
+def _gone(room: Mailroom, team: str) -> Ended:
+    kept = room.backups.kept(team)
+    if kept:
+        return Ended(team, False, kept[-1].path)
+    raise NoSuchTeam(f"there is no team {team!r}, and no backup of one", "see `atm teams`")
+
+
+def finish_deletions(room: Mailroom) -> None:
+    """Finish what killed deletions began. One that had not moved the team yet did not happen."""
+    for deletion in room.files.cut_off():
+        with room.files.deleting(deletion.team, deletion.aside):
+            if room.files.is_set_aside(deletion):
+                _finish(room, deletion, begin=room.rosters.find(deletion.team) is None)
+
+
+def _finish(room: Mailroom, deletion: Deletion, *, begin: bool) -> None:
+    """
+    Without `begin` nothing more is moved: a new team of that name exists, and its tasks are its own.
+
+    Mail may have come in between the backup and the move. It was reported as delivered, so it must be in a backup
+    before it is removed (G1).
+    """
+    if begin:
+        room.files.set_aside(deletion)
+    if not room.backups.covers(deletion.team, deletion.aside):
+        room.backups.make(deletion.team, room.clock.now(), aside=deletion.aside)
+    room.files.clear(deletion)
+
+
+def why_in_use(room: Mailroom, team: Team) -> list[str]:
+    """Every reason not to delete a team; none for one that is complete, apart from members who are there."""
+    online = [name for name in team.names if _is_online(room, team.name, name)]
+    there = [f"{', '.join(online[:5])} {'is' if len(online) == 1 else 'are'} online"] if online else []
+    return there if team.completed else [*there, *_unread(room, team), *_waiting(room, team), *_open_tasks(room, team)]
+
+
+def _is_online(room: Mailroom, team: str, name: str) -> bool:
+    return presence.liveness(room.presence, team, name, room.clock.now()).value == ONLINE
+
+
+def _unread(room: Mailroom, team: Team) -> list[str]:
+    facts = inbox_facts(room, team)
+    unread = sum(one.unread for one in facts if isinstance(one, InboxFacts))
+    broken = [one.agent for one in facts if not isinstance(one, InboxFacts)]
+    return [
+        *([f"{unread} messages are unread"] if unread else []),
+        *([f"the inboxes of {', '.join(broken[:5])} cannot be read"] if broken else []),
+    ]
+
+
+def _waiting(room: Mailroom, team: Team) -> list[str]:
+    waiting = sum(spooled.entry.team == team.name for spooled in room.spool.pending())
+    return [f"{waiting} messages wait in the spool"] if waiting else []
+
+
+def _open_tasks(room: Mailroom, team: Team) -> list[str]:
+    count = room.files.tasks(team.name).open
+    return [f"{count} tasks are open"] if count else []
+
+
+def _check_unused(team: Team, reasons: list[str], verb: str) -> None:
+    if reasons:
+        raise TeamInUse(
+            f"team {team.name!r} is in use: {'; '.join(reasons)}",
+            f"settle that first, or use `atm teams {verb} {team.name} --force`: a backup is made in any case",
+            team.read_from,
+        )
+
+
+def _compact(iso: str) -> str:
+    return iso.replace("-", "").replace(":", "").replace(".", "")

@@ -1,0 +1,156 @@
+"""
+Looking at a board without reading it all: only files that changed since the last look are opened.
+
+What was read is remembered in the index with the version of the file it came from. A version that is too fresh for
+its time stamp to show a second change is not trusted: that file is read again.
+"""
+
+from __future__ import annotations
+
+from atm.domain.dependencies import Board
+from atm.domain.tasks import Card
+from atm.formats.board_index import UNSETTLED, Row, decode_rows, encode_rows
+from atm.formats.json_record import NotJson
+from atm.formats.task import decode_task, task_number
+from atm.formats.task_history import state_of
+from atm.system.files.rewriting import COARSE_TICK_NS, FINE_TICK_NS, read_whole, write_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.board_index import Version
+    from atm.formats.layout import Layout
+    from atm.ports.clock import Clock
+    from atm.ports.disk import Disk
+
+TORN_TRIES, TORN_NAP = 5, 0.02
+FRESH_NS = 2_000_000_000
+"""A file that cannot be read is waited for only if somebody wrote it a moment ago."""
+
+SPARE_LINES = 500
+"""Superseded lines that the index may hold before it is written anew."""
+
+
+class Scan:
+    """A board as it was found, and what of it is new."""
+
+    __slots__ = ("changed", "lines", "litter", "rows")
+
+    def __init__(self, rows: dict[int, Row], lines: int) -> None:
+        self.rows = rows
+        self.lines = lines
+        self.changed: dict[int, Row] = {}
+        self.litter: list[str] = []
+        """Half-made files of ours. Whoever holds the list's lock may remove them: nobody else is making any."""
+
+    def put(self, row: Row) -> None:
+        self.rows[row.card.number] = self.changed[row.card.number] = row
+
+    def board(self) -> Board:
+        return Board(
+            {number: row.card for number, row in self.rows.items() if not row.is_gone},
+            {number: row.card for number, row in self.rows.items() if row.is_gone},
+        )
+
+    def unproven(self) -> list[Row]:
+        return [row for row in self.rows.values() if not row.is_proven]
+
+
+class BoardScanner:
+    """Reads boards through the index."""
+
+    __slots__ = ("_clock", "_disk", "_layout")
+
+    def __init__(self, disk: Disk, clock: Clock, layout: Layout) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._layout = layout
+
+    def scan(self, team: str, folder: str) -> Scan:
+        versions = self._disk.versions(folder)
+        rows, lines = self._index(team)
+        scan = Scan(rows, lines)
+        now = int(self._clock.now() * 1e9)
+        present = set()
+        for name, version in versions.items():
+            number = task_number(name)
+            if number is None:
+                scan.litter += [f"{folder}/{name}"] if name.startswith(".") and ".json.new-" in name else []
+                continue
+            present.add(number)
+            row = rows.get(number)
+            if row is None or row.version != version or row.is_gone:
+                self._look_again(scan, f"{folder}/{name}", number, version, now)
+        if len(present) < len(rows):
+            self._note_gone(scan, present)
+        return scan
+
+    def _index(self, team: str) -> tuple[dict[int, Row], int]:
+        try:
+            return decode_rows(read_whole(self._disk, self._layout.board_index(team)))
+        except OSError:
+            return {}, 0
+
+    def _look_again(self, scan: Scan, path: str, number: int, version: Version, now: int) -> None:
+        card = self._card(path, number, is_fresh=abs(now - version[2]) < FRESH_NS)
+        if card is None:
+            return
+        tick = FINE_TICK_NS if version[2] % 1_000_000_000 else COARSE_TICK_NS
+        former = scan.rows.get(number)
+        is_proven = former is not None and former.is_proven and not former.is_gone and _is_same(former.card, card)
+        scan.put(Row(card, version if now - version[2] > tick else UNSETTLED, is_proven=is_proven))
+
+    def _card(self, path: str, number: int, *, is_fresh: bool) -> Card | None:
+        """What the file says; None if it is gone. One that stays unreadable is a card that says so."""
+        problem = ""
+        for attempt in range(TORN_TRIES if is_fresh else 1):
+            if attempt:
+                self._clock.sleep(TORN_NAP)
+            try:
+                return only_card(decode_task(read_whole(self._disk, path), number))
+            except FileNotFoundError:
+                return None
+            except NotJson as error:
+                problem = str(error)
+            except OSError as error:
+                problem = error.strerror or str(error)
+        return Card(number, status="", problem=problem)
+
+    def _note_gone(self, scan: Scan, present: set[int]) -> None:
+        for number, row in list(scan.rows.items()):
+            if number not in present and not row.is_gone:
+                scan.put(Row(row.card, UNSETTLED, is_proven=False, is_gone=True))
+
+    def remember(self, team: str, scan: Scan) -> None:
+        """Write down what was new. Only a cache: if it cannot be written, the next look reads more."""
+        if not scan.changed:
+            return
+        path = self._layout.board_index(team)
+        try:
+            if scan.lines + len(scan.changed) > 2 * len(scan.rows) + SPARE_LINES:
+                write_over(self._disk, path, encode_rows(scan.rows.values()), durable=False)
+            else:
+                self._append(path, encode_rows(scan.changed.values()))
+        except OSError:
+            return
+        scan.changed = {}
+
+    def _append(self, path: str, data: bytes) -> None:
+        try:
+            fd = self._disk.open_append(path)
+        except FileNotFoundError:
+            self._disk.make_folders(path.rpartition("/")[0], 0o700)
+            fd = self._disk.open_append(path)
+        try:
+            self._disk.write(fd, data)
+        finally:
+            self._disk.close(fd)
+
+
+def only_card(task: Card) -> Card:
+    """Without the texts, so that a board of ten thousand stays small."""
+    return Card(*task.values())  # type: ignore[arg-type]
+
+
+def _is_same(one: Card, other: Card) -> bool:
+    """Did nothing happen that belongs into the history?"""
+    return one.last_event == other.last_event and state_of(one) == state_of(other)

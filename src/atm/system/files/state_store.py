@@ -1,0 +1,65 @@
+"""`state.json` and `COMPLETED` on disk: implements `ports.team_life.States`."""
+
+from __future__ import annotations
+
+from atm.domain.errors import UnreadableFile
+from atm.formats.json_record import NotJson
+from atm.system.files.refusals import explained, in_team
+from atm.system.files.rewriting import read_whole, write_over
+from atm.system.files.trees import place
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.formats.layout import Layout
+    from atm.ports.disk import Disk
+    from atm.system.files.locking import Locks
+
+
+class StateFiles:
+    """Only we write these files, each under a private lock of its own."""
+
+    __slots__ = ("_disk", "_layout", "_locks")
+
+    def __init__(self, disk: Disk, locks: Locks, layout: Layout) -> None:
+        self._disk = disk
+        self._locks = locks
+        self._layout = layout
+
+    def read(self, team: str) -> bytes | None:
+        return self._read(self._layout.state(team))
+
+    def _read(self, path: str) -> bytes | None:
+        with explained(path):
+            try:
+                return read_whole(self._disk, path)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
+    def begin(self, team: str, content: bytes) -> bool:
+        path = self._layout.state(team)
+        with explained(path), self._locks.private(path):
+            self._disk.make_folders(self._layout.team(team))
+            return place(self._disk, path, content)
+
+    def change(self, team: str, change: Callable[[bytes | None], bytes | None]) -> None:
+        path = self._layout.state(team)
+        with in_team(path), self._locks.private(path):
+            former = self._read(path)
+            try:
+                content = change(former)
+            except NotJson as error:
+                raise UnreadableFile(
+                    f"{path} cannot be read: {error}", "mend it, or remove it: the team then counts as active", path
+                ) from None
+            if content is not None and content != former:
+                write_over(self._disk, path, content)
+
+    def mark(self, team: str) -> bytes | None:
+        return self._read(self._layout.completed_mark(team))
+
+    def complete(self, team: str, mark: bytes) -> bool:
+        path = self._layout.completed_mark(team)
+        with in_team(path), self._locks.private(path):
+            return place(self._disk, path, mark)

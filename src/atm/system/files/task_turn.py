@@ -1,0 +1,314 @@
+"""
+One turn at a task list: the list's lock, then the lock of each task that is changed (lowest number first).
+
+The order of a change is: the task's file, which carries the event; the line in the history; the row in the index.
+Killed anywhere in between, the next turn completes the history from the files. Several files are noted down first
+and finished by the next turn, so that they change together or not at all.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, FileBusy, NoSuchTask
+from atm.domain.tasks import dicts_in
+from atm.formats.board_index import UNSETTLED, Row
+from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.task import (
+    apply,
+    change_from_record,
+    change_to_record,
+    decode_task,
+    task_mark,
+)
+from atm.formats.task_history import OBSERVED, VANISHED, PastLine, state_of
+from atm.formats.times import to_iso
+from atm.ports.board import NewFile
+from atm.system.files.board_scan import only_card
+from atm.system.files.inbox_edits import EditWhole
+from atm.system.files.locking import LockLost
+from atm.system.files.refusals import refused
+from atm.system.files.rewriting import read_whole, write_new, write_over
+from atm.system.files.shared_edit import edit_shared
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.dependencies import Board
+    from atm.domain.tasks import Card, Change, Event, Plain, Task
+    from atm.system.files.board_scan import Scan
+    from atm.system.files.locking import SharedLock
+    from atm.system.files.task_store import TaskFiles
+
+MARK = ".highwatermark"
+
+
+class TaskTurn:
+    """Implements `ports.board.Turn`."""
+
+    __slots__ = ("_folder", "_lock", "_scan", "_store", "_team", "board")
+
+    def __init__(self, store: TaskFiles, team: str) -> None:
+        self._store = store
+        self._team = team
+        self._folder = ""
+        self._lock: SharedLock | None = None
+        self._scan: Scan
+        self.board: Board
+
+    def __enter__(self) -> TaskTurn:
+        self._folder = self._store.made_folder(self._team)
+        lock = self._store.locks.shared(f"{self._folder}/.lock")
+        try:
+            lock.__enter__()
+            self._lock = lock
+            self._look()
+            if self._finish_former():
+                self._look()
+            self._catch_up()
+        except BaseException as error:
+            lock.release()
+            if isinstance(error, OSError):
+                raise refused(self._folder, error) from error
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._store.scanner.remember(self._team, self._scan)
+        if self._lock is not None:
+            self._lock.release()
+
+    def _look(self) -> None:
+        self._scan = self._store.scanner.scan(self._team, self._folder)
+        for path in self._scan.litter:
+            self._store.disk.remove(path)
+        self.board = self._scan.board()
+
+    # Changing one task.
+
+    def change(self, id: str, rule: Callable[[Task], Change | None]) -> Task | None:
+        self.board.card(id)
+        made = self._edit(int(id), _Rule(int(id), rule))
+        if made.task is None or made.event is None:
+            return made.task
+        self._record([(made.task, made.event)])
+        return made.task
+
+    def _edit(self, number: int, rule: _Rule) -> _Rule:
+        path = f"{self._folder}/{number}.json"
+        self._still_ours()
+        try:
+            edit_shared(self._store.locks, path, EditWhole(rule), self._store.set_aside(self._team, number))
+        except FileNotFoundError:
+            raise NoSuchTask(f"task #{number} was deleted a moment ago", "see `atm tasks list`", path) from None
+        except OSError as error:
+            raise refused(path, error) from error
+        if rule.error is not None:
+            raise rule.error
+        return rule
+
+    def _still_ours(self) -> None:
+        assert self._lock is not None
+        try:
+            self._lock.check()
+        except LockLost:
+            raise FileBusy(f"another program took the lock of {self._folder} away", "try again", self._folder) from None
+
+    # Changing several.
+
+    def write(self, new: list[NewFile], changes: dict[str, Change]) -> None:
+        if len(new) + len(changes) > 1:
+            self._note(new, changes)
+        if new:
+            self.reserve([file.number for file in new])
+        self._write(new, changes)
+        self._forget_note()
+
+    def _write(self, new: list[NewFile], changes: dict[str, Change]) -> None:
+        done: list[tuple[Card, Event]] = []
+        for file in sorted(new, key=lambda file: file.number):
+            self._still_ours()
+            self._create(file)
+            card = only_card(decode_task(file.content, file.number))
+            done += [(card, event) for event in file.events]
+        for id in sorted(changes, key=int):
+            change = changes[id]
+            made = self._edit(int(id), _Rule(int(id), lambda _, change=change: change))  # type: ignore[misc]
+            if made.task is not None and change.event is not None:
+                done.append((made.task, change.event))
+            elif made.task is not None:
+                self._put(made.task, is_proven=self._was_proven(int(id)))
+        self._record(done)
+
+    def _was_proven(self, number: int) -> bool:
+        row = self._scan.rows.get(number)
+        return row is not None and row.is_proven
+
+    def _create(self, file: NewFile) -> None:
+        path = f"{self._folder}/{file.number}.json"
+        try:
+            write_new(self._store.disk, path, file.content, mode=0o644)
+        except FileExistsError:
+            return  # a former turn, which was killed, had come so far
+        except OSError as error:
+            raise refused(path, error) from error
+
+    def _note(self, new: list[NewFile], changes: dict[str, Change]) -> None:
+        said: dict[str, Plain] = {
+            "new": [{"number": f.number, "content": to_text(f.content), "events": [*f.events]} for f in new],
+            "changes": {id: change_to_record(change) for id, change in changes.items()},
+        }
+        path = self._store.layout.task_intent(self._team)
+        try:
+            self._store.disk.make_folders(path.rpartition("/")[0], 0o700)
+            write_over(self._store.disk, path, to_bytes(encode(said)))
+        except OSError as error:
+            raise refused(path, error) from error
+
+    def _forget_note(self) -> None:
+        path = self._store.layout.task_intent(self._team)
+        if self._store.disk.look(path) is not None:
+            self._store.disk.remove(path)
+
+    def _finish_former(self) -> bool:
+        """What a killed turn had begun with several files is brought to its end."""
+        path = self._store.layout.task_intent(self._team)
+        if self._store.disk.look(path) is None:
+            return False
+        try:
+            new, changes = _noted(decode_object(to_text(read_whole(self._store.disk, path))))
+        except (NotJson, OSError):
+            new, changes = [], {}
+        present = {id: change for id, change in changes.items() if int(id) in self.board.cards}
+        self._write([file for file in new if file.number not in self.board.gone], present)
+        self._forget_note()
+        return True
+
+    # Numbers.
+
+    def upcoming(self, count: int) -> list[int]:
+        first = max([self._mark(), *self._scan.rows]) + 1
+        return list(range(first, first + count))
+
+    def reserve(self, numbers: list[int]) -> None:
+        """Only ever raised: Claude Code raises it too, and not always under the lock."""
+        path, highest = f"{self._folder}/{MARK}", max(numbers)
+        if self._mark() >= highest:
+            return
+        try:
+            write_over(self._store.disk, path, str(highest).encode(), mode=0o644)
+        except OSError as error:
+            raise refused(path, error) from error
+
+    def _mark(self) -> int:
+        path = f"{self._folder}/{MARK}"
+        try:
+            return task_mark(read_whole(self._store.disk, path))
+        except FileNotFoundError:
+            return 0
+        except OSError as error:
+            raise refused(path, error) from error
+
+    # History and index.
+
+    def _record(self, done: list[tuple[Card, Event]]) -> None:
+        """The history, then the index. A history that cannot be written now is completed by a later turn."""
+        try:
+            self._store.remember_past(self._team, [PastLine(card, event) for card, event in done])
+            is_proven = True
+        except AtmError:
+            is_proven = False
+        for card, _ in done:
+            self._put(card, is_proven=is_proven)
+
+    def _put(self, card: Card, *, is_proven: bool) -> None:
+        self._scan.put(Row(only_card(card), UNSETTLED, is_proven=is_proven))
+        self.board = self._scan.board()
+
+    def _catch_up(self) -> None:
+        """Events that are in files but not in the history, and what other programs did without telling."""
+        unproven = self._scan.unproven()
+        if not unproven:
+            return
+        known: dict[str, dict[str, Plain]] = {}
+        ids: set[str] = set()
+        for past in self._store.past(self._team)[0]:
+            known[past.task] = {**past.after, "type": past.event.get("type")}
+            ids.add(past.word("id"))
+        lines = [line for row in unproven for line in self._missing(row, known.get(row.card.id, {}), ids)]
+        try:
+            if lines:
+                self._store.remember_past(self._team, lines)
+        except AtmError:
+            return
+        for row in unproven:
+            row.is_proven = True
+            self._scan.put(row)
+
+    def _missing(self, row: Row, known: dict[str, Plain], ids: set[str]) -> list[PastLine]:
+        card, now = row.card, to_iso(self._store.clock.now())
+        if row.is_gone:
+            return [] if known.get("type") == VANISHED else [PastLine(card, _seen(VANISHED, card, now))]
+        lines = []
+        for event in self._events(card.number):
+            if event.get("id") not in ids:
+                lines.append(PastLine(card, event))
+        told = lines or (known and {key: known.get(key) for key in state_of(card)} == state_of(card))
+        return lines if told else [PastLine(card, _seen(OBSERVED, card, now))]
+
+    def _events(self, number: int) -> list[Event]:
+        try:
+            return decode_task(read_whole(self._store.disk, f"{self._folder}/{number}.json"), number).events
+        except (OSError, NotJson):
+            return []
+
+
+class _Rule:
+    """A rule over tasks as a change of bytes, which can be made again on another version of the file."""
+
+    __slots__ = ("_number", "_rule", "error", "event", "task")
+
+    def __init__(self, number: int, rule: Callable[[Task], Change | None]) -> None:
+        self._number = number
+        self._rule = rule
+        self.task: Task | None = None
+        self.event: Event | None = None
+        self.error: AtmError | None = None
+
+    def __call__(self, data: bytes) -> bytes:
+        task = decode_task(data, self._number)
+        if self.event is not None and any(event.get("id") == self.event["id"] for event in task.events):
+            self.task = task  # the lock was lost after the first exchange: it is in place already
+            return data
+        was_placed = self.task is not None
+        try:
+            change = self._rule(task)
+        except AtmError as error:
+            if not was_placed:
+                raise
+            self.error = error  # another program's version wins; it is put back before anybody hears of it
+            return data
+        if change is None:
+            self.task = self.event = None
+            return data
+        new = to_bytes(apply(task.raw, change))
+        self.task, self.event = decode_task(new, self._number), change.event
+        return new
+
+
+def _noted(record: dict[str, Plain]) -> tuple[list[NewFile], dict[str, Change]]:
+    new, changes = record.get("new"), record.get("changes")
+    files = []
+    for item in new if isinstance(new, list) else ():
+        if isinstance(item, dict) and isinstance(number := item.get("number"), int):
+            files.append(NewFile(number, to_bytes(str(item.get("content"))), dicts_in(item.get("events"))))
+    found = changes.items() if isinstance(changes, dict) else ()
+    return files, {id: change_from_record(each) for id, each in found if id.isdecimal() and isinstance(each, dict)}
+
+
+def _seen(kind: str, card: Card, now: str) -> Event:
+    """Named after what was seen, so that seeing it twice does not make two events of it."""
+    from zlib import crc32
+
+    mark = crc32(encode([*state_of(card).values(), card.last_event]).encode("utf-8", "surrogatepass"))
+    facts: Event = {"to": card.outcome or card.status, "owner": card.owner}
+    return {"id": f"{kind}-{card.id}-{mark:08x}-{now}", "type": kind, "at": now, "actor": "", **facts}

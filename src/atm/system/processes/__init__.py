@@ -1,0 +1,1 @@
+"""Programs that we start, and how we make sure that they end."""

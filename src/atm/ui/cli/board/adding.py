@@ -1,0 +1,164 @@
+"""`atm tasks` add, import, split, depend."""
+
+from __future__ import annotations
+
+from atm.domain.acceptance import COMMAND, COMMIT, FILE, TESTS, check
+from atm.domain.errors import BadTask, UsageError
+from atm.domain.untrusted_text import one_line
+from atm.services import planning
+from atm.services.planning import Wish
+from atm.ui.cli.board.view import board_now, card_json, ids, report, task_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.tasks import Event, Task
+    from atm.formats.task_import import Draft
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+LARGEST_PLAN = 5_000_000
+
+
+def _add(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    wish = Wish(
+        args.need("subject"),
+        description=args.text("description") or "",
+        depends_on=_named(args.many("depends_on")),
+        priority=args.text("priority") or "normal",
+        files=args.many("files"),
+        owner=args.text("owner") or "",
+        reviewer=args.text("reviewer") or "",
+        needs_plan=args.flag("plan"),
+        acceptance=_checks(args),
+        folder=_folder(args.text("folder")),
+        max_retries=args.whole("max_retries"),
+    )
+    added = planning.add(session.desk, team, who, [wish])
+    task = added.tasks[0]
+    waits = f", which waits for {ids(task.blocked_by)}" if task.blocked_by else ""
+    return report(session, "add", team, task, f"added #{task.id} {task.subject}{waits}", warnings=added.warnings)
+
+
+def _named(given: list[str]) -> list[str]:
+    """`1,2 3` as three ids; a title with a comma in it stays one."""
+    parts = []
+    for word in given:
+        pieces = [piece.strip() for piece in word.split(",")]
+        parts += pieces if all(piece.lstrip("#").isdecimal() for piece in pieces) else [word]
+    return parts
+
+
+def _checks(args: Args) -> list[Event]:
+    kinds = {"accept": COMMAND, "accept_tests": TESTS, "accept_file": FILE, "accept_commit": COMMIT}
+    return [check(kind, about) for key, kind in kinds.items() for about in args.many(key)]
+
+
+def _folder(given: str | None) -> str:
+    import os
+
+    return os.path.abspath(os.path.expanduser(given)) if given else ""
+
+
+def _import(args: Args, session: Session) -> int:
+    from atm.formats.task_import import NotAPlan, kind_of, read_plan
+
+    name = args.need("file")
+    text = read_text(name)
+    try:
+        drafts = read_plan(text, args.text("format") or kind_of(name, text))
+    except NotAPlan as error:
+        raise BadTask(f"{name} is not a plan: {error}", "mend it, or say what it is with --format") from None
+    team, who = session.team(args), session.identity(args)
+    wishes = [_wish(draft, drafts) for draft in drafts]
+    if args.flag("dry_run"):
+        return _would_import(session, team, wishes)
+    added = planning.add(session.desk, team, who, wishes)
+    for warning in added.warnings:
+        session.warn(f"note: {warning}")
+    return _imported(session, team, added.tasks)
+
+
+def _wish(draft: Draft, drafts: list[Draft]) -> Wish:
+    """Parts are known by their place: two parents may each have a part of the same title."""
+    titles = list(draft.depends_on)
+    for place in draft.parts:
+        titles.remove(drafts[place].subject)
+    return Wish(
+        draft.subject,
+        description=draft.description,
+        depends_on=titles,
+        parts=draft.parts,
+        priority=draft.priority,
+        files=draft.files,
+        owner=draft.owner,
+        acceptance=[check(COMMAND, command) for command in draft.accept],
+        is_done=draft.done,
+    )
+
+
+def _would_import(session: Session, team: str, wishes: list[Wish]) -> int:
+    subjects = [wish.subject for wish in planning.rehearse(session.desk, team, wishes)]
+    listed = "\n".join(f"  {one_line(subject)}" for subject in subjects)
+    session.tell(
+        {"action": "import", "team": team, "dry_run": True, "count": len(subjects), "subjects": subjects},
+        f"would add {len(subjects)} tasks:\n{listed}",
+    )
+    return 0
+
+
+def _imported(session: Session, team: str, tasks: list[Task]) -> int:
+    result: dict[str, object] = {"action": "import", "team": team, "count": len(tasks)}
+    if session.as_json:
+        board = session.desk.tasks.board(team)
+        result["tasks"] = [card_json(task, board) for task in tasks]
+    first, last = tasks[0].id, tasks[-1].id
+    session.tell(result, f"added {len(tasks)} tasks, #{first} to #{last}" if len(tasks) > 1 else f"added #{first}")
+    return 0
+
+
+def _split(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    subjects = args.many("into")
+    if not subjects:
+        raise UsageError("--into is missing", 'name the parts: --into "first part" "second part"')
+    task, parts = planning.split(session.desk, team, who, args.need("id"), [Wish(subject) for subject in subjects])
+    board = board_now(session, team, task)
+    return report(
+        session,
+        "split",
+        team,
+        task,
+        f"#{task.id} waits for its parts: {ids([part.id for part in parts])}",
+        parts=[task_json(part, board) for part in parts],
+    )
+
+
+def _depend(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    on, off = _named(args.many("on")), _named(args.many("off"))
+    if not on and not off:
+        raise UsageError("neither --on nor --off was given", "say what it shall wait for: --on ID")
+    task, waits_for = planning.depend(session.desk, team, who, args.need("id"), on, off)
+    words = f"#{task.id} waits for {ids(waits_for)}" if waits_for else f"#{task.id} waits for nothing"
+    return report(session, "depend", team, task, words, blocked_by_open=[*waits_for])
+
+
+def read_text(name: str) -> str:
+    """A file, or standard input for `-`."""
+    import sys
+
+    try:
+        if name == "-":
+            data = sys.stdin.buffer.read(LARGEST_PLAN + 1)
+        else:
+            with open(name, "rb") as file:
+                data = file.read(LARGEST_PLAN + 1)
+    except OSError as error:
+        raise BadTask(f"{name}: {error.strerror}", "check the path", name) from None
+    if len(data) > LARGEST_PLAN:
+        raise BadTask(f"{name} is larger than {LARGEST_PLAN // 1_000_000} MB", "split it", name)
+    return data.decode("utf-8", "replace")
+
+
+EXECUTE = {"tasks add": _add, "tasks import": _import, "tasks split": _split, "tasks depend": _depend}

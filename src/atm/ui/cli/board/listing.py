@@ -1,0 +1,250 @@
+"""`atm tasks` list, show, graph, history."""
+
+from __future__ import annotations
+
+from atm.domain.names import same_name
+from atm.domain.reviews import current_reviewer
+from atm.domain.tasks import dicts_in, task_id
+from atm.domain.untrusted_text import many_lines, one_line
+from atm.services.boardroom import list_name
+from atm.ui.cli.board.view import SYMBOLS, card_json, ids, task_json
+from atm.ui.cli.render import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Style, table, when
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.dependencies import Board
+    from atm.domain.tasks import Card, Event, Task
+    from atm.formats.task_history import Past
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+COLOURS = {
+    "pending": (),
+    "blocked": (DIM,),
+    "in_progress": (GREEN,),
+    "review": (BLUE,),
+    "planning": (YELLOW,),
+    "completed": (DIM, GREEN),
+    "failed": (RED,),
+    "cancelled": (DIM,),
+    "unreachable": (DIM, RED),
+    "unreadable": (RED,),
+}
+SHOWN_EVENTS = 12
+
+
+def _list(args: Args, session: Session) -> int:
+    team = list_name(session.desk, session.team(args))
+    board = session.desk.tasks.board(team)
+    cards = _wanted(args, board)
+    if session.as_json:
+        session.print_json({"action": "list", "team": team, "tasks": [card_json(card, board) for card in cards]})
+        return 0
+    if not cards:
+        hint = 'atm tasks add "What is to be done"'
+        session.print("No such task." if board.cards else f"No tasks yet: {hint}")
+        return 0
+    style = Style(session)
+    for line in board_lines(board, cards, style):
+        session.print(line)
+    session.print("\n" + style(f"  {summary(board)}", DIM))
+    return 0
+
+
+def _wanted(args: Args, board: Board) -> list[Card]:
+    states, owner = args.many("state"), args.text("owner")
+    cards = [card for card in board.sorted() if args.flag("all") or not card.is_hidden]
+    if states:
+        cards = [card for card in cards if board.state(card) in states]
+    if owner:
+        cards = [card for card in cards if same_name(card.owner, owner)]
+    limit = args.whole("limit")
+    return cards if limit is None else cards[:limit]
+
+
+def board_lines(board: Board, cards: list[Card], style: Style) -> list[str]:
+    """A table; blocked looks different from pending, and says by what."""
+    rows = [
+        [
+            f"#{card.id}",
+            f"{SYMBOLS.get(board.state(card), '?')} {board.state(card)}",
+            card.priority if card.priority != "normal" else "",
+            card.owner or "-",
+            card.subject or card.problem,
+            _why_waiting(board, card),
+        ]
+        for card in cards
+    ]
+    head, rule, *lines = table(["Id", "State", "Priority", "Owner", "Subject", "Waits for"], rows, right=(0,))
+    shown = [style(line, *COLOURS.get(board.state(card), ())) for line, card in zip(lines, cards, strict=True)]
+    return [style(head, BOLD), rule, *shown]
+
+
+def _why_waiting(board: Board, card: Card) -> str:
+    if card.is_finished or card.problem:
+        return ""
+    if card.number in board.lost():
+        return board.lost()[card.number]
+    if card.needs:
+        return f"an answer of the {card.needs}"
+    if card.review == "review":
+        return f"a review by {card.reviewer}" if card.reviewer else "a reviewer"
+    if card.plan == "submitted":
+        return "approval of its plan"
+    missing = board.broken_blockers(card)
+    waits = [id for id in board.open_blockers(card) if id not in missing]
+    return ids(waits, 5) + (f" {ids(missing, 5)} (missing)" if missing else "") if waits or missing else ""
+
+
+def summary(board: Board) -> str:
+    """How many in each state, and how far it is."""
+    counts = board.counts()
+    total = sum(counts.values())
+    parts = [f"{SYMBOLS.get(state, '?')} {count} {state}" for state, count in sorted(counts.items())]
+    return f"{counts.get('completed', 0)} of {total} done   " + "   ".join(parts)
+
+
+def _show(args: Args, session: Session) -> int:
+    team, id = list_name(session.desk, session.team(args)), task_id(args.need("id"))
+    task, board = session.desk.tasks.read(team, id), session.desk.tasks.board(team)
+    board.cards[task.number] = task
+    reviewer = current_reviewer(task)
+    if session.as_json:
+        shown = {**task_json(task, board), "events": [*task.events], "file": session.desk.tasks.path(team, id)}
+        shown |= {"currentReviewer": reviewer.name, "diagnostics": [*reviewer.diagnostics]}
+        session.print_json({"action": "show", "team": team, "task": shown})
+        return 0
+    for line in _details(session, task, board):
+        session.print(line)
+    return 0
+
+
+def _details(session: Session, task: Task, board: Board) -> list[str]:
+    style, state = Style(session), board.state(task)
+    head = f"{SYMBOLS.get(state, '?')} #{task.id} {style(one_line(task.subject), BOLD)}"
+    facts = {
+        "state": state + (f" ({why})" if (why := _why_waiting(board, task)) else ""),
+        "owner": task.owner or "-",
+        "priority": task.priority,
+        "depends on": ids(board.blockers(task)) or "-",
+        "needed by": ids([card.id for card in board.dependants(task.id)]) or "-",
+        "attempts": f"{task.failures} failed of {task.max_retries + 1}",
+        "files": ", ".join(task.files),
+        "result": task.text("result"),
+        "error": task.text("error"),
+    }
+    lines = [head, *(f"  {key:<11} {one_line(value)}" for key, value in facts.items() if value)]
+    if task.description:
+        lines += ["", *(f"  {line}" for line in many_lines(task.description).split("\n"))]
+    lines += _plan_lines(task) + _check_lines(task)
+    for comment in task.comments:
+        lines += ["", f"  {style(_word(comment, 'by'), BOLD)} {style(when(session, _word(comment, 'at')), DIM)}"]
+        lines += [f"    {line}" for line in many_lines(_word(comment, "text")).split("\n")]
+    if task.events:
+        lines.append("")
+        lines += [f"  {event_line(session, event)}" for event in task.events[-SHOWN_EVENTS:]]
+    return lines
+
+
+def _plan_lines(task: Task) -> list[str]:
+    plan = task.part("plan")
+    if not plan:
+        return []
+    lines = ["", f"  plan: {one_line(_word(plan, 'state'))}"]
+    lines += [f"    {line}" for line in many_lines(_word(plan, "text")).split("\n") if line]
+    feedback = _word(plan, "feedback")
+    return [*lines, f"    feedback: {one_line(feedback)}"] if feedback else lines
+
+
+def _check_lines(task: Task) -> list[str]:
+    from atm.domain.acceptance import describe
+
+    proven = dicts_in(task.details.get("evidence"))
+    done = {describe(item) for item in proven if item.get("ok") is True}
+    lines = [f"    {'✓' if describe(check) in done else '○'} {one_line(describe(check))}" for check in task.acceptance]
+    return ["", "  completed when:", *lines] if lines else []
+
+
+def event_line(session: Session, event: Event) -> str:
+    """One event in one line."""
+    kind, who = _word(event, "type"), _word(event, "actor") or "atm"
+    facts = []
+    if event.get("to"):
+        facts.append(
+            f"{_word(event, 'from') or '?'} → {_word(event, 'to')}" if event.get("from") else _word(event, "to")
+        )
+    facts += [
+        f"{key}: {_word(event, key)}" for key in ("reason", "reviewer", "whom", "error", "note") if event.get(key)
+    ]
+    return one_line(f"{when(session, _word(event, 'at')):<10} {who:<12} {kind.replace('_', ' ')} {'; '.join(facts)}")
+
+
+def _word(record: Event, key: str) -> str:
+    value = record.get(key)
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _history(args: Args, session: Session) -> int:
+    team = list_name(session.desk, session.team(args))
+    wanted = task_id(args.need("id")) if args.text("id") else None
+    found, torn = session.desk.tasks.past(team)
+    past = [one for one in found if wanted is None or one.task == wanted]
+    limit = args.whole("limit")
+    if limit is not None:
+        past = past[-limit:] if limit else []
+    if wanted is not None and not past:
+        session.desk.tasks.board(team).card(wanted)  # says that there is no such task
+    if session.as_json:
+        events = [{"seq": one.seq, "task": one.task, **one.event, "after": one.after} for one in past]
+        session.print_json({"action": "history", "team": team, "events": events, "unreadable_lines": torn})
+        return 0
+    for one in past:
+        session.print(_past_line(session, one))
+    if torn:
+        session.warn(f"note: {torn} lines of the history could not be read")
+    return 0
+
+
+def _past_line(session: Session, one: Past) -> str:
+    return f"#{one.task:<5} {event_line(session, one.event)}"
+
+
+def _graph(args: Args, session: Session) -> int:
+    from atm.ui.cli.board.graph_drawing import as_dot, as_svg, as_text
+    from atm.ui.cli.board.graph_layout import Node
+
+    team = list_name(session.desk, session.team(args))
+    board = session.desk.tasks.board(team)
+    nodes = [
+        Node(card.id, card.subject, board.state(card), card.owner, board.blockers(card))
+        for card in board.sorted()
+        if not card.is_hidden
+    ]
+    kind = args.text("format") or "text"
+    if kind == "text":
+        drawn = as_text(nodes, Style(session), _width()) or "No tasks yet."
+    else:
+        drawn = as_dot(nodes) if kind == "dot" else as_svg(nodes, team)
+    return _put(args, session, team, kind, drawn, len(nodes))
+
+
+def _width() -> int:
+    from shutil import get_terminal_size
+
+    return max(60, get_terminal_size((100, 24)).columns)
+
+
+def _put(args: Args, session: Session, team: str, kind: str, drawn: str, count: int) -> int:
+    path = args.text("output")
+    if path is not None:
+        with open(path, "w", encoding="utf-8", errors="replace") as file:
+            file.write(drawn if drawn.endswith("\n") else drawn + "\n")
+    result: dict[str, object] = {"action": "graph", "team": team, "format": kind, "tasks": count, "path": path}
+    if session.as_json:
+        session.print_json(result if path is not None else {**result, "graph": drawn})
+    else:
+        session.print(f"drew {count} tasks into {path}" if path is not None else drawn)
+    return 0
+
+
+EXECUTE = {"tasks list": _list, "tasks show": _show, "tasks history": _history, "tasks graph": _graph}

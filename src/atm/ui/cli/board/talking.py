@@ -1,0 +1,100 @@
+"""`atm tasks` comment, clarify, review, plan."""
+
+from __future__ import annotations
+
+from atm.domain.errors import UsageError
+from atm.services import board, reviews
+from atm.ui.cli.board.view import report
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.services.reviews import Outcome
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+
+def _comment(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    task, id = board.comment(session.desk, team, who, args.need("id"), args.need("text"))
+    return report(session, "comment", team, task, f"commented on #{task.id}", comment_id=id)
+
+
+def _clarify(args: Args, session: Session) -> int:
+    team, who, id = session.team(args), session.identity(args), args.need("id")
+    answer, question, needs = args.text("answer"), args.text("question"), args.text("needs")
+    if (answer is None) == (question is None):
+        raise UsageError("give either --question or --answer", "--needs lead --question TEXT, or --answer TEXT")
+    if answer is not None:
+        done = reviews.answer(session.desk, team, who, id, answer)
+        return _tell(session, "clarify", team, done, f"#{done.task.id} goes on")
+    done = reviews.ask(session.desk, team, who, id, needs or "lead", question or "")
+    return _tell(session, "clarify", team, done, f"#{done.task.id} waits for an answer of the {needs or 'lead'}")
+
+
+def _review(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    verb, desk = args.command.word, session.desk
+    if verb == "review":
+        raise UsageError("what about the review?", "atm tasks review request, start, approve or changes")
+    id = args.need("id")
+    if verb == "request":
+        done = reviews.request_review(desk, team, who, id, args.text("reviewer") or "")
+        words = f"#{id} waits for a review by {done.reviewer or 'whoever starts it'}"
+    elif verb == "start":
+        done = reviews.start_review(desk, team, who, id)
+        words = f"{who} reviews #{id}"
+    elif verb == "approve":
+        done = reviews.approve(desk, team, who, id, args.text("note") or "")
+        words = f"#{id} was approved; {done.task.owner} can complete it"
+    else:
+        done = reviews.request_changes(desk, team, who, id, args.text("note") or "")
+        words = f"#{id} is back with {done.task.owner}"
+    return _tell(session, "review", team, done, words, verb=verb)
+
+
+def _plan(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    verb, desk = args.command.word, session.desk
+    if verb == "plan":
+        raise UsageError("what about the plan?", "atm tasks plan submit, approve or reject")
+    id = args.need("id")
+    if verb == "submit":
+        done = reviews.submit_plan(desk, team, who, id, _plan_text(args))
+        words = f"the plan for #{id} waits for approval; no answer means no"
+    elif verb == "approve":
+        done = reviews.approve_plan(desk, team, who, id, args.text("note") or "")
+        words = f"the plan for #{id} is approved"
+    else:
+        done = reviews.reject_plan(desk, team, who, id, args.text("feedback") or "")
+        words = f"the plan for #{id} was rejected"
+    return _tell(session, "plan", team, done, words, verb=verb)
+
+
+def _plan_text(args: Args) -> str:
+    text, path = args.text("text"), args.text("file")
+    if (text is None) == (path is None):
+        raise UsageError("give either --text or --file", "--file - reads standard input")
+    if text is not None:
+        return text
+    from atm.ui.cli.board.adding import read_text
+
+    return read_text(path or "-")
+
+
+def _tell(session: Session, action: str, team: str, done: Outcome, words: str, *, verb: str = "") -> int:
+    warnings = [*done.warnings, *done.diagnostics]
+    more = {"verb": verb} if verb else {}
+    return report(
+        session,
+        action,
+        team,
+        done.task,
+        words,
+        warnings=warnings,
+        **more,
+        reviewer=done.reviewer,
+        diagnostics=[*done.diagnostics],
+    )
+
+
+EXECUTE = {"tasks comment": _comment, "tasks clarify": _clarify, "tasks review": _review, "tasks plan": _plan}

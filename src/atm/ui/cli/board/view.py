@@ -1,0 +1,113 @@
+"""Tasks for programs and for people."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import one_line
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.domain.dependencies import Board
+    from atm.domain.tasks import Card, Plain, Task
+    from atm.ui.cli.session import Session
+
+SYMBOLS = {
+    "pending": "○",
+    "blocked": "◌",
+    "in_progress": "◉",
+    "review": "◎",
+    "planning": "✎",
+    "completed": "✓",
+    "failed": "✗",
+    "cancelled": "⊘",
+    "unreachable": "⊝",
+}
+
+
+def card_json(card: Card, board: Board) -> dict[str, Plain]:
+    """What `list` says of a task."""
+    found: dict[str, Plain] = {
+        "id": card.id,
+        "subject": card.subject,
+        "status": card.status,
+        "state": board.state(card),
+        "owner": card.owner or None,
+        "blockedBy": [*board.blockers(card)],
+        "blocks": [other.id for other in board.dependants(card.id)],
+        "blocked_by_open": [*board.open_blockers(card)] if not card.is_finished else [],
+        "priority": card.priority,
+        "files": [*card.files],
+        "claim": {"id": card.claim_id, "by": card.owner, "at": card.claimed_at} if card.claim_id else None,
+        "failures": card.failures,
+        "maxRetries": card.max_retries,
+        "review": {"state": card.review or None, "reviewer": card.reviewer or None},
+        "plan": card.plan or None,
+        "needs": card.needs or None,
+    }
+    if card.problem:
+        found["problem"] = card.problem
+    why = board.lost().get(card.number)
+    if why:
+        found["unreachable_because"] = why
+    missing = board.broken_blockers(card) if not card.is_finished else []
+    if missing:
+        found["blocked_by_missing"] = [*missing]
+    return found
+
+
+def task_json(task: Task, board: Board) -> dict[str, Plain]:
+    """A task with its texts."""
+    shown = (
+        "result",
+        "error",
+        "folder",
+        "createdBy",
+        "createdAt",
+        "finishedBy",
+        "finishedAt",
+        "evidence",
+        "unverified",
+    )
+    return {
+        **card_json(task, board),
+        "description": task.description,
+        "acceptance": [*task.acceptance],
+        "comments": [*task.comments],
+        "clarification": task.part("clarification") or None,
+        "planDetails": task.part("plan") or None,
+        "reviewDetails": task.part("review") or None,
+        **{key: task.details[key] for key in shown if key in task.details},
+    }
+
+
+def board_now(session: Session, team: str, task: Task) -> Board:
+    """The board with this task as we just left it."""
+    board = session.desk.tasks.board(team)
+    board.cards[task.number] = task
+    return board
+
+
+def report(
+    session: Session,
+    action: str,
+    team: str,
+    task: Task,
+    words: str,
+    *,
+    warnings: Sequence[str] = (),
+    **more: Plain,
+) -> int:
+    """Say what became of a task."""
+    for warning in warnings:
+        session.warn(f"note: {warning}")
+    result: dict[str, object] = {"action": action, "team": team}
+    if session.as_json:
+        result["task"] = task_json(task, board_now(session, team, task))
+    session.tell({**result, **more}, one_line(words))
+    return 0
+
+
+def ids(numbers: Sequence[str], most: int = 10) -> str:
+    shown = " ".join(f"#{id}" for id in numbers[:most])
+    return shown if len(numbers) <= most else f"{shown} and {len(numbers) - most} more"

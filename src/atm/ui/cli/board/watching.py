@@ -1,0 +1,81 @@
+"""`atm tasks watch`: changes of the board as they happen, whoever makes them."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import one_line
+from atm.formats.times import to_iso
+from atm.services.boardroom import list_name
+from atm.ui.cli.board.listing import COLOURS, summary
+from atm.ui.cli.board.view import SYMBOLS
+from atm.ui.cli.render import DIM, Style
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.dependencies import Board
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+    Seen = dict[str, tuple[str, str]]
+
+LOOK_EVERY = 0.5
+"""Seconds: programs that write in place do not change the folder. An unchanged board costs no reading."""
+
+NOTHING = 3
+
+
+def _watch(args: Args, session: Session) -> int:
+    """Exit code 3 if time ran out before everything was done."""
+    from atm.wiring import build_watch
+
+    team = list_name(session.desk, session.team(args))
+    style, clock = Style(session), session.desk.clock
+    limit = args.number("timeout")
+    end = None if limit is None else clock.monotonic() + limit
+    board = session.desk.tasks.board(team)
+    seen = _seen(board)
+    if not session.as_json:
+        session.print(style(summary(board), DIM))
+    with build_watch([session.layout.tasks(team)]) as watch:
+        while not (args.flag("until_done") and board.is_resolved):
+            if end is not None and clock.monotonic() >= end:
+                return NOTHING if args.flag("until_done") else 0
+            watch.wait(LOOK_EVERY if end is None else max(0.0, min(LOOK_EVERY, end - clock.monotonic())))
+            board = session.desk.tasks.board(team)
+            seen = _tell_changes(session, style, board, seen)
+    if not session.as_json:
+        session.print(summary(board))
+    return 0
+
+
+def _seen(board: Board) -> Seen:
+    return {card.id: (board.state(card), card.owner) for card in board.cards.values() if not card.is_hidden}
+
+
+def _tell_changes(session: Session, style: Style, board: Board, seen: Seen) -> Seen:
+    now = _seen(board)
+    for id in sorted({*now, *seen}, key=int):
+        if now.get(id) != seen.get(id):
+            _tell(session, style, board, id, seen.get(id), now.get(id))
+    return now
+
+
+def _tell(
+    session: Session, style: Style, board: Board, id: str, was: tuple[str, str] | None, now: tuple[str, str] | None
+) -> None:
+    import sys
+
+    state, owner = now or ("gone", was[1] if was else "")
+    known = board.cards.get(int(id)) or board.gone.get(int(id))
+    subject = known.subject if known else ""
+    if session.as_json:
+        change = {"task": id, "subject": subject, "from": was[0] if was else None, "to": state, "owner": owner or None}
+        session.print_json({**change, "at": to_iso(session.desk.clock.now())})
+    else:
+        symbol = SYMBOLS.get(state, "?")
+        by = f"  @{owner}" if owner else ""
+        words = f"{symbol} #{id} {was[0] if was else 'new'} → {state}{by}  {subject}"
+        session.print(style(one_line(words), *COLOURS.get(state, ())))
+    sys.stdout.flush()
+
+
+EXECUTE = {"tasks watch": _watch}

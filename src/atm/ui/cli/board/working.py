@@ -1,0 +1,203 @@
+"""`atm tasks` claim, start, complete, fail, release, assign, cancel, beat."""
+
+from __future__ import annotations
+
+from atm.domain.errors import UsageError
+from atm.domain.names import check_known_name
+from atm.domain.untrusted_text import many_lines, one_line
+from atm.services import board
+from atm.services.boardroom import HUMAN
+from atm.services.mailroom import find_team
+from atm.ui.cli.board.view import board_now, ids, report, task_json
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.tasks import Plain
+    from atm.services.board import Claimed
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+NOTHING = 3
+
+
+def _claim(args: Args, session: Session) -> int:
+    team, who = session.team(args), _worker(args, session)
+    return _got(session, "claim", team, board.claim(session.desk, team, who, args.text("id")))
+
+
+def _start(args: Args, session: Session) -> int:
+    team, who = session.team(args), _worker(args, session)
+    return _got(session, "start", team, board.start(session.desk, team, who, args.need("id")))
+
+
+def _worker(args: Args, session: Session) -> str:
+    """Who works: somebody who says so. Ten scripts that are all nobody in particular would share one claim."""
+    who = session.identity(args)
+    if not args.given("as") and session.settings.setting("core.identity").origin == "default":
+        raise UsageError("a claim needs a name", "say who you are: --as NAME, or set ATM_IDENTITY")
+    team = find_team(session.room, session.team(args))
+    member = team.member(who)
+    if member is None and who != HUMAN:
+        session.warn(f"note: {who} is not in the roster of {team.name}: atm teams add-member {team.name} {who}")
+    return member.name if member is not None else who
+
+
+def _got(session: Session, action: str, team: str, done: Claimed) -> int:
+    for id in done.released:
+        session.warn(f"note: #{id} was taken back from a member that went silent")
+    for id, patterns in done.overlaps.items():
+        session.warn(f"warning: #{id} is in progress and touches the same files: {', '.join(patterns[:5])}")
+    verdict = done.verdict
+    for warning in verdict.warnings if verdict else ():
+        session.warn(f"note: {warning}")
+    if done.task is None:
+        return _nothing(session, action, team, done)
+    result: dict[str, object] = {"action": action, "team": team}
+    if session.as_json:
+        result["task"] = task_json(done.task, board_now(session, team, done.task))
+    result |= {"resumed": done.is_resumed, "overlaps": {**done.overlaps}, "released": done.released}
+    session.tell(result, _words(done))
+    return 0
+
+
+def _words(done: Claimed) -> str:
+    task = done.task
+    assert task is not None
+    verb = "go on with" if done.is_resumed else "claimed"
+    lines = [f"{verb} #{task.id} {one_line(task.subject)} ({task.priority})"]
+    if task.description:
+        lines += [f"  {line}" for line in many_lines(task.description).split("\n")[:20]]
+    if task.plan in ("required", "rejected"):
+        lines.append(f"  it needs an approved plan: atm tasks plan submit {task.id} --text …")
+    lines.append(f"  when it is done: atm tasks complete {task.id} --result …")
+    return "\n".join(lines)
+
+
+def _nothing(session: Session, action: str, team: str, done: Claimed) -> int:
+    refusal = done.refusal
+    why = refusal.why if refusal else "other programs took every task from under our nose"
+    result: dict[str, object] = {"action": action, "team": team, "task": None, "reason": why}
+    result |= {"reason_code": refusal.code if refusal else "contended", "released": done.released}
+    words = f"nothing to claim: {one_line(why)}"
+    if done.verdict is not None and done.verdict.is_blocked:
+        result["feedback"] = done.verdict.feedback
+        words += f"\n  {many_lines(done.verdict.feedback)}"
+    if done.verdict is not None and done.verdict.stop_reason is not None:
+        result |= {"continue": False, "stopReason": done.verdict.stop_reason}
+    session.tell(result, words)
+    return NOTHING
+
+
+def _complete(args: Args, session: Session) -> int:
+    team = session.team(args)
+    done = board.complete(
+        session.desk,
+        team,
+        session.identity(args),
+        args.need("id"),
+        result=args.text("result") or "",
+        claim_id=args.text("claim") or "",
+        commit=args.text("commit") or "",
+        verify=not args.flag("no_verify"),
+    )
+    was = "was completed before" if done.was_done else "completed"
+    free = f"; now free: {ids(done.unblocked)}" if done.unblocked else ""
+    warnings = done.verdict.warnings if done.verdict else []
+    stop = done.verdict.stop_reason if done.verdict else None
+    return report(
+        session,
+        "complete",
+        team,
+        done.task,
+        f"{was} #{done.task.id} {done.task.subject}{free}",
+        warnings=warnings,
+        unblocked=[*done.unblocked],
+        **_stop(stop),
+    )
+
+
+def _stop(reason: str | None) -> dict[str, Plain]:
+    """What a hook said that wants the member to stop."""
+    return {} if reason is None else {"continue": False, "stopReason": reason}
+
+
+def _fail(args: Args, session: Session) -> int:
+    team = session.team(args)
+    task = board.fail(
+        session.desk,
+        team,
+        session.identity(args),
+        args.need("id"),
+        args.text("error") or "no reason was given",
+        claim_id=args.text("claim") or "",
+        final=args.flag("final"),
+    )
+    left = task.max_retries + 1 - task.failures
+    then = (
+        "it has failed for good"
+        if task.outcome
+        else f"back on the board; {left} of {task.max_retries + 1} attempts left"
+    )
+    return report(session, "fail", team, task, f"#{task.id} failed: {then}", retries_left=max(0, left))
+
+
+def _release(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    if args.flag("silent"):
+        freed = board.release_silent(session.desk, team)
+        words = f"taken back: {ids(freed)}" if freed else "nobody who holds a task has gone silent"
+        session.tell({"action": "release", "team": team, "released": freed}, words)
+        return 0
+    id, reason = args.need("id"), args.text("reason") or ""
+    if args.flag("reopen"):
+        task = board.reopen(session.desk, team, who, id, reason or "reopened")
+    else:
+        task = board.release(session.desk, team, who, id, reason=reason, claim_id=args.text("claim") or "")
+    return report(session, "release", team, task, f"#{task.id} {task.subject} is back on the board")
+
+
+def _assign(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    to = check_known_name(args.need("to"), "member")
+    found = find_team(session.room, team)
+    member = found.member(to)
+    if member is None:
+        session.warn(f"note: {to} is not in the roster of {found.name}: atm teams add-member {found.name} {to}")
+    task, warnings = board.assign(session.desk, team, who, args.need("id"), member.name if member else to)
+    return report(session, "assign", team, task, f"#{task.id} {task.subject} is {task.owner}'s", warnings=warnings)
+
+
+def _cancel(args: Args, session: Session) -> int:
+    team, who = session.team(args), session.identity(args)
+    task, lost = board.cancel(session.desk, team, who, args.need("id"), args.text("reason") or "cancelled")
+    then = f"; these can never be done now: {ids(lost)}" if lost else ""
+    return report(session, "cancel", team, task, f"cancelled #{task.id} {task.subject}{then}", unreachable=[*lost])
+
+
+def _beat(args: Args, session: Session) -> int:
+    from atm.services.presence import beat
+
+    team, who = find_team(session.room, session.team(args)).name, _worker(args, session)
+    desk, pid = session.desk, args.whole("while")
+    if pid is not None and not desk.presence.process_runs(pid):
+        raise UsageError(f"no process {pid} runs here", "give the number of a running process, such as $$")
+    beat(desk.presence, team, who, desk.clock.now(), "atm tasks beat", pid=pid)
+    session.tell({"action": "beat", "team": team, "member": who, "while": pid}, f"{who} is there")
+    while pid is not None and desk.presence.process_runs(pid):
+        desk.clock.sleep(min(1.0, args.number("every") or 60.0))
+        last = desk.presence.last(team, who)
+        if last is None or desk.clock.now() - last.at >= (args.number("every") or 60.0):
+            beat(desk.presence, team, who, desk.clock.now(), "atm tasks beat", pid=pid)
+    return 0
+
+
+EXECUTE = {
+    "tasks claim": _claim,
+    "tasks start": _start,
+    "tasks complete": _complete,
+    "tasks fail": _fail,
+    "tasks release": _release,
+    "tasks assign": _assign,
+    "tasks cancel": _cancel,
+    "tasks beat": _beat,
+}

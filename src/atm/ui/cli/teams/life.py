@@ -1,0 +1,154 @@
+"""`atm teams create`, `state`, `archive`, `delete`, `cleanup`."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, UsageError
+from atm.domain.lifecycle import MOVES
+from atm.domain.untrusted_text import one_line
+from atm.services.lifecycle import advance, standing
+from atm.services.mailroom import find_team
+from atm.services.roster import create_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.lifecycle import Standing
+    from atm.services.team_cleanup import Item
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+
+def _create(args: Args, session: Session) -> int:
+    team = args.need("team")
+    made = create_team(session.room, team, description=args.text("description") or "", lead=args.text("lead"))
+    words = f"created team {team}" if made else f"team {team} exists already"
+    session.tell({"action": "create", "team": team, "created": made}, one_line(words))
+    return 0
+
+
+def _by(args: Args, session: Session) -> str:
+    return session.identity(args, "by")
+
+
+def standing_json(known: Standing) -> dict[str, object]:
+    return {
+        "state": known.status,
+        "since": known.since or None,
+        "by": known.by or None,
+        "source": known.source,
+        "may_move_to": [*MOVES.get(known.status, ())],
+    }
+
+
+def _state(args: Args, session: Session) -> int:
+    room, new = session.room, args.text("new")
+    team = find_team(room, args.need("team")).name
+    done = advance(room, team, new, _by(args, session)) if new else None
+    known = standing(room, team)
+    result: dict[str, object] = {"action": "state", "team": team, **standing_json(known)}
+    if done is not None:
+        result |= {"moved": done.changed, "from": done.before}
+    result["history"] = [{"from": m.before, "to": m.after, "at": m.at, "by": m.by} for m in known.history]
+    words = f"{team} is {known.status} already" if done is not None else f"{team} is {known.status}"
+    if done is not None and done.changed:
+        words = f"{team}: {done.before} → {done.after}"
+    since = f" since {known.since}" if known.since else ""
+    by = f", by {known.by}" if known.by else ""
+    session.tell(result, one_line(f"{words}{since}{by}  ({known.source})"))
+    return 0
+
+
+def _archive(args: Args, session: Session) -> int:
+    from atm.services.team_end import archive_team
+
+    done = archive_team(session.room, args.need("team"), _by(args, session), force=args.flag("force"))
+    result: dict[str, object] = {"action": "archive", "team": done.team, "archived": done.done}
+    words = f"team {done.team} is complete" if done.done else f"team {done.team} was complete already"
+    session.tell({**result, "backup_path": done.backup_path}, one_line(f"{words}; its backup is {done.backup_path}"))
+    return 0
+
+
+def _delete(args: Args, session: Session) -> int:
+    from atm.services.team_end import delete_team
+
+    team = args.need("team")
+    if not args.flag("yes"):
+        return _ask_for_yes(session, team)
+    done = delete_team(session.room, team, force=args.flag("force"))
+    result: dict[str, object] = {"action": "delete", "team": done.team, "deleted": done.done}
+    words = f"deleted team {done.team}" if done.done else f"team {done.team} was deleted before"
+    back = f"; its backup is {done.backup_path} (atm teams restore {done.team})"
+    session.tell({**result, "backup_path": done.backup_path}, one_line(words + back))
+    return 0
+
+
+def _ask_for_yes(session: Session, team: str) -> int:
+    """Says what stands in the way, and changes nothing."""
+    from atm.services.team_end import why_in_use
+
+    room = session.room
+    if room.rosters.find(team) is None and room.backups.kept(team):
+        session.tell({"action": "delete", "team": team, "deleted": False}, one_line(f"team {team} was deleted before"))
+        return 0
+    found = find_team(room, team)
+    reasons = why_in_use(room, found)
+    said = f"it is in use: {'; '.join(reasons)}. " if reasons else ""
+    raise UsageError(
+        f"team {found.name!r} was not deleted. {said}It has {len(found.members)} members",
+        f"to delete it, after a backup: atm teams delete {found.name} --yes{' --force' if reasons else ''}",
+    )
+
+
+def _cleanup(args: Args, session: Session) -> int:
+    from atm.services.team_cleanup import clean_up, plan_cleanup
+
+    doing = args.flag("yes") and not args.flag("dry_run")
+    team, force = args.need("team"), args.flag("force")
+    items = plan_cleanup(session.room, team, args.text("agent"), force=force)
+    if doing:
+        clean_up(items)
+    if session.as_json:
+        rows = [_item_json(item) for item in items]
+        session.print_json({"action": "cleanup", "team": team, "dry_run": not doing, "items": rows})
+    else:
+        _show_items(session, items, doing)
+    failed = sum(item.error is not None for item in items)
+    tried = sum(item.work is not None for item in items)
+    return 0 if not failed else 1 if failed == tried else 2
+
+
+def _item_json(item: Item) -> dict[str, object]:
+    result: dict[str, object] = {"name": item.name, "reason": item.reason, "action": item.action, "detail": item.detail}
+    result["done"] = item.done
+    if item.archive_path:
+        result["archive_path"] = item.archive_path
+    if item.error is not None:
+        result["error"] = {"code": item.error.code, "message": str(item.error)}
+    return result
+
+
+def _show_items(session: Session, items: list[Item], doing: bool) -> None:
+    from atm.ui.cli.render import table
+
+    if not items:
+        session.print("Nothing to clean up.")
+        return
+    rows = [[item.name, item.reason, _outcome(item, doing), _remark(item)] for item in items]
+    session.print("\n".join(table(["What", "Reason", "Done" if doing else "Would", ""], rows)))
+    if not doing and any(item.work is not None for item in items):
+        session.print("\n  nothing was changed; add --yes to do it")
+
+
+def _outcome(item: Item, doing: bool) -> str:
+    if item.error is not None:
+        return "failed"
+    return {"remove": "removed", "finish": "finished", "keep": "kept"}[item.action] if doing else item.action
+
+
+def _remark(item: Item) -> str:
+    error: AtmError | None = item.error
+    if error is not None:
+        return str(error)
+    return f"mail kept at {item.archive_path}" if item.archive_path else item.detail
+
+
+VERBS = {"create": _create, "state": _state, "archive": _archive, "delete": _delete, "cleanup": _cleanup}

@@ -1,0 +1,114 @@
+"""`atm teams add-member`, `update-member`, `remove-member`, `join`, `leave`."""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.errors import UsageError
+from atm.domain.names import check_known_name, same_name
+from atm.domain.team import Member
+from atm.domain.untrusted_text import one_line
+from atm.services.mailroom import find_team
+from atm.services.roster import add_member, join, leave, remove_member, update_member
+from atm.ui.cli.session import working_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.json_record import Json
+    from atm.services.roster import Removed
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+FIELDS = {
+    "agent_type": "agentType",
+    "model": "model",
+    "cwd": "cwd",
+    "backend_type": "backendType",
+    "active": "isActive",
+    "pane_id": "tmuxPaneId",
+    "session_id": "sessionId",
+    "color": "color",
+}
+"""Options of `update-member`, and the fields of the roster that they set."""
+
+
+def _folder(given: str) -> str:
+    return os.path.abspath(os.path.expanduser(given))
+
+
+def _described(name: str, args: Args) -> Member:
+    return Member(
+        name,
+        agent_type=args.text("agent_type") or "",
+        model=args.text("model") or "",
+        cwd=_folder(args.text("cwd") or working_folder()),
+        backend=args.text("backend_type") or "",
+        is_active=False if args.flag("inactive") else None,
+    )
+
+
+def _add(args: Args, session: Session) -> int:
+    team = find_team(session.room, args.need("team")).name
+    new = _described(args.need("agent"), args)
+    added = add_member(session.room, team, new)
+    words = f"added {new.name} to {team}" if added else f"{new.name} is in {team} already"
+    session.tell({"action": "add-member", "team": team, "agent": new.name, "added": added}, one_line(words))
+    return 0
+
+
+def _update(args: Args, session: Session) -> int:
+    team, agent = find_team(session.room, args.need("team")).name, args.need("agent")
+    given = {option: args.text(option) for option in FIELDS}
+    fields: dict[str, Json] = {FIELDS[option]: value for option, value in given.items() if value is not None}
+    if not fields:
+        raise UsageError("nothing was given to change", "see `atm teams update-member --help`")
+    if "isActive" in fields:
+        fields["isActive"] = given["active"] == "true"
+    if given["cwd"] is not None:
+        fields["cwd"] = _folder(given["cwd"])
+    changed = update_member(session.room, team, agent, fields)
+    words = f"changed {', '.join(changed)} of {agent} in {team}" if changed else f"{agent} in {team} is so already"
+    session.tell({"action": "update-member", "team": team, "agent": agent, "changed": [*changed]}, one_line(words))
+    return 0
+
+
+def _remove(args: Args, session: Session) -> int:
+    team, agent = find_team(session.room, args.need("team")).name, args.need("agent")
+    done = remove_member(session.room, team, agent, force=args.flag("force"))
+    return _gone(
+        session, "remove-member", team, agent, done, f"removed {agent} from {team}", f"{agent} is not in {team}"
+    )
+
+
+def _gone(session: Session, action: str, team: str, agent: str, done: Removed, words: str, nobody: str) -> int:
+    kept = f"; its mail is kept at {done.archive_path}" if done.archive_path else ""
+    result: dict[str, object] = {"action": action, "team": team, "agent": agent, "removed": done.removed}
+    session.tell({**result, "archive_path": done.archive_path}, one_line(f"{words}{kept}" if done.removed else nobody))
+    return 0
+
+
+def _my_team(args: Args, session: Session) -> str:
+    named, flagged = args.text("team_name"), args.text("team")
+    if named and flagged and not same_name(named, flagged):
+        raise UsageError(f"{named!r} and --team {flagged!r} are two teams", "leave one of them out")
+    return find_team(session.room, check_known_name(named, "team") if named else session.team(args)).name
+
+
+def _join(args: Args, session: Session) -> int:
+    team = _my_team(args, session)
+    me = _described(session.identity(args), args)
+    done = join(session.room, team, me)
+    fresh = f"{done.name} is in {team} already; heartbeat refreshed"
+    words = f"{done.name} joined {team}" if done.added else fresh + (", cwd changed" if done.changed else "")
+    result = {"action": "join", "team": team, "agent": done.name, "joined": done.added, "changed": [*done.changed]}
+    session.tell(result, one_line(words))
+    return 0
+
+
+def _leave(args: Args, session: Session) -> int:
+    team, me = _my_team(args, session), session.identity(args)
+    done = leave(session.room, team, me, force=args.flag("force"))
+    return _gone(session, "leave", team, me, done, f"{me} left {team}", f"{me} is not in {team}")
+
+
+VERBS = {"add-member": _add, "update-member": _update, "remove-member": _remove, "join": _join, "leave": _leave}
