@@ -171,7 +171,7 @@ class TestUpdating:
 
     def test_a_field_that_is_new_goes_to_the_end_of_the_entry(self):
         after = with_fields(self.WILD, "bob", {"isActive": False})
-        assert b'"name":"bob","isActive": false}],"y":[]}' in after
+        assert b'"name":"bob", "isActive": false}],"y":[]}' in after
         assert decode_team(after, "t").members[1].is_active is False
 
     def test_what_is_so_already_changes_nothing(self):

@@ -7,6 +7,7 @@ cannot drift into fiction. `FaultyDisk` wraps any disk and stops the world at a 
 
 from __future__ import annotations
 
+from atm.testing.board_twin import MemoryPrograms, MemoryTasks, memory_desk
 from atm.testing.faults import Crash, FaultyDisk
 from atm.testing.mail_twins import (
     MemoryArchive,
@@ -36,10 +37,13 @@ __all__ = [
     "MemoryMarks",
     "MemoryParts",
     "MemoryPresence",
+    "MemoryPrograms",
     "MemoryRosters",
     "MemorySpool",
     "MemoryStates",
+    "MemoryTasks",
     "MemoryTeamFiles",
     "make_message",
+    "memory_desk",
     "memory_room",
 ]

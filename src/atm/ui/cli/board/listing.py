@@ -111,7 +111,7 @@ def _show(args: Args, session: Session) -> int:
     reviewer = current_reviewer(task)
     if session.as_json:
         shown = {**task_json(task, board), "events": [*task.events], "file": session.desk.tasks.path(team, id)}
-        shown |= {"currentReviewer": reviewer.name, "diagnostics": [*reviewer.diagnostics]}
+        shown["currentReviewer"], shown["diagnostics"] = reviewer.name, [*reviewer.diagnostics]
         session.print_json({"action": "show", "team": team, "task": shown})
         return 0
     for line in _details(session, task, board):
