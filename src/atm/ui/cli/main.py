@@ -31,7 +31,7 @@ COMMANDS = {
     "spool": "messages that wait for delivery",
     "doctor": "find and mend what is wrong",
     "completion": "completion for your shell",
-    "demo": "watch a storm of mail survive kills and rivals",
+    "demo": "watch a storm of mail, or a crew at a board, survive kills",
 }
 
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3

@@ -13,7 +13,7 @@ from atm.ui.cli.render import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Style, table,
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Event, Task
+    from atm.domain.tasks import Card, Event, Plain, Task
     from atm.formats.task_history import Past
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -110,7 +110,8 @@ def _show(args: Args, session: Session) -> int:
     board.cards[task.number] = task
     reviewer = current_reviewer(task)
     if session.as_json:
-        shown = {**task_json(task, board), "events": [*task.events], "file": session.desk.tasks.path(team, id)}
+        shown: dict[str, Plain] = {**task_json(task, board), "events": [*task.events]}
+        shown["file"] = session.desk.tasks.path(team, id)
         shown["currentReviewer"], shown["diagnostics"] = reviewer.name, [*reviewer.diagnostics]
         session.print_json({"action": "show", "team": team, "task": shown})
         return 0

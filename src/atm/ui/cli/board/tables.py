@@ -269,7 +269,8 @@ BEAT = Command(
     "say that you are still there, so that nobody takes your tasks away",
     text="Every board command says so too. A claim is released after 10 minutes of silence, never because it is old.",
     options=(
-        Option("--while", value="PID", kind=WHOLE, help="go on saying so until this process ends"),
+        Option("--pid", value="PID", kind=WHOLE, help="the process that stands for you: when it ends, you are gone"),
+        Option("--while", value="PID", kind=WHOLE, help="the same, and go on saying so until it ends"),
         Option("--every", value="SECONDS", kind=NUMBER, default=60.0, help="how often, with --while"),
         *MINE,
     ),

@@ -178,15 +178,16 @@ def _beat(args: Args, session: Session) -> int:
     from atm.services.presence import beat
 
     team, who = find_team(session.room, session.team(args)).name, _worker(args, session)
-    desk, pid = session.desk, args.whole("while")
+    desk, lasting, pid = session.desk, args.whole("while"), args.whole("while") or args.whole("pid")
     if pid is not None and not desk.presence.process_runs(pid):
         raise UsageError(f"no process {pid} runs here", "give the number of a running process, such as $$")
     beat(desk.presence, team, who, desk.clock.now(), "atm tasks beat", pid=pid)
-    session.tell({"action": "beat", "team": team, "member": who, "while": pid}, f"{who} is there")
-    while pid is not None and desk.presence.process_runs(pid):
-        desk.clock.sleep(min(1.0, args.number("every") or 60.0))
+    session.tell({"action": "beat", "team": team, "member": who, "pid": pid}, f"{who} is there")
+    every = args.number("every") or 60.0
+    while lasting is not None and desk.presence.process_runs(lasting):
+        desk.clock.sleep(min(1.0, every))
         last = desk.presence.last(team, who)
-        if last is None or desk.clock.now() - last.at >= (args.number("every") or 60.0):
+        if last is None or desk.clock.now() - last.at >= every:
             beat(desk.presence, team, who, desk.clock.now(), "atm tasks beat", pid=pid)
     return 0
 

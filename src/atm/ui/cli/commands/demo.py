@@ -1,9 +1,10 @@
-"""`atm demo`: watch a storm of mail survive kills and rivals."""
+"""`atm demo`: watch a storm of mail, or a crew at a board, survive kills."""
 
 from __future__ import annotations
 
 import sys
 
+from atm.domain.errors import UsageError
 from atm.ui.cli.arguments import NUMBER, WHOLE, Args, Command, Option
 from atm.ui.cli.render import BOLD, DIM, GREEN, RED, Style, table
 
@@ -14,24 +15,35 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     "demo",
-    "watch a storm of mail survive kills and rivals",
+    "watch a storm of mail, or a crew at a board, survive kills",
     text=(
         "In a sandbox of its own: 8 senders, a rival that rewrites the inbox and respects no lock, a killer that\n"
-        "ends senders with kill -9, a reader that consumes. Exit code 1 if a message was lost or shown twice."
+        "ends senders with kill -9, a reader that consumes. Exit code 1 if a message was lost or shown twice.\n"
+        "With --board: processes that work off tasks which depend on one another, and are killed meanwhile; the\n"
+        "history is then audited. Exit code 1 unless every task was finished exactly once, in order."
     ),
     options=(
-        Option("--storm", help="the mail storm (the only demonstration so far)"),
-        Option("--seconds", value="N", kind=NUMBER, default=12.0, help="how long it blows"),
-        Option("--seed", value="N", kind=WHOLE, help="repeat a storm's dice"),
+        Option("--storm", help="the mail storm (the default)"),
+        Option("--board", help="the crew at a board"),
+        Option("--seconds", value="N", kind=NUMBER, default=12.0, help="how long the storm blows"),
+        Option("--tasks", value="N", kind=WHOLE, default=200, help="how many tasks the crew has"),
+        Option("--workers", value="N", kind=WHOLE, default=10, help="how many processes the crew is"),
+        Option("--seed", value="N", kind=WHOLE, help="repeat the dice of an earlier run"),
         Option("--keep", help="keep the sandbox to look at"),
     ),
-    examples=("atm demo --storm", "atm demo --storm --seconds 60 --keep"),
+    examples=("atm demo --storm", "atm demo --board", "atm demo --storm --seconds 60 --keep"),
 )
 
 WIDTH = 30
 
 
 def execute(args: Args, session: Session) -> int:
+    if args.flag("board"):
+        from atm.ui.cli.board.demonstration import show_board
+
+        if args.flag("storm"):
+            raise UsageError("--storm and --board are two demonstrations", "leave one of them out")
+        return show_board(args, session)
     from atm.ui.storm.run import SENDERS, Storm
 
     seconds = args.number("seconds") or 12.0

@@ -1,0 +1,283 @@
+"""Restoring: what lives wins, nobody gets a message twice, and doing it twice changes nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atm.domain.errors import DamagedBackup, NoSuchBackup, RequestError
+from atm.domain.liveness import Beat
+from atm.domain.team import Member
+from atm.formats.task import decode_task
+from atm.services.backups import back_up
+from atm.services.mail import Letter, send
+from atm.services.mail_upkeep import compact, put_back_dropped
+from atm.services.mailroom import Mailroom
+from atm.services.reading import Filter, take
+from atm.services.restoring import restore
+from atm.services.roster import add_member, create_team, recover, remove_member, update_member
+from atm.services.team_end import delete_team
+from atm.testing import make_message, memory_room
+
+
+def task(number: int, status: str = "pending", owner: str = "") -> bytes:
+    own = {"claim": {"by": owner, "id": "c"}} if owner else {}
+    record = {"id": str(number), "subject": f"s{number}", "status": status, "owner": owner, "metadata": {"atm": own}}
+    return json.dumps(record).encode()
+
+
+def texts(room: Mailroom, agent: str) -> list[str]:
+    return [row.text for row in room.inboxes.rows("crew", agent)]
+
+
+def tell(room: Mailroom, to: str, text: str) -> str:
+    return send(room, "crew", to, Letter(sender="bob", text=text)).message_id
+
+
+class TestMembers:
+    def test_whoever_is_missing_comes_back_without_the_runtime_of_the_past(self, desk):
+        update_member(desk, "crew", "cleo", {"sessionId": "s", "tmuxPaneId": "%3", "prompt": "p"})
+        back_up(desk, "crew")
+        remove_member(desk, "crew", "cleo", force=True)
+        done = restore(desk, "crew")
+        assert done.members == ["cleo"]
+        cleo = desk.rosters.load("crew").member("cleo")
+        assert cleo is not None
+        assert (cleo.is_active, cleo.session_id, cleo.pane_id) == (None, "", "")
+        assert '"prompt": "p"' in cleo.raw
+        assert desk.inboxes.exists("crew", "cleo")
+
+    def test_whoever_is_there_stays_as_it_is(self, desk):
+        back_up(desk, "crew")
+        update_member(desk, "crew", "ann", {"model": "opus"})
+        before = desk.rosters.content("crew")
+        done = restore(desk, "crew")
+        assert desk.rosters.content("crew") == before
+        assert {item["name"] for item in done.skipped if item["kind"] == "member"} == {"ann", "bob", "cleo"}
+
+    def test_the_lead_and_its_session_are_never_touched(self, desk):
+        create_team(desk, "led", lead="ann")
+        desk.rosters.change("led", lambda data: data.replace(b'"leadSessionId": ""', b'"leadSessionId": "old"'))
+        back_up(desk, "led")
+        desk.rosters.change("led", lambda data: data.replace(b'"leadSessionId": "old"', b'"leadSessionId": "new"'))
+        remove_member(desk, "led", "ann", force=True)
+        done = restore(desk, "led")
+        assert done.members == []
+        assert b'"leadSessionId": "new"' in desk.rosters.content("led")
+        assert desk.rosters.load("led").member("ann") is None
+
+
+class TestMail:
+    def test_what_was_lost_comes_back_in_its_order(self, desk):
+        for number in range(4):
+            tell(desk, "ann", str(number))
+        back_up(desk, "crew")
+        rows = desk.inboxes.rows("crew", "ann")
+        desk.inboxes.foreign_rewrite("crew", "ann", [rows[0], rows[3]])
+        done = restore(desk, "crew")
+        assert texts(desk, "ann") == list("0123")
+        assert done.messages == 2
+
+    def test_what_was_read_since_stays_away(self, desk):
+        tell(desk, "ann", "old")
+        back_up(desk, "crew")
+        take(desk, "crew", "ann", Filter())
+        desk.inboxes.foreign_rewrite("crew", "ann", [])
+        done = restore(desk, "crew")
+        assert texts(desk, "ann") == []
+        assert done.messages == 0
+        assert {"kind": "messages", "name": "ann", "reason": "1 were read, answered or archived since"} in done.skipped
+
+    def test_what_was_archived_since_stays_away(self, desk):
+        tell(desk, "ann", "old")
+        back_up(desk, "crew")
+        remove_member(desk, "crew", "ann", force=True)
+        restore(desk, "crew")
+        assert texts(desk, "ann") == []
+
+    def test_what_was_cleaned_up_since_stays_away(self, desk):
+        old = [make_message(f"old-{n}", read=True, at="2020-01-01T00:00:00.000Z") for n in range(30)]
+        desk.inboxes.append("crew", "ann", old, fresh=True)
+        back_up(desk, "crew")
+        assert compact(desk, "crew", "ann").removed == 25
+        restore(desk, "crew")
+        assert len(texts(desk, "ann")) == 5
+
+    def test_a_row_that_is_there_is_not_doubled_and_keeps_its_flag(self, desk):
+        tell(desk, "ann", "here")
+        back_up(desk, "crew")
+        take(desk, "crew", "ann", Filter())
+        restore(desk, "crew")
+        (row,) = desk.inboxes.rows("crew", "ann")
+        assert row.read
+
+    def test_a_row_without_an_id_comes_back_as_read_into_a_living_inbox(self, desk):
+        from atm.formats.inbox import decode_row
+
+        row = decode_row('{"from": "x", "text": "old tool", "timestamp": "t", "read": false}')
+        assert row is not None
+        desk.inboxes.append("crew", "ann", [row], fresh=True)
+        back_up(desk, "crew")
+        desk.inboxes.foreign_rewrite("crew", "ann", [])
+        restore(desk, "crew")
+        assert [(row.text, row.read) for row in desk.inboxes.rows("crew", "ann")] == [("old tool", True)]
+
+    def test_its_return_is_entered_in_the_ledger(self, desk):
+        id = tell(desk, "ann", "lost")
+        back_up(desk, "crew")
+        desk.inboxes.foreign_rewrite("crew", "ann", [])
+        restore(desk, "crew")
+        entries = [entry for entry in desk.ledger.entries("crew")[0] if entry.ids == [id]]
+        assert [entry.state for entry in entries] == ["written", "restored"]
+        assert "restored from" in entries[-1].evidence
+        assert put_back_dropped(desk, desk.rosters.load("crew"), everything=True) == 0
+
+
+class TestTasks:
+    def test_only_numbers_that_are_free_come_back(self, desk):
+        desk.files.put_tasks("crew", {1: task(1), 2: task(2)}, 7)
+        back_up(desk, "crew")
+        changed = task(1, "completed")
+        desk.files.lists["crew"] = {1: changed}
+        done = restore(desk, "crew")
+        assert (done.tasks, done.high_water) == ([2], 7)
+        assert desk.files.lists["crew"] == {1: changed, 2: task(2)}
+
+    def test_work_that_somebody_was_at_is_pending_again_without_its_claim(self, desk):
+        desk.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
+        back_up(desk, "crew")
+        desk.files.lists["crew"] = {}
+        restore(desk, "crew")
+        found = decode_task(desk.files.lists["crew"][1])
+        assert (found.status, found.owner, found.claim_id) == ("pending", "", "")
+        assert "claim" not in found.details
+
+    def test_unless_that_somebody_is_online(self, desk):
+        desk.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
+        back_up(desk, "crew")
+        desk.files.lists["crew"] = {}
+        desk.presence.beat("crew", "ann", Beat(at=desk.clock.now(), source="test"))
+        restore(desk, "crew")
+        assert decode_task(desk.files.lists["crew"][1]).owner == "ann"
+
+    def test_the_mark_never_falls(self, desk):
+        desk.files.put_tasks("crew", {4: task(4)}, 0)
+        back_up(desk, "crew")
+        desk.files.marks["crew"] = 9
+        assert restore(desk, "crew").high_water == 9
+        desk.files.lists["crew"], desk.files.marks["crew"] = {}, 0
+        assert restore(desk, "crew").high_water == 4
+
+    def test_they_can_be_left_out(self, desk):
+        desk.files.put_tasks("crew", {1: task(1)}, 0)
+        back_up(desk, "crew")
+        desk.files.lists["crew"] = {}
+        assert restore(desk, "crew", skip_tasks=True).tasks == []
+        assert desk.files.lists["crew"] == {}
+
+
+class TestWhole:
+    def test_a_dry_run_says_the_same_and_writes_nothing(self, desk):
+        tell(desk, "ann", "lost")
+        desk.files.put_tasks("crew", {1: task(1)}, 0)
+        back_up(desk, "crew")
+        remove_member(desk, "crew", "cleo", force=True)
+        desk.inboxes.foreign_rewrite("crew", "ann", [])
+        desk.files.lists["crew"] = {}
+        before = desk.files.files_of("crew")
+        planned = restore(desk, "crew", dry_run=True)
+        assert desk.files.files_of("crew") == before
+        done = restore(desk, "crew")
+        assert (planned.members, planned.messages, planned.tasks) == (done.members, done.messages, done.tasks)
+        assert (planned.inboxes, planned.high_water, planned.skipped) == (done.inboxes, done.high_water, done.skipped)
+
+    def test_a_second_time_changes_nothing(self, desk):
+        tell(desk, "ann", "lost")
+        desk.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
+        back_up(desk, "crew")
+        delete_team(desk, "crew", force=True)
+        restore(desk, "crew")
+        before = desk.files.files_of("crew")
+        again = restore(desk, "crew")
+        assert desk.files.files_of("crew") == before
+        assert (again.members, again.inboxes, again.messages, again.tasks) == ([], [], 0, [])
+
+    def test_a_damaged_backup_is_refused_before_anything_is_written(self, desk):
+        back_up(desk, "crew")
+        desk.backups.damage = desk.backups.kept("crew")[0].name
+        before = desk.files.files_of("crew")
+        with pytest.raises(DamagedBackup):
+            restore(desk, "crew")
+        assert desk.files.files_of("crew") == before
+
+    def test_a_roster_that_cannot_be_read_is_refused(self, desk):
+        made = desk.backups.make("crew", 1.0)
+        made.files["team/config.json"] = b"["
+        with pytest.raises(DamagedBackup, match="roster"):
+            restore(desk, "crew")
+
+    def test_the_backup_of_another_team_is_refused(self, desk):
+        create_team(desk, "other")
+        path = back_up(desk, "other").path
+        desk.backups._made["crew"] = desk.backups._made["other"]
+        with pytest.raises(RequestError, match="other"):
+            restore(desk, "crew", path)
+
+    def test_a_team_that_never_was_has_no_backup(self, desk):
+        with pytest.raises(NoSuchBackup):
+            restore(desk, "never")
+
+    def test_one_that_was_cut_off_is_finished_by_the_next_roster_command(self, desk):
+        path = back_up(desk, "crew").path
+        remove_member(desk, "crew", "ann", force=True)
+        desk.rosters.cut_off("crew", "restore", "a backup", f"all:{path}")
+        recover(desk, desk.rosters.load("crew"))
+        assert desk.rosters.load("crew").member("ann") is not None
+        assert desk.rosters.abandoned("crew") == []
+
+    def test_one_whose_backup_is_gone_meanwhile_holds_nobody_up(self, desk):
+        desk.rosters.cut_off("crew", "restore", "a backup", "all:backups/crew/gone")
+        assert add_member(desk, "crew", Member("dora"))
+
+    def test_a_new_team_inherits_no_restore_of_a_former_one(self, desk):
+        path = back_up(desk, "crew").path
+        delete_team(desk, "crew", force=True)
+        desk.rosters.cut_off("crew", "restore", "a backup", f"all:{path}")
+        create_team(desk, "crew")
+        add_member(desk, "crew", Member("zoe"))
+        assert desk.rosters.load("crew").names == ["zoe"]
+
+
+words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=20)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    members=st.lists(st.sampled_from(["ann", "bob", "cleo", "dora"]), unique=True),
+    mail=st.lists(st.tuples(st.sampled_from(["ann", "bob", "ghost"]), words, st.booleans()), max_size=8),
+    numbers=st.sets(st.integers(1, 40), max_size=6),
+    mark=st.integers(0, 60),
+)
+def test_a_restored_backup_is_the_same_team_apart_from_what_was_true_only_then(members, mail, numbers, mark):
+    room = memory_room()
+    create_team(room, "crew", description="d")
+    for name in members:
+        add_member(room, "crew", Member(name, is_active=True, session_id="s", pane_id="%1", model="m"))
+    for number, (to, text, read) in enumerate(mail):
+        row = make_message(f"id-{number}", text, read=read)
+        room.inboxes.append("crew", to, [row], fresh=True)
+    room.files.put_tasks("crew", {number: task(number) for number in numbers}, mark)
+    before = room.files.files_of("crew")
+    back_up(room, "crew")
+    delete_team(room, "crew", force=True)
+    restore(room, "crew")
+    after = room.files.files_of("crew")
+    roster, config = json.loads(before.pop("team/config.json")), json.loads(after.pop("team/config.json"))
+    for member in roster["members"]:
+        del member["isActive"], member["sessionId"]
+        member["tmuxPaneId"] = ""
+    assert config == roster
+    assert after == before
