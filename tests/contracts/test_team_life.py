@@ -84,9 +84,12 @@ class TestTasks:
 class TestFiles:
     @pytest.mark.parametrize("path", ["mailbox.log", "state.json", "inboxes/ann.json", "notes.json"])
     def test_a_file_is_put_only_where_nothing_lies(self, stores, path):
-        data = {"mailbox.log": b"", "inboxes/ann.json": b"[]"}.get(path, b"{}")
+        line = b'{"seq": 1, "id": "a", "kind": "receipt", "agent": "ann", "state": "read", "at": "", "evidence": ""}\n'
+        data = {"mailbox.log": line, "inboxes/ann.json": b"[]\n"}.get(path, b"{}")
         first = stores.files.put("crew", path, data)
         assert first is (path != "state.json")
+        assert stores.files.holds("crew", path)
+        assert not stores.files.holds("crew", "nothing")
         assert stores.files.put("crew", path, data) is False
 
     def test_a_team_that_was_set_aside_is_gone_and_clearing_leaves_nothing(self, stores):

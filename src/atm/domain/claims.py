@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from atm.domain.errors import NotAllowed, NotClaimant, TaskClosed
 from atm.domain.names import same_name
-from atm.domain.tasks import CANCELLED, COMPLETED, FAILED, IN_PROGRESS, PENDING, Change, Refusal, urgency
+from atm.domain.tasks import CANCELLED, COMPLETED, FAILED, IN_PROGRESS, PENDING, Change, Refusal, by_urgency, urgency
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,14 +39,22 @@ def choose(board: Board, who: str) -> Choice:
     ready = [card for card in own if not card.waits_for_others]
     if ready:
         return Choice(min(ready, key=urgency), is_resumed=True)
-    free = [card for card in board.cards.values() if card.status == PENDING and may_claim(board, card, who) is None]
-    if free:
-        return Choice(min(free, key=urgency))
-    return Choice(None, why_nothing(board, who))
+    pending = [card for card in board.cards.values() if card.status == PENDING]
+    free = next((card for card in by_urgency(pending) if is_free(board, card, who)), None)
+    return Choice(free) if free is not None else Choice(None, why_nothing(board, who))
+
+
+def is_free(board: Board, card: Card, who: str) -> bool:
+    """Can they have it now? The same as `may_claim`, without the reasons."""
+    is_theirs = not card.owner or same_name(card.owner, who)
+    is_waiting = card.outcome or card.problem or card.needs or card.is_hidden or card.status != PENDING
+    return is_theirs and not is_waiting and not board.open_blockers(card)
 
 
 def may_claim(board: Board, card: Card, who: str) -> Refusal | None:
-    """None if this task can be had by them now."""
+    """None if this task can be had by them now; also if they have it already."""
+    if is_free(board, card, who):
+        return None
     if card.problem:
         return Refusal("unreadable", f"the file of #{card.id} cannot be read: {card.problem}")
     if card.is_finished:
@@ -59,15 +67,14 @@ def may_claim(board: Board, card: Card, who: str) -> Refusal | None:
         return Refusal("clarification", f"#{card.id} waits for an answer of the {card.needs}")
     if card.is_hidden:
         return Refusal("internal", f"#{card.id} is Claude Code's own bookkeeping")
-    waits_for = board.open_blockers(card)
-    if not waits_for or card.status == IN_PROGRESS:
+    if card.status == IN_PROGRESS and card.owner:
         return None
     if card.number in board.lost():
         return Refusal("unreachable", f"#{card.id} can never be done: {board.lost()[card.number]}")
     missing = board.broken_blockers(card)
     if missing:
         return Refusal("broken-dependency", f"#{card.id} depends on {_ids(missing)}, which cannot be found")
-    return Refusal("blocked", f"#{card.id} waits for {_ids(waits_for)}")
+    return Refusal("blocked", f"#{card.id} waits for {_ids(board.open_blockers(card))}")
 
 
 def why_nothing(board: Board, who: str) -> Refusal:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     from atm.domain.tasks import Card
 
+NO_NUMBER = -1
 _ENDED = {FAILED: "failed for good", CANCELLED: "was cancelled"}
 
 
@@ -56,6 +57,10 @@ class Board:
                 f"see `atm tasks history {id}`",
             )
         raise NoSuchTask(f"there is no task #{id}", "see `atm tasks list`")
+
+    def with_cards(self, cards: Iterable[Card]) -> Board:
+        """The board after these tasks changed."""
+        return Board({**self.cards, **{card.number: card for card in cards}}, self.gone)
 
     def sorted(self) -> list[Card]:
         return [self.cards[number] for number in sorted(self.cards)]
@@ -103,7 +108,7 @@ class Board:
 
     @staticmethod
     def _number(id: str) -> int:
-        return int(id) if id.isascii() and id.isdecimal() and len(id) < 16 else -1
+        return int(id) if id.isascii() and id.isdecimal() and len(id) < 16 else NO_NUMBER
 
     # What state a task is in.
 
@@ -164,17 +169,16 @@ class Board:
 
 
 def _both_sides(cards: Iterable[Card]) -> dict[int, list[str]]:
-    found: dict[int, list[str]] = {}
+    found = {card.number: list(dict.fromkeys(card.blocked_by)) for card in cards if card.blocked_by}
     for card in cards:
-        if card.blocked_by:
-            found.setdefault(card.number, []).extend(card.blocked_by)
-    for card in cards:
-        for id in card.blocks:
-            if id.isascii() and id.isdecimal():
-                mine = found.setdefault(int(id), [])
-                if card.id not in mine:
-                    mine.append(card.id)
-    return {number: list(dict.fromkeys(ids)) for number, ids in found.items()}
+        if card.blocks:
+            own = str(card.number)
+            for id in card.blocks:
+                theirs = found.setdefault(Board._number(id), [])
+                if own not in theirs:
+                    theirs.append(own)
+    found.pop(NO_NUMBER, None)
+    return found
 
 
 def _in_circles(edges: Mapping[int, Sequence[int]]) -> list[int]:

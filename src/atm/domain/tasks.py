@@ -15,7 +15,7 @@ from atm.domain.errors import BadTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
     Event = dict[str, Plain]
@@ -51,21 +51,21 @@ CARD_FIELDS = (
     "blocked_by",
     "blocks",
     "priority",
-    "outcome",
+    "last_event",
     "claim_id",
     "claimed_at",
     "failures",
     "max_retries",
+    "files",
     "review",
     "reviewer",
     "needs",
     "plan",
-    "files",
+    "outcome",
     "is_hidden",
-    "last_event",
     "problem",
 )
-"""In the order in which a card is made, and in which the index remembers it."""
+"""In the order in which a card is made and the index remembers it: what is rarely set stands last."""
 
 
 class Card:
@@ -82,18 +82,18 @@ class Card:
         blocked_by: Sequence[str] = (),
         blocks: Sequence[str] = (),
         priority: str = "normal",
-        outcome: str = "",
+        last_event: str = "",
         claim_id: str = "",
         claimed_at: str = "",
         failures: int = 0,
         max_retries: int = MAX_RETRIES,
+        files: Sequence[str] = (),
         review: str = "",
         reviewer: str = "",
         needs: str = "",
         plan: str = "",
-        files: Sequence[str] = (),
+        outcome: str = "",
         is_hidden: bool = False,
-        last_event: str = "",
         problem: str = "",
     ) -> None:
         self.number = number
@@ -254,9 +254,21 @@ def check_priority(priority: str) -> str:
     return folded
 
 
+_RANKS = {priority: rank for rank, priority in enumerate(PRIORITIES)}
+
+
 def urgency(card: Card) -> tuple[int, int]:
     """Sorts what should be done first to the front: by priority, then the lowest id."""
-    return (PRIORITIES.index(card.priority) if card.priority in PRIORITIES else 2, card.number)
+    return (_RANKS.get(card.priority, 2), card.number)
+
+
+def by_urgency(cards: Iterable[Card]) -> Iterator[Card]:
+    """The most urgent first. One priority after the other: mostly the first few are all that anybody looks at."""
+    ranks: list[list[Card]] = [[] for _ in PRIORITIES]
+    for card in cards:
+        ranks[_RANKS.get(card.priority, 2)].append(card)
+    for rank in ranks:
+        yield from sorted(rank, key=lambda card: card.number)
 
 
 def task_id(given: str) -> str:

@@ -28,7 +28,7 @@ class Row:
 
     __slots__ = ("card", "is_gone", "is_proven", "version")
 
-    def __init__(self, card: Card, version: Version, *, is_proven: bool, is_gone: bool = False) -> None:
+    def __init__(self, card: Card, version: Version, is_proven: bool, is_gone: bool = False) -> None:
         self.card = card
         self.version = version
         """Inode, size and time of the file."""
@@ -38,21 +38,27 @@ class Row:
 
 
 def encode_rows(rows: Iterable[Row]) -> bytes:
-    lines = [
-        encode([VERSION, *row.version, int(row.is_proven), int(row.is_gone), *row.card.values()]) + "\n" for row in rows
-    ]
-    return to_bytes("".join(lines))
+    return to_bytes("".join([_line(row) for row in rows]))
+
+
+def _line(row: Row) -> str:
+    """Without what stands at the end of a card as it stands on every other: most of a card is never set."""
+    values = row.card.values()
+    while values[-1] == _PLAIN[len(values) - 1]:
+        values.pop()
+    return encode([VERSION, *row.version, int(row.is_proven), int(row.is_gone), *values]) + "\n"
 
 
 def decode_rows(data: bytes) -> tuple[dict[int, Row], int]:
     """The newest row of every task, and how many lines there were."""
     lines = _lines(to_text(data))
-    rows: dict[int, Row] = {}
+    newest: dict[int, list[Json]] = {}
     for line in lines:
-        row = _row(line)
-        if row is not None:
-            rows[row.card.number] = row
-    return rows, len(lines)
+        if isinstance(line, list) and len(line) > _HEAD and line[0] == VERSION:
+            number = line[_HEAD]
+            if isinstance(number, int):
+                newest[number] = line
+    return {number: _row(line) for number, line in newest.items()}, len(lines)
 
 
 def _lines(text: str) -> list[Json]:
@@ -71,14 +77,10 @@ def _try(line: str) -> Json:
         return None
 
 
-def _row(line: Json) -> Row | None:
-    if not isinstance(line, list) or len(line) != _LENGTH or line[0] != VERSION:
-        return None
-    _, inode, size, mtime, is_proven, is_gone, *values = line
-    if not isinstance(values[0], int):
-        return None
-    card = Card(*values)  # type: ignore[arg-type]  # written by us, and thrown away when it is of another version
-    return Row(card, (inode, size, mtime), is_proven=bool(is_proven), is_gone=bool(is_gone))  # type: ignore[arg-type]
+def _row(line: list[Json]) -> Row:
+    # Written by us: a line of another version or by another hand was thrown away, and a file is what counts.
+    return Row(Card(*line[_HEAD:_END]), (line[1], line[2], line[3]), bool(line[4]), bool(line[5]))  # type: ignore[arg-type]
 
 
-_LENGTH = 6 + len(CARD_FIELDS)
+_HEAD, _END = 6, 6 + len(CARD_FIELDS)
+_PLAIN = [[] if isinstance(value, tuple) else value for value in Card(-1).values()]

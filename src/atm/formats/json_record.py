@@ -47,18 +47,24 @@ _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float(
 
 
 class _Context:
-    """The attributes that the C scanner reads from its decoder."""
+    """The attributes that the C scanner reads from its decoder. Given `int` it converts integers itself, far faster."""
 
     strict = False  # a raw control character inside a string is somebody's bug, not a reason to stop
     object_hook = None
     object_pairs_hook = None
     parse_float = float
-    parse_int = staticmethod(_integer)
+    parse_int = int
     parse_constant = staticmethod(_CONSTANTS.__getitem__)
     memo: dict[str, str] = {}  # noqa: RUF012 - the C scanner wants it on the class
 
 
-def _make_scanner() -> Scan:
+class _Patient(_Context):
+    """For texts with integers that Python refuses to convert."""
+
+    parse_int = staticmethod(_integer)  # type: ignore[assignment]
+
+
+def _make_scanner(context: type[_Context]) -> Scan:
     try:
         from _json import make_scanner
     except ImportError:
@@ -66,16 +72,22 @@ def _make_scanner() -> Scan:
 
         decoder = JSONDecoder(strict=False, parse_int=_integer, parse_constant=_CONSTANTS.__getitem__)
         return decoder.scan_once  # type: ignore[attr-defined, no-any-return]
-    return make_scanner(_Context)  # type: ignore[arg-type, unused-ignore]
+    return make_scanner(context)  # type: ignore[arg-type, unused-ignore]
 
 
-_scan: Scan = _make_scanner()
+_scan: Scan = _make_scanner(_Context)
+_scan_patiently: Scan = _make_scanner(_Patient)
 
 
 def scan(text: str, at: int = 0) -> tuple[Json, int]:
     """Decode the value that begins at `at`; return it and where it ends."""
     try:
-        return _scan(text, skip_space(text, at))
+        try:
+            return _scan(text, skip_space(text, at))
+        except ValueError as error:
+            if "Exceeds the limit" not in str(error):
+                raise
+            return _scan_patiently(text, skip_space(text, at))
     except RecursionError:
         raise TooDeep("nested too deeply") from None
     except (ValueError, StopIteration, SystemError) as error:

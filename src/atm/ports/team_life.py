@@ -68,6 +68,9 @@ class TeamFiles(Protocol):
     def put(self, team: str, path: str, data: bytes) -> bool:
         """A file below the team's folder, `inboxes/ann.json`, where nothing lies yet; False if something does."""
 
+    def holds(self, team: str, path: str) -> bool:
+        """Does something lie at that place below the team's folder?"""
+
     def tasks(self, team: str) -> TasksFound: ...
 
     def put_tasks(self, team: str, files: dict[int, bytes], least_mark: int) -> tuple[list[int], int]:

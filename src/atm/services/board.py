@@ -17,6 +17,7 @@ from atm.services.presence import beat, liveness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.dependencies import Board
     from atm.domain.tasks import Card, Plain, Refusal, Task
     from atm.domain.team import Team
     from atm.ports.board import Turn
@@ -30,9 +31,11 @@ MOST_ATTEMPTS = 20
 class Claimed:
     """What somebody got, or why nothing."""
 
-    __slots__ = ("is_resumed", "overlaps", "refusal", "released", "task", "verdict")
+    __slots__ = ("board", "is_resumed", "overlaps", "refusal", "released", "task", "verdict")
 
     def __init__(self) -> None:
+        self.board: Board
+        """As it was at the end of the turn."""
         self.task: Task | None = None
         self.refusal: Refusal | None = None
         self.is_resumed = False
@@ -60,6 +63,7 @@ def claim(desk: Boardroom, team: str, who: str, id: str | None = None) -> Claime
             if done.task is not None:
                 done.overlaps = _overlaps(turn, done.task)
                 break
+        done.board = turn.board
     former = beat(desk.presence, found.name, who, desk.clock.now(), "atm tasks claim", state=_state(done))
     if done.task is None and wanted is None and (former is None or former.state != IDLE):
         done.verdict = _tell_idle(desk, found.name, who)
@@ -156,11 +160,12 @@ def start(desk: Boardroom, team: str, who: str, id: str) -> Claimed:
 class Completed:
     """A finished task and what can be done now."""
 
-    __slots__ = ("evidence", "task", "unblocked", "verdict", "was_done")
+    __slots__ = ("board", "evidence", "task", "unblocked", "verdict", "was_done")
 
-    def __init__(self, task: Task, unblocked: list[str], *, was_done: bool = False) -> None:
+    def __init__(self, task: Task, board: Board, *, was_done: bool = False) -> None:
         self.task = task
-        self.unblocked = unblocked
+        self.board = board
+        self.unblocked = board.newly_free(task.id)
         self.was_done = was_done
         """It was completed by the same member before: nothing happened now."""
         self.evidence: list[Plain] = []
@@ -182,7 +187,7 @@ def complete(
     found = open_team(desk, team)
     task = desk.tasks.read(found.name, task_id(id))
     if task.status == COMPLETED and same_name(task.text("finishedBy"), who):
-        return Completed(task, desk.tasks.board(found.name).newly_free(task.id), was_done=True)
+        return Completed(task, desk.tasks.board(found.name), was_done=True)
     _check_may_complete(task, who, claim_id)
     if not verify:
         claims.check_may_lead(who, is_boss(found, who), "complete a task without its checks")
@@ -199,7 +204,7 @@ def complete(
     with desk.tasks.turn(found.name) as turn:
         done = turn.change(task.id, rule)
         assert done is not None
-        finished = Completed(done, turn.board.newly_free(done.id))
+        finished = Completed(done, turn.board)
     finished.evidence, finished.verdict = proof, verdict
     return finished
 

@@ -93,10 +93,11 @@ class Wish:
 class Added:
     """The tasks as they were written, and whom nobody could tell."""
 
-    __slots__ = ("tasks", "warnings")
+    __slots__ = ("board", "tasks", "warnings")
 
-    def __init__(self, tasks: list[Task], warnings: list[str]) -> None:
+    def __init__(self, tasks: list[Task], board: Board, warnings: list[str]) -> None:
         self.tasks = tasks
+        self.board = board
         self.warnings = warnings
 
 
@@ -120,7 +121,7 @@ def add(desk: Boardroom, team: str, who: str, wishes: Sequence[Wish]) -> Added:
             files, links = _prepared(desk, turn.board, who, wishes, numbers)
             turn.write(files, links)
     tasks = [decode_task(file.content, file.number) for file in files]
-    return Added(tasks, [*warnings, *_tell_owners(desk, found, who, tasks)])
+    return Added(tasks, turn.board, [*warnings, *_tell_owners(desk, found, who, tasks)])
 
 
 def rehearse(desk: Boardroom, team: str, wishes: Sequence[Wish]) -> Sequence[Wish]:

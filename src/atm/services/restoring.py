@@ -276,7 +276,9 @@ class _Restore:
                 self._put(path.removeprefix(TEAM), data)
 
     def _put(self, path: str, data: bytes) -> bool:
-        return self._dry_run or self._room.files.put(self._team, path, data)
+        if self._dry_run:
+            return not self._room.files.holds(self._team, path)
+        return self._room.files.put(self._team, path, data)
 
 
 def _may_return(row: Message, states: list[str]) -> bool:

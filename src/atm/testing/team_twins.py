@@ -33,7 +33,10 @@ class MemoryStates:
         return self.content.get(team)
 
     def begin(self, team: str, content: bytes) -> bool:
-        return self.content.setdefault(team, content) is content
+        if team in self.content:
+            return False
+        self.content[team] = content
+        return True
 
     def change(self, team: str, change: Callable[[bytes | None], bytes | None]) -> None:
         if self._rosters.find(team) is None:
@@ -49,7 +52,10 @@ class MemoryStates:
         return self._rosters.marks.get(team)
 
     def complete(self, team: str, mark: bytes) -> bool:
-        return self._rosters.marks.setdefault(team, mark) is mark
+        if team in self._rosters.marks:
+            return False
+        self._rosters.marks[team] = mark
+        return True
 
 
 class MemoryTeamFiles:
@@ -73,6 +79,8 @@ class MemoryTeamFiles:
         return None
 
     def put(self, team: str, path: str, data: bytes) -> bool:
+        if (team, path) in self.others:
+            return False
         if path == LEDGER:
             return self._ledger.put(team, data)
         if path == STATE:
@@ -85,7 +93,11 @@ class MemoryTeamFiles:
                 return False
             self._inboxes.change(team, agent, lambda _: Inbox(data).rows)
             return True
-        return self.others.setdefault((team, path), data) is data
+        self.others.setdefault((team, path), data)
+        return True
+
+    def holds(self, team: str, path: str) -> bool:
+        return TEAM + path in self.files_of(team, with_team=self._rosters.find(team) is not None)
 
     def tasks(self, team: str) -> TasksFound:
         files = {number: decode_task(data) for number, data in self.lists.get(team, {}).items()}

@@ -67,21 +67,20 @@ class BoardScanner:
 
     def scan(self, team: str, folder: str) -> Scan:
         versions = self._disk.versions(folder)
-        rows, lines = self._index(team)
-        scan = Scan(rows, lines)
+        scan = Scan(*self._index(team))
         now = int(self._clock.now() * 1e9)
-        present = set()
-        for name, version in versions.items():
-            number = task_number(name)
-            if number is None:
-                scan.litter += [f"{folder}/{name}"] if name.startswith(".") and ".json.new-" in name else []
-                continue
-            present.add(number)
-            row = rows.get(number)
-            if row is None or row.version != version or row.is_gone:
-                self._look_again(scan, f"{folder}/{name}", number, version, now)
-        if len(present) < len(rows):
-            self._note_gone(scan, present)
+        for number, row in list(scan.rows.items()):
+            version = versions.pop(f"{number}.json", None)
+            if version is None and not row.is_gone:
+                scan.put(Row(row.card, UNSETTLED, is_proven=False, is_gone=True))
+            elif version is not None and (row.version != version or row.is_gone):
+                self._look_again(scan, f"{folder}/{number}.json", number, version, now)
+        for name, version in versions.items():  # what the index does not know yet
+            new = task_number(name)
+            if new is not None:
+                self._look_again(scan, f"{folder}/{name}", new, version, now)
+            elif name.startswith(".") and ".json.new-" in name:
+                scan.litter.append(f"{folder}/{name}")
         return scan
 
     def _index(self, team: str) -> tuple[dict[int, Row], int]:
@@ -115,18 +114,13 @@ class BoardScanner:
                 problem = error.strerror or str(error)
         return Card(number, status="", problem=problem)
 
-    def _note_gone(self, scan: Scan, present: set[int]) -> None:
-        for number, row in list(scan.rows.items()):
-            if number not in present and not row.is_gone:
-                scan.put(Row(row.card, UNSETTLED, is_proven=False, is_gone=True))
-
     def remember(self, team: str, scan: Scan) -> None:
         """Write down what was new. Only a cache: if it cannot be written, the next look reads more."""
         if not scan.changed:
             return
         path = self._layout.board_index(team)
         try:
-            if scan.lines + len(scan.changed) > 2 * len(scan.rows) + SPARE_LINES:
+            if scan.lines + len(scan.changed) > 1.3 * len(scan.rows) + SPARE_LINES:
                 write_over(self._disk, path, encode_rows(scan.rows.values()), durable=False)
             else:
                 self._append(path, encode_rows(scan.changed.values()))

@@ -44,9 +44,9 @@ class RealDisk:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    if entry.is_file(follow_symlinks=False):
-                        stat_ = entry.stat(follow_symlinks=False)
-                        found[entry.name] = (stat_.st_ino, stat_.st_size, stat_.st_mtime_ns)
+                    seen = entry.stat(follow_symlinks=False)
+                    if stat.S_ISREG(seen.st_mode):
+                        found[entry.name] = (seen.st_ino, seen.st_size, seen.st_mtime_ns)
         except (FileNotFoundError, NotADirectoryError):
             return found
         return found

@@ -219,10 +219,10 @@ class TaskTurn:
             is_proven = False
         for card, _ in done:
             self._put(card, is_proven=is_proven)
+        self.board = self.board.with_cards([card for card, _ in done])
 
     def _put(self, card: Card, *, is_proven: bool) -> None:
         self._scan.put(Row(only_card(card), UNSETTLED, is_proven=is_proven))
-        self.board = self._scan.board()
 
     def _catch_up(self) -> None:
         """Events that are in files but not in the history, and what other programs did without telling."""

@@ -53,6 +53,11 @@ class TeamFolders:
             self._disk.make_folders(folder, 0o700)
             return place(self._disk, target, data)
 
+    def holds(self, team: str, path: str) -> bool:
+        target = f"{self._layout.team(team)}/{path}"
+        with explained(target):
+            return self._disk.look(target) is not None
+
     def _check_inside(self, root: str, relative: str) -> str:
         """The real path of something below a root; no link may stand on the way."""
         real = self._disk.real_path(f"{root}/{relative}")

@@ -11,8 +11,9 @@ from atm.ui.cli.board.view import board_now, card_json, ids, report, task_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Event, Task
+    from atm.domain.tasks import Event
     from atm.formats.task_import import Draft
+    from atm.services.planning import Added
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -37,7 +38,8 @@ def _add(args: Args, session: Session) -> int:
     added = planning.add(session.desk, team, who, [wish])
     task = added.tasks[0]
     waits = f", which waits for {ids(task.blocked_by)}" if task.blocked_by else ""
-    return report(session, "add", team, task, f"added #{task.id} {task.subject}{waits}", warnings=added.warnings)
+    words = f"added #{task.id} {task.subject}{waits}"
+    return report(session, "add", team, task, words, board=added.board, warnings=added.warnings)
 
 
 def _named(given: list[str]) -> list[str]:
@@ -76,7 +78,7 @@ def _import(args: Args, session: Session) -> int:
     added = planning.add(session.desk, team, who, wishes)
     for warning in added.warnings:
         session.warn(f"note: {warning}")
-    return _imported(session, team, added.tasks)
+    return _imported(session, team, added)
 
 
 def _wish(draft: Draft, drafts: list[Draft]) -> Wish:
@@ -107,11 +109,11 @@ def _would_import(session: Session, team: str, wishes: list[Wish]) -> int:
     return 0
 
 
-def _imported(session: Session, team: str, tasks: list[Task]) -> int:
+def _imported(session: Session, team: str, added: Added) -> int:
+    tasks = added.tasks
     result: dict[str, object] = {"action": "import", "team": team, "count": len(tasks)}
     if session.as_json:
-        board = session.desk.tasks.board(team)
-        result["tasks"] = [card_json(task, board) for task in tasks]
+        result["tasks"] = [card_json(task, added.board) for task in tasks]
     first, last = tasks[0].id, tasks[-1].id
     session.tell(result, f"added {len(tasks)} tasks, #{first} to #{last}" if len(tasks) > 1 else f"added #{first}")
     return 0

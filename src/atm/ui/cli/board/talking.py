@@ -8,6 +8,7 @@ from atm.ui.cli.board.view import report
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.tasks import Plain
     from atm.services.reviews import Outcome
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -83,18 +84,10 @@ def _plan_text(args: Args) -> str:
 
 def _tell(session: Session, action: str, team: str, done: Outcome, words: str, *, verb: str = "") -> int:
     warnings = [*done.warnings, *done.diagnostics]
-    more = {"verb": verb} if verb else {}
-    return report(
-        session,
-        action,
-        team,
-        done.task,
-        words,
-        warnings=warnings,
-        **more,
-        reviewer=done.reviewer,
-        diagnostics=[*done.diagnostics],
-    )
+    more: dict[str, Plain] = {"reviewer": done.reviewer, "diagnostics": [*done.diagnostics]}
+    if verb:
+        more["verb"] = verb
+    return report(session, action, team, done.task, words, None, warnings, **more)
 
 
 EXECUTE = {"tasks comment": _comment, "tasks clarify": _clarify, "tasks review": _review, "tasks plan": _plan}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.tasks import UNREACHABLE
 from atm.domain.untrusted_text import one_line
 
 TYPE_CHECKING = False
@@ -47,9 +48,8 @@ def card_json(card: Card, board: Board) -> dict[str, Plain]:
     }
     if card.problem:
         found["problem"] = card.problem
-    why = board.lost().get(card.number)
-    if why:
-        found["unreachable_because"] = why
+    if found["state"] == UNREACHABLE:
+        found["unreachable_because"] = board.lost()[card.number]
     missing = board.broken_blockers(card) if not card.is_finished else []
     if missing:
         found["blocked_by_missing"] = [*missing]
@@ -94,7 +94,7 @@ def report(
     team: str,
     task: Task,
     words: str,
-    *,
+    board: Board | None = None,
     warnings: Sequence[str] = (),
     **more: Plain,
 ) -> int:
@@ -103,7 +103,7 @@ def report(
         session.warn(f"note: {warning}")
     result: dict[str, object] = {"action": action, "team": team}
     if session.as_json:
-        result["task"] = task_json(task, board_now(session, team, task))
+        result["task"] = task_json(task, board or board_now(session, team, task))
     session.tell({**result, **more}, one_line(words))
     return 0
 

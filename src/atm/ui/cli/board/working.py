@@ -8,7 +8,7 @@ from atm.domain.untrusted_text import many_lines, one_line
 from atm.services import board
 from atm.services.boardroom import HUMAN
 from atm.services.mailroom import find_team
-from atm.ui.cli.board.view import board_now, ids, report, task_json
+from atm.ui.cli.board.view import ids, report, task_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _got(session: Session, action: str, team: str, done: Claimed) -> int:
         return _nothing(session, action, team, done)
     result: dict[str, object] = {"action": action, "team": team}
     if session.as_json:
-        result["task"] = task_json(done.task, board_now(session, team, done.task))
+        result["task"] = task_json(done.task, done.board)
     result |= {"resumed": done.is_resumed, "overlaps": {**done.overlaps}, "released": done.released}
     session.tell(result, _words(done))
     return 0
@@ -110,6 +110,7 @@ def _complete(args: Args, session: Session) -> int:
         team,
         done.task,
         f"{was} #{done.task.id} {done.task.subject}{free}",
+        board=done.board,
         warnings=warnings,
         unblocked=[*done.unblocked],
         **_stop(stop),

@@ -1,0 +1,330 @@
+"""
+kill -9 at every single step of joining, leaving, updating, backing up, restoring, archiving and deleting.
+
+Whatever the step: afterwards one command leaves nothing half made, and what was there before is there or in a backup.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atm.domain.errors import AtmError, TeamCompleted
+from atm.domain.team import Member
+from atm.services.backups import back_up
+from atm.services.lifecycle import advance, standing
+from atm.services.mail import Letter, send
+from atm.services.mailroom import Mailroom
+from atm.services.restoring import restore
+from atm.services.roster import add_member, create_team, join, leave, update_member
+from atm.services.team_cleanup import clean_up, plan_cleanup
+from atm.services.team_end import archive_team, delete_team
+from atm.system.files.disk import RealDisk
+from atm.system.machine import find_layout
+from atm.testing import Crash, FaultyDisk
+from atm.wiring import build_room
+
+Act = Callable[[Mailroom], object]
+
+
+class HurriedClock:
+    """Real time, but waiting takes none: locks that must be waited for are waited for in no time."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def now(self) -> float:
+        return time.time() + self._ahead
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def sleep(self, seconds: float) -> None:
+        self._ahead += seconds
+
+
+def a_room(home: Path, disk: FaultyDisk | None = None) -> Mailroom:
+    room = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk or RealDisk(), clock=HurriedClock())
+    if disk is None:
+        room.clock.sleep(31)  # a lock that looks foreign is given up
+    return room
+
+
+def a_team(home: Path) -> None:
+    room = build_room(find_layout({"ATM_HOME": str(home)}))
+    create_team(room, "crew", lead="ann")
+    add_member(room, "crew", Member("bob"))
+    send(room, "crew", "bob", Letter(sender="ann", text="before"))
+    room.files.put_tasks("crew", {1: b'{"id": "1", "subject": "s", "status": "pending"}'}, 3)
+
+
+def every_kill(tmp_path: Path, prepare: Callable[[Path], object], act: Act, check: Callable[[Path, str], None]) -> int:
+    """Kill at step 0, 1, 2 … until the act gets to its end; check what is left each time."""
+    for step in range(2000):
+        home = tmp_path / f"step-{step}"
+        prepare(home)
+        disk = FaultyDisk(RealDisk(), stop_at=step)
+        try:
+            act(a_room(home, disk))
+        except Crash:
+            check(home, f"killed at step {step} ({disk.steps[-1]})")
+            continue
+        check(home, "not killed")
+        return step
+    raise AssertionError("it never ended")
+
+
+def litter(home: Path) -> list[str]:
+    """Temporary files and locks in folders that others read, and whatever is not a whole backup."""
+    found = [
+        path
+        for root in (home / ".claude", home / ".config/atm/backups")
+        for path in root.rglob("*")
+        if ".atm-" in path.name or ".partial" in path.name or ".deleted-" in path.name or path.name.endswith(".lock")
+    ]
+    return [str(path) for path in found if path.name != ".lock"]
+
+
+def is_whole(home: Path, team: str = "crew") -> None:
+    """Everybody on the roster has an inbox, and the other way round; every file is JSON."""
+    folder = home / ".claude/teams" / team
+    names = [member["name"] for member in json.loads((folder / "config.json").read_bytes())["members"]]
+    owners = [path.stem for path in (folder / "inboxes").glob("*.json")]
+    assert sorted(names) == sorted(owners)
+    for path in (folder / "inboxes").glob("*.json"):
+        json.loads(path.read_bytes())
+    json.loads((folder / "state.json").read_bytes())
+
+
+def next_command(home: Path) -> Mailroom:
+    """The next roster command that somebody runs, and a clean-up."""
+    room = a_room(home)
+    add_member(room, "crew", Member("dora"))
+    clean_up(plan_cleanup(room, "crew"))
+    return room
+
+
+def test_joining_killed_anywhere_is_done_or_not(tmp_path):
+    def check(home: Path, when: str) -> None:
+        room = next_command(home)
+        is_whole(home)
+        assert room.rosters.abandoned("crew") == [], when
+        join(room, "crew", Member("cleo", cwd="/w"))
+        assert room.rosters.load("crew").names.count("cleo") == 1, when
+        assert litter(home) == [], when
+
+    steps = every_kill(tmp_path, a_team, lambda room: join(room, "crew", Member("cleo", cwd="/w")), check)
+    assert steps > 40
+
+
+def test_joining_again_killed_anywhere_leaves_the_member_whole(tmp_path):
+    def prepare(home: Path) -> None:
+        a_team(home)
+        join(build_room(find_layout({"ATM_HOME": str(home)})), "crew", Member("bob", cwd="/old"))
+
+    def check(home: Path, when: str) -> None:
+        room = next_command(home)
+        is_whole(home)
+        bob = room.rosters.load("crew").member("bob")
+        assert bob is not None
+        assert bob.cwd in ("/old", "/new"), when
+        assert litter(home) == [], when
+
+    every_kill(tmp_path, prepare, lambda room: join(room, "crew", Member("bob", cwd="/new")), check)
+
+
+def test_leaving_killed_anywhere_is_done_or_not_and_no_mail_is_lost(tmp_path):
+    def check(home: Path, when: str) -> None:
+        room = next_command(home)
+        is_whole(home)
+        archived = "".join(path.read_text() for path in home.rglob("archive-*.json"))
+        inbox = home / ".claude/teams/crew/inboxes/bob.json"
+        assert "before" in (inbox.read_text() if inbox.exists() else archived), when
+        assert room.rosters.abandoned("crew") == [], when
+        assert litter(home) == [], when
+
+    every_kill(tmp_path, a_team, lambda room: leave(room, "crew", "bob", force=True), check)
+
+
+def test_an_update_killed_anywhere_is_done_or_not(tmp_path):
+    def check(home: Path, when: str) -> None:
+        room = next_command(home)
+        is_whole(home)
+        bob = room.rosters.load("crew").member("bob")
+        assert bob is not None
+        assert (bob.model, bob.color) in (("", ""), ("opus", "blue")), when
+        assert litter(home) == [], when
+
+    every_kill(
+        tmp_path, a_team, lambda room: update_member(room, "crew", "bob", {"model": "opus", "color": "blue"}), check
+    )
+
+
+def test_creating_killed_anywhere_is_done_or_not_and_can_be_repeated(tmp_path):
+    def check(home: Path, when: str) -> None:
+        room = a_room(home)
+        create_team(room, "crew", lead="ann")
+        is_whole(home)
+        assert room.rosters.load("crew").names == ["ann"], when
+        assert standing(room, "crew").status == "pending", when
+
+    every_kill(tmp_path, lambda home: home.mkdir(), lambda room: create_team(room, "crew", lead="ann"), check)
+
+
+def test_a_move_killed_anywhere_is_made_or_not(tmp_path):
+    def check(home: Path, when: str) -> None:
+        room = a_room(home)
+        assert standing(room, "crew").status in ("pending", "active"), when
+        advance(room, "crew", "active", "bob")
+        assert standing(room, "crew").status == "active"
+        assert [path.name for path in (home / ".claude/teams/crew").glob(".state*")] == [], when
+
+    every_kill(tmp_path, a_team, lambda room: advance(room, "crew", "active", "ann"), check)
+
+
+def test_a_backup_killed_anywhere_exists_whole_or_not_at_all(tmp_path):
+    def prepare(home: Path) -> None:
+        a_team(home)
+        room = build_room(find_layout({"ATM_HOME": str(home)}))
+        for _ in range(5):
+            back_up(room, "crew")
+
+    def check(home: Path, when: str) -> None:
+        room = a_room(home)
+        kept = room.backups.kept("crew")
+        assert len(kept) in (5, 6), when
+        for one in kept:
+            assert room.backups.read("crew", one.name).files["team/inboxes/bob.json"], when
+        back_up(room, "crew")
+        assert len(room.backups.kept("crew")) == 5, when
+        assert litter(home) == [], when
+
+    steps = every_kill(tmp_path, prepare, lambda room: back_up(room, "crew"), check)
+    assert steps > 60
+
+
+def test_a_restore_killed_anywhere_leaves_no_team_or_a_whole_one(tmp_path):
+    def prepare(home: Path) -> None:
+        a_team(home)
+        delete_team(build_room(find_layout({"ATM_HOME": str(home)})), "crew", force=True)
+
+    def check(home: Path, when: str) -> None:
+        room = a_room(home)
+        if room.rosters.find("crew") is not None:
+            is_whole(home)
+        restore(room, "crew")
+        is_whole(home)
+        assert [row.text for row in room.inboxes.rows("crew", "bob")] == ["before"], when
+        assert room.files.tasks("crew").numbers == {1}, when
+        assert room.files.tasks("crew").mark == 3, when
+        next_command(home)
+        assert room.rosters.abandoned("crew") == [], when
+        assert litter(home) == [], when
+
+    steps = every_kill(tmp_path, prepare, lambda room: restore(room, "crew"), check)
+    assert steps > 60
+
+
+def test_a_restore_into_a_living_team_is_finished_by_the_next_roster_command(tmp_path):
+    def prepare(home: Path) -> None:
+        a_team(home)
+        room = build_room(find_layout({"ATM_HOME": str(home)}))
+        join(room, "crew", Member("cleo"))
+        back_up(room, "crew")
+        for name in ("bob", "cleo"):
+            leave(room, "crew", name, force=True)
+
+    def check(home: Path, when: str) -> None:
+        room = a_room(home)
+        was_begun = bool(room.rosters.abandoned("crew")) or when == "not killed"
+        next_command(home)
+        is_whole(home)
+        names = set(room.rosters.load("crew").names)
+        if was_begun:
+            assert {"bob", "cleo"} <= names, when
+        assert {"bob", "cleo"} <= names or not {"bob", "cleo"} & names, when
+        assert room.rosters.abandoned("crew") == [], when
+        assert litter(home) == [], when
+
+    every_kill(tmp_path, prepare, lambda room: restore(room, "crew"), check)
+
+
+def test_a_deletion_killed_anywhere_did_not_happen_or_is_finished(tmp_path):
+    def check(home: Path, when: str) -> None:
+        room = a_room(home)
+        gone = room.rosters.find("crew") is None
+        create_team(room, "other")  # any roster command
+        add_member(room, "other", Member("zoe"))
+        if gone:
+            assert not (home / ".claude/teams/crew").exists(), when
+            assert not (home / ".claude/tasks/crew").exists(), when
+            assert b"before" in room.backups.read("crew", None).files["team/inboxes/bob.json"], when
+            assert room.backups.read("crew", None).files["tasks/1.json"], when
+            room.backups.sweep("crew")
+        else:
+            is_whole(home)
+            assert room.files.tasks("crew").numbers == {1}, when
+            assert delete_team(room, "crew", force=True).done, when
+        assert room.files.cut_off() == [], when
+        assert litter(home) == [], when
+
+    steps = every_kill(tmp_path, a_team, lambda room: delete_team(room, "crew", force=True), check)
+    assert steps > 100
+
+
+def test_archiving_killed_anywhere_can_be_repeated(tmp_path):
+    def check(home: Path, when: str) -> None:
+        room = a_room(home)
+        done = archive_team(room, "crew", "bob", force=True)
+        assert standing(room, "crew").status == "complete", when
+        assert json.loads((home / ".claude/teams/crew/state.json").read_bytes())["status"] == "complete", when
+        assert room.backups.read("crew", done.backup_path).files["team/COMPLETED"], when
+        with pytest.raises(TeamCompleted):
+            add_member(room, "crew", Member("dora"))
+        room.backups.sweep("crew")
+        assert litter(home) == [], when
+
+    every_kill(tmp_path, a_team, lambda room: archive_team(room, "crew", "ann", force=True), check)
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
+@pytest.mark.parametrize("verb", ["join", "backup", "restore", "delete"])
+def test_an_error_at_any_step_is_done_or_a_clear_refusal(tmp_path, verb, number):
+    acts: dict[str, Act] = {
+        "join": lambda room: join(room, "crew", Member("cleo", cwd="/w")),
+        "backup": lambda room: back_up(room, "crew"),
+        "restore": lambda room: restore(room, "crew"),
+        "delete": lambda room: delete_team(room, "crew", force=True),
+    }
+
+    def prepare(home: Path) -> None:
+        a_team(home)
+        room = build_room(find_layout({"ATM_HOME": str(home)}))
+        if verb == "restore":
+            delete_team(room, "crew", force=True)
+
+    for step in range(2000):
+        home = tmp_path / f"step-{step}"
+        prepare(home)
+        disk = FaultyDisk(RealDisk(), stop_at=step, error=OSError(number, os.strerror(number)))
+        try:
+            acts[verb](a_room(home, disk))
+        except AtmError as error:
+            assert str(error), step
+        room = a_room(home)
+        if room.rosters.find("crew") is None and verb == "delete":
+            assert b"before" in room.backups.read("crew", None).files["team/inboxes/bob.json"]
+        if room.rosters.find("crew") is None:
+            restore(room, "crew")
+        next_command(home)
+        is_whole(home)
+        assert [row.text for row in room.inboxes.rows("crew", "bob")] == ["before"], disk.steps[-1]
+        if len(disk.steps) <= step:
+            return
+    raise AssertionError("it never ended")
