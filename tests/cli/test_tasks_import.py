@@ -13,7 +13,7 @@ def tasks(room, quickly):
     def run(*words, code=0):
         done = quickly("tasks", *words)
         assert "unexpected" not in done.err, done.err
-        assert done.code == code, done
+        assert code in (None, done.code), done
         return done
 
     return run
@@ -115,7 +115,7 @@ def test_titles_may_name_tasks_that_are_on_the_board(plan, tasks):
 
 
 def test_one_task_is_told_as_one(plan):
-    assert plan("- [ ] Only this\n").out == "added #1\n" or "Only this" in plan("- [ ] Only this\n").out
+    assert plan("- [ ] Only this\n").out.startswith("added #1")
 
 
 def test_two_parents_may_have_parts_of_the_same_title(plan, tasks):
@@ -133,8 +133,8 @@ def test_two_parents_may_have_parts_of_the_same_title(plan, tasks):
 )
 def test_one_parent_may_have_two_parts_of_the_same_title(plan, name, text):
     """Or it is refused, in words; it is no reason to crash."""
-    done = plan(text, name=name, code=0 if text.count("Write tests") else 1)
-    assert done.out.startswith("added")
+    done = plan(text, name=name, code=None)
+    assert done.out.startswith("added") or "Write tests" in done.err
 
 
 def test_a_plan_comes_from_standard_input(crew):
@@ -203,8 +203,9 @@ class TestAllOrNothing:
             ("!!python/object/apply:os.system ['touch evil']", "line 1"),
         ],
     )
-    def test_nor_does_yaml(self, plan, contents, atm, text, complaint):
+    def test_nor_does_yaml(self, plan, tasks, contents, atm, text, complaint):
         pytest.importorskip("yaml")
+        tasks("add", "There before")
         before = contents(atm.home / ".claude")
         assert complaint in plan(text, name="p.yaml", code=1).err
         assert contents(atm.home / ".claude") == before

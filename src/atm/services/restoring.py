@@ -21,7 +21,7 @@ from atm.domain.names import check_new_name, is_claudes_team, is_safe_name
 from atm.domain.receipts import ARCHIVED, RESTORED, already_read
 from atm.domain.team import check_open
 from atm.formats.backup_manifest import CONFIG, HIGH_WATER, HISTORY, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM, mark_in
-from atm.formats.inbox import Inbox, with_read
+from atm.formats.inbox import Inbox, only, with_read
 from atm.formats.journal import RECEIPT, Line, histories
 from atm.formats.json_record import NotJson
 from atm.formats.task import decode_task
@@ -186,7 +186,7 @@ class _Restore:
             except NotJson:
                 self._unreadable(owner, data)
                 continue
-            self._inbox(owner, rows, past)
+            self._inbox(owner, data, rows, past)
 
     def _unreadable(self, owner: str, data: bytes) -> None:
         """It was no inbox when it was backed up. Put back as it was, if there is room for it."""
@@ -196,7 +196,9 @@ class _Restore:
             self._done.inboxes.append(owner)
             self._put(f"{INBOXES.removeprefix(TEAM)}{owner}.json", data)
 
-    def _inbox(self, owner: str, rows: list[Message], past: dict[tuple[str, str], list[str]]) -> None:
+    def _inbox(
+        self, owner: str, data: bytes, rows: list[Message], past: dict[tuple[str, str], list[str]]
+    ) -> None:
         room, existed = self._room, self._room.inboxes.exists(self._team, owner)
         place = {row.key: number for number, row in enumerate(rows)}
         came: list[Message] = []
@@ -210,12 +212,10 @@ class _Restore:
             came[:] = [_returning(row, existed) for row in absent if row.key not in gone]
             return put_back(here, came, lambda row: place.get(row.key))
 
-        if self._dry_run:
-            change(room.inboxes.rows(self._team, owner))
-        elif existed or rows:
+        whole = change([] if not existed else room.inboxes.rows(self._team, owner))
+        content = data if len(whole) == len(rows) and not existed else only([row.raw for row in whole])
+        if not self._dry_run and not self._put(f"{INBOXES.removeprefix(TEAM)}{owner}.json", content):
             room.inboxes.change(self._team, owner, change)
-        else:
-            room.inboxes.create(self._team, owner)
         if kept_away:
             self._done.skip("messages", owner, f"{len(kept_away)} were read, answered or archived since")
         if came or not existed:
@@ -246,7 +246,7 @@ class _Restore:
             self._done.skip("task", str(number), "is there already")
         wanted = {number: self._free(data) for number, data in then.items() if number not in now.numbers}
         self._done.tasks, self._done.high_water = sorted(wanted), mark
-        if not self._dry_run and (wanted or mark > now.mark):
+        if not self._dry_run and (then or mark > now.mark):  # also to clear up after a restore that was killed
             self._done.tasks, self._done.high_water = self._room.files.put_tasks(self._team, wanted, mark)
 
     def _free(self, data: bytes) -> bytes:

@@ -76,11 +76,19 @@ def add_member(room: Mailroom, team: str, new: Member) -> bool:
             if known is None:
                 _enter(room, found.name, new, name)
         except AtmError:
-            if made:
+            if made and not _may_be_entered(room, found.name, name):
                 room.inboxes.remove(found.name, name)  # both or neither
             raise
         note_member(room, found.name, name)
     return True
+
+
+def _may_be_entered(room: Mailroom, team: str, name: str) -> bool:
+    """An error may come after the entry was made, when only its durability was in doubt."""
+    try:
+        return find_team(room, team).member(name) is not None
+    except AtmError:
+        return True  # an inbox too many is found and cleared; a member without one gets no mail
 
 
 def _enter(room: Mailroom, team: str, new: Member, name: str) -> None:

@@ -65,22 +65,28 @@ class BoardScanner:
         self._clock = clock
         self._layout = layout
 
-    def scan(self, team: str, folder: str) -> Scan:
+    def scan(self, team: str, folder: str, most: int | None = None) -> Scan | None:
+        """Everything; None if more than `most` files would have to be read."""
         versions = self._disk.versions(folder)
         scan = Scan(*self._index(team))
-        now = int(self._clock.now() * 1e9)
+        stale: list[tuple[int, Version]] = []
         for number, row in list(scan.rows.items()):
             version = versions.pop(f"{number}.json", None)
             if version is None and not row.is_gone:
                 scan.put(Row(row.card, UNSETTLED, is_proven=False, is_gone=True))
             elif version is not None and (row.version != version or row.is_gone):
-                self._look_again(scan, f"{folder}/{number}.json", number, version, now)
+                stale.append((number, version))
         for name, version in versions.items():  # what the index does not know yet
             new = task_number(name)
             if new is not None:
-                self._look_again(scan, f"{folder}/{name}", new, version, now)
+                stale.append((new, version))
             elif name.startswith(".") and ".json.new-" in name:
                 scan.litter.append(f"{folder}/{name}")
+        if most is not None and len(stale) > most:
+            return None
+        now = int(self._clock.now() * 1e9)
+        for number, version in stale:
+            self._look_again(scan, f"{folder}/{number}.json", number, version, now)
         return scan
 
     def _index(self, team: str) -> tuple[dict[int, Row], int]:

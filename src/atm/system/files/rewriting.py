@@ -346,8 +346,12 @@ def read_whole(disk: Disk, path: str) -> bytes:
         disk.close(fd)
 
 
-def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600) -> None:
-    """A durable new file of ours: whole or not there. FileExistsError if the path is taken."""
+def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, sync_name: bool = True) -> None:
+    """
+    A durable new file of ours: whole or not there. FileExistsError if the path is taken.
+
+    Without `sync_name` the caller makes the names of many files durable at once, with the folder.
+    """
     folder, _, name = path.rpartition("/")
     temporary, fd = _first_free(disk, f"{folder}/.{name}.new", mode)
     try:
@@ -357,7 +361,8 @@ def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600) -> None:
         disk.link(temporary, path)
     finally:
         disk.remove(temporary)
-    disk.sync_folder(folder)
+    if sync_name:
+        disk.sync_folder(folder)
 
 
 def _first_free(disk: Disk, stem: str, mode: int) -> tuple[str, int]:

@@ -53,6 +53,7 @@ class TaskFiles:
     def board(self, team: str) -> Board:
         with explained(self.layout.tasks(team)):
             scan = self.scanner.scan(team, self._inside(team))
+        assert scan is not None  # there was no limit
         self.scanner.remember(team, scan)
         return scan.board()
 
