@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.baseline import STYLES
+from benchmarks.board import CLAIMANTS, LARGE, SHARED, SMALL, Claimants
 from benchmarks.cases import CROWD, FEW, HUGE, MANY, UNREAD, Crowds, Effort
 from benchmarks.measure import Machine, Ratio, Times, ratio
 
@@ -33,6 +34,8 @@ class Results:
     large: dict[str, Times]
     crowds: Crowds
     alone: Crowds
+    board: dict[str, Times]
+    claimants: Claimants
     effort: Effort
     pip: str
 
@@ -57,6 +60,21 @@ def targets(results: Results) -> list[Row]:
             2.0,
         ),
         *_crowd_targets(results),
+        *_board_targets(results),
+    ]
+
+
+def _board_targets(results: Results) -> list[Row]:
+    board, once = results.board, results.claimants.exactly_once
+    what = f"{CLAIMANTS} processes × {SHARED} tasks: tasks with exactly one claimant"
+    return [
+        _at_most(
+            f"`atm tasks claim`, {LARGE:,} tasks / {SMALL} tasks", board["claim of many"], board["claim of few"], 3.0
+        ),
+        _at_most(
+            f"`atm tasks list --json`, {LARGE:,} tasks / reading their bytes", board["list"], board["bytes"], 10.0
+        ),
+        Row(what, f"{once} of {SHARED}", "", f"{SHARED}", once == SHARED),
     ]
 
 
@@ -156,6 +174,10 @@ def page(results: Results, machine: Machine, command: str) -> str:
         huge=f"{HUGE:,}",
         unread=UNREAD,
         crowd=CROWD,
+        small=SMALL,
+        large=f"{LARGE:,}",
+        claimants=CLAIMANTS,
+        shared=SHARED,
     )
 
 
@@ -216,6 +238,12 @@ synced and left alone for a moment.
 - **{crowd} processes × {sends} sends.** Into an inbox that is empty at first. The clock runs from the moment that all
   processes are ready until the last has finished; {crowds} runs of each kind, in turn. Every id that a sender was told
   is looked up in the inbox, and in the spool.
+- **`atm tasks claim`.** A board of {small} and one of {large} tasks, every third of which depends on the one before.
+  Each claim is made by another member and gets a task; the index has been written by an earlier look. At most 20 rounds.
+- **`atm tasks list --json`** of the large board, beside a Python program that opens and reads the same files and does
+  nothing with them.
+- **{claimants} processes × {shared} tasks.** Each claims and completes until nothing is left; then every task must
+  have been handed out exactly once.
 - **`filelock` + `json`** is `benchmarks/baseline.py`: lock a file beside the inbox, `json.load`, append, `json.dump` to
   a temporary file, fsync, rename. The row is the same. It keeps no ledger, does not sync the folder, takes no lock
   that Claude Code knows, and loses what a writer without a lock adds meanwhile. `json.dump` is what people write; it

@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # started as a script
 
+from benchmarks.board import run_claimants, time_board
 from benchmarks.cases import CROWD, QUICK, THOROUGH, Bench, run_crowds, time_large_append, time_programs
 from benchmarks.installation import PROJECT, install
 from benchmarks.measure import describe_machine
@@ -47,6 +48,8 @@ def measure_all(folder: Path, quick: bool) -> Results:
         large=time_large_append(bench),
         crowds=run_crowds(bench, CROWD),
         alone=run_crowds(bench, 1),
+        board=time_board(bench),
+        claimants=run_claimants(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

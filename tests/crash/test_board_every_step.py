@@ -70,6 +70,33 @@ class QuickDisk(RealDisk):
         pass
 
 
+LOOKING = {
+    "look",
+    "look_open",
+    "real_path",
+    "names",
+    "versions",
+    "open_read",
+    "read_at",
+    "close",
+    "sync",
+    "sync_folder",
+}
+"""Steps that change nothing on the disk: a process killed after one of them leaves what it would have left before."""
+
+
+class ClosingDisk(FaultyDisk):
+    """A file that could not be closed without an error is closed nevertheless, as on Linux."""
+
+    def _check(self, name: str, args: tuple[Any, ...]) -> None:
+        try:
+            super()._check(name, args)
+        except OSError:
+            if name == "close":
+                os.close(args[0])
+            raise
+
+
 def a_layout(home: Path) -> Layout:
     return find_layout({"ATM_HOME": str(home)})
 
@@ -181,15 +208,24 @@ class Stage:
         return home
 
     def run(self, home: Path, **fault: Any) -> tuple[FaultyDisk, BaseException | None]:
-        disk = FaultyDisk(QuickDisk(), **fault)
+        disk = ClosingDisk(QuickDisk(), **fault)
         try:
             self.case.act(a_desk(home, disk, self.case.ahead))
         except (Crash, AtmError, OSError) as error:
             return disk, error
         return disk, None
 
-    def each_step(self) -> Iterator[tuple[int, Path]]:
-        for step in range(len(self.steps)):
+    def each_step(self, every: int = 1) -> Iterator[tuple[int, Path]]:
+        for step in range(0, len(self.steps), every):
+            home = self._copy(f"step-{step}")
+            yield step, home
+            shutil.rmtree(home)
+
+    def each_kill(self) -> Iterator[tuple[int, Path]]:
+        """Each step before which the disk is not as it was before the former step; a write is stopped half-way."""
+        for step, name in enumerate(self.steps):
+            if step and name != "write" and self.steps[step - 1] in LOOKING:
+                continue
             home = self._copy(f"step-{step}")
             yield step, home
             shutil.rmtree(home)
@@ -244,10 +280,16 @@ def settle(home: Path) -> None:
 
 def litter(home: Path) -> list[str]:
     tasks, team = home / ".claude/tasks/crew", home / ".claude/teams/crew"
-    found = [path.name for path in tasks.iterdir() if not re.fullmatch(r"[1-9]\d*\.json|\.lock|\.highwatermark", path.name)]
-    found += [str(path.relative_to(home)) for path in team.rglob("*") if ".new" in path.name or "intent" in path.name]
-    boards = Path(a_layout(home).state_root) / "boards"
-    return found + [path.name for path in boards.glob(".*")]
+    known = re.compile(r"[1-9]\d*\.json|\.lock|\.highwatermark")
+    found = [path for path in tasks.iterdir() if not known.fullmatch(path.name)]
+    found += [path for path in team.rglob("*") if ".new" in path.name or "intent" in path.name]
+    found += (Path(a_layout(home).state_root) / "boards").glob(".*")
+    return [path.name for path in found]
+
+
+def is_written_again(name: str) -> bool:
+    """A temporary file of a fixed name, which the next writer of that file replaces: looked at in a test of its own."""
+    return name.endswith(".new")
 
 
 def wrong_in_history(home: Path) -> list[str]:
@@ -301,7 +343,7 @@ def wrongs(home: Path, allowed: tuple[str, ...]) -> list[str]:
     try:
         settle(home)
         found = [] if view(home) in allowed else [f"half done: {view(home)}"]
-        found += [f"left behind: {name}" for name in litter(home)]
+        found += [f"left behind: {name}" for name in litter(home) if not is_written_again(name)]
         found += wrong_in_history(home) + wrong_in_links(home) + wrong_in_index(home) + wrong_with_numbers(home)
     except (AtmError, OSError, ValueError) as error:
         return [f"the next turn fails: {error!r}"]
@@ -310,57 +352,84 @@ def wrongs(home: Path, allowed: tuple[str, ...]) -> list[str]:
 
 @dataclass
 class Report:
-    """Collects what went wrong at each step, so that one run shows all of it."""
+    """Collects what went wrong at each step, so that one run shows all of it, by what it was."""
 
-    lines: list[str] = field(default_factory=list)
+    kinds: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, step: int, stage: Stage, wrong: list[str]) -> None:
-        self.lines += [f"step {step} of {len(stage.steps)} ({stage.steps[step]}): {each[:300]}" for each in wrong[:2]]
+        for each in wrong:
+            kind, _, what = each.partition(": ")
+            where = f"step {step} of {len(stage.steps)} ({stage.steps[step]})"
+            self.kinds.setdefault(kind, []).append(f"{where}: {what[:200]}")
 
     def check(self) -> None:
-        assert not self.lines, f"{len(self.lines)} in all:\n" + "\n".join(self.lines[:12])
+        told = [f"{kind}, {len(found)} times:\n  " + "\n  ".join(found[:3]) for kind, found in self.kinds.items()]
+        assert not told, "\n".join(told)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_kill_at_any_step_leaves_a_change_done_or_undone(tmp_path, name):
     stage, report = Stage(tmp_path, name), Report()
-    for step, home in stage.each_step():
+    for step, home in stage.each_kill():
         _, error = stage.run(home, stop_at=step)
         assert isinstance(error, Crash), f"step {step} was not taken: {error!r}"
         report.add(step, stage, wrongs(home, (stage.before, stage.after)))
     report.check()
 
 
+@pytest.mark.parametrize("name", ["add", "import", "depend-off"])
+def test_no_half_written_file_of_a_killed_process_outlives_the_next_turn(tmp_path, name):
+    stage, report = Stage(tmp_path, name), Report()
+    for step, home in stage.each_kill():
+        stage.run(home, stop_at=step)
+        settle(home)
+        report.add(step, stage, [f"left behind: {each}" for each in litter(home)])
+    report.check()
+
+
+def test_a_board_that_is_killed_while_it_is_begun_is_begun_without_a_trace(tmp_path):
+    template = tmp_path / "template"
+    create_team(a_desk(template).room, "crew", lead="lea")
+    add_member(a_desk(template).room, "crew", Member("bob"))
+    disk = FaultyDisk(QuickDisk())
+    shutil.copytree(template, tmp_path / "count")
+    add(a_desk(tmp_path / "count", disk), "crew", "lea", [Wish("first")])
+    wrong = []
+    for step, name in enumerate(disk.steps):
+        home = tmp_path / f"step-{step}"
+        shutil.copytree(template, home)
+        with pytest.raises(Crash):
+            add(a_desk(home, FaultyDisk(QuickDisk(), stop_at=step)), "crew", "lea", [Wish("first")])
+        (home / ".claude/tasks/crew").mkdir(parents=True, exist_ok=True)
+        settle(home)
+        add(a_desk(home, ahead=800.0), "crew", "lea", [Wish("second")])
+        wrong += [f"step {step} ({name}): {each}" for each in (*litter(home), *wrong_in_history(home))]
+    assert wrong == []
+
+
 ERRORS = ("ENOSPC", "EACCES", "EROFS", "EIO")
-EVERY_ERROR = ("claim", "import", "depend-both")
-"""Nothing in the code tells these errors apart, so elsewhere they take turns."""
+OFTEN = ("add", "add-dependent", "import", "claim", "complete", "depend-both", "split")
+"""The others take the same way through the files as these; there every third step is stopped."""
 
 
 @pytest.mark.parametrize(
     ("name", "errors"),
-    [
-        *((name, (error,)) for name in EVERY_ERROR for error in ERRORS),
-        *((name, ERRORS) for name in CASES if name not in EVERY_ERROR),
-    ],
+    [*(("claim", (error,)) for error in ERRORS), *((name, ERRORS) for name in CASES if name != "claim")],
     ids=lambda value: value if isinstance(value, str) else "-".join(value),
 )
 def test_an_error_at_any_step_is_a_clear_refusal_or_success_and_nothing_half_made(tmp_path, name, errors):
     stage, report = Stage(tmp_path, name), Report()
-    for step, home in stage.each_step():
+    for step, home in stage.each_step(every=1 if name in OFTEN else 3):
         number = getattr(errno, errors[step % len(errors)])
-        disk, error = stage.run(home, stop_at=step, error=OSError(number, os.strerror(number)))
-        wrong = [f"raised {error!r}"] if isinstance(error, OSError) else []
-        if error is None and (step >= len(disk.steps) or _is_lost(home, stage)):
-            wrong.append("reported as done, but it is not")
+        _, error = stage.run(home, stop_at=step, error=OSError(number, os.strerror(number)))
+        wrong = [f"not explained: {error!r}"] if isinstance(error, OSError) else []
+        if error is None and view(home) != stage.after:
+            wrong.append("reported as done, but it is not: " + view(home))
         report.add(step, stage, wrong + wrongs(home, (stage.before, stage.after)))
     report.check()
 
 
-def _is_lost(home: Path, stage: Stage) -> bool:
-    return view(home) != stage.after
-
-
-@pytest.mark.parametrize("name", ["claim", "import", "comment"])
+@pytest.mark.parametrize("name", ["claim", "import"])
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="needs /proc")
 def test_an_error_at_any_step_leaves_no_file_open(tmp_path, name):
     stage, report = Stage(tmp_path, name), Report()
@@ -370,14 +439,14 @@ def test_an_error_at_any_step_leaves_no_file_open(tmp_path, name):
         open_before = len(os.listdir("/proc/self/fd"))
         stage.run(home, stop_at=step, error=OSError(errno.ENOSPC, "No space left on device"))
         left_open = len(os.listdir("/proc/self/fd")) - open_before
-        report.add(step, stage, [f"{left_open} files stay open"] if left_open else [])
+        report.add(step, stage, [f"files stay open: {left_open}"] if left_open else [])
     report.check()
 
 
 def test_what_a_killed_claim_left_beside_its_task_goes_with_the_next_turn_at_another_task(tmp_path):
     """Nobody may ever touch that task again: it could be completed, or deleted."""
     stage, report = Stage(tmp_path, "claim"), Report()
-    for step, home in stage.each_step():
+    for step, home in stage.each_kill():
         stage.run(home, stop_at=step)
         desk = a_desk(home, ahead=800.0)
         stale = time.time() - 31
@@ -393,7 +462,7 @@ def test_killed_once_more_at_any_step_while_finishing_what_a_killed_process_bega
     """The first one is killed when its note is written; the one that finishes for it is killed at every step."""
     stage, report = Stage(tmp_path, name), Report()
     noted = stage.steps.index("rename") + 1
-    for step, home in stage.each_step():
+    for step, home in stage.each_step(every=3):
         stage.run(home, stop_at=noted)
         try:
             with a_desk(home, FaultyDisk(QuickDisk(), stop_at=step), ahead=800.0).tasks.turn("crew"):
@@ -408,7 +477,6 @@ def test_a_kill_while_the_index_is_written_anew_costs_nothing(tmp_path):
     home = tmp_path / "home"
     desk = a_desk(home)
     three_tasks(desk)
-    index = Path(desk.tasks.path("crew", "1")).parents[3] / "nothing"  # only to have a name before the layout gives one
     index = Path(a_layout(home).board_index("crew"))
     bloated = index.read_bytes() * 400
     disk = FaultyDisk(QuickDisk())
