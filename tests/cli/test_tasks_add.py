@@ -117,7 +117,7 @@ class TestDependencyLists:
         ids=" ".join,
     )
     def test_every_spelling_means_the_same(self, three, words):
-        task = three("add", *words, "--json").json["task"]
+        task = three("add", "--json", *words).json["task"]
         assert (task["subject"], task["blockedBy"]) == ("New", ["1", "2"])
 
     @pytest.mark.parametrize(

@@ -114,9 +114,11 @@ class TestMayClaim:
 
     @pytest.mark.parametrize("status", ["in_progress", "deleted", "whatever"])
     def test_what_nobody_can_take_is_refused_and_not_left_without_an_answer(self, status):
-        # BUG reported: an in_progress task without an owner, and any foreign status, is "to be had" here; `claim ID`
-        # then tries twenty times and says neither what nor why.
-        assert may_claim(board(Card(1, status=status)), Card(1, status=status), "ann") is not None
+        # BUG reported: the reason is "blocked: #1 waits for " and then nothing.
+        refusal = may_claim(board(Card(1, status=status)), Card(1, status=status), "ann")
+        assert refusal is not None
+        assert refusal.code != "blocked"
+        assert not refusal.why.endswith("waits for ")
 
     def test_a_long_list_of_blockers_is_cut(self):
         made = board(Card(1, blocked_by=[str(n) for n in range(2, 12)]), *[Card(n) for n in range(2, 12)])

@@ -32,6 +32,9 @@ class Tasks(Protocol):
     def turn(self, team: str) -> Turn:
         """`with tasks.turn(team) as turn:` nobody else of us, and no Claude Code, changes the list meanwhile."""
 
+    def unfinished(self, team: str) -> str | None:
+        """The note of a change of several files that was cut off, if there is one."""
+
     def path(self, team: str, id: str) -> str: ...
 
 

@@ -6,13 +6,14 @@ Each kind of finding is one function. A finding that we can mend safely carries 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import partial
 
 from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.names import is_claudes_team, nearest_name
 from atm.domain.team import claude_reads_inbox
+from atm.services.board_checkup import examine_board
+from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
 from atm.services.mail_upkeep import drain, missing_rows, put_back_dropped
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.roster import recover
@@ -22,51 +23,29 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team import Team
     from atm.ports.inspection import FoundLock, Site
+    from atm.services.boardroom import Boardroom
     from atm.services.mailroom import Mailroom
-
-PROBLEM, WARNING, NOTE = "problem", "warning", "note"
 
 STALE_AFTER = 30.0
 LARGE_INBOX = 1_000_000
 """Bytes. At about this size Claude Code's interface was seen to stall."""
 
-FIX = "atm doctor --fix"
-
-
-def shell_word(text: str) -> str:
-    """A path or name as one word of a command that people paste."""
-    return text if text and set(text) <= _PLAIN else "'" + text.replace("'", "'\\''") + "'"
-
-
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/@:,=%")
 UPGRADE = "pip install --upgrade agent-team-manager"
 
 
-@dataclass(slots=True)
-class Finding:
-    """Something that is not as it should be."""
-
-    code: str
-    severity: str
-    message: str
-    command: str
-    path: str = ""
-    mend: Callable[[], object] | None = field(default=None, repr=False)
-    mended: bool = False
-
-
-def examine(room: Mailroom, site: Site) -> list[Finding]:
+def examine(desk: Boardroom, site: Site) -> list[Finding]:
     """Look at everything. Reads only."""
+    room = desk.room
     teams = room.rosters.teams()
     found = [*_spool(room), *_permissions(site, teams), *_homes(site), *_drift(room), *_dead_processes(room, site)]
     found += _deletions(room)
     for name in teams:
-        found += _team(room, site, name)
+        found += [*_team(room, site, name), *examine_board(desk, name)]
     order = {PROBLEM: 0, WARNING: 1, NOTE: 2}
     return sorted(found, key=lambda finding: order[finding.severity])
 
 
-def mend(room: Mailroom, site: Site, findings: list[Finding]) -> list[Finding]:
+def mend(desk: Boardroom, site: Site, findings: list[Finding]) -> list[Finding]:
     """Do what can be done safely, then look again: what is gone was mended, what is left says how."""
     for finding in findings:
         if finding.mend is not None:
@@ -74,7 +53,7 @@ def mend(room: Mailroom, site: Site, findings: list[Finding]) -> list[Finding]:
                 finding.mend()
             except (AtmError, OSError) as error:
                 finding.message += f" (not mended: {error})"
-    left = examine(room, site)
+    left = examine(desk, site)
     still = {(finding.code, finding.path) for finding in left}
     gone = [finding for finding in findings if (finding.code, finding.path) not in still]
     for finding in gone:

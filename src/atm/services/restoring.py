@@ -196,9 +196,7 @@ class _Restore:
             self._done.inboxes.append(owner)
             self._put(f"{INBOXES.removeprefix(TEAM)}{owner}.json", data)
 
-    def _inbox(
-        self, owner: str, data: bytes, rows: list[Message], past: dict[tuple[str, str], list[str]]
-    ) -> None:
+    def _inbox(self, owner: str, data: bytes, rows: list[Message], past: dict[tuple[str, str], list[str]]) -> None:
         room, existed = self._room, self._room.inboxes.exists(self._team, owner)
         place = {row.key: number for number, row in enumerate(rows)}
         came: list[Message] = []

@@ -77,7 +77,7 @@ class SiteOnDisk:
 
     def leftovers(self, team: str) -> list[str]:
         found = []
-        for folder in (self._layout.team(team), self._layout.inboxes(team)):
+        for folder in (self._layout.team(team), self._layout.inboxes(team), self._layout.tasks(team)):
             for name in sorted(self._disk.names(folder)):
                 _, mark, number = name.partition(".atm-")
                 pid = number.partition("-")[0]

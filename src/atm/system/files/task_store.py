@@ -50,6 +50,10 @@ class TaskFiles:
     def path(self, team: str, id: str) -> str:
         return f"{self.layout.tasks(team)}/{id}.json"
 
+    def unfinished(self, team: str) -> str | None:
+        path = self.layout.task_intent(team)
+        return path if self.disk.look(path) is not None else None
+
     def board(self, team: str) -> Board:
         with explained(self.layout.tasks(team)):
             scan = self.scanner.scan(team, self._inside(team))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.services.checkup import PROBLEM, WARNING, Finding, examine, mend
+from atm.services.checkup import examine, mend
+from atm.services.findings import PROBLEM, WARNING, Finding
 from atm.ui.cli.arguments import Args, Command, Option
 from atm.ui.cli.render import BOLD, DIM, GREEN, RED, YELLOW, Style
 from atm.ui.cli.session import working_folder
@@ -25,9 +26,9 @@ def execute(args: Args, session: Session) -> int:
     from atm.wiring import build_context, build_site
 
     site = build_site(session.layout, session.environment)
-    findings = examine(session.room, site)
+    findings = examine(session.desk, site)
     if args.flag("fix"):
-        findings = mend(session.room, site, findings)
+        findings = mend(session.desk, site, findings)
     left = [finding for finding in findings if finding.severity in (PROBLEM, WARNING) and not finding.mended]
     if session.as_json:
         from atm.ui.cli.commands.config import context_json

@@ -1,0 +1,72 @@
+"""What `atm doctor` finds on boards: each with the command that mends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from atm.domain.errors import AtmError
+from atm.domain.liveness import OFFLINE
+from atm.services.board import release_silent
+from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
+from atm.services.presence import liveness
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.dependencies import Board
+    from atm.services.boardroom import Boardroom
+
+
+def examine_board(desk: Boardroom, team: str) -> Iterator[Finding]:
+    """Reads only."""
+    unfinished = desk.tasks.unfinished(team)
+    if unfinished is not None:
+        what = f"a change of several tasks of {team} was cut off; the next change finishes it"
+        yield Finding("unfinished-task-change", NOTE, what, FIX, unfinished, partial(_finish, desk, team))
+    try:
+        board = desk.tasks.board(team)
+    except AtmError as error:
+        yield Finding("unreadable-board", PROBLEM, str(error), f"ls -la {shell_word(error.path)}", error.path)
+        return
+    yield from _unreadable(desk, team, board)
+    yield from _dependencies(desk, team, board)
+    yield from _silent(desk, team, board)
+
+
+def _finish(desk: Boardroom, team: str) -> None:
+    with desk.tasks.turn(team):
+        return
+
+
+def _unreadable(desk: Boardroom, team: str, board: Board) -> Iterator[Finding]:
+    for card in board.sorted():
+        if card.problem:
+            path = desk.tasks.path(team, card.id)
+            word = shell_word(path)
+            what = f"{path} is no task: {card.problem}; what depends on #{card.id} waits for ever"
+            yield Finding("unreadable-task", PROBLEM, what, f"mv {word} {shell_word(path + '.broken')}", path)
+
+
+def _dependencies(desk: Boardroom, team: str, board: Board) -> Iterator[Finding]:
+    for card in board.sorted():
+        path = desk.tasks.path(team, card.id)
+        for id in board.broken_blockers(card) if not card.is_finished else ():
+            what = f"#{card.id} waits for #{id}, which cannot be found"
+            yield Finding("broken-dependency", WARNING, what, f"atm tasks depend {card.id} --off {id} -t {team}", path)
+    for number, why in board.lost().items():
+        if "circle" in why:
+            first = next(iter(board.blockers(board.cards[number])))
+            what = f"#{number} can never be done: {why}"
+            command = f"atm tasks depend {number} --off {first} -t {team}"
+            yield Finding("dependency-circle", WARNING, what, command, desk.tasks.path(team, str(number)))
+
+
+def _silent(desk: Boardroom, team: str, board: Board) -> Iterator[Finding]:
+    for card in board.sorted():
+        if card.claim_id and not card.waits_for_others:
+            seen = liveness(desk.presence, team, card.owner, desk.clock.now())
+            if seen.value == OFFLINE:
+                what = f"#{card.id} is held by {card.owner}, who is gone: {seen.source}"
+                command = f"atm tasks release --silent -t {team}"
+                path = desk.tasks.path(team, card.id)
+                yield Finding("silent-claimant", WARNING, what, command, path, partial(release_silent, desk, team))

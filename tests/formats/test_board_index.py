@@ -1,0 +1,116 @@
+"""The index: what was seen, row by row, and losing a line costs one file."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atm.domain.tasks import CARD_FIELDS, Card
+from atm.formats.board_index import UNSETTLED, VERSION, Row, decode_rows, encode_rows
+
+WORDS = st.text(max_size=12)
+CARDS = st.builds(
+    Card,
+    number=st.integers(0, 10**15 - 1),
+    subject=WORDS,
+    status=WORDS,
+    owner=WORDS,
+    blocked_by=st.lists(WORDS, max_size=3),
+    blocks=st.lists(WORDS, max_size=3),
+    priority=WORDS,
+    outcome=WORDS,
+    claim_id=WORDS,
+    claimed_at=WORDS,
+    failures=st.integers(0, 99),
+    max_retries=st.integers(0, 99),
+    review=WORDS,
+    reviewer=WORDS,
+    needs=WORDS,
+    plan=WORDS,
+    files=st.lists(WORDS, max_size=3),
+    is_hidden=st.booleans(),
+    last_event=WORDS,
+    problem=WORDS,
+)
+NUMBERS = st.integers(0, 2**63)
+ROWS = st.builds(Row, CARDS, st.tuples(NUMBERS, NUMBERS, NUMBERS), is_proven=st.booleans(), is_gone=st.booleans())
+
+
+def facts(row: Row) -> list[object]:
+    values = [list(value) if isinstance(value, tuple) else value for value in row.card.values()]
+    return [row.version, row.is_proven, row.is_gone, *values]
+
+
+@given(st.lists(ROWS, max_size=5))
+def test_rows_are_read_back_as_they_were_and_later_ones_win(rows):
+    found, lines = decode_rows(encode_rows(rows))
+    assert lines == len(rows)
+    assert {number: facts(row) for number, row in found.items()} == {row.card.number: facts(row) for row in rows}
+
+
+@given(st.lists(ROWS, min_size=1, max_size=4), st.data())
+def test_a_torn_last_line_costs_that_line_alone(rows, data):
+    whole = encode_rows(rows)
+    last = len(encode_rows(rows[:-1]))
+    cut = data.draw(st.integers(last, len(whole) - 2))
+    found, _ = decode_rows(whole[:cut])
+    assert {number: facts(row) for number, row in found.items()} == {row.card.number: facts(row) for row in rows[:-1]}
+
+
+@given(st.lists(ROWS, max_size=3), st.binary(max_size=30), st.lists(ROWS, max_size=3))
+def test_garbage_between_the_lines_costs_nothing_but_itself(before, garbage, after):
+    junk = b"?" + garbage.replace(b"\n", b" ") + b"\n"
+    found, _ = decode_rows(encode_rows(before) + junk + encode_rows(after))
+    assert {number: facts(row) for number, row in found.items()} == {
+        row.card.number: facts(row) for row in [*before, *after]
+    }
+
+
+@given(st.binary(max_size=200))
+def test_whatever_stands_in_the_file_nothing_is_raised(data):
+    decode_rows(data)
+
+
+def test_default_cards_with_tuples_come_back_as_lists():
+    row = decode_rows(encode_rows([Row(Card(7), UNSETTLED, is_proven=False)]))[0][7]
+    assert (row.version, row.is_proven, row.is_gone) == (UNSETTLED, False, False)
+    assert [*row.card.blocked_by, *row.card.blocks, *row.card.files] == []
+    assert (row.card.status, row.card.max_retries) == ("pending", 2)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[]",
+        "{}",
+        "7",
+        "null",
+        f"[{VERSION}]",
+        f'[{VERSION + 1}, 1, 1, 1, 1, 0, 7, "of another version"]',
+        f'[{VERSION}, 1, 1, 1, 1, 0, "no number", "x"]',
+        '["x", 1, 1, 1, 1, 0, 7]',
+    ],
+)
+def test_a_line_that_is_no_row_is_passed_over(line):
+    assert decode_rows(line.encode() + b"\n")[0] == {}
+
+
+def test_a_line_with_more_fields_than_we_know_is_no_danger():
+    wide = "[" + ", ".join([str(VERSION), "1, 1, 1, 1, 0, 7", *["0"] * (len(CARD_FIELDS) + 5)]) + "]\n"
+    decode_rows(wide.encode())
+
+
+def test_an_empty_file_is_an_empty_index():
+    assert decode_rows(b"") == ({}, 0)
+
+
+def test_ten_thousand_rows_are_read_in_a_moment():
+    data = encode_rows(
+        [Row(Card(n, "subject " * 5, last_event="x" * 36), (n, 1, 1), is_proven=True) for n in range(10_000)]
+    )
+    began = time.perf_counter()
+    assert len(decode_rows(data)[0]) == 10_000
+    assert time.perf_counter() - began < 2

@@ -1,0 +1,88 @@
+"""Lines of `tasks.jsonl`: what happened, to what, and how it stood afterwards."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from atm.domain.tasks import Card
+from atm.formats.task_history import PastLine, decode_past, state_of
+
+WORDS = st.text(max_size=10)
+EVENTS = st.dictionaries(
+    WORDS.filter(lambda key: key not in ("seq", "task", "after")),
+    st.none() | WORDS | st.integers() | st.lists(WORDS, max_size=2),
+    max_size=4,
+)
+
+
+def test_a_line_says_everything():
+    card = Card(7, "do it", "in_progress", "ann")
+    line = PastLine(card, {"id": "e", "type": "x", "at": "t", "actor": "ann"}).numbered(3)
+    assert line.endswith(b"}\n")
+    assert json.loads(line) == {
+        "seq": 3,
+        "task": "7",
+        "id": "e",
+        "type": "x",
+        "at": "t",
+        "actor": "ann",
+        "after": {"status": "in_progress", "owner": "ann", "outcome": "", "subject": "do it"},
+    }
+
+
+@given(EVENTS, st.integers(1, 10**9), WORDS)
+def test_a_line_is_read_back_as_it_was(event, seq, subject):
+    card = Card(7, subject)
+    found, torn = decode_past(PastLine(card, event).numbered(seq))
+    assert (torn, len(found)) == (0, 1)
+    past = found[0]
+    assert (past.seq, past.task, past.event, past.after) == (seq, "7", event, state_of(card))
+
+
+@pytest.mark.parametrize("key", ["seq", "task", "after"])
+def test_an_event_of_another_hand_cannot_pass_for_the_number_or_the_task_of_its_line(key):
+    # BUG reported: `{"seq": …, "task": …, **event}` lets an event of the file overwrite both.
+    found, torn = decode_past(PastLine(Card(7), {"id": "e", key: "x"}).numbered(3))
+    assert torn == 0
+    assert (found[0].seq, found[0].task) == (3, "7")
+    assert found[0].after["status"] == "pending"
+
+
+def test_the_card_is_taken_as_it_was_when_the_line_was_made():
+    card = Card(7, status="pending")
+    line = PastLine(card, {})
+    card.status = "completed"
+    assert decode_past(line.numbered(1))[0][0].after["status"] == "pending"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff",
+        b'{"seq": "1", "task": "7"}',
+        b'{"seq": 1}',
+        b'{"seq": 1, "task": 7}',
+        b'{"task": "7"}',
+    ],
+)
+def test_a_line_that_cannot_be_read_costs_itself(line):
+    good = PastLine(Card(1), {"id": "e"}).numbered(1)
+    found, torn = decode_past(good + line + b"\n\n  \n" + good)
+    assert (len(found), torn) == (2, 1)
+
+
+def test_a_word_that_is_none_is_empty():
+    past = decode_past(PastLine(Card(1), {"id": "e", "attempt": 3}).numbered(1))[0][0]
+    assert (past.word("id"), past.word("attempt"), past.word("nothing")) == ("e", "", "")
+
+
+@given(st.binary(max_size=200))
+def test_whatever_stands_in_the_file_nothing_is_raised(data):
+    decode_past(data)
