@@ -18,9 +18,17 @@ if TYPE_CHECKING:
 
     Version = tuple[int, int, int]
 
-VERSION = 1
 UNSETTLED = (0, 0, 0)
 """A version that never matches: the file was changed so shortly before that its stamp proves nothing."""
+
+_FORMAT, _PROVEN, _GONE = 8, 1, 2
+"""The first number of a line: the format, and two facts."""
+
+TRUSTED = _FORMAT | _PROVEN
+"""What stands first in almost every line: the file was there, and the history knows how it came to be so."""
+
+HEAD, _END = 4, 4 + len(CARD_FIELDS)
+_PLAIN = [[] if isinstance(value, tuple) else value for value in Card(-1).values()]
 
 
 class Row:
@@ -46,19 +54,48 @@ def _line(row: Row) -> str:
     values = row.card.values()
     while values[-1] == _PLAIN[len(values) - 1]:
         values.pop()
-    return encode([VERSION, *row.version, int(row.is_proven), int(row.is_gone), *values]) + "\n"
+    mark = _FORMAT | (_PROVEN if row.is_proven else 0) | (_GONE if row.is_gone else 0)
+    return encode([mark, *row.version, *values]) + "\n"
 
 
 def decode_rows(data: bytes) -> tuple[dict[int, Row], int]:
     """The newest row of every task, and how many lines there were."""
+    lines, count = decode_lines(data)
+    return {number: row_of(line) for number, line in lines.items()}, count
+
+
+def decode_lines(data: bytes) -> tuple[dict[int, list[Json]], int]:
+    """The same as the lines were decoded, for who looks at ten thousand of them: see `is_unchanged` and `card_of`."""
     lines = _lines(to_text(data))
     newest: dict[int, list[Json]] = {}
     for line in lines:
-        if isinstance(line, list) and len(line) > _HEAD and line[0] == VERSION:
-            number = line[_HEAD]
-            if isinstance(number, int):
+        if isinstance(line, list) and HEAD < len(line) <= _END:
+            mark, number = line[0], line[HEAD]
+            if isinstance(number, int) and isinstance(mark, int) and mark & ~3 == _FORMAT:
                 newest[number] = line
-    return {number: _row(line) for number, line in newest.items()}, len(lines)
+    return newest, len(lines)
+
+
+def is_unchanged(line: list[Json], version: Version) -> bool:
+    return line[3] == version[2] and line[1] == version[0] and line[2] == version[1] and not is_gone(line)
+
+
+def is_gone(line: list[Json]) -> bool:
+    return line[0] & _GONE != 0  # type: ignore[operator]
+
+
+def is_proven(line: list[Json]) -> bool:
+    return line[0] & _PROVEN != 0  # type: ignore[operator]
+
+
+def card_of(line: list[Json]) -> Card:
+    # Written by us: a line of another format or by another hand was thrown away, and a file is what counts.
+    return Card(*line[HEAD:])  # type: ignore[arg-type]
+
+
+def row_of(line: list[Json]) -> Row:
+    version = (line[1], line[2], line[3])
+    return Row(card_of(line), version, is_proven(line), is_gone(line))  # type: ignore[arg-type]
 
 
 def _lines(text: str) -> list[Json]:
@@ -75,12 +112,3 @@ def _try(line: str) -> Json:
         return decode(line)
     except NotJson:
         return None
-
-
-def _row(line: list[Json]) -> Row:
-    # Written by us: a line of another version or by another hand was thrown away, and a file is what counts.
-    return Row(Card(*line[_HEAD:_END]), (line[1], line[2], line[3]), bool(line[4]), bool(line[5]))  # type: ignore[arg-type]
-
-
-_HEAD, _END = 6, 6 + len(CARD_FIELDS)
-_PLAIN = [[] if isinstance(value, tuple) else value for value in Card(-1).values()]

@@ -154,12 +154,8 @@ class TaskTurn:
             if made.task is not None and change.event is not None:
                 done.append((made.task, change.event))
             elif made.task is not None:
-                self._put(made.task, is_proven=self._was_proven(int(id)))
+                self._put(made.task, is_proven=int(id) not in self._scan.unproven)
         self._record(done)
-
-    def _was_proven(self, number: int) -> bool:
-        row = self._scan.rows.get(number)
-        return row is not None and row.is_proven
 
     def _create(self, file: NewFile) -> None:
         path = f"{self._folder}/{file.number}.json"
@@ -204,7 +200,7 @@ class TaskTurn:
     # Numbers.
 
     def upcoming(self, count: int) -> list[int]:
-        first = max([self._mark(), *self._scan.rows]) + 1
+        first = max([self._mark(), *self._scan.cards, *self._scan.gone]) + 1
         return list(range(first, first + count))
 
     def reserve(self, numbers: list[int]) -> None:
@@ -244,7 +240,7 @@ class TaskTurn:
 
     def _catch_up(self) -> None:
         """Events that are in files but not in the history, and what other programs did without telling."""
-        unproven = self._scan.unproven()
+        unproven = sorted(self._scan.unproven)
         if not unproven:
             return
         known: dict[str, dict[str, Plain]] = {}
@@ -252,19 +248,22 @@ class TaskTurn:
         for past in self._store.past(self._team)[0]:
             known[past.task] = {**past.after, "type": past.event.get("type")}
             ids.add(past.word("id"))
-        lines = [line for row in unproven for line in self._missing(row, known.get(row.card.id, {}), ids)]
+        lines = [line for number in unproven for line in self._missing(number, known.get(str(number), {}), ids)]
         try:
             if lines:
                 self._store.remember_past(self._team, lines)
         except AtmError:
             return
-        for row in unproven:
-            row.is_proven = True
-            self._scan.put(row)
+        for number in unproven:
+            row = self._scan.changed.get(number) or self._scan.former(number)
+            if row is not None:
+                row.is_proven = True
+                self._scan.put(row)
 
-    def _missing(self, row: Row, known: dict[str, Plain], ids: set[str]) -> list[PastLine]:
-        card, now = row.card, to_iso(self._store.clock.now())
-        if row.is_gone:
+    def _missing(self, number: int, known: dict[str, Plain], ids: set[str]) -> list[PastLine]:
+        now, gone = to_iso(self._store.clock.now()), self._scan.gone.get(number)
+        card = gone or self._scan.cards[number]
+        if gone is not None:
             return [] if known.get("type") == VANISHED else [PastLine(card, _seen(VANISHED, card, now))]
         lines = []
         for event in self._events(card.number):

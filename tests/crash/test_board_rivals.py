@@ -1,0 +1,661 @@
+"""
+Other programs at the same task files: they ignore our locks, write in place or by rename, delete, and take numbers.
+
+And our own processes beside each other and beside Node's proper-lockfile, killed and started again: every task has
+one claimant, nobody's change is lost, and the history tells all of it once.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atm.domain.errors import AtmError, FileBusy, NoSuchTask
+from atm.domain.team import Member
+from atm.formats.layout import Layout
+from atm.ports.disk import Disk
+from atm.services import board
+from atm.services.boardroom import Boardroom
+from atm.services.planning import Wish, add, depend, split
+from atm.services.roster import add_member, create_team
+from atm.system.files.disk import RealDisk
+from atm.testing import Crash, FaultyDisk, MemoryPrograms
+from atm.wiring import build_room, build_tasks
+
+NODE = Path(__file__).parents[1] / "node"
+
+
+class WaitingClock:
+    """Real time, but waiting takes none; `meanwhile` is what happens while somebody waits."""
+
+    def __init__(self, meanwhile: Callable[[], object] | None = None) -> None:
+        self._ahead = 0.0
+        self._meanwhile = meanwhile
+        self.waited = 0
+
+    def now(self) -> float:
+        return time.time() + self._ahead
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def sleep(self, seconds: float) -> None:
+        self._ahead += seconds
+        self.waited += 1
+        if self.waited == 3 and self._meanwhile is not None:
+            self._meanwhile()
+
+
+class RivalDisk:
+    """A disk on which another program does something right before one of our steps: the first such step on a path."""
+
+    def __init__(self, step: str, path_end: str, deed: Callable[[], object], *, times: int = 1) -> None:
+        self._disk = RealDisk()
+        self._step = step
+        self._path_end = path_end
+        self._deed = deed
+        self._left = times
+        self.may_stay_open = True
+
+    def __getattr__(self, name: str) -> Any:  # Any: one wrapper for every step of the port
+        real = getattr(self._disk, name)
+        if name != self._step:
+            return real
+
+        def step(*args: Any, **options: Any) -> Any:
+            if self._left and any(isinstance(arg, str) and arg.endswith(self._path_end) for arg in args):
+                self._left -= 1
+                self._deed()
+            return real(*args, **options)
+
+        return step
+
+    @property
+    def was_there(self) -> bool:
+        return not self._left
+
+
+class Stage:
+    """A team of ann and bob with three tasks, of which the second waits for the first."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+        self.folder = Path(layout.tasks("crew"))
+        desk = self.desk()
+        create_team(desk.room, "crew", lead="lea")
+        for name in ("ann", "bob"):
+            add_member(desk.room, "crew", Member(name))
+        add(desk, "crew", "lea", [Wish("base"), Wish("next", depends_on=["base"]), Wish("free")])
+
+    def desk(self, disk: Disk | None = None, clock: WaitingClock | None = None) -> Boardroom:
+        clock, programs = clock or WaitingClock(), MemoryPrograms()
+        room = build_room(self.layout, clock=clock)
+        return Boardroom(room=room, tasks=build_tasks(self.layout, disk=disk, clock=clock), programs=lambda: programs)
+
+    def path(self, id: int) -> Path:
+        return self.folder / f"{id}.json"
+
+    def task(self, id: int) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.path(id).read_bytes())
+        return found
+
+    def tasks(self) -> dict[int, dict[str, Any]]:
+        return {int(path.stem): json.loads(path.read_bytes()) for path in self.folder.glob("*.json")}
+
+    def history(self) -> list[dict[str, Any]]:
+        text = Path(self.layout.task_history("crew")).read_text()
+        return [json.loads(line) for line in text.splitlines() if line.endswith("}") and line.startswith("{")]
+
+    def litter(self) -> list[str]:
+        names = os.listdir(self.folder)
+        return [name for name in names if not name.rstrip("0123456789").endswith(".json") and name[0] == "." and name not in (".lock", ".highwatermark")]  # fmt: skip
+
+    def wrong(self) -> list[str]:
+        """What the history has too much or too little of, after one more turn."""
+        with self.desk().tasks.turn("crew"):
+            pass
+        told = Counter(line["id"] for line in self.history())
+        standing = Counter(event["id"] for task in self.tasks().values() for event in events_of(task))
+        found = [f"{id} told {count} times" for id, count in told.items() if count > 1]
+        found += [f"{id} stands {count} times" for id, count in standing.items() if count > 1]
+        found += [f"{id} is not told" for id in standing.keys() - told.keys()]
+        numbers = [line["seq"] for line in self.history()]
+        return found + ([] if numbers == sorted(set(numbers)) else [f"the numbers do not rise: {numbers}"])
+
+
+def events_of(task: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = task.get("metadata", {}).get("atm", {}).get("events", [])
+    return found
+
+
+@pytest.fixture
+def stage(layout) -> Stage:
+    return Stage(layout)
+
+
+def by_rename(path: Path, **fields: Any) -> None:
+    task = {**json.loads(path.read_bytes()), **fields}
+    new = path.with_name(f"{path.name}.rival")
+    new.write_text(json.dumps(task, indent=2))
+    new.replace(path)
+
+
+def in_place(path: Path, **fields: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_bytes()), **fields}, indent=2))
+
+
+MANNERS = {"by rename": by_rename, "in place": in_place}
+
+
+# Between our reading and our exchange.
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_whoever_took_a_task_between_our_read_and_our_write_keeps_it(stage, manner):
+    take = MANNERS[manner]
+    disk = RivalDisk("exchange", "/1.json", lambda: take(stage.path(1), status="in_progress", owner="cc"))
+    done = board.claim(stage.desk(disk), "crew", "ann", "1")
+    assert disk.was_there
+    assert done.task is None
+    assert (stage.task(1)["owner"], stage.task(1)["status"]) == ("cc", "in_progress")
+    assert not any(event.get("owner") == "ann" for event in events_of(stage.task(1)))
+    assert not any(line.get("owner") == "ann" for line in stage.history())
+    assert stage.wrong() == []
+    assert stage.litter() == []
+
+
+def test_a_claim_that_lost_against_another_program_says_why(stage):
+    disk = RivalDisk("exchange", "/1.json", lambda: by_rename(stage.path(1), status="in_progress", owner="cc"))
+    done = board.claim(stage.desk(disk), "crew", "ann", "1")
+    assert done.task is None
+    assert done.refusal is not None
+    assert done.refusal.code == "claimed"
+
+
+def test_whoever_loses_the_best_task_to_another_program_gets_the_next_best(stage):
+    disk = RivalDisk("exchange", "/1.json", lambda: by_rename(stage.path(1), status="in_progress", owner="cc"))
+    done = board.claim(stage.desk(disk), "crew", "ann")
+    assert done.task is not None
+    assert done.task.id == "3"
+
+
+@pytest.mark.parametrize("manner", MANNERS)
+def test_a_description_that_another_program_changed_meanwhile_survives_our_claim(stage, manner):
+    write = MANNERS[manner]
+    disk = RivalDisk("exchange", "/1.json", lambda: write(stage.path(1), description="theirs"))
+    done = board.claim(stage.desk(disk), "crew", "ann", "1")
+    assert disk.was_there
+    assert done.task is not None
+    assert done.task.description == "theirs"
+    assert stage.task(1)["description"] == "theirs"
+    assert stage.task(1)["owner"] == "ann"
+    assert stage.wrong() == []
+    assert stage.litter() == []
+
+
+def test_a_program_that_changes_the_task_again_and_again_loses_nothing(stage):
+    marks = iter(range(100))
+    disk = RivalDisk("exchange", "/1.json", lambda: by_rename(stage.path(1), activeForm=f"mark {next(marks)}"), times=7)
+    board.comment(stage.desk(disk), "crew", "ann", "1", "mine")
+    assert stage.task(1)["activeForm"] == "mark 6"
+    assert [comment["text"] for comment in stage.task(1)["metadata"]["atm"]["comments"]] == ["mine"]
+    assert stage.wrong() == []
+
+
+def test_somebody_who_completed_a_task_before_us_is_not_overruled(stage):
+    board.claim(stage.desk(), "crew", "ann", "1")
+    disk = RivalDisk("exchange", "/1.json", lambda: by_rename(stage.path(1), owner="bob"))
+    with pytest.raises(AtmError):
+        board.complete(stage.desk(disk), "crew", "ann", "1", result="too late")
+    assert (stage.task(1)["owner"], stage.task(1)["status"]) == ("bob", "in_progress")
+    assert not any(line.get("to") == "completed" for line in stage.history())
+
+
+def test_a_task_that_is_deleted_under_our_hands_is_reported_and_not_brought_back(stage):
+    disk = RivalDisk("exchange", "/1.json", stage.path(1).unlink)
+    with pytest.raises(NoSuchTask):
+        board.claim(stage.desk(disk), "crew", "ann", "1")
+    assert not stage.path(1).exists()
+    assert board.claim(stage.desk(), "crew", "ann", "3").task is not None
+    assert stage.wrong() == []
+    assert stage.litter() == []
+    assert [line["type"] for line in stage.history() if line["task"] == "1"] == ["task_created", "vanished"]
+
+
+def test_whoever_wants_any_task_gets_another_one_when_the_best_is_deleted_meanwhile(stage):
+    disk = RivalDisk("exchange", "/1.json", stage.path(1).unlink)
+    done = board.claim(stage.desk(disk), "crew", "ann")
+    assert done.task is not None
+    assert done.task.id == "3"
+
+
+def test_a_list_that_is_cleared_under_our_hands_stays_cleared_and_its_history_stays(stage):
+    for id in ("1", "3"):
+        board.claim(stage.desk(), "crew", "ann", id)
+        board.complete(stage.desk(), "crew", "ann", id)
+    board.claim(stage.desk(), "crew", "ann", "2")
+
+    def clear() -> None:
+        for path in stage.folder.glob("*.json"):
+            path.unlink()
+
+    disk = RivalDisk("exchange", "/2.json", clear)
+    with pytest.raises(NoSuchTask):
+        board.complete(stage.desk(disk), "crew", "ann", "2")
+    assert stage.tasks() == {}
+    assert add(stage.desk(), "crew", "ann", [Wish("new")]).tasks[0].id == "4"
+    assert stage.wrong() == []
+    assert sorted(line["task"] for line in stage.history() if line["type"] == "vanished") == ["1", "2", "3"]
+
+
+def test_a_list_that_is_cleared_during_a_change_of_several_tasks_does_not_come_back_in_part(stage):
+    def clear() -> None:
+        for path in stage.folder.glob("*.json"):
+            path.unlink()
+
+    disk = RivalDisk("exchange", "/3.json", clear)
+    with pytest.raises(AtmError):
+        depend(stage.desk(disk), "crew", "lea", "2", ["3"])
+    with stage.desk().tasks.turn("crew") as turn:
+        assert turn.board.cards == {}
+    assert stage.tasks() == {}
+    assert stage.wrong() == []
+    assert not Path(stage.layout.task_intent("crew")).exists()
+
+
+# Numbers.
+
+
+THEIRS: dict[str, Any] = {"subject": "theirs", "description": "", "status": "pending", "blocks": [], "blockedBy": []}
+
+
+def test_a_number_that_another_program_takes_meanwhile_is_theirs_and_our_task_is_not_lost(stage):
+    content = json.dumps({"id": "4", **THEIRS})
+    disk = RivalDisk("link", "/4.json", lambda: stage.path(4).write_text(content))
+    try:
+        ours = add(stage.desk(disk), "crew", "bob", [Wish("ours")]).tasks
+    except AtmError:
+        ours = []
+    assert disk.was_there
+    assert stage.path(4).read_text() == content
+    subjects = [task["subject"] for task in stage.tasks().values()]
+    assert subjects.count("ours") == len(ours), "reported as added, and nowhere to be found"
+    assert not any(line["task"] == "4" and line.get("subject") == "ours" for line in stage.history())
+
+
+def test_an_import_whose_number_is_taken_meanwhile_is_made_whole_or_not_at_all(stage):
+    content = json.dumps({"id": "5", **THEIRS})
+    disk = RivalDisk("link", "/5.json", lambda: stage.path(5).write_text(content))
+    wishes = [Wish("one"), Wish("two", depends_on=["one"]), Wish("three", depends_on=["two"])]
+    try:
+        add(stage.desk(disk), "crew", "bob", wishes)
+    except AtmError:
+        pass
+    with stage.desk().tasks.turn("crew"):
+        pass
+    assert stage.path(5).read_text() == content
+    found = sorted(task["subject"] for task in stage.tasks().values() if task["subject"] in ("one", "two", "three"))
+    assert found in ([], ["one", "three", "two"])
+
+
+def test_a_number_that_another_program_takes_after_we_were_killed_is_not_taken_for_ours(stage):
+    """Killed when the note was written and the mark was not raised yet: for Claude Code that number is free."""
+    wishes = [Wish("one"), Wish("two", depends_on=["one"])]
+    counted = FaultyDisk(RealDisk())
+    copy = stage.layout.claude_root + ".copy"
+    shutil.copytree(stage.layout.claude_root, copy)
+    add(stage.desk(counted), "crew", "bob", wishes)
+    shutil.rmtree(stage.layout.claude_root)
+    shutil.move(copy, stage.layout.claude_root)
+    for index in Path(stage.layout.state_root, "boards").iterdir():
+        index.unlink()
+    after_note = counted.steps.index("rename") + 1
+    with pytest.raises(Crash):
+        add(stage.desk(FaultyDisk(RealDisk(), stop_at=after_note)), "crew", "bob", wishes)
+    assert (stage.folder / ".highwatermark").read_text().strip() == "3"
+    content = json.dumps({"id": "4", **THEIRS})
+    stage.path(4).write_text(content)
+    with stage.desk().tasks.turn("crew"):
+        pass
+    assert stage.path(4).read_text() == content
+    found = sorted(task["subject"] for task in stage.tasks().values() if task["subject"] in ("one", "two"))
+    assert found in ([], ["one", "two"])
+    assert not any(line["task"] == "4" and line.get("subject") == "one" for line in stage.history())
+
+
+def test_a_mark_that_another_program_raised_before_our_turn_is_heeded(stage):
+    (stage.folder / ".highwatermark").write_text("50")
+    assert add(stage.desk(), "crew", "bob", [Wish("ours")]).tasks[0].id == "51"
+    assert (stage.folder / ".highwatermark").read_text().strip() == "51"
+
+
+def test_a_mark_that_another_program_raises_without_a_lock_is_never_lowered_again(stage):
+    mark = stage.folder / ".highwatermark"
+    disk = RivalDisk("rename", "/.highwatermark", lambda: mark.write_text("50"))
+    add(stage.desk(disk), "crew", "bob", [Wish("ours")])
+    assert disk.was_there
+    assert int(mark.read_text()) >= 50
+
+
+def test_a_mark_as_high_as_can_be_written_leaves_no_task_that_nobody_sees(stage):
+    (stage.folder / ".highwatermark").write_text("9" * 15)
+    try:
+        added = add(stage.desk(), "crew", "bob", [Wish("ours")]).tasks
+    except AtmError:
+        return
+    assert added[0].number in stage.desk().tasks.board("crew").cards
+
+
+# Locks of others.
+
+
+def test_the_list_lock_of_another_program_is_waited_for(stage):
+    lock = stage.folder / ".lock.lock"
+    lock.mkdir()
+    clock = WaitingClock(meanwhile=lock.rmdir)
+    assert board.claim(stage.desk(clock=clock), "crew", "ann").task is not None
+    assert clock.waited >= 3
+    assert not lock.exists()
+
+
+@pytest.mark.parametrize("name", [".lock.lock", "1.json.lock"])
+def test_a_fresh_lock_that_stays_is_respected_and_nothing_is_written(stage, name):
+    before = stage.path(1).read_bytes()
+    (stage.folder / name).mkdir()
+    with pytest.raises(FileBusy):
+        board.claim(stage.desk(), "crew", "ann", "1")
+    assert stage.path(1).read_bytes() == before
+    assert (stage.folder / name).is_dir()
+    assert not any(line.get("owner") == "ann" for line in stage.history())
+    (stage.folder / name).rmdir()
+    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+
+
+@pytest.mark.parametrize("name", [".lock.lock", "1.json.lock"])
+def test_a_lock_that_nobody_touched_for_half_a_minute_is_broken(stage, name):
+    (stage.folder / name).mkdir()
+    os.utime(stage.folder / name, (time.time() - 31, time.time() - 31))
+    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert not (stage.folder / name).exists()
+
+
+def _a_dead_process() -> int:
+    with subprocess.Popen([sys.executable, "-c", ""]) as process:
+        process.wait(timeout=30)
+        return process.pid
+
+
+@pytest.mark.parametrize("name", [".lock.lock", "1.json.lock"])
+def test_a_lock_file_of_a_dead_process_is_broken_and_one_of_a_living_is_not(stage, name):
+    (stage.folder / name).write_text(json.dumps({"pid": os.getpid()}))
+    with pytest.raises(FileBusy):
+        board.claim(stage.desk(), "crew", "ann", "1")
+    (stage.folder / name).write_text(json.dumps({"pid": _a_dead_process()}))
+    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert not (stage.folder / name).exists()
+
+
+def test_whoever_has_lost_the_list_lock_changes_nothing_more(stage):
+    lock = stage.folder / ".lock.lock"
+
+    def steal() -> None:
+        lock.rmdir()
+        lock.mkdir()
+
+    desk = stage.desk()
+    before = stage.path(1).read_bytes()
+    with desk.tasks.turn("crew") as turn:
+        steal()
+        with pytest.raises(FileBusy):
+            turn.change("1", lambda _: pytest.fail("the rule must not be asked"))
+    assert stage.path(1).read_bytes() == before
+    assert lock.is_dir(), "a stranger's lock was removed"
+
+
+# A kill and another program, one after the other.
+
+
+def test_what_another_program_wrote_survives_when_we_are_killed_right_after_the_exchange(stage):
+    """Their version lies only in the file that the dead process displaced."""
+    counted = FaultyDisk(RealDisk())
+    board.comment(stage.desk(counted), "crew", "ann", "1", "count the steps")
+    steps = [step for step, name in enumerate(counted.steps) if name == "exchange"]
+
+    class Both(FaultyDisk):
+        def _check(self, name: str, args: tuple[Any, ...]) -> None:
+            if name == "exchange" and not self.dead:
+                by_rename(stage.path(1), description="theirs")
+            super()._check(name, args)
+
+    with pytest.raises(Crash):
+        board.comment(stage.desk(Both(RealDisk(), stop_at=steps[0] + 1)), "crew", "ann", "1", "killed")
+    board.comment(stage.desk(), "crew", "bob", "1", "next")
+    assert stage.task(1)["description"] == "theirs"
+    assert stage.litter() == []
+    assert stage.wrong() == []
+
+
+def test_the_claim_of_another_program_survives_when_our_claim_is_killed_right_after_the_exchange(stage):
+    """They hold it since before we wrote; nobody was told that we have it."""
+    steps: list[int] = []
+
+    class Both(FaultyDisk):
+        def _check(self, name: str, args: tuple[Any, ...]) -> None:
+            if name == "exchange" and not self.dead:
+                by_rename(stage.path(1), status="in_progress", owner="cc")
+                self._stop_at = len(self.steps) + 1
+                steps.append(len(self.steps))
+            super()._check(name, args)
+
+    with pytest.raises(Crash):
+        board.claim(stage.desk(Both(RealDisk())), "crew", "ann", "1")
+    assert len(steps) == 1
+    board.comment(stage.desk(), "crew", "bob", "1", "next")
+    assert stage.task(1)["owner"] == "cc"
+
+
+def _killed_when_all_is_written(stage: Stage, act: Callable[[Boardroom], object]) -> None:
+    """The note still lies there, although everything in it was done."""
+
+    class BeforeForgetting(FaultyDisk):
+        def _check(self, name: str, args: tuple[Any, ...]) -> None:
+            if name == "remove" and args[0].endswith("tasks.intent.json"):
+                self._stop_at = len(self.steps)
+            super()._check(name, args)
+
+    with pytest.raises(Crash):
+        act(stage.desk(BeforeForgetting(RealDisk())))
+
+
+def test_a_finished_note_does_not_undo_what_another_program_did_since(stage):
+    board.claim(stage.desk(), "crew", "ann", "1")
+    _killed_when_all_is_written(stage, lambda desk: split(desk, "crew", "ann", "1", [Wish("part")]))
+    by_rename(stage.path(1), status="completed", owner="cc")
+    with stage.desk().tasks.turn("crew"):
+        pass
+    assert (stage.task(1)["status"], stage.task(1)["owner"]) == ("completed", "cc")
+    assert stage.wrong() == []
+
+
+def test_a_note_about_a_task_that_is_damaged_since_does_not_close_the_board(stage):
+    _killed_when_all_is_written(stage, lambda desk: depend(desk, "crew", "lea", "3", ["1"]))
+    stage.path(3).write_bytes(b'{"id": "3", "subj')
+    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert stage.path(3).read_bytes() == b'{"id": "3", "subj'
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b'{"new": 7, "changes": []}', b'{"new": [{"number": "x"}]}', b"\xff"]
+)
+def test_a_note_that_is_damaged_does_not_close_the_board(stage, content):
+    Path(stage.layout.task_intent("crew")).write_bytes(content)
+    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert not Path(stage.layout.task_intent("crew")).exists()
+    assert stage.wrong() == []
+
+
+# Processes beside each other.
+
+WORKER = """
+import sys
+from atm.config import Settings
+from atm.services import board
+from atm.services.boardroom import Boardroom
+from atm.system.machine import find_layout
+from atm.wiring import build_room, build_tasks
+
+layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
+desk = Boardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
+while True:
+    done = board.claim(desk, "crew", who)
+    if done.task is None:
+        if done.refusal.code == "all-finished":
+            break
+        continue
+    print("claimed", done.task.id, flush=True)
+    board.complete(desk, "crew", who, done.task.id, claim_id=done.task.claim_id)
+    print("completed", done.task.id, flush=True)
+print("end", flush=True)
+"""
+
+
+def _work(home: Path, who: str, seed: int, said: list[str]) -> None:
+    """Starts a worker, kills it after a few words, starts it again; the last one works to the end."""
+    dice = random.Random(seed)
+    for lives in range(6, -1, -1):
+        command = [sys.executable, "-c", WORKER, str(home), who]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            guard = threading.Timer(60, process.kill)
+            guard.start()
+            words = dice.randint(1, 6) if lives else 1_000_000
+            assert process.stdout is not None
+            for _ in range(words):
+                line = process.stdout.readline().strip()
+                said += [line] if line else []
+                if not line or line == "end":
+                    break
+            process.kill() if lives else None
+            said += process.stdout.read().split("\n")[:-1] if lives else []
+            process.wait(timeout=60)
+            guard.cancel()
+
+
+def test_two_processes_that_are_killed_and_started_again_finish_every_task_once(stage, home):
+    wishes = [Wish(f"task {n}", depends_on=[f"task {n - 3}"] if n > 2 else []) for n in range(24)]
+    add(stage.desk(), "crew", "lea", wishes)
+    said: dict[str, list[str]] = {"ann": [], "bob": []}
+    threads = [threading.Thread(target=_work, args=(home, who, n, said[who])) for n, who in enumerate(said)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=90)
+    assert [lines[-1] for lines in said.values()] == ["end", "end"]
+    tasks = stage.tasks()
+    assert len(tasks) == 27
+    assert {task["status"] for task in tasks.values()} == {"completed"}
+    claims = Counter(line["task"] for line in stage.history() if line.get("reason") == "claimed")
+    ends = Counter(line["task"] for line in stage.history() if line.get("to") == "completed")
+    assert set(claims.values()) == set(ends.values()) == {1}
+    assert len(claims) == len(ends) == 27
+    assert stage.wrong() == []
+    order = [int(line["task"]) for line in stage.history() if line.get("to") == "completed"]
+    for id, task in tasks.items():
+        assert all(order.index(int(other)) < order.index(id) for other in task["blockedBy"])
+    both = {line for line in said["ann"] if line.startswith("completed")} & set(said["bob"])
+    assert not both, "two processes were told that they had completed the same task"
+
+
+UPDATER = """
+const fs = require("fs");
+const path = require("path");
+const lockfile = require("proper-lockfile");
+const [folder, name, count] = process.argv.slice(1);
+const patience = { retries: { retries: 3000, factor: 1.2, minTimeout: 1, maxTimeout: 15 } };
+
+async function update(number, turn) {
+  const file = path.join(folder, `${number}.json`);
+  const release = await lockfile.lock(file, patience);
+  try {
+    const task = JSON.parse(fs.readFileSync(file, "utf8"));
+    task.metadata = { ...task.metadata, [name]: ((task.metadata || {})[name] || 0) + 1 };
+    const text = JSON.stringify(task, null, 2);
+    if (turn % 2) return fs.writeFileSync(file, text);
+    fs.writeFileSync(`${file}.${name}`, text);
+    fs.renameSync(`${file}.${name}`, file);
+  } finally {
+    await release();
+  }
+}
+
+async function create(turn) {
+  const release = await lockfile.lock(path.join(folder, ".lock"), patience);
+  try {
+    const numbers = fs.readdirSync(folder).filter((n) => /^\\\\d+\\\\.json$/.test(n)).map((n) => parseInt(n));
+    const mark = parseInt(fs.readFileSync(path.join(folder, ".highwatermark"), "utf8"));
+    const id = Math.max(mark, ...numbers) + 1;
+    const task = { id: `${id}`, subject: `${name} ${turn}`, description: "", status: "pending", blocks: [], blockedBy: [] };
+    fs.writeFileSync(path.join(folder, `${id}.json`), JSON.stringify(task, null, 2));
+  } finally {
+    await release();
+  }
+}
+
+(async () => {
+  for (let turn = 0; turn < Number(count); turn++) {
+    await update(1 + (turn % 3), turn);
+    await create(turn);
+  }
+})().catch((error) => { console.error(error); process.exit(1); });
+"""
+
+COMMENTER = """
+import sys
+from atm.services import board
+from atm.services.boardroom import Boardroom
+from atm.services.planning import Wish, add
+from atm.system.machine import find_layout
+from atm.wiring import build_room, build_tasks
+
+layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
+desk = Boardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
+for turn in range(int(sys.argv[3])):
+    board.comment(desk, "crew", who, str(1 + turn % 3), f"{who} {turn}")
+    add(desk, "crew", who, [Wish(f"{who} {turn}", depends_on=["#2"])])
+"""
+
+
+@pytest.mark.skipif(
+    shutil.which("node") is None or not (NODE / "node_modules/proper-lockfile").is_dir(),
+    reason="needs Node and the package proper-lockfile; `make test` installs it where npm is",
+)
+def test_nothing_is_lost_between_node_and_us_at_the_same_tasks_and_the_same_list(stage, home):
+    count = 21
+    script = UPDATER.replace("\\\\", "\\")
+    commands = [["node", "-e", script, str(stage.folder), f"node{n}", str(count)] for n in range(2)]
+    commands += [[sys.executable, "-c", COMMENTER, str(home), f"ours{n}", str(count)] for n in range(2)]
+    processes = [subprocess.Popen(command, cwd=NODE) for command in commands]
+    assert [process.wait(timeout=60) for process in processes] == [0] * 4
+    tasks = stage.tasks()
+    subjects = Counter(task["subject"] for task in tasks.values())
+    expected = [f"{name}{n} {turn}" for name in ("node", "ours") for n in range(2) for turn in range(count)]
+    assert subjects == Counter([*expected, "base", "next", "free"])
+    for id in (1, 2, 3):
+        assert [tasks[id]["metadata"][f"node{n}"] for n in range(2)] == [count // 3] * 2
+        assert len(tasks[id]["metadata"]["atm"]["comments"]) == 2 * count // 3
+    assert sorted(int(id) for id in tasks[2]["blocks"]) == sorted(
+        id for id, task in tasks.items() if task["subject"].startswith("ours")
+    )
+    assert stage.wrong() == []
+    assert stage.litter() == []
