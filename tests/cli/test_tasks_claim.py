@@ -274,7 +274,7 @@ class TestSilence:
         assert silent("release", "--silent", "--json").json["released"] == []
         assert reason(silent, "bob") == "all-claimed"
 
-    def test_whoever_waits_for_a_review_is_left_alone(self, tasks, silent):
+    def test_whoever_waits_for_a_review_is_left_alone(self, silent):
         silent("review", "request", "1", "--reviewer", "bob")
         assert silent("release", "--silent").out == "nobody who holds a task has gone silent\n"
 

@@ -308,7 +308,7 @@ class TestNoVerify:
         assert tasks("history", "1", "--json").json["events"][-1]["unverified"] is True
 
     def test_a_member_who_is_human_may(self, tasks, held, quickly):
-        quickly("teams", "add-member", "crew", "eve", "--human")
+        quickly("teams", "add-member", "crew", "eve", "--backend-type", "human")
         held("--accept", "false", who="eve")
         tasks("complete", "1", "--no-verify", "--as", "eve")
 

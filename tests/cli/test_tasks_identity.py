@@ -75,17 +75,24 @@ def test_a_name_that_is_not_in_the_roster_works_and_is_told_so(tasks):
 
 
 @pytest.mark.parametrize(
-    "name", ["user", "system", "USER", "user@crew", "../ann", "a/b", "", " ", "a\x1b[2Jb", "a\nb", ".ann", "x.lock", "n" * 129]
+    "name",
+    ["user", "system", "USER", "user@crew", "../ann", "a/b", " ", "a\x1b[2Jb", "a\nb", ".ann", "x.lock", "n" * 129],
 )
 @pytest.mark.parametrize("verb", [["claim"], ["comment", "1", "x"], ["add", "y"]], ids=lambda verb: verb[0])
 def test_a_name_that_nobody_may_have_is_refused(tasks, verb, name, contents, atm):
     tasks("add", "First")
     before = contents(atm.home / ".claude")
-    done = tasks(*verb, "--as", name, code=1 if name else None)
+    done = tasks(*verb, "--as", name, code=1)
     assert "\x1b" not in done.err
-    if name:
-        assert "\n  fix: " in done.err
-        assert contents(atm.home / ".claude") == before
+    assert "\n  fix: " in done.err
+    assert contents(atm.home / ".claude") == before
+
+
+@pytest.mark.parametrize("verb", [["claim"], ["comment", "1", "x"], ["beat"]], ids=lambda verb: verb[0])
+def test_an_empty_name_is_not_the_human(tasks, verb):
+    """`--as "$NAME"` of a script whose variable is not set: all of them would share one claim, and a human's rights."""
+    tasks("add", "First")
+    tasks(*verb, "--as", "", code=1)
 
 
 @pytest.mark.parametrize("to", ["../ann", "a\x1b[2Jb", ".ann", ""])

@@ -101,7 +101,7 @@ class TestChoosing:
             (["--limit", "0"], []),
             (["--state", "pending", "--limit", "1"], ["3"]),
         ],
-        ids=lambda words: " ".join(words),
+        ids=" ".join,
     )
     def test_only_these(self, board, words, ids):
         assert [task["id"] for task in board("list", *words, "--json").json["tasks"]] == ids
@@ -147,8 +147,10 @@ class TestHelp:
 
     @pytest.mark.parametrize(
         "name",
-        [*(f"review {word}" for word in ("request", "start", "approve", "changes"))]
-        + [*(f"plan {word}" for word in ("submit", "approve", "reject"))],
+        [
+            *("review request", "review start", "review approve", "review changes"),
+            *("plan submit", "plan approve", "plan reject"),
+        ],
     )
     def test_so_do_the_verbs_below_them(self, quickly, name):
         done = quickly("tasks", *name.split(), "--help")
@@ -161,7 +163,9 @@ class TestHelp:
         for word in [*promised.split(), "review", "plan", "graph", "history", "watch", "beat"]:
             assert f"\n  {word} " in text
 
-    @pytest.mark.parametrize(("typed", "meant"), [("clam", "claim"), ("complet", "complete"), ("ADD", "add"), ("xyzzy", "")])
+    @pytest.mark.parametrize(
+        ("typed", "meant"), [("clam", "claim"), ("complet", "complete"), ("ADD", "add"), ("xyzzy", "")]
+    )
     def test_an_unknown_verb_is_answered_with_the_nearest(self, quickly, typed, meant):
         done = quickly("tasks", typed)
         assert done.code == 1
@@ -169,7 +173,12 @@ class TestHelp:
 
     @pytest.mark.parametrize(
         ("words", "option"),
-        [(["assign", "1"], "--to"), (["split", "1"], "--into"), (["depend", "1"], "--on"), (["clarify", "1"], "--answer")],
+        [
+            (["assign", "1"], "--to"),
+            (["split", "1"], "--into"),
+            (["depend", "1"], "--on"),
+            (["clarify", "1"], "--answer"),
+        ],
     )
     def test_a_missing_option_is_called_by_its_name(self, tasks, words, option):
         tasks("add", "A")

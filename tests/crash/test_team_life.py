@@ -315,12 +315,13 @@ def test_an_error_at_any_step_is_done_or_a_clear_refusal(tmp_path, verb, number)
         disk = FaultyDisk(RealDisk(), stop_at=step, error=OSError(number, os.strerror(number)))
         try:
             acts[verb](a_room(home, disk))
-        except AtmError as error:
-            assert str(error), step
+        except AtmError:
+            pass  # said in words; what it left is looked at below
         except OSError:
-            assert disk.steps[-1] == "close", "the system closes a file even if it complains; this disk does not"
+            if disk.steps[step] != "close":
+                raise
         if disk.steps[step:] and disk.steps[step] == "close":
-            continue
+            continue  # the system closes a file even if it complains; this disk does not
         room = a_room(home)
         if room.rosters.find("crew") is None and verb == "delete":
             assert b"before" in room.backups.read("crew", None).files["team/inboxes/bob.json"]

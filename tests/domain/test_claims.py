@@ -169,8 +169,8 @@ def after(card_text: bytes, change: Change) -> tuple[bytes, Card]:
     return data, decode_task(data, 1)
 
 
-def fresh(owner: str = "", **own: object) -> bytes:
-    return new_task(1, subject="s", description="", owner=owner, blocked_by=[], blocks=[], own={"events": [], **own})  # type: ignore[dict-item]
+def fresh(**own: object) -> bytes:
+    return new_task(1, subject="s", description="", owner="", blocked_by=[], blocks=[], own={"events": [], **own})  # type: ignore[dict-item]
 
 
 def claimed(**own: object) -> tuple[bytes, Card]:

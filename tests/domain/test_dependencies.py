@@ -16,7 +16,7 @@ from atm.domain.tasks import Card
 
 
 def card(number: int, *needs: int, status: str = "pending", **fields: object) -> Card:
-    return Card(number, f"task {number}", status, blocked_by=[str(need) for need in needs], **fields)  # type: ignore[arg-type]
+    return Card(number, f"task {number}", status=status, blocked_by=[str(need) for need in needs], **fields)  # type: ignore[arg-type]
 
 
 def board(*cards: Card, gone: tuple[Card, ...] = ()) -> Board:

@@ -20,7 +20,7 @@ EVENTS = st.dictionaries(
 
 
 def test_a_line_says_everything():
-    card = Card(7, "do it", "in_progress", "ann")
+    card = Card(7, "do it", status="in_progress", owner="ann")
     line = PastLine(card, {"id": "e", "type": "x", "at": "t", "actor": "ann"}).numbered(3)
     assert line.endswith(b"}\n")
     assert json.loads(line) == {

@@ -19,6 +19,7 @@ from atm.services.planning import Wish
 from atm.services.presence import beat
 from atm.services.roster import add_member, create_team
 from atm.testing import MemoryTasks, memory_desk, memory_room
+from atm.testing.board_twin import MemoryTurn
 
 LEAD, HUMAN = "team-lead", "human"
 
@@ -202,22 +203,14 @@ class TestClaim:
         # BUG reported: the look at the board is not renewed, so the same task is tried twenty times.
         desk = make_desk()
         add(desk, "a", "b")
-        real = twin(desk).turn
 
-        def snatched(team: str):
-            turn = real(team)
-            enter = turn.__enter__
+        class LateTurn(MemoryTurn):
+            def __enter__(self) -> MemoryTurn:
+                super().__enter__()
+                foreign(desk, 1, status="in_progress", owner="fixer")
+                return self
 
-            class Late(type(turn)):  # type: ignore[misc]
-                def __enter__(self):
-                    entered = enter()
-                    foreign(desk, 1, status="in_progress", owner="fixer")
-                    return entered
-
-            turn.__class__ = Late
-            return turn
-
-        twin(desk).turn = snatched  # type: ignore[method-assign]
+        twin(desk).turn = lambda team: LateTurn(twin(desk), team)  # type: ignore[method-assign]
         assert claim(desk, "ann") == "2"
 
 
@@ -560,10 +553,10 @@ class TestSilence:
     def test_a_process_that_is_gone_is_silent_at_once(self, desk):
         add(desk, "a")
         claim(desk, "ann")
-        desk.presence.running.add(77)  # type: ignore[attr-defined]
+        desk.presence.running.add(77)
         beat(desk.presence, "crew", "ann", desk.clock.now(), "test", pid=77)
         assert board.claim(desk, "crew", "bob").released == []
-        desk.presence.running.clear()  # type: ignore[attr-defined]
+        desk.presence.running.clear()
         assert board.claim(desk, "crew", "bob").released == ["1"]
 
     @pytest.mark.parametrize("jump", [3600, 86_400 * 365, -3600, -86_400 * 365])
@@ -891,9 +884,7 @@ def check_history(desk: Boardroom) -> None:
                 assert holder[past.task] == past.word("claim"), "not the current claim"
             holder.pop(past.task, None)
     now = desk.tasks.board("crew")
-    assert {id: claim for id, claim in holder.items()} == {
-        card.id: card.claim_id for card in now.cards.values() if card.claim_id
-    }
+    assert holder == {card.id: card.claim_id for card in now.cards.values() if card.claim_id}
 
 
 @settings(max_examples=60, deadline=None)

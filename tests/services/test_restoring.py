@@ -20,7 +20,7 @@ from atm.services.reading import Filter, take
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, recover, remove_member, update_member
 from atm.services.team_end import delete_team
-from atm.testing import make_message, memory_room
+from atm.testing import MemoryTeamFiles, make_message, memory_room
 
 
 def task(number: int, status: str = "pending", owner: str = "") -> bytes:
@@ -263,6 +263,8 @@ words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_siz
 )
 def test_a_restored_backup_is_the_same_team_apart_from_what_was_true_only_then(members, mail, numbers, mark):
     room = memory_room()
+    files = room.files
+    assert isinstance(files, MemoryTeamFiles)
     create_team(room, "crew", description="d")
     for name in members:
         add_member(room, "crew", Member(name, is_active=True, session_id="s", pane_id="%1", model="m"))
@@ -271,11 +273,11 @@ def test_a_restored_backup_is_the_same_team_apart_from_what_was_true_only_then(m
         room.inboxes.append("crew", to, [row], fresh=True)
     if numbers or mark:
         room.files.put_tasks("crew", {number: task(number) for number in numbers}, mark)
-    before = room.files.files_of("crew")
+    before = files.files_of("crew")
     back_up(room, "crew")
     delete_team(room, "crew", force=True)
     restore(room, "crew")
-    after = room.files.files_of("crew")
+    after = files.files_of("crew")
     roster, config = json.loads(before.pop("team/config.json")), json.loads(after.pop("team/config.json"))
     for member in roster["members"]:
         del member["isActive"], member["sessionId"]

@@ -69,7 +69,10 @@ class Disk(Protocol):
         """Names in a folder, in no order; empty if there is no such folder."""
 
     def versions(self, folder: str) -> dict[str, tuple[int, int, int]]:
-        """For every regular file in a folder its inode, size and time of change; links are not followed."""
+        """
+        For every regular file in a folder its inode, size and time of change, and for every folder in it the same with
+        a size of -1. Links are not followed.
+        """
 
     def open_read(self, path: str) -> int: ...
 

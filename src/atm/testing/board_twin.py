@@ -7,7 +7,7 @@ from collections.abc import Callable
 from atm.domain.acceptance import Ran
 from atm.domain.dependencies import Board
 from atm.domain.errors import NoSuchTask, UnreadableFile
-from atm.domain.tasks import Card, Change, Event, Plain, Task
+from atm.domain.tasks import Card, Change, Task
 from atm.formats.json_record import NotJson, to_bytes
 from atm.formats.task import apply, decode_task
 from atm.formats.task_history import OBSERVED, VANISHED, Past, PastLine, decode_past, state_of
@@ -17,6 +17,10 @@ from atm.ports.clock import Clock
 from atm.services.boardroom import Boardroom
 from atm.services.mailroom import Mailroom
 from atm.testing.mail_twins import memory_room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.tasks import Event, Plain
 
 
 class MemoryTasks:

@@ -46,7 +46,7 @@ SPARE_LINES = 500
 class Scan:
     """A board as it was found, and what of it is new."""
 
-    __slots__ = ("cards", "changed", "gone", "known", "lines", "litter", "unproven")
+    __slots__ = ("being_changed", "cards", "changed", "gone", "known", "lines", "litter", "unproven")
 
     def __init__(self, known: dict[int, list[Json]], lines: int) -> None:
         self.known = known
@@ -57,6 +57,9 @@ class Scan:
         self.unproven: set[int] = set()
         """Tasks of which the history does not tell how they came to be as they are."""
         self.changed: dict[int, Row] = {}
+        self.being_changed: dict[int, int] = {}
+        """Tasks beside which a lock or a new version lies, and since when, in nanoseconds: another program is at it, or
+        one of us was killed."""
         self.litter: list[str] = []
         """Half-made files of ours. Whoever holds the list's lock may remove them: nobody else is making any."""
 
@@ -113,18 +116,20 @@ class BoardScanner:
                 and line[2] == version[1]
             ):
                 cards[number] = Card(*line[HEAD:])  # type: ignore[arg-type]
-            elif version is None and not is_gone(line):
+            elif (version is None or version[1] < 0) and not is_gone(line):
                 scan.put(Row(card_of(line), UNSETTLED, is_proven=False, is_gone=True))
-            elif version is None or is_unchanged(line, version):
+            elif version is None or version[1] < 0 or is_unchanged(line, version):
                 scan.keep(number, line)
             else:
                 stale.append((number, version))
         for name, version in versions.items():  # what the index does not know yet
             new = task_number(name)
-            if new is not None:
+            if new is not None and version[1] >= 0:
                 stale.append((new, version))
-            elif name.startswith(".") and ".json.new-" in name:
+            elif name.startswith(".") and (".json.new-" in name or name.endswith("mark.new")):
                 scan.litter.append(f"{folder}/{name}")
+            elif (held := _being_changed(name)) is not None:
+                scan.being_changed[held] = min(version[2], scan.being_changed.get(held, version[2]))
         if most is not None and len(stale) > most:
             return None
         now = int(self._clock.now() * 1e9)
@@ -187,6 +192,12 @@ class BoardScanner:
             self._disk.write(fd, data)
         finally:
             self._disk.close(fd)
+
+
+def _being_changed(name: str) -> int | None:
+    """The task that `7.json.lock` and `.7.json.atm-123-1` are about."""
+    stem = name.removesuffix(".lock") if name.endswith(".lock") else name[1:].partition(".atm-")[0]
+    return task_number(stem) if stem != name and stem != name[1:] else None
 
 
 def only_card(task: Card) -> Card:

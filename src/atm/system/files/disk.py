@@ -47,6 +47,8 @@ class RealDisk:
                     seen = entry.stat(follow_symlinks=False)
                     if stat.S_ISREG(seen.st_mode):
                         found[entry.name] = (seen.st_ino, seen.st_size, seen.st_mtime_ns)
+                    elif stat.S_ISDIR(seen.st_mode):
+                        found[entry.name] = (seen.st_ino, -1, seen.st_mtime_ns)
         except (FileNotFoundError, NotADirectoryError):
             return found
         return found

@@ -192,7 +192,12 @@ class Rewriter:
         raise FileBusy(f"{self._path} is rewritten all the time by another program", "stop that program", self._path)
 
     def _opened(self, path: str) -> Version:
-        self._versions.append(Version(self._disk, self._disk.open_read(path)))
+        fd = self._disk.open_read(path)
+        try:
+            self._versions.append(Version(self._disk, fd))
+        except BaseException:
+            self._disk.close(fd)
+            raise
         return self._versions[-1]
 
     def finish(self) -> None:
@@ -355,9 +360,11 @@ def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, sync_nam
     folder, _, name = path.rpartition("/")
     temporary, fd = _first_free(disk, f"{folder}/.{name}.new", mode)
     try:
-        disk.write(fd, data)
-        disk.sync(fd)
-        disk.close(fd)
+        try:
+            disk.write(fd, data)
+            disk.sync(fd)
+        finally:
+            disk.close(fd)
         disk.link(temporary, path)
     finally:
         disk.remove(temporary)
@@ -375,16 +382,27 @@ def _first_free(disk: Disk, stem: str, mode: int) -> tuple[str, int]:
     raise FileExistsError(17, "too many temporary files", stem)
 
 
+def temporary_of(path: str) -> str:
+    """Where `write_over` makes the new version."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/.{name}.new"
+
+
 def write_over(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
     """Replace a file that only we write, under a lock of ours. Caches and heartbeats need not be `durable`."""
-    folder, _, name = path.rpartition("/")
-    temporary = f"{folder}/.{name}.new"
+    folder = path.rpartition("/")[0]
+    temporary = temporary_of(path)
     if disk.look(temporary) is not None:
         disk.remove(temporary)
     fd = disk.create(temporary, mode=mode)
-    disk.write(fd, data)
-    if durable:
-        disk.sync(fd)
+    try:
+        disk.write(fd, data)
+        if durable:
+            disk.sync(fd)
+    except BaseException:  # Ctrl-C too: half a file must not stay
+        disk.close(fd)
+        disk.remove(temporary)
+        raise
     disk.close(fd)
     disk.rename(temporary, path)
     if durable:

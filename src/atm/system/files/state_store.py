@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UnreadableFile
+from atm.domain.errors import OutsideLink, UnreadableFile
 from atm.formats.json_record import NotJson
 from atm.system.files.refusals import explained, in_team
 from atm.system.files.rewriting import read_whole, write_over
@@ -40,8 +40,16 @@ class StateFiles:
     def begin(self, team: str, content: bytes) -> bool:
         path = self._layout.state(team)
         with explained(path), self._locks.private(path):
+            self._check_inside(team)
             self._disk.make_folders(self._layout.team(team))
             return place(self._disk, path, content)
+
+    def _check_inside(self, team: str) -> None:
+        """The first file of a team: no link may have us begin it elsewhere (G11)."""
+        folder = self._layout.team(team)
+        real = self._disk.real_path(folder)
+        if real != f"{self._disk.real_path(self._layout.teams)}/{team}":
+            raise OutsideLink(f"{folder} leads out of the teams' folder, to {real}", "remove the link", folder)
 
     def change(self, team: str, change: Callable[[bytes | None], bytes | None]) -> None:
         path = self._layout.state(team)

@@ -8,7 +8,7 @@ from atm.formats.task import decode_task
 from atm.formats.task_history import decode_past
 from atm.system.files.board_scan import TORN_NAP, TORN_TRIES, BoardScanner
 from atm.system.files.refusals import explained, refused
-from atm.system.files.rewriting import read_whole, write_new
+from atm.system.files.rewriting import read_whole
 from atm.system.files.task_turn import TaskTurn
 
 TYPE_CHECKING = False
@@ -62,7 +62,8 @@ class TaskFiles:
         return scan.board()
 
     def read(self, team: str, id: str) -> Task:
-        path = f"{self._inside(team)}/{id}.json"
+        with explained(self.layout.tasks(team)):
+            path = f"{self._inside(team)}/{id}.json"
         problem = ""
         for attempt in range(TORN_TRIES):
             if attempt:
@@ -107,7 +108,7 @@ class TaskFiles:
             real = self._inside(team)
             if self.disk.look(f"{real}/.lock") is None:
                 try:
-                    write_new(self.disk, f"{real}/.lock", b"", mode=0o644)
+                    self.disk.close(self.disk.create(f"{real}/.lock", mode=0o644))  # empty, so it is whole at once
                 except FileExistsError:
                     pass  # somebody else was quicker
         return real

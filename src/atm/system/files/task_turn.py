@@ -24,9 +24,9 @@ from atm.formats.times import to_iso
 from atm.ports.board import NewFile
 from atm.system.files.board_scan import only_card
 from atm.system.files.inbox_edits import EditWhole
-from atm.system.files.locking import LockLost
+from atm.system.files.locking import BREAK_AFTER, WATCH_FOR, LockLost
 from atm.system.files.refusals import refused
-from atm.system.files.rewriting import read_whole, write_new, write_over
+from atm.system.files.rewriting import read_whole, temporary_of, write_new, write_over
 from atm.system.files.shared_edit import edit_shared
 
 TYPE_CHECKING = False
@@ -73,7 +73,7 @@ class TaskTurn:
             if not self._look(most):
                 lock.release()
                 return False
-            if self._finish_former():
+            if self._tidy() + self._finish_former():
                 self._look(None)
             self._catch_up()
         except BaseException as error:
@@ -85,8 +85,11 @@ class TaskTurn:
 
     def __exit__(self, *_: object) -> None:
         self._store.scanner.remember(self._team, self._scan)
-        if self._lock is not None:
-            self._lock.release()
+        try:
+            if self._lock is not None:
+                self._lock.release()
+        except OSError:
+            return  # what was written is written; the next turn takes the lock for an orphan
 
     def _look(self, most: int | None) -> bool:
         """False if more files than that would have to be read."""
@@ -94,10 +97,28 @@ class TaskTurn:
         if scan is None:
             return False
         self._scan = scan
-        for path in self._scan.litter:
-            self._store.disk.remove(path)
         self.board = self._scan.board()
         return True
+
+    def _tidy(self) -> bool:
+        """
+        Remove what killed processes of ours left. Everything of ours happens under the list's lock, which we hold.
+
+        A new version that lies beside a task may have displaced another program's: so an edit that changes nothing
+        is made, which brings in whatever was displaced. A lock that is another program's is left alone.
+        """
+        for path in self._scan.litter:
+            self._store.disk.remove(path)
+        now = self._store.clock.now() * 1e9
+        for number, since in sorted(self._scan.being_changed.items()):
+            path, aside = f"{self._folder}/{number}.json", self._store.set_aside(self._team, number)
+            # A lock that was left behind long ago is watched for a second before it is broken (D2).
+            patience = 1.5 * WATCH_FOR if now - since > BREAK_AFTER * 1e9 else 0.0
+            try:
+                edit_shared(self._store.locks, path, EditWhole(lambda data: data), aside, patience)
+            except (AtmError, FileNotFoundError):
+                continue
+        return bool(self._scan.being_changed)
 
     # Changing one task.
 
@@ -128,6 +149,8 @@ class TaskTurn:
             self._lock.check()
         except LockLost:
             raise FileBusy(f"another program took the lock of {self._folder} away", "try again", self._folder) from None
+        except OSError as error:
+            raise refused(self._folder, error) from error
 
     # Changing several.
 
@@ -136,10 +159,14 @@ class TaskTurn:
             self._note(new, changes)
         if new:
             self.reserve([file.number for file in new])
-        self._write(new, changes)
+        try:
+            self._record(self._write(new, changes))
+        except OSError as error:
+            raise refused(self._folder, error) from error
         self._forget_note()
 
-    def _write(self, new: list[NewFile], changes: dict[str, Change]) -> None:
+    def _write(self, new: list[NewFile], changes: dict[str, Change]) -> list[tuple[Card, Event]]:
+        """The files; what belongs into the history."""
         done: list[tuple[Card, Event]] = []
         for file in sorted(new, key=lambda file: file.number):
             self._still_ours()
@@ -150,12 +177,12 @@ class TaskTurn:
             self._store.disk.sync_folder(self._folder)
         for id in sorted(changes, key=int):
             change = changes[id]
-            made = self._edit(int(id), _Rule(int(id), lambda _, change=change: change))  # type: ignore[misc]
+            made = self._edit(int(id), _Rule(int(id), lambda _, change=change: change, change.event))  # type: ignore[misc]
             if made.task is not None and change.event is not None:
                 done.append((made.task, change.event))
             elif made.task is not None:
                 self._put(made.task, is_proven=int(id) not in self._scan.unproven)
-        self._record(done)
+        return done
 
     def _create(self, file: NewFile) -> None:
         path = f"{self._folder}/{file.number}.json"
@@ -180,12 +207,18 @@ class TaskTurn:
 
     def _forget_note(self) -> None:
         path = self._store.layout.task_intent(self._team)
-        if self._store.disk.look(path) is not None:
-            self._store.disk.remove(path)
+        try:
+            if self._store.disk.look(path) is not None:
+                self._store.disk.remove(path)
+        except OSError:
+            return  # it is done; doing it again, as the next turn will, changes nothing
 
     def _finish_former(self) -> bool:
         """What a killed turn had begun with several files is brought to its end."""
         path = self._store.layout.task_intent(self._team)
+        half = temporary_of(path)
+        if self._store.disk.look(half) is not None:
+            self._store.disk.remove(half)
         if self._store.disk.look(path) is None:
             return False
         try:
@@ -193,6 +226,7 @@ class TaskTurn:
         except (NotJson, OSError):
             new, changes = [], {}
         present = {id: change for id, change in changes.items() if int(id) in self.board.cards}
+        # The history is not written here: it may have been already. `_catch_up` compares, and adds what is missing.
         self._write([file for file in new if file.number not in self.board.gone], present)
         self._forget_note()
         return True
@@ -284,11 +318,12 @@ class _Rule:
 
     __slots__ = ("_number", "_rule", "error", "event", "task")
 
-    def __init__(self, number: int, rule: Callable[[Task], Change | None]) -> None:
+    def __init__(self, number: int, rule: Callable[[Task], Change | None], event: Event | None = None) -> None:
         self._number = number
         self._rule = rule
         self.task: Task | None = None
-        self.event: Event | None = None
+        self.event = event
+        """What the rule made, or is known to make: a task that has been through it is left as it is."""
         self.error: AtmError | None = None
 
     def __call__(self, data: bytes) -> bytes:

@@ -1,0 +1,153 @@
+"""Evidence before "done": what a task declares is run before it is completed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atm.domain.acceptance import COMMAND, COMMIT, FILE, TESTS, Ran, check
+from atm.domain.errors import AtmError, ChecksFailed
+from atm.domain.tasks import Task
+from atm.domain.team import Member
+from atm.services import board, planning
+from atm.services.boardroom import Boardroom
+from atm.services.evidence import working_folder
+from atm.services.planning import Wish
+from atm.services.roster import add_member, create_team
+from atm.testing import MemoryPrograms, MemoryTasks, memory_desk, memory_room
+
+
+@pytest.fixture
+def desk() -> Boardroom:
+    room = memory_room()
+    create_team(room, "crew", lead="team-lead")
+    add_member(room, "crew", Member("ann", cwd="/work/ann"))
+    add_member(room, "crew", Member("bob"))
+    return memory_desk(room)
+
+
+def programs(desk: Boardroom) -> MemoryPrograms:
+    assert isinstance(desk.programs, MemoryPrograms)
+    return desk.programs
+
+
+def work(desk: Boardroom, *checks: dict[str, Any], who: str = "ann", **fields: Any) -> Task:
+    planning.add(desk, "crew", "team-lead", [Wish("a", acceptance=checks, **fields)])
+    task = board.claim(desk, "crew", who).task
+    assert task is not None
+    return task
+
+
+def test_every_check_runs_in_order_and_is_kept_as_proof(desk):
+    work(desk, check(COMMAND, "make"), check(TESTS, "pytest"), check(FILE, "out/*.whl"), check(COMMIT, "main"))
+    programs(desk).results = {
+        "make": Ran(0, "built", seconds=0.5),
+        "pytest": Ran(0, "3 passed"),
+        "find out/*.whl": Ran(0, "out/a.whl"),
+        "reach HEAD main": Ran(0, "abc"),
+    }
+    done = board.complete(desk, "crew", "ann", "1")
+    assert [one for one, _, _ in programs(desk).ran] == ["make", "pytest", "find out/*.whl", "reach HEAD main"]
+    kept = desk.tasks.read("crew", "1").details["evidence"]
+    assert kept == done.evidence
+    assert [(one["kind"], one["ok"], one["output"]) for one in kept] == [
+        ("command", True, "built"),
+        ("tests", True, "3 passed"),
+        ("file", True, "out/a.whl"),
+        ("commit", True, "abc"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "result", "says"),
+    [
+        (check(COMMAND, "make"), {"make": Ran(2, "no rule")}, "command make ended with 2:\nno rule"),
+        (check(TESTS, "pytest"), {"pytest": Ran(1, "1 failed")}, "tests pytest ended with 1:\n1 failed"),
+        (check(COMMAND, "make"), {"make": Ran(None, "no folder")}, "could not be run"),
+        (check(COMMAND, "make"), {"make": Ran(None, timed_out=True)}, "did not end within 600 s"),
+        (check(FILE, "x.txt"), {}, "nothing is at /work/ann/x.txt"),
+        (check(COMMIT, "main"), {}, "HEAD is not part of main"),
+    ],
+)
+def test_a_check_that_fails_keeps_the_task_in_progress_and_says_why(desk, one, result, says):
+    work(desk, check(COMMAND, "first"), one, check(COMMAND, "last"))
+    programs(desk).results = result
+    with pytest.raises(ChecksFailed) as caught:
+        board.complete(desk, "crew", "ann", "1")
+    assert says in str(caught.value)
+    assert "/work/ann" in caught.value.remedy
+    assert "last" not in [command for command, _, _ in programs(desk).ran]
+    task = desk.tasks.read("crew", "1")
+    assert (task.is_claimed, task.failures) == (True, 0)
+    assert "evidence" not in task.details
+
+
+def test_a_task_without_checks_runs_nothing(desk):
+    work(desk)
+    board.complete(desk, "crew", "ann", "1")
+    assert programs(desk).ran == []
+
+
+def test_the_commit_that_is_named_counts(desk):
+    work(desk, check(COMMIT, "main"))
+    programs(desk).results["reach abc123 main"] = Ran(0)
+    board.complete(desk, "crew", "ann", "1", commit="abc123")
+
+
+@pytest.mark.parametrize(
+    ("folder", "who", "expected"),
+    [("/task", "ann", "/task"), ("", "ann", "/work/ann"), ("", "bob", ""), ("", "stranger", "")],
+)
+def test_checks_run_where_the_task_says_or_where_its_claimant_works(desk, folder, who, expected):
+    task = work(desk, check(COMMAND, "make"), who=who, folder=folder)
+    board.complete(desk, "crew", who, "1")
+    assert programs(desk).ran[0][1] == expected
+    assert working_folder(desk.room.rosters.load("crew"), task, who) == expected
+
+
+def test_somebody_whose_checks_take_long_is_not_taken_for_silent(desk):
+    work(desk, check(COMMAND, "slow"))
+    run = programs(desk).run
+    seen = []
+
+    def slow(command: str, **rest: Any) -> Ran:
+        for _ in range(3):
+            desk.clock.pass_time(400)
+            desk.presence.up_for += 400
+            rest["meanwhile"]()
+            seen.append(board.claim(desk, "crew", "bob").released)
+        return run(command, **rest)
+
+    programs(desk).run = slow  # type: ignore[method-assign]
+    board.complete(desk, "crew", "ann", "1")
+    assert seen == [[], [], []]
+
+
+@pytest.mark.parametrize(
+    "strange",
+    [
+        {"kind": "oracle", "question": "is it good?"},
+        {"kind": "command"},
+        {"kind": "command", "command": 5},
+        {"kind": "tests", "command": "  "},
+        {"kind": "file", "path": ""},
+        {"command": "make"},
+        {},
+    ],
+)
+def test_a_check_that_we_do_not_understand_proves_nothing(desk, strange):
+    # BUG reported (G8): a check of an unknown kind or about nothing runs the empty command, which succeeds.
+    work(desk, check(COMMAND, "make"))
+    tasks = desk.tasks
+    assert isinstance(tasks, MemoryTasks)
+    from atm.domain.tasks import Change
+    from atm.formats.json_record import to_bytes, to_text
+    from atm.formats.task import apply
+
+    data = apply(to_text(tasks.files["crew"][1]), Change(own={"acceptance": [strange]}))
+    tasks.write_as_others_do("crew", 1, to_bytes(data))
+    programs(desk).results["find "] = Ran(0, "the folder itself")
+    with pytest.raises(AtmError):
+        board.complete(desk, "crew", "ann", "1")
+    assert desk.tasks.read("crew", "1").status == "in_progress"
