@@ -266,7 +266,9 @@ class TestList:
         assert "did you mean" in crew("teams", word, "x", code=1).err
 
 
-@pytest.mark.parametrize("words", [["create", "new"], ["add-member", "crew", "cat"], ["remove-member", "crew", "bob", "--force"]])
+@pytest.mark.parametrize(
+    "words", [["create", "new"], ["add-member", "crew", "cat"], ["remove-member", "crew", "bob", "--force"]]
+)
 def test_what_was_done_is_done_even_if_nobody_can_hear_it(crew, words):
     done = subprocess.run(
         ["sh", "-c", 'exec "$@" >&-', "sh", *crew.command("teams", *words)],

@@ -154,7 +154,7 @@ class TestUpdateMember:
         assert "'bob'" in crew("teams", "update-member", "crew", "bop", "--model", "x", code=1).err
         crew("teams", "update-member", "crew", "bob", "--active", "perhaps", code=1)
 
-    def test_a_rival_that_rewrites_the_roster_meanwhile_loses_nothing(self, crew, eventually):
+    def test_a_rival_that_rewrites_the_roster_meanwhile_loses_nothing(self, crew):
         """Claude Code holds the lock, writes a field of its own, and lets go: both changes are in the file."""
         path = crew.home / ".claude/teams/crew/config.json"
         lock = path.with_name("config.json.lock")

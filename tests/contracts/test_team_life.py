@@ -42,18 +42,18 @@ class TestStates:
 
     def test_a_change_sees_the_last_one(self, stores):
         stores.states.change("crew", lambda data: b"" if data is None else data.replace(b"init", b"pending"))
-        stores.states.change("crew", lambda data: None)
+        stores.states.change("crew", lambda _: None)
         assert stores.states.read("crew") == b'{"status": "pending"}'
 
     def test_what_cannot_be_read_is_refused_and_left(self, stores):
-        stores.states.change("crew", lambda data: b"{")
+        stores.states.change("crew", lambda _: b"{")
         with pytest.raises(UnreadableFile):
             stores.states.change("crew", lambda data: str(decode_object((data or b"").decode())).encode())
         assert stores.states.read("crew") == b"{"
 
     def test_a_team_that_is_gone_has_no_state_to_change(self, stores):
         with pytest.raises(NoSuchTeam):
-            stores.states.change("other", lambda data: b"{}")
+            stores.states.change("other", lambda _: b"{}")
 
     def test_a_mark_is_set_once_and_loading_sees_it(self, stores):
         assert stores.rosters.load("crew").completed is False

@@ -316,18 +316,15 @@ def test_an_import_whose_number_is_taken_meanwhile_is_made_whole_or_not_at_all(s
 
 def test_a_number_that_another_program_takes_after_we_were_killed_is_not_taken_for_ours(stage):
     """Killed when the note was written and the mark was not raised yet: for Claude Code that number is free."""
-    wishes = [Wish("one"), Wish("two", depends_on=["one"])]
-    counted = FaultyDisk(RealDisk())
-    copy = stage.layout.claude_root + ".copy"
-    shutil.copytree(stage.layout.claude_root, copy)
-    add(stage.desk(counted), "crew", "bob", wishes)
-    shutil.rmtree(stage.layout.claude_root)
-    shutil.move(copy, stage.layout.claude_root)
-    for index in Path(stage.layout.state_root, "boards").iterdir():
-        index.unlink()
-    after_note = counted.steps.index("rename") + 1
+
+    class BeforeMark(FaultyDisk):
+        def _check(self, name: str, args: tuple[Any, ...]) -> None:
+            if name == "rename" and args[1].endswith("/.highwatermark"):
+                self._stop_at = len(self.steps)
+            super()._check(name, args)
+
     with pytest.raises(Crash):
-        add(stage.desk(FaultyDisk(RealDisk(), stop_at=after_note)), "crew", "bob", wishes)
+        add(stage.desk(BeforeMark(RealDisk())), "crew", "bob", [Wish("one"), Wish("two", depends_on=["one"])])
     assert (stage.folder / ".highwatermark").read_text().strip() == "3"
     content = json.dumps({"id": "4", **THEIRS})
     stage.path(4).write_text(content)
@@ -519,6 +516,32 @@ def test_a_note_about_a_task_that_is_damaged_since_does_not_close_the_board(stag
     stage.path(3).write_bytes(b'{"id": "3", "subj')
     assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
     assert stage.path(3).read_bytes() == b'{"id": "3", "subj'
+
+
+def test_a_note_that_cannot_be_opened_for_a_moment_is_not_thrown_away(stage):
+    class AfterFirstFile(FaultyDisk):
+        def _check(self, name: str, args: tuple[Any, ...]) -> None:
+            if name == "link" and args[1].endswith("/5.json"):
+                self._stop_at = len(self.steps)
+            super()._check(name, args)
+
+    class NoNote(RealDisk):
+        __slots__ = ()
+
+        def open_read(self, path: str) -> int:
+            if path.endswith("tasks.intent.json"):
+                raise OSError(24, "Too many open files", path)
+            return super().open_read(path)
+
+    with pytest.raises(Crash):
+        add(stage.desk(AfterFirstFile(RealDisk())), "crew", "bob", [Wish("one"), Wish("two", depends_on=["one"])])
+    try:
+        board.claim(stage.desk(NoNote()), "crew", "ann", "1")
+    except AtmError:
+        pass
+    with stage.desk().tasks.turn("crew"):
+        pass
+    assert [stage.task(id)["subject"] for id in (4, 5)] == ["one", "two"]
 
 
 @pytest.mark.parametrize(

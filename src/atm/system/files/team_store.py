@@ -119,7 +119,8 @@ class TeamStore:
             )
         from atm.system.files.inbox_edits import EditWhole
 
-        path = self._inside(team)
+        with explained(self._layout.team_config(team)):
+            path = self._inside(team)
         try:
             edit_shared(self._locks, path, EditWhole(change), self._archive.unreadable(team, "config"))
         except FileNotFoundError:
