@@ -189,7 +189,7 @@ SEND_LOADS = {
         "atm.system.files.spool",
         "atm.system.files.team_store",
     ),
-    *("atm.system.files.upkeep_marks", "atm.system.machine"),
+    *("atm.system.files.upkeep_marks", "atm.system.files.whole_files", "atm.system.machine"),
     *("atm.ui", "atm.ui.cli", "atm.ui.cli.arguments", "atm.ui.cli.commands", "atm.ui.cli.commands.send"),
     *("atm.ui.cli.main", "atm.ui.cli.session"),
 }

@@ -17,7 +17,6 @@ COMMAND, TESTS, FILE, COMMIT = "command", "tests", "file", "commit"
 SUBJECTS = {COMMAND: "command", TESTS: "command", FILE: "path", COMMIT: "branch"}
 """For each kind of check the key under which it says what it is about."""
 
-MOST_CHECKS = 50
 OUTPUT_KEPT = 4000
 """Characters of a program's output that are kept: the last ones, where errors stand."""
 
@@ -54,6 +53,7 @@ def check(kind: str, about: str) -> Event:
 
 
 def about(check: Event) -> str:
+    """What a check is about; empty if it does not say."""
     value = check.get(SUBJECTS.get(kind_of(check), ""))
     return value if isinstance(value, str) else ""
 

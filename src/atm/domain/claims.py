@@ -69,6 +69,10 @@ def may_claim(board: Board, card: Card, who: str) -> Refusal | None:
         return Refusal("internal", f"#{card.id} is Claude Code's own bookkeeping")
     if card.status == IN_PROGRESS and card.owner:
         return None
+    if card.status == IN_PROGRESS:
+        return Refusal("in-progress", f"#{card.id} is in progress, and its file does not say who works on it")
+    if card.status != PENDING:
+        return Refusal("foreign-status", f"another program calls #{card.id} {card.status!r}")
     if card.number in board.lost():
         return Refusal("unreachable", f"#{card.id} can never be done: {board.lost()[card.number]}")
     missing = board.broken_blockers(card)
@@ -135,7 +139,7 @@ def check_claimant(card: Card, who: str, claim_id: str = "") -> None:
 
 def complete(card: Card, by: Stamp, *, result: str, evidence: list[Plain], unverified: bool) -> Change:
     event = by.event("status_changed", **{"from": card.status, "to": COMPLETED}, claim=card.claim_id)
-    own: dict[str, Plain] = {"claim": None, "finishedAt": by.at, "finishedBy": by.actor}
+    own: dict[str, Plain] = {"claim": None, "clarification": None, "finishedAt": by.at, "finishedBy": by.actor}
     if result:
         own["result"] = result
     if evidence:
@@ -150,7 +154,7 @@ def complete(card: Card, by: Stamp, *, result: str, evidence: list[Plain], unver
 def fail(card: Card, by: Stamp, error: str, *, final: bool = False, reason: str = "failed") -> Change:
     """An attempt went wrong: back to the board, or failed for good when the retries are used up."""
     failures = card.failures + 1
-    own: dict[str, Plain] = {"claim": None, "failures": failures, "error": error}
+    own: dict[str, Plain] = {**_ended(card), "failures": failures, "error": error}
     facts: dict[str, Plain] = {"attempt": failures, "error": error, "claim": card.claim_id, "owner": card.owner}
     if final or failures > card.max_retries:
         own["outcome"] = FAILED
@@ -166,14 +170,23 @@ def release(card: Card, by: Stamp, reason: str = "released", *, keeps_owner: boo
         "status_changed", **{"from": card.status, "to": PENDING}, reason=reason, claim=card.claim_id, owner=card.owner
     )
     fields = {"status": PENDING} if keeps_owner else {"status": PENDING, "owner": ""}
-    return Change(event, fields=fields, own={"claim": None})
+    return Change(event, fields=fields, own=_ended(card))
+
+
+def _ended(card: Card) -> dict[str, Plain]:
+    """
+    What goes with a claim: whoever takes the task next asks for their own review and makes their own plan.
+
+    An approval is about the work of one claimant, and revisions are counted for one.
+    """
+    return {"claim": None, "review": None, "plan": {"state": "required"} if card.plan else None}
 
 
 def assign(card: Card, to: str, by: Stamp) -> Change:
     """Give it to somebody: whoever worked on it does not any more. They begin when they claim it."""
     check_open(card)
     event = by.event("owner_changed", **{"from": card.owner, "to": to, "was": card.status}, claim=card.claim_id)
-    return Change(event, fields={"status": PENDING, "owner": to}, own={"claim": None})
+    return Change(event, fields={"status": PENDING, "owner": to}, own=_ended(card))
 
 
 def cancel(card: Card, by: Stamp, reason: str) -> Change:
@@ -181,13 +194,14 @@ def cancel(card: Card, by: Stamp, reason: str) -> Change:
     event = by.event(
         "status_changed", **{"from": card.status, "to": CANCELLED}, reason=reason, claim=card.claim_id, owner=card.owner
     )
-    return Change(event, fields={"status": IN_PROGRESS, "owner": ""}, own={"claim": None, "outcome": CANCELLED})
+    return Change(event, fields={"status": IN_PROGRESS, "owner": ""}, own={**_ended(card), "outcome": CANCELLED})
 
 
 def reopen(card: Card, by: Stamp, reason: str) -> Change:
     """Back from completed, failed or cancelled: with all its retries, for anybody."""
     event = by.event("status_changed", **{"from": card.outcome or card.status, "to": PENDING}, reason=reason)
-    own: dict[str, Plain] = {"claim": None, "outcome": None, "failures": 0, "finishedAt": None, "finishedBy": None}
+    gone = ("outcome", "finishedAt", "finishedBy", "result", "error", "evidence", "unverified")
+    own: dict[str, Plain] = {**_ended(card), **dict.fromkeys(gone), "failures": 0}
     return Change(event, fields={"status": PENDING, "owner": ""}, own=own)
 
 

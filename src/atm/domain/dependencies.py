@@ -20,13 +20,12 @@ from atm.domain.tasks import (
     STATUSES,
     UNREACHABLE,
     UNREADABLE,
+    Card,
 )
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    from atm.domain.tasks import Card
 
 NO_NUMBER = -1
 _ENDED = {FAILED: "failed for good", CANCELLED: "was cancelled"}
@@ -61,6 +60,12 @@ class Board:
     def with_cards(self, cards: Iterable[Card]) -> Board:
         """The board after these tasks changed."""
         return Board({**self.cards, **{card.number: card for card in cards}}, self.gone)
+
+    def without_edges(self, id: str, others: Sequence[str]) -> Board:
+        """The board if a task did not depend on these."""
+        changed = [_less(self.cards[int(id)], blocked_by=others)]
+        changed += [_less(self.cards[int(other)], blocks=[id]) for other in others if int(other) in self.cards]
+        return self.with_cards(changed)
 
     def sorted(self) -> list[Card]:
         return [self.cards[number] for number in sorted(self.cards)]
@@ -116,7 +121,7 @@ class Board:
         """One word for a task, everything considered."""
         if card.problem:
             return UNREADABLE
-        if card.outcome in (FAILED, CANCELLED):
+        if card.outcome:
             return card.outcome
         if card.status == COMPLETED:
             return COMPLETED
@@ -144,7 +149,7 @@ class Board:
             for id in self.blockers(card):
                 known = self._known(id)
                 if known is not None and known.outcome:
-                    lost.setdefault(card.number, f"#{id} {_ENDED[known.outcome]}")
+                    lost.setdefault(card.number, f"#{id} {_ENDED.get(known.outcome, 'has ended')}")
         spread = list(lost)
         while spread:
             number = spread.pop()
@@ -168,58 +173,79 @@ class Board:
         return all(c.is_finished or c.number in self.lost() or c.is_hidden for c in self.cards.values())
 
 
+def _less(card: Card, *, blocked_by: Sequence[str] = (), blocks: Sequence[str] = ()) -> Card:
+    copy = Card(*card.values())  # type: ignore[arg-type]
+    copy.blocked_by = [id for id in card.blocked_by if id not in blocked_by]
+    copy.blocks = [id for id in card.blocks if id not in blocks]
+    return copy
+
+
 def _both_sides(cards: Iterable[Card]) -> dict[int, list[str]]:
-    found = {card.number: list(dict.fromkeys(card.blocked_by)) for card in cards if card.blocked_by}
+    found = {card.number: dict.fromkeys(card.blocked_by) for card in cards if card.blocked_by}
     for card in cards:
         if card.blocks:
             own = str(card.number)
             for id in card.blocks:
-                theirs = found.setdefault(Board._number(id), [])
-                if own not in theirs:
-                    theirs.append(own)
+                found.setdefault(Board._number(id), {})[own] = None
     found.pop(NO_NUMBER, None)
-    return found
+    return {number: list(ids) for number, ids in found.items()}
 
 
 def _in_circles(edges: Mapping[int, Sequence[int]]) -> list[int]:
     """
-    Nodes from which a circle is reached, by taking away what waits for nothing until nothing more can be taken.
+    Nodes that depend on themselves: what is left when everything is taken away that waits for nothing, and then
+    everything that nothing waits for.
 
     Foreign programs can make circles; we never do.
     """
-    left = {node: {other for other in others if other in edges} for node, others in edges.items()}
-    dependants: dict[int, list[int]] = {}
-    for node, others in left.items():
+    waiting = _without_ends({node: {other for other in others if other in edges} for node, others in edges.items()})
+    backwards: dict[int, set[int]] = {node: set() for node in waiting}
+    for node, others in waiting.items():
         for other in others:
-            dependants.setdefault(other, []).append(node)
-    free = [node for node, others in left.items() if not others]
-    while free:
-        done = free.pop()
-        del left[done]
-        for node in dependants.get(done, ()):
-            left[node].discard(done)
+            backwards[other].add(node)
+    return sorted(_without_ends(backwards))
+
+
+def _without_ends(edges: dict[int, set[int]]) -> dict[int, set[int]]:
+    """What is left when nodes without an edge are taken away until there are none."""
+    backwards: dict[int, list[int]] = {}
+    for node, others in edges.items():
+        for other in others:
+            backwards.setdefault(other, []).append(node)
+    ends = [node for node, others in edges.items() if not others]
+    left = {node: {*others} for node, others in edges.items()}
+    while ends:
+        end = ends.pop()
+        del left[end]
+        for node in backwards.get(end, ()):
+            left[node].discard(end)
             if not left[node]:
-                free.append(node)
-    return sorted(left)
+                ends.append(node)
+    return left
 
 
-def check_new_edges(board: Board, edges: Mapping[str, Sequence[str]], new: Iterable[str] = ()) -> None:
+def check_new_edges(board: Board, edges: Mapping[str, Sequence[str]], new: Mapping[str, str] | None = None) -> None:
     """
     May these tasks depend on those? Refused before anything is written; a circle is named.
 
-    `edges` maps a task to what it shall depend on; `new` are tasks that are about to be added.
+    `edges` maps a task to what it shall depend on; `new` are the names of tasks that are about to be added.
     """
-    known = {*new}
+    known = new or {}
     for id, others in edges.items():
         for other in others:
             if other == id:
-                raise DependencyCycle(f"task #{id} cannot depend on itself", "leave that dependency out")
+                what = known.get(id, f"task #{id}")
+                raise DependencyCycle(f"{what} cannot depend on itself", "leave that dependency out")
             if other not in known and board._number(other) not in board.cards and not board.is_done(other):
                 board.card(task_or_raise(other))
+            blocker = board.cards.get(board._number(other)) if other not in known else None
+            if blocker is not None and blocker.problem:
+                raise BadTask(f"the file of #{other} cannot be read: {blocker.problem}", "mend or remove the file")
     circle = find_circle({**_edges_of(board), **_joined(board, edges)}, list(edges))
     if circle:
         raise DependencyCycle(
-            "that would make a circle: " + " → ".join(f"#{id}" for id in circle), "leave one of these dependencies out"
+            "that would make a circle: " + " → ".join(known.get(id, f"#{id}") for id in circle),
+            "leave one of these dependencies out",
         )
 
 

@@ -19,7 +19,7 @@ CLOCK_TOLERANCE = 5.0
 class Beat:
     """One sign of life, as its writer left it."""
 
-    __slots__ = ("at", "host", "pid", "source", "state", "state_since", "uptime")
+    __slots__ = ("at", "boot", "host", "pid", "source", "state", "state_since", "uptime")
 
     def __init__(
         self,
@@ -31,6 +31,7 @@ class Beat:
         state: str = "",
         state_since: float | None = None,
         uptime: float | None = None,
+        boot: str = "",
     ) -> None:
         self.at = at
         self.source = source
@@ -41,6 +42,8 @@ class Beat:
         self.state_since = state_since
         self.uptime = uptime
         """The same moment by a clock that nobody can set: seconds since that machine was started."""
+        self.boot = boot
+        """Which start of the machine that was, where the machine can tell."""
 
 
 class Liveness:

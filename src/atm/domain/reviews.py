@@ -54,13 +54,17 @@ def current_reviewer(task: Task) -> Reviewer:
     if task.review != REVIEW:
         return Reviewer(None)
     cycle = current_cycle(task.events)
-    if not cycle:
-        return Reviewer(None, ["no review was asked for since the task went back to work"])
+    if not cycle:  # the seed's rule for a card without its events: what stands on the card counts
+        said = "no review event since the task went back to work"
+        return _not_owner(task, task.reviewer, [f"{said}; the card counts" if task.reviewer else said])
     started, asked = _named(cycle, STARTED, "actor"), _named(cycle, REQUESTED, "reviewer")
     proven, problems = _one_of(started, asked)
     if task.reviewer and proven and not same_name(task.reviewer, proven):
         problems.append(f"the card says {task.reviewer} and the history says {proven}; the card counts")
-    name = task.reviewer or proven
+    return _not_owner(task, task.reviewer or proven, problems)
+
+
+def _not_owner(task: Task, name: str, problems: list[str]) -> Reviewer:
     if name and same_name(name, task.owner):
         return Reviewer(None, [*problems, f"{name} cannot review their own task"])
     return Reviewer(name or None, problems)
@@ -76,12 +80,27 @@ def _one_of(started: list[str], asked: list[str]) -> tuple[str, list[str]]:
 
 
 def _named(cycle: Sequence[Event], kind: str, key: str) -> list[str]:
+    """Each once, whoever was named last at the end."""
     found: dict[str, str] = {}
     for event in cycle:
         name = event.get(key)
         if event.get("type") == kind and isinstance(name, str) and name:
-            found.setdefault(name.casefold(), name)
+            found.pop(name.casefold(), None)
+            found[name.casefold()] = name
     return list(found.values())
+
+
+def kept_events(events: Sequence[Event], most: int) -> list[Event]:
+    """The events that stay in the task's own file: the last ones, and always those of the review that is going on."""
+    cycle = {id(event) for event in current_cycle(events)}
+    too_many = len(events) - most
+    kept = []
+    for event in events:
+        if too_many > 0 and id(event) not in cycle:
+            too_many -= 1
+        else:
+            kept.append(event)
+    return kept
 
 
 def request(task: Task, reviewer: str, by: Stamp) -> Change:
@@ -92,8 +111,11 @@ def request(task: Task, reviewer: str, by: Stamp) -> Change:
         )
     if reviewer and same_name(reviewer, task.owner):
         raise ReviewRefused(f"{reviewer} owns #{task.id} and cannot review it", "ask somebody else")
-    event = by.event(REQUESTED, reviewer=reviewer)
-    return Change(event, own={"review": {"state": REVIEW, "reviewer": reviewer or None, "since": by.at}})
+    # Whoever the task itself names, unless it is their own now. Never whoever reviewed it before.
+    named = task.text("reviewer")
+    asked = reviewer or ("" if same_name(named, task.owner) else named)
+    event = by.event(REQUESTED, reviewer=asked)
+    return Change(event, own={"review": {"state": REVIEW, "reviewer": asked or None, "since": by.at}})
 
 
 def start(task: Task, by: Stamp) -> Change:

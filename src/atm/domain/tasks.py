@@ -41,6 +41,8 @@ MOST_EVENTS = 100
 """Events that stand in the task's own file; the history keeps all of them."""
 
 MOST_COMMENTS = 200
+MOST_NUMBERS = 10**15 - 1
+"""The highest number of a task. Nobody gets so far; a file of another program may say so."""
 
 
 CARD_FIELDS = (
@@ -160,7 +162,7 @@ class Task(Card):
         self.raw = raw
         self.events: list[Event] = dicts_in(own.get("events"))
         self.comments: list[Event] = dicts_in(own.get("comments"))
-        self.acceptance: list[Event] = dicts_in(own.get("acceptance"))
+        self.acceptance = _checks_in(own.get("acceptance"))
 
     def text(self, key: str) -> str:
         """A text under `metadata.atm`; empty if there is none."""
@@ -223,13 +225,24 @@ class Refusal:
         self.why = why
 
 
+def _checks_in(value: Plain) -> list[Event]:
+    """Whatever stands there as a check, also what we do not understand: it must not pass for no check at all (G8)."""
+    if value is None:
+        return []
+    return [item if isinstance(item, dict) else {"kind": str(item)} for item in _listed(value)]
+
+
+def _listed(value: Plain) -> list[Plain]:
+    return value if isinstance(value, list) else [value]
+
+
 def dicts_in(value: Plain) -> list[Event]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def check_subject(subject: str) -> str:
     """A subject that can be shown on one line."""
-    clean = " ".join(subject.split())
+    clean = " ".join(check_text(subject, "subject").split())
     if not clean:
         raise BadTask("a task needs a subject", "say in a few words what is to be done")
     if len(clean) > LONGEST_SUBJECT:
@@ -237,6 +250,13 @@ def check_subject(subject: str) -> str:
             f"the subject has {len(clean)} characters", f"use at most {LONGEST_SUBJECT}; more in --description"
         )
     return clean
+
+
+def check_said(text: str, what: str) -> str:
+    """A text that says something."""
+    if not text.strip():
+        raise BadTask(f"the {what} is empty", f"write the {what}")
+    return check_text(text, what)
 
 
 def check_text(text: str, what: str) -> str:

@@ -7,7 +7,7 @@ read costs one file. Nothing is ever decided by it alone: a row counts only whil
 
 from __future__ import annotations
 
-from atm.domain.tasks import CARD_FIELDS, Card
+from atm.domain.tasks import CARD_FIELDS, MOST_NUMBERS, Card
 from atm.formats.json_record import NotJson, decode, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
@@ -60,20 +60,29 @@ def _line(row: Row) -> str:
 
 def decode_rows(data: bytes) -> tuple[dict[int, Row], int]:
     """The newest row of every task, and how many lines there were."""
-    lines, count = decode_lines(data)
+    lines, count, _ = decode_lines(data)
     return {number: row_of(line) for number, line in lines.items()}, count
 
 
-def decode_lines(data: bytes) -> tuple[dict[int, list[Json]], int]:
-    """The same as the lines were decoded, for who looks at ten thousand of them: see `is_unchanged` and `card_of`."""
-    lines = _lines(to_text(data))
+def decode_lines(data: bytes) -> tuple[dict[int, list[Json]], int, bool]:
+    """
+    The same as the lines were decoded, for who looks at ten thousand of them: see `is_unchanged` and `card_of`.
+
+    And whether every line could be read: if not, something that was known may be missing.
+    """
+    lines, is_whole = _lines(to_text(data))
     newest: dict[int, list[Json]] = {}
     for line in lines:
         if isinstance(line, list) and HEAD < len(line) <= _END:
             mark, number = line[0], line[HEAD]
-            if isinstance(number, int) and isinstance(mark, int) and mark & ~3 == _FORMAT:
+            if (
+                isinstance(mark, int)
+                and mark & ~3 == _FORMAT
+                and isinstance(number, int)
+                and 0 <= number <= MOST_NUMBERS
+            ):
                 newest[number] = line
-    return newest, len(lines)
+    return newest, len(lines), is_whole
 
 
 def is_unchanged(line: list[Json], version: Version) -> bool:
@@ -98,13 +107,13 @@ def row_of(line: list[Json]) -> Row:
     return Row(card_of(line), version, is_proven(line), is_gone(line))  # type: ignore[arg-type]
 
 
-def _lines(text: str) -> list[Json]:
+def _lines(text: str) -> tuple[list[Json], bool]:
     """All lines in one go, which is ten times as fast as one by one; one by one if any of them is torn."""
     try:
         found = decode("[" + text.rstrip("\n").replace("\n", ",") + "]")
-        return found if isinstance(found, list) else []
+        return (found, True) if isinstance(found, list) else ([], False)
     except NotJson:
-        return [value for line in text.split("\n") if (value := _try(line)) is not None]
+        return [value for line in text.split("\n") if (value := _try(line)) is not None], False
 
 
 def _try(line: str) -> Json:

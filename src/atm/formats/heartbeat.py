@@ -16,12 +16,17 @@ def encode_beat(member: str, beat: Beat) -> bytes:
     if beat.pid is not None:
         fields["pid"] = beat.pid
     if beat.uptime is not None:
-        fields["uptime"] = round(beat.uptime, 3)
+        fields |= {"uptime": round(beat.uptime, 3), "boot": beat.boot}
     if beat.state:
         fields["state"] = beat.state
     if beat.state_since is not None:
         fields["stateSince"] = to_iso(beat.state_since)
     return to_bytes(encode(fields) + "\n")
+
+
+def _seconds(value: Json) -> float | None:
+    is_time = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12
+    return float(value) if is_time else None  # type: ignore[arg-type]
 
 
 def decode_beat(data: bytes) -> Beat | None:
@@ -38,5 +43,6 @@ def decode_beat(data: bytes) -> Beat | None:
         pid=pid if isinstance(pid, int) and not isinstance(pid, bool) else None,
         state=str(fields.get("state") or ""),
         state_since=from_iso(str(fields.get("stateSince") or "")),
-        uptime=float(uptime) if isinstance(uptime, int | float) and not isinstance(uptime, bool) else None,
+        uptime=_seconds(uptime),
+        boot=str(fields.get("boot") or ""),
     )

@@ -7,15 +7,18 @@ A change replaces the spans it is about; whatever else stands in the file stays 
 from __future__ import annotations
 
 from atm.domain.names import same_name
+from atm.domain.reviews import kept_events
 from atm.domain.tasks import (
     IN_PROGRESS,
     MAX_RETRIES,
     MOST_EVENTS,
     PENDING,
+    REVIEW,
     STATUSES,
     Card,
     Change,
     Task,
+    dicts_in,
 )
 from atm.formats.json_record import RawObject, decode_object, encode, indent, to_bytes, to_text
 
@@ -63,12 +66,13 @@ def _card(number: int, record: dict[str, Json], own: dict[str, Plain], is_hidden
         failures=_whole(own, "failures", 0),
         max_retries=_whole(own, "maxRetries", MAX_RETRIES),
         review=_word(review, "state") if status == IN_PROGRESS else "",
-        reviewer=_word(review, "reviewer"),
+        reviewer=_word(review, "reviewer") if _word(review, "state") == REVIEW else _word(own, "reviewer"),
         needs=_word(question, "needs"),
         plan=_word(plan, "state"),
         files=_words(own.get("files")),
         is_hidden=is_hidden,
         last_event=_word(last, "id") if isinstance(last, dict) else "",
+        problem="" if isinstance(record.get("metadata"), dict | None) else "its metadata is no object",
     )
 
 
@@ -109,7 +113,7 @@ def _with_ours(record: RawObject, change: Change) -> str:
             merged[key] = value
     if change.event is not None:
         events = merged.get("events")
-        merged["events"] = [*(events if isinstance(events, list) else ()), change.event][-MOST_EVENTS:]
+        merged["events"] = [*kept_events([*dicts_in(events), change.event], MOST_EVENTS)]
     return inner.with_raw(OURS, indent(merged, "    ")).text
 
 

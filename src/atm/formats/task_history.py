@@ -6,11 +6,14 @@ Each line is an event, its number, its task, and how the task stood afterwards.
 
 from __future__ import annotations
 
+from atm.domain.tasks import MOST_NUMBERS, Card
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Card, Event, Plain
+    from collections.abc import Iterable
+
+    from atm.domain.tasks import Event, Plain
 
 OBSERVED, VANISHED = "observed", "vanished"
 """What we did not do but found: another program changed the task, or its file is gone."""
@@ -43,7 +46,8 @@ class PastLine:
         self._after: dict[str, Plain] = state_of(card)
 
     def numbered(self, seq: int) -> bytes:
-        return to_bytes(encode({"seq": seq, "task": self._task, **self._event, "after": self._after}) + "\n")
+        said = {key: value for key, value in self._event.items() if key not in ("seq", "task", "after")}
+        return to_bytes(encode({"seq": seq, "task": self._task, **said, "after": self._after}) + "\n")
 
 
 def state_of(card: Card) -> dict[str, Plain]:
@@ -71,3 +75,20 @@ def _past(line: bytes) -> Past | None:
     if not isinstance(seq, int) or not isinstance(task, str):
         return None
     return Past(seq, task, {**record}, {**after} if isinstance(after, dict) else {})
+
+
+def gone_in(past: Iterable[Past]) -> dict[int, tuple[Card, bool]]:
+    """Every task of the history as it was last; and whether the history says that its file is gone."""
+    found: dict[int, tuple[Card, bool]] = {}
+    for one in past:
+        if one.task.isascii() and one.task.isdecimal() and int(one.task) <= MOST_NUMBERS:
+            words = {key: value for key, value in one.after.items() if isinstance(value, str)}
+            card = Card(
+                int(one.task),
+                words.get("subject", ""),
+                status=words.get("status", ""),
+                owner=words.get("owner", ""),
+                outcome=words.get("outcome", ""),
+            )
+            found[card.number] = (card, one.word("type") == VANISHED)
+    return found

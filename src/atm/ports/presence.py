@@ -17,6 +17,9 @@ class Presence(Protocol):
     host: str
     """This machine's name: a process number means something only here."""
 
+    boot: str
+    """Which start of this machine that is; empty where it cannot tell."""
+
     def uptime(self) -> float:
         """Seconds by a clock of this machine that nobody can set."""
 

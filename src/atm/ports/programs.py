@@ -38,5 +38,8 @@ class Programs(Protocol):
     def is_reachable(self, folder: str, commit: str, branch: str) -> Ran:
         """Is a commit part of a branch? Code 0 if so."""
 
+    def here(self) -> str:
+        """The folder that we are in."""
+
     def log(self, record: dict[str, Plain]) -> None:
         """What a hook did, in the hooks' own log. If that cannot be written, nobody is stopped by it."""

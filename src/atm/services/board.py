@@ -8,17 +8,19 @@ hooks) happens before it, and what was true then is asked again inside.
 from __future__ import annotations
 
 from atm.domain import claims, plans, reviews
+from atm.domain.errors import NoSuchTask, TaskClosed, UnreadableFile
 from atm.domain.liveness import IDLE, OFFLINE, WORKING
 from atm.domain.names import same_name
-from atm.domain.tasks import COMPLETED, MOST_COMMENTS, PENDING, Change, check_text, task_id
+from atm.domain.tasks import COMPLETED, MOST_COMMENTS, PENDING, Card, Change, check_said, check_text, task_id
 from atm.formats.team_config import must_plan
-from atm.services.boardroom import is_boss, open_team
+from atm.services.boardroom import is_boss, is_human, open_team
+from atm.services.lifecycle import note_activity
 from atm.services.presence import beat, liveness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Plain, Refusal, Task
+    from atm.domain.tasks import Plain, Refusal, Task
     from atm.domain.team import Team
     from atm.ports.board import Turn
     from atm.services.boardroom import Boardroom
@@ -59,19 +61,23 @@ def claim(desk: Boardroom, team: str, who: str, id: str | None = None) -> Claime
             done.refusal, done.is_resumed = choice.refusal, choice.is_resumed
             if choice.card is None:
                 break
-            done.task = _take(desk, found, turn, who, choice)
+            done.task = _take_or_pass(desk, found, turn, who, choice, wanted)
             if done.task is not None:
                 done.overlaps = _overlaps(turn, done.task)
                 break
         done.board = turn.board
-    former = beat(desk.presence, found.name, who, desk.clock.now(), "atm tasks claim", state=_state(done))
-    if done.task is None and wanted is None and (former is None or former.state != IDLE):
-        done.verdict = _tell_idle(desk, found.name, who)
+    _note_presence(desk, found, who, wanted, done)
     return done
 
 
-def _state(done: Claimed) -> str:
-    return IDLE if done.task is None else WORKING
+def _note_presence(desk: Boardroom, team: Team, who: str, wanted: str | None, done: Claimed) -> None:
+    """Working, or idle; who was only refused one task is what they were before."""
+    state = WORKING if done.task is not None else IDLE if wanted is None else ""
+    former = beat(desk.presence, team.name, who, desk.clock.now(), "atm tasks claim", state=state)
+    if state == IDLE and (former is None or former.state != IDLE):
+        done.verdict = _tell_idle(desk, team.name, who)
+    if done.task is not None:
+        note_activity(desk.room, team.name)
 
 
 def _choice(turn: Turn, who: str, wanted: str | None) -> claims.Choice:
@@ -80,6 +86,20 @@ def _choice(turn: Turn, who: str, wanted: str | None) -> claims.Choice:
     card = turn.board.card(wanted)
     refusal = claims.may_claim(turn.board, card, who)
     return claims.Choice(None if refusal else card, refusal, is_resumed=card.is_claimed)
+
+
+def _take_or_pass(
+    desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.Choice, wanted: str | None
+) -> Task | None:
+    """None if it has gone meanwhile, or cannot be written: then the next best is tried, unless this one was wanted."""
+    assert choice.card is not None
+    try:
+        return _take(desk, team, turn, who, choice)
+    except (NoSuchTask, UnreadableFile) as error:
+        if wanted is not None:
+            raise
+        turn.board.cards[choice.card.number] = Card(choice.card.number, status="", problem=str(error))
+        return None
 
 
 def _take(desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.Choice) -> Task | None:
@@ -105,8 +125,8 @@ def _release_silent(desk: Boardroom, team: Team, turn: Turn, who: str) -> list[s
     """Take back what members hold who were not heard of for too long: by silence, never by age alone (D19)."""
     released = []
     for card in sorted((c for c in turn.board.cards.values() if c.claim_id), key=lambda card: card.number):
-        if card.waits_for_others or same_name(card.owner, who):
-            continue
+        if card.waits_for_others or same_name(card.owner, who) or is_human(team, card.owner):
+            continue  # humans leave no heartbeats
         seen = liveness(desk.presence, team.name, card.owner, desk.clock.now())
         if seen.value == OFFLINE:
             why = f"{card.owner} went silent: {seen.source}"
@@ -185,8 +205,9 @@ def complete(
 ) -> Completed:
     """Finish a task: checks first, then hooks, then, if it is still theirs, it is completed."""
     found = open_team(desk, team)
+    check_text(result, "result")
     task = desk.tasks.read(found.name, task_id(id))
-    if task.status == COMPLETED and same_name(task.text("finishedBy"), who):
+    if _is_done_by(task, who):
         return Completed(task, desk.tasks.board(found.name), was_done=True)
     _check_may_complete(task, who, claim_id)
     if not verify:
@@ -196,17 +217,22 @@ def complete(
     verdict = _ask_hooks(desk, found.name, who, task)
     by = desk.stamp(who)
 
-    def rule(now: Task) -> Change:
+    def rule(now: Task) -> Change | None:
+        if _is_done_by(now, who):
+            return None  # they asked twice at the same time
         _check_may_complete(now, who, claim_id or task.claim_id)
         skipped = not verify and bool(now.acceptance)
-        return claims.complete(now, by, result=check_text(result, "result"), evidence=proof, unverified=skipped)
+        return claims.complete(now, by, result=result, evidence=proof, unverified=skipped)
 
     with desk.tasks.turn(found.name) as turn:
         done = turn.change(task.id, rule)
-        assert done is not None
-        finished = Completed(done, turn.board)
+        finished = Completed(done or desk.tasks.read(found.name, task.id), turn.board, was_done=done is None)
     finished.evidence, finished.verdict = proof, verdict
     return finished
+
+
+def _is_done_by(task: Task, who: str) -> bool:
+    return task.status == COMPLETED and same_name(task.text("finishedBy"), who)
 
 
 def _check_may_complete(task: Task, who: str, claim_id: str) -> None:
@@ -272,7 +298,9 @@ def reopen(desk: Boardroom, team: str, who: str, id: str, reason: str) -> Task:
 
     def rule(task: Task) -> Change | None:
         claims.check_may_lead(who, is_boss(found, who), "reopen a finished task")
-        return claims.reopen(task, by, reason) if task.is_finished else None
+        if not task.is_finished:
+            raise TaskClosed(f"#{task.id} is not finished: there is nothing to reopen", "see `atm tasks list`")
+        return claims.reopen(task, by, reason)
 
     return _changed(desk, found, who, id, rule)
 
@@ -305,8 +333,11 @@ def cancel(desk: Boardroom, team: str, who: str, id: str, reason: str) -> tuple[
         _check_may_take(found, who, task, "cancel")
         return claims.cancel(task, by, check_text(reason, "reason"))
 
-    task = _changed(desk, found, who, id, rule)
-    lost = desk.tasks.board(found.name).lost()
+    with desk.tasks.turn(found.name) as turn:
+        before = set(turn.board.lost())
+        done = turn.change(task_id(id), rule)
+        lost = set(turn.board.lost()) - before
+    task = done if done is not None else desk.tasks.read(found.name, task_id(id))
     return task, [str(number) for number in sorted(lost)]
 
 
@@ -319,7 +350,7 @@ def _check_may_take(team: Team, who: str, task: Task, what: str) -> None:
 def comment(desk: Boardroom, team: str, who: str, id: str, text: str) -> tuple[Task, str]:
     """A remark on a task; its id."""
     found, by = open_team(desk, team), desk.stamp(who)
-    said: dict[str, Plain] = {"id": by.id, "by": who, "at": by.at, "text": check_text(text, "comment")}
+    said: dict[str, Plain] = {"id": by.id, "by": who, "at": by.at, "text": check_said(text, "comment")}
 
     def rule(task: Task) -> Change:
         kept: list[Plain] = [*task.comments[1 - MOST_COMMENTS :], said]

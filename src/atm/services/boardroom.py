@@ -90,7 +90,10 @@ def list_name(desk: Boardroom, team: str) -> str:
 
 def is_boss(team: Team, who: str) -> bool:
     """The lead, or a human. Agents are neither."""
-    if same_name(who, team.lead) or same_name(who, HUMAN):
-        return True
+    return same_name(who, team.lead) or is_human(team, who)
+
+
+def is_human(team: Team, who: str) -> bool:
+    """A member whom the roster calls human; or the person at the terminal, unless an agent took that name."""
     member = team.member(who)
-    return member is not None and member.kind == HUMAN
+    return same_name(who, HUMAN) if member is None else member.kind == HUMAN

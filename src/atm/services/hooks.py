@@ -40,7 +40,7 @@ def run_hooks(desk: Boardroom, event: str, team: str, who: str, task: Task | Non
     verdict = Verdict()
     for command in desk.hooks.get(event, ()):
         folder = _folder(desk, team, who)
-        told = to_bytes(encode(_told(event, team, who, task, folder)))
+        told = to_bytes(encode(_told(event, team, who, task, folder or desk.programs.here())))
         facts = {"ATM_TEAM": team, "ATM_IDENTITY": who, "ATM_HOOK": event}
         ran = desk.programs.run(command, folder=folder, seconds=desk.hook_seconds, stdin=told, facts=facts)
         _judge(desk, verdict, event, command, ran)
@@ -84,8 +84,13 @@ def _judge(desk: Boardroom, verdict: Verdict, event: str, command: str, ran: Ran
     elif ran.code == BLOCKED:
         verdict.is_blocked, verdict.feedback = True, (ran.errors.strip() or ran.output.strip())[:KEPT]
     else:
-        limit = f"did not end within {desk.hook_seconds:g} s" if ran.timed_out else f"ended with {ran.code}"
-        verdict.warnings.append(f"the {event} hook `{command[:80]}` {limit}; it stops nobody")
+        verdict.warnings.append(f"the {event} hook `{command[:80]}` {_went(desk, ran)}; it stops nobody")
+
+
+def _went(desk: Boardroom, ran: Ran) -> str:
+    if ran.timed_out:
+        return f"did not end within {desk.hook_seconds:g} s"
+    return "could not be started" if ran.code is None else f"ended with {ran.code}"
 
 
 def _obey(verdict: Verdict, event: str, output: str) -> None:

@@ -13,6 +13,8 @@ from atm.domain.errors import BadTask, NotClaimant
 from atm.domain.names import check_known_name, same_name
 from atm.domain.tasks import (
     COMPLETED,
+    PENDING,
+    PRIORITIES,
     Card,
     Change,
     Task,
@@ -28,11 +30,13 @@ from atm.services.boardroom import is_boss, open_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from atm.domain.tasks import Event, Plain, Stamp
     from atm.domain.team import Team
     from atm.services.boardroom import Boardroom
+
+    Prepare = Callable[[Board, list[int]], tuple[list[NewFile], dict[str, Change]]]
 
 MOST_AT_ONCE = 20_000
 
@@ -51,6 +55,7 @@ class Wish:
         "needs_plan",
         "owner",
         "parts",
+        "place",
         "priority",
         "reviewer",
         "subject",
@@ -72,6 +77,7 @@ class Wish:
         folder: str = "",
         is_done: bool = False,
         parts: Sequence[int] = (),
+        place: str = "",
     ) -> None:
         self.subject = check_subject(subject)
         self.description = check_text(description, "description")
@@ -87,7 +93,9 @@ class Wish:
         self.folder = folder
         self.is_done = is_done
         self.parts = list(parts)
-        """Which of the tasks that are added together it also waits for, by their place."""
+        """Which of the tasks that are added together it also waits for, by their position."""
+        self.place = place
+        """Where it stands in the plan that it comes from, for messages."""
 
 
 class Added:
@@ -106,22 +114,27 @@ def add(desk: Boardroom, team: str, who: str, wishes: Sequence[Wish]) -> Added:
     found = open_team(desk, team)
     if not 0 < len(wishes) <= MOST_AT_ONCE:
         raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
+    return _add(desk, found, who, len(wishes), lambda board, ids: _prepared(desk, board, who, wishes, ids))
+
+
+def _add(desk: Boardroom, team: Team, who: str, count: int, prepare: Prepare) -> Added:
+    """`prepare` gives the new files, and changes of old ones; it raises before anything is written."""
     has_hooks = bool(desk.hooks.get("TaskCreated"))
-    with desk.tasks.turn(found.name) as turn:
-        numbers = turn.upcoming(len(wishes))
-        files, links = _prepared(desk, turn.board, who, wishes, numbers)
+    with desk.tasks.turn(team.name) as turn:
+        numbers = turn.upcoming(count)
+        files, changes = prepare(turn.board, numbers)
         if has_hooks:
             turn.reserve(numbers)  # they are named to the hooks, so nobody else may get them meanwhile
         else:
-            turn.write(files, links)
+            turn.write(files, changes)
     warnings: list[str] = []
     if has_hooks:
-        warnings = _ask_hooks(desk, found.name, who, files)
-        with desk.tasks.turn(found.name) as turn:  # the board may have changed: everything is checked again
-            files, links = _prepared(desk, turn.board, who, wishes, numbers)
-            turn.write(files, links)
+        warnings = _ask_hooks(desk, team.name, who, files)
+        with desk.tasks.turn(team.name) as turn:  # the board may have changed: everything is checked again
+            files, changes = prepare(turn.board, numbers)
+            turn.write(files, changes)
     tasks = [decode_task(file.content, file.number) for file in files]
-    return Added(tasks, turn.board, [*warnings, *_tell_owners(desk, found, who, tasks)])
+    return Added(tasks, turn.board, [*warnings, *_tell_owners(desk, team, who, tasks)])
 
 
 def rehearse(desk: Boardroom, team: str, wishes: Sequence[Wish]) -> Sequence[Wish]:
@@ -149,16 +162,26 @@ def _tell_owners(desk: Boardroom, team: Team, who: str, tasks: list[Task]) -> li
         return []
     from atm.services.board_mail import tell_assigned
 
-    return [warning for task in given for warning in tell_assigned(desk, team, task, who, task.owner)]
+    strangers = dict.fromkeys(task.owner for task in given if team.member(task.owner) is None)
+    said = [
+        f"{name} is not in the roster of {team.name}: atm teams add-member {team.name} {name}" for name in strangers
+    ]
+    return [*said, *(warning for task in given for warning in tell_assigned(desk, team, task, who, task.owner))]
 
 
 def _prepared(
-    desk: Boardroom, board: Board, who: str, wishes: Sequence[Wish], numbers: list[int]
+    desk: Boardroom,
+    board: Board,
+    who: str,
+    wishes: Sequence[Wish],
+    numbers: list[int],
+    more: dict[str, list[str]] | None = None,
 ) -> tuple[list[NewFile], dict[str, Change]]:
     """The new files, and the other side of their dependencies in old ones. Raises before anything is written."""
     ids = [str(number) for number in numbers]
     needs = _resolved(board, wishes, ids)
-    check_new_edges(board, needs, ids)
+    names = {id: repr(wish.subject) for wish, id in zip(wishes, ids, strict=True)}
+    check_new_edges(board, {**needs, **(more or {})}, names)
     needed_by: dict[str, list[str]] = {}
     for id, others in needs.items():
         for other in others:
@@ -179,31 +202,33 @@ def _resolved(board: Board, wishes: Sequence[Wish], ids: list[str]) -> dict[str,
     on_board: dict[str, list[str]] | None = None
     resolved: dict[str, list[str]] = {}
     for wish, id in zip(wishes, ids, strict=True):
-        mine = resolved.setdefault(id, [ids[place] for place in wish.parts])
+        mine = resolved.setdefault(id, [ids[position] for position in wish.parts])
         for named in wish.depends_on:
             if named.lstrip("#").isdecimal():
                 mine.append(task_id(named))
                 continue
             if _folded(named) not in new and on_board is None:
                 on_board = _titles(board)
-            mine.append(_meant(named, new, on_board or {}))
+            mine.append(_meant(named, new, on_board or {}, wish.place))
         resolved[id] = list(dict.fromkeys(mine))
     return resolved
 
 
-def _meant(title: str, new: dict[str, list[str]], on_board: dict[str, list[str]]) -> str:
+def _meant(title: str, new: dict[str, list[str]], on_board: dict[str, list[str]], place: str) -> str:
+    where = f"{place}: " if place else ""
     for known in (new, on_board):
         found = known.get(_folded(title), [])
         if len(found) > 1:
             raise BadTask(
-                f"{title!r} is the title of {len(found)} tasks", "name it by its number, or give them different titles"
+                f"{where}{title!r} is the title of {len(found)} tasks",
+                "name it by its number, or give them different titles",
             )
         if found:
             return found[0]
     from atm.domain.names import nearest_name
 
     near = nearest_name(_folded(title), [*new, *on_board])
-    raise BadTask(f"no task is called {title!r}", f"did you mean {near!r}?" if near else "see `atm tasks list`")
+    raise BadTask(f"{where}no task is called {title!r}", f"did you mean {near!r}?" if near else "see `atm tasks list`")
 
 
 def _titles(board: Board) -> dict[str, list[str]]:
@@ -228,7 +253,7 @@ def _file(desk: Boardroom, who: str, wish: Wish, number: int, needs: list[str], 
         "acceptance": [*wish.acceptance] or None,
         "folder": wish.folder or None,
         "needsReview": True if wish.reviewer else None,
-        "review": {"reviewer": wish.reviewer} if wish.reviewer else None,
+        "reviewer": wish.reviewer or None,
         "plan": {"state": "required"} if wish.needs_plan else None,
     }
     own |= {key: value for key, value in said.items() if value is not None}
@@ -265,9 +290,10 @@ def depend(
     with desk.tasks.turn(found.name) as turn:
         card = turn.board.card(mine)
         claims.check_open(card)
-        new = [other for other in more if other not in turn.board.blockers(card)]
-        old = [other for other in less if other in turn.board.blockers(card)]
-        check_new_edges(turn.board, {mine: new})
+        new = [other for other in dict.fromkeys(more) if other not in turn.board.blockers(card)]
+        old = [other for other in dict.fromkeys(less) if other in turn.board.blockers(card)]
+        if new:
+            check_new_edges(turn.board.without_edges(mine, old), {mine: new})
         if new or old:
             turn.write([], _edges(turn.board, desk.stamp(who), mine, new, old))
         waits_for = turn.board.open_blockers(turn.board.card(mine))
@@ -281,26 +307,49 @@ def _edges(board: Board, by: Stamp, id: str, new: list[str], old: list[str]) -> 
         changes[other] = Change(add={"blocks": [id]})
     for other in old:
         changes[other] = Change(drop={"blocks": [id]})
-    return {other: change for other, change in changes.items() if int(other) in board.cards}
+    return {other: change for other, change in changes.items() if _can_change(board, other)}
 
 
-def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[Wish]) -> tuple[Task, list[Task]]:
+def _can_change(board: Board, id: str) -> bool:
+    card = board.cards.get(int(id))
+    return card is not None and not card.problem
+
+
+def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[Wish]) -> tuple[Task, Added]:
     """Make several tasks of one: it waits for its parts, and nobody works on it until they are done."""
     found, mine = open_team(desk, team), task_id(id)
     if not wishes:
         raise BadTask("a task cannot be split into nothing", "name its parts")
-    with desk.tasks.turn(found.name) as turn:
-        card = turn.board.card(mine)
+
+    def prepare(board: Board, numbers: list[int]) -> tuple[list[NewFile], dict[str, Change]]:
+        card = board.card(mine)
         claims.check_open(card)
         _check_may_split(found, card, who)
-        for wish in wishes:
-            wish.depends_on += [f"#{other}" for other in turn.board.open_blockers(card)]
-            wish.files = wish.files or [*card.files]
-        files, links = _prepared(desk, turn.board, who, wishes, turn.upcoming(len(wishes)))
-        parts = [str(file.number) for file in files]
+        parts = [str(number) for number in numbers]
+        heirs = [_heir(wish, card, board.open_blockers(card)) for wish in wishes]
+        files, links = _prepared(desk, board, who, heirs, numbers, {mine: parts})
         links[mine] = _waits_for_parts(card, desk.stamp(who), parts)
-        turn.write([_blocking(file, mine) for file in files], links)
-    return desk.tasks.read(found.name, mine), [decode_task(file.content, file.number) for file in files]
+        return [_blocking(file, mine) for file in files], links
+
+    added = _add(desk, found, who, len(wishes), prepare)
+    return desk.tasks.read(found.name, mine), added
+
+
+def _heir(wish: Wish, card: Card, waits_for: list[str]) -> Wish:
+    """A part is as urgent as the whole was, touches the same files and waits for the same, unless it says otherwise."""
+    return Wish(
+        wish.subject,
+        description=wish.description,
+        depends_on=[*wish.depends_on, *(f"#{other}" for other in waits_for)],
+        priority=card.priority if wish.priority == "normal" and card.priority in PRIORITIES else wish.priority,
+        files=wish.files or card.files,
+        owner=wish.owner,
+        acceptance=wish.acceptance,
+        max_retries=wish.max_retries,
+        reviewer=wish.reviewer,
+        needs_plan=wish.needs_plan,
+        folder=wish.folder,
+    )
 
 
 def _check_may_split(team: Team, card: Card, who: str) -> None:
@@ -309,9 +358,12 @@ def _check_may_split(team: Team, card: Card, who: str) -> None:
 
 
 def _waits_for_parts(card: Card, by: Stamp, parts: list[str]) -> Change:
-    event = by.event("split", **{"from": card.status, "to": "pending"}, parts=[*parts], claim=card.claim_id)
-    fields = {"status": "pending", "owner": ""} if card.is_claimed else {}
-    return Change(event, fields=fields, own={"claim": None}, add={"blockedBy": parts})
+    if not card.is_claimed:
+        return Change(by.event("split", parts=[*parts]), add={"blockedBy": parts})
+    change = claims.release(card, by, "split")
+    change.event = by.event("split", **{"from": card.status, "to": PENDING}, parts=[*parts], claim=card.claim_id)
+    change.add = {"blockedBy": parts}
+    return change
 
 
 def _blocking(file: NewFile, id: str) -> NewFile:

@@ -35,6 +35,7 @@ def beat(
             state=kept_state,
             state_since=since if kept_state else None,
             uptime=presence.uptime(),
+            boot=presence.boot,
         ),
     )
     return former
@@ -44,7 +45,7 @@ def liveness(presence: Presence, team: str, member: str, now: float) -> Liveness
     last = presence.last(team, member)
     is_here = last is not None and last.pid is not None and last.host == presence.host
     runs = presence.process_runs(last.pid) if is_here and last is not None and last.pid is not None else None
-    is_ours = last is not None and last.host == presence.host
+    is_ours = last is not None and last.host == presence.host and last.boot == presence.boot
     return judge(last, now, runs, presence.uptime() if is_ours else None)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain import claims, plans, reviews
 from atm.domain.errors import NotClaimant
 from atm.domain.names import check_known_name, same_name
-from atm.domain.tasks import MOST_COMMENTS, Change, check_text, task_id
+from atm.domain.tasks import MOST_COMMENTS, Change, check_said, check_text, task_id
 from atm.services.board_mail import tell
 from atm.services.boardroom import is_boss, open_team
 
@@ -37,7 +37,7 @@ def request_review(desk: Boardroom, team: str, who: str, id: str, reviewer: str 
     def rule(task: Task) -> Change:
         if not is_boss(found, who):
             claims.check_claimant(task, who)
-        return reviews.request(task, asked or task.reviewer, by)
+        return reviews.request(task, asked, by)
 
     done = _changed(desk, found, id, rule)
     to = done.reviewer or found.lead
@@ -104,7 +104,7 @@ def ask(desk: Boardroom, team: str, who: str, id: str, whom: str, question: str)
     found, by = open_team(desk, team), desk.stamp(who)
 
     def rule(task: Task) -> Change:
-        return _with_comment(plans.ask(task, by, whom, check_text(question, "question")), task, by, question)
+        return _with_comment(plans.ask(task, by, whom, check_said(question, "question")), task, by, question)
 
     done = _changed(desk, found, id, rule)
     return Outcome(done, tell(desk, found, who, found.lead, done, f"needs an answer of the {whom}: {question}"))
@@ -115,7 +115,9 @@ def answer(desk: Boardroom, team: str, who: str, id: str, text: str) -> Outcome:
     asked_by = str(desk.tasks.read(found.name, task_id(id)).part("clarification").get("by") or "")
 
     def rule(task: Task) -> Change:
-        return _with_comment(plans.answer(task, by, check_text(text, "answer")), task, by, text)
+        change = plans.answer(task, by, check_said(text, "answer"))
+        claims.check_may_lead(who, is_boss(found, who), f"answer what the {task.needs} was asked")
+        return _with_comment(change, task, by, text)
 
     done = _changed(desk, found, id, rule)
     return Outcome(done, tell(desk, found, who, done.owner or asked_by, done, f"your question was answered: {text}"))

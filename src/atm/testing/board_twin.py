@@ -176,6 +176,9 @@ class MemoryPrograms:
         self.ran.append((f"reach {commit} {branch}", folder, b""))
         return self.results.get(f"reach {commit} {branch}", Ran(1, f"{commit} is not part of {branch}"))
 
+    def here(self) -> str:
+        return "/here"
+
     def log(self, record: dict[str, Plain]) -> None:
         self.logged.append(record)
 

@@ -12,6 +12,7 @@ class MemoryPresence:
         self.host = host
         self.running: set[int] = set()
         self.up_for = 0.0
+        self.boot = ""
         self._beats: dict[tuple[str, str], Beat] = {}
 
     def uptime(self) -> float:

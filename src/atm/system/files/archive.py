@@ -7,7 +7,7 @@ import zlib
 from atm.formats.inbox import only
 from atm.formats.times import to_iso
 from atm.system.files.refusals import refused
-from atm.system.files.rewriting import write_new
+from atm.system.files.whole_files import write_new
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -29,8 +29,8 @@ from atm.formats.json_record import NotJson, decode, to_text
 from atm.formats.times import to_iso
 from atm.ports.backups import Contents, Kept
 from atm.system.files.refusals import explained
-from atm.system.files.rewriting import read_whole
 from atm.system.files.trees import PLACING, files_in, remove_tree
+from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

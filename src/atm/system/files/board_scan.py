@@ -25,7 +25,8 @@ from atm.formats.board_index import (
 from atm.formats.json_record import NotJson
 from atm.formats.task import decode_task, task_number
 from atm.formats.task_history import state_of
-from atm.system.files.rewriting import COARSE_TICK_NS, FINE_TICK_NS, read_whole, write_over
+from atm.system.files.rewriting import COARSE_TICK_NS, FINE_TICK_NS
+from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,9 +47,11 @@ SPARE_LINES = 500
 class Scan:
     """A board as it was found, and what of it is new."""
 
-    __slots__ = ("being_changed", "cards", "changed", "gone", "known", "lines", "litter", "unproven")
+    __slots__ = ("being_changed", "cards", "changed", "gone", "is_whole", "known", "lines", "litter", "unproven")
 
-    def __init__(self, known: dict[int, list[Json]], lines: int) -> None:
+    def __init__(self, known: dict[int, list[Json]], lines: int, is_whole: bool) -> None:
+        self.is_whole = is_whole
+        """Was the whole index there? If not, it says nothing of tasks that are gone."""
         self.known = known
         """The newest line of the index for every task."""
         self.lines = lines
@@ -71,6 +74,12 @@ class Scan:
         here[number] = row.card
         there.pop(number, None)
         (self.unproven.discard if row.is_proven else self.unproven.add)(number)
+
+    def lose(self, number: int) -> None:
+        """Its file is gone."""
+        card = self.cards.get(number)
+        if card is not None:
+            self.put(Row(card, UNSETTLED, is_proven=False, is_gone=True))
 
     def keep(self, number: int, line: list[Json]) -> None:
         """What was known before."""
@@ -101,8 +110,8 @@ class BoardScanner:
 
     def scan(self, team: str, folder: str, most: int | None = None) -> Scan | None:
         """Everything; None if more than `most` files would have to be read."""
+        scan = Scan(*self._index(team))  # before the folder: what is made meanwhile must not look as if it were gone
         versions = self._disk.versions(folder)
-        scan = Scan(*self._index(team))
         stale: list[tuple[int, Version]] = []
         take, cards = versions.pop, scan.cards
         for number, line in scan.known.items():
@@ -137,35 +146,36 @@ class BoardScanner:
             self._look_again(scan, f"{folder}/{number}.json", number, version, now)
         return scan
 
-    def _index(self, team: str) -> tuple[dict[int, list[Json]], int]:
+    def _index(self, team: str) -> tuple[dict[int, list[Json]], int, bool]:
         try:
             return decode_lines(read_whole(self._disk, self._layout.board_index(team)))
         except OSError:
-            return {}, 0
+            return {}, 0, False
 
     def _look_again(self, scan: Scan, path: str, number: int, version: Version, now: int) -> None:
-        card = self._card(path, number, is_fresh=abs(now - version[2]) < FRESH_NS)
-        if card is None:
+        former = scan.former(number)
+        try:
+            card = self._card(path, number, is_fresh=abs(now - version[2]) < FRESH_NS)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            # Not what the file says but what the system says now: remembered by nobody, entered nowhere.
+            scan.cards[number] = Card(number, status="", problem=error.strerror or str(error))
             return
         tick = FINE_TICK_NS if version[2] % 1_000_000_000 else COARSE_TICK_NS
-        former = scan.former(number)
         is_proven = former is not None and former.is_proven and not former.is_gone and _is_same(former.card, card)
         scan.put(Row(card, version if now - version[2] > tick else UNSETTLED, is_proven=is_proven))
 
-    def _card(self, path: str, number: int, *, is_fresh: bool) -> Card | None:
-        """What the file says; None if it is gone. One that stays unreadable is a card that says so."""
+    def _card(self, path: str, number: int, *, is_fresh: bool) -> Card:
+        """What the file says. One that is no task, also after a while, is a card that says so."""
         problem = ""
         for attempt in range(TORN_TRIES if is_fresh else 1):
             if attempt:
                 self._clock.sleep(TORN_NAP)
             try:
                 return only_card(decode_task(read_whole(self._disk, path), number))
-            except FileNotFoundError:
-                return None
             except NotJson as error:
                 problem = str(error)
-            except OSError as error:
-                problem = error.strerror or str(error)
         return Card(number, status="", problem=problem)
 
     def remember(self, team: str, scan: Scan) -> None:
@@ -174,7 +184,10 @@ class BoardScanner:
             return
         path = self._layout.board_index(team)
         try:
-            if scan.lines + len(scan.changed) > 1.3 * (len(scan.cards) + len(scan.gone)) + SPARE_LINES:
+            if (
+                not scan.is_whole
+                or scan.lines + len(scan.changed) > 1.3 * (len(scan.cards) + len(scan.gone)) + SPARE_LINES
+            ):
                 write_over(self._disk, path, encode_rows(scan.all_rows()), durable=False)
             else:
                 self._append(path, encode_rows(scan.changed.values()))

@@ -44,7 +44,10 @@ class RealDisk:
         try:
             with os.scandir(folder) as entries:
                 for entry in entries:
-                    seen = entry.stat(follow_symlinks=False)
+                    try:
+                        seen = entry.stat(follow_symlinks=False)
+                    except FileNotFoundError:
+                        continue  # it went while we looked; the others are there all the same
                     if stat.S_ISREG(seen.st_mode):
                         found[entry.name] = (seen.st_ino, seen.st_size, seen.st_mtime_ns)
                     elif stat.S_ISDIR(seen.st_mode):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.times import to_iso
-from atm.system.files.rewriting import read_whole
+from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from atm.domain.names import is_safe_name
 from atm.formats.heartbeat import decode_beat, encode_beat
 from atm.formats.json_record import NotJson
 from atm.formats.layout import inbox_owner
-from atm.system.files.liveness import process_is_alive
-from atm.system.files.rewriting import read_whole, write_over
+from atm.system.files.liveness import boot_id, process_is_alive
+from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 class HeartbeatFiles:
     """One file for each member. Not made durable: after a power cut nobody's heart beats anyway."""
 
-    __slots__ = ("_clock", "_disk", "_layout", "host")
+    __slots__ = ("_clock", "_disk", "_layout", "boot", "host")
 
     def __init__(self, disk: Disk, clock: Clock, layout: Layout, host: str) -> None:
         self._clock = clock
         self._disk = disk
         self._layout = layout
         self.host = host
+        self.boot = boot_id()
 
     def uptime(self) -> float:
         return self._clock.monotonic()

@@ -11,8 +11,9 @@ from atm.ports.stores import Written
 from atm.system.files.inbox_edits import Append, ChangeRows, Claim, Mark
 from atm.system.files.locking import PATIENCE, read_body, trusted_in
 from atm.system.files.refusals import explained, in_team
-from atm.system.files.rewriting import Version, read_whole
+from atm.system.files.rewriting import Version
 from atm.system.files.shared_edit import edit_shared
+from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

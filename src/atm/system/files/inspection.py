@@ -11,7 +11,7 @@ from atm.formats.team_config import member_names, unknown_fields
 from atm.ports.inspection import FoundLock, HeldLock, LoosePath
 from atm.system.files.liveness import process_is_alive
 from atm.system.files.locking import break_lock
-from atm.system.files.rewriting import read_whole
+from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from atm.formats.journal import decode_lines, decode_recent, last_seq
 from atm.formats.times import to_iso
 from atm.system.files.refusals import explained, refused
-from atm.system.files.rewriting import read_whole
+from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,9 +1,14 @@
-"""Is a process alive? POSIX is asked with `kill(pid, 0)`. On Windows that would interrupt it, so a handle is asked."""
+"""
+Is a process alive? And which start of the machine is this?
+
+POSIX is asked with `kill(pid, 0)`. On Windows that would interrupt the process, so a handle is asked.
+"""
 
 from __future__ import annotations
 
 import os
 
+_BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _QUERY = 0x1000  # PROCESS_QUERY_LIMITED_INFORMATION
 _STILL_ACTIVE = 259
 _ACCESS_DENIED = 5
@@ -35,3 +40,12 @@ def _is_alive_on_windows(pid: int) -> bool:
     kernel.GetExitCodeProcess(handle, ctypes.byref(code))
     kernel.CloseHandle(handle)
     return code.value == _STILL_ACTIVE
+
+
+def boot_id() -> str:
+    """Another text after every start of the machine; empty where the system has none to offer."""
+    try:
+        with open(_BOOT_ID, encoding="ascii") as file:
+            return file.read().strip()
+    except (OSError, ValueError):
+        return ""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, UnreadableFile
 from atm.formats.json_record import NotJson
+from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ COARSE_TICK_NS = 3_000_000_000
 """How long ago a file must have been changed for its time stamp to prove that it was not changed again since.
 File systems stamp with the kernel's tick (up to 10 ms); some only with whole seconds (FAT: two)."""
 
-MOST_WRITERS = 1000
-
 TORN_TRIES, TORN_NAP = 25, 0.02
 """Claude Code writes in place at times: what cannot be read now may be whole in a moment."""
 
 
 class Edit(Protocol):
     """A change of a file's content that can be made again on another version of it."""
+
+    keeps_additions: bool
+    """Is the file a list to which others add? Else one version replaces another."""
 
     def quick(self, source: Version) -> tuple[int, bytes] | None:
         """How many bytes from the start to keep and what follows them, without reading everything; or None."""
@@ -258,8 +260,7 @@ class Rewriter:
     def _write(self, pieces: tuple[int, bytes], source: Version) -> str:
         """A durable new version beside the file. Its name does not end in `.json`, so nobody takes it for an inbox."""
         keep, rest = pieces
-        self._written += 1
-        path = f"{self._folder}/.{self._name}.atm-{self._lock.locks.pid}-{self._written}"
+        path = self._next_name()
         fd = self._create(path, source.stamp)
         try:
             if keep:
@@ -272,6 +273,14 @@ class Rewriter:
             raise
         self._disk.close(fd)
         return path
+
+    def _next_name(self) -> str:
+        """Not that of a displaced version which a dead process with our number left: it may be all there is of it."""
+        while True:
+            self._written += 1
+            path = f"{self._folder}/.{self._name}.atm-{self._lock.locks.pid}-{self._written}"
+            if path not in self._foreign:
+                return path
 
     def _create(self, path: str, like: Stamp) -> int:
         try:
@@ -308,7 +317,7 @@ class Rewriter:
             return False
         noted = private.body.get("rewrite")
         carried = 0
-        if isinstance(noted, dict):
+        if isinstance(noted, dict) and (edit.keeps_additions or self._still_placed(noted)):
             for path in self._displaced_by_the_dead(noted):
                 carried += self._carry_from(edit, path)
                 self._foreign.append(path)
@@ -320,6 +329,11 @@ class Rewriter:
             self._forget_foreign()
         self.merged += carried
         return carried > 0
+
+    def _still_placed(self, noted: dict[str, Json]) -> bool:
+        """Does what the dead process had placed lie there yet? If not, somebody wrote a newer version since."""
+        found = self._disk.look(self._path)
+        return found is not None and list(found.signature[:2]) == noted.get("placed")
 
     def _displaced_by_the_dead(self, noted: dict[str, Json]) -> list[str]:
         foreign = noted.get("foreign")
@@ -341,69 +355,3 @@ class Rewriter:
         except NotJson:
             self._aside(data)
             return 0
-
-
-def read_whole(disk: Disk, path: str) -> bytes:
-    fd = disk.open_read(path)
-    try:
-        return disk.read_at(fd, 0, disk.look_open(fd).size)
-    finally:
-        disk.close(fd)
-
-
-def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, sync_name: bool = True) -> None:
-    """
-    A durable new file of ours: whole or not there. FileExistsError if the path is taken.
-
-    Without `sync_name` the caller makes the names of many files durable at once, with the folder.
-    """
-    folder, _, name = path.rpartition("/")
-    temporary, fd = _first_free(disk, f"{folder}/.{name}.new", mode)
-    try:
-        try:
-            disk.write(fd, data)
-            disk.sync(fd)
-        finally:
-            disk.close(fd)
-        disk.link(temporary, path)
-    finally:
-        disk.remove(temporary)
-    if sync_name:
-        disk.sync_folder(folder)
-
-
-def _first_free(disk: Disk, stem: str, mode: int) -> tuple[str, int]:
-    """A temporary file that nobody else is writing: several processes may be at the same path."""
-    for number in range(MOST_WRITERS):
-        try:
-            return f"{stem}-{number}", disk.create(f"{stem}-{number}", mode=mode)
-        except FileExistsError:
-            continue
-    raise FileExistsError(17, "too many temporary files", stem)
-
-
-def temporary_of(path: str) -> str:
-    """Where `write_over` makes the new version."""
-    folder, _, name = path.rpartition("/")
-    return f"{folder}/.{name}.new"
-
-
-def write_over(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
-    """Replace a file that only we write, under a lock of ours. Caches and heartbeats need not be `durable`."""
-    folder = path.rpartition("/")[0]
-    temporary = temporary_of(path)
-    if disk.look(temporary) is not None:
-        disk.remove(temporary)
-    fd = disk.create(temporary, mode=mode)
-    try:
-        disk.write(fd, data)
-        if durable:
-            disk.sync(fd)
-    except BaseException:  # Ctrl-C too: half a file must not stay
-        disk.close(fd)
-        disk.remove(temporary)
-        raise
-    disk.close(fd)
-    disk.rename(temporary, path)
-    if durable:
-        disk.sync_folder(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.ports.disk import Stamp
 from atm.system.files.refusals import explained
-from atm.system.files.rewriting import read_whole, write_over
+from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

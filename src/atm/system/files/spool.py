@@ -12,7 +12,7 @@ from atm.domain.errors import FileBusy, WriteRefused
 from atm.formats.spool_entry import decode_entry, target_in_name
 from atm.ports.stores import Spooled
 from atm.system.files.refusals import explained
-from atm.system.files.rewriting import read_whole, write_new, write_over
+from atm.system.files.whole_files import read_whole, write_new, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

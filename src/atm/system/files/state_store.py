@@ -5,8 +5,8 @@ from __future__ import annotations
 from atm.domain.errors import OutsideLink, UnreadableFile
 from atm.formats.json_record import NotJson
 from atm.system.files.refusals import explained, in_team
-from atm.system.files.rewriting import read_whole, write_over
 from atm.system.files.trees import place
+from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchTask, OutsideLink, UnreadableFile
+from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
+from atm.formats.board_index import UNSETTLED, Row
 from atm.formats.json_record import NotJson
 from atm.formats.task import decode_task
-from atm.formats.task_history import decode_past
+from atm.formats.task_history import decode_past, gone_in
 from atm.system.files.board_scan import TORN_NAP, TORN_TRIES, BoardScanner
 from atm.system.files.refusals import explained, refused
-from atm.system.files.rewriting import read_whole
 from atm.system.files.task_turn import TaskTurn
+from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from atm.ports.clock import Clock
     from atm.ports.disk import Disk
     from atm.system.files.archive import ArchiveFolder
+    from atm.system.files.board_scan import Scan
     from atm.system.files.ledger import NumberedLog
     from atm.system.files.locking import Locks
 
@@ -56,10 +58,23 @@ class TaskFiles:
 
     def board(self, team: str) -> Board:
         with explained(self.layout.tasks(team)):
-            scan = self.scanner.scan(team, self._inside(team))
+            scan = self.look(team, self._inside(team), None)
         assert scan is not None  # there was no limit
         self.scanner.remember(team, scan)
         return scan.board()
+
+    def look(self, team: str, folder: str, most: int | None) -> Scan | None:
+        """What is there; and, where the index has been lost, what the history says was there."""
+        scan = self.scanner.scan(team, folder, most)
+        if scan is None or scan.is_whole:
+            return scan
+        try:
+            for number, (card, is_told) in gone_in(self.past(team)[0]).items():
+                if number not in scan.cards and number not in scan.gone:
+                    scan.put(Row(card, UNSETTLED, is_proven=is_told, is_gone=True))
+        except AtmError:
+            return scan
+        return scan
 
     def read(self, team: str, id: str) -> Task:
         with explained(self.layout.tasks(team)):
@@ -69,6 +84,7 @@ class TaskFiles:
             if attempt:
                 self.clock.sleep(TORN_NAP)
             try:
+                self._check_is_file(path)
                 return decode_task(read_whole(self.disk, path), int(id))
             except (FileNotFoundError, NotADirectoryError):
                 self.board(team).card(id)  # says whether it was there once
@@ -78,6 +94,12 @@ class TaskFiles:
             except OSError as error:
                 raise refused(path, error) from error
         raise UnreadableFile(f"{path} cannot be read as a task: {problem}", "mend or remove the file", path)
+
+    def _check_is_file(self, path: str) -> None:
+        """Neither a link, which could lead anywhere, nor a pipe, at which we would wait for ever."""
+        found = self.disk.look(path)
+        if found is not None and found.kind != "file":
+            raise OutsideLink(f"{path} is no file", "remove it", path)
 
     def past(self, team: str) -> tuple[list[Past], int]:
         path = self.layout.task_history(team)

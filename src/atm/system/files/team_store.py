@@ -8,8 +8,8 @@ from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to
 from atm.formats.team_config import decode_team
 from atm.system.files.locking import PATIENCE
 from atm.system.files.refusals import explained, refused
-from atm.system.files.rewriting import read_whole, write_new, write_over
 from atm.system.files.shared_edit import edit_shared
+from atm.system.files.whole_files import read_whole, write_new, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

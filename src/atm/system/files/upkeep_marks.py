@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
-from atm.system.files.rewriting import read_whole, write_over
+from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 
-from atm.domain.acceptance import OUTPUT_KEPT, Ran
+from atm.domain.acceptance import Ran
 from atm.formats.json_record import encode, to_bytes
 
 TYPE_CHECKING = False
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from atm.domain.tasks import Plain
     from atm.formats.layout import Layout
 
-KEPT = 4 * OUTPUT_KEPT
-"""Bytes: a character has at most four."""
+KEPT = 256 * 1024
+"""Bytes of each stream that are kept: a hook's whole answer, or the end of a long log."""
 
 SIGN_EVERY = 30.0
 GIT_SECONDS = 60.0
@@ -65,9 +65,20 @@ class RealPrograms:
         return Ran(code, output, errors=errors, seconds=time.monotonic() - began, timed_out=timed_out)
 
     def find(self, folder: str, pattern: str) -> Ran:
-        path = os.path.join(glob.escape(folder or os.getcwd()), os.path.expanduser(pattern))
-        found = next(glob.iglob(path, recursive=True), None)
-        return Ran(1, f"nothing is at {path}") if found is None else Ran(0, found)
+        """By its name first: a name may look like a pattern, as `app/[id]/page.tsx` does."""
+        base, wanted = folder or self.here(), os.path.expanduser(pattern)
+        path = os.path.join(base, wanted)
+        if "\0" in path:
+            return Ran(1, "no file has such a name")
+        likely = glob.iglob(os.path.join(glob.escape(base), wanted), recursive=True)
+        found = path if os.path.isfile(path) else next((name for name in likely if os.path.isfile(name)), None)
+        return Ran(1, f"there is no file {path}") if found is None else Ran(0, found)
+
+    def here(self) -> str:
+        try:
+            return os.getcwd()
+        except OSError:  # it was deleted under us
+            return "/"
 
     def is_reachable(self, folder: str, commit: str, branch: str) -> Ran:
         found = []
@@ -112,9 +123,12 @@ def _feed(stdin: IO[bytes] | None, data: bytes) -> None:
     assert stdin is not None
     try:
         stdin.write(data)
-        stdin.close()
     except (OSError, ValueError):
-        return  # it ended, or does not want to know
+        pass  # it ended, or does not want to know
+    try:
+        stdin.close()
+    except OSError:
+        return
 
 
 class _Tail:
@@ -138,7 +152,7 @@ class _Tail:
         self._thread.join(AFTERWARDS)
         if not self._thread.is_alive():
             self._stream.close()
-        return self._kept.decode("utf-8", "replace")[-OUTPUT_KEPT:]
+        return self._kept.decode("utf-8", "replace")
 
 
 def _wait(process: subprocess.Popen[bytes], end: float, meanwhile: Callable[[], None] | None) -> bool:
@@ -176,6 +190,6 @@ def _git(folder: str, *words: str) -> Ran:
             check=False,
             env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # ValueError: a NUL in a name
         return Ran(None, str(error))
     return Ran(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace").strip())

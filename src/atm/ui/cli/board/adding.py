@@ -7,7 +7,7 @@ from atm.domain.errors import BadTask, UsageError
 from atm.domain.untrusted_text import one_line
 from atm.services import planning
 from atm.services.planning import Wish
-from atm.ui.cli.board.view import board_now, card_json, ids, report, task_json
+from atm.ui.cli.board.view import card_json, ids, report, task_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,9 +83,8 @@ def _import(args: Args, session: Session) -> int:
 
 def _wish(draft: Draft, drafts: list[Draft]) -> Wish:
     """Parts are known by their place: two parents may each have a part of the same title."""
-    titles = list(draft.depends_on)
-    for place in draft.parts:
-        titles.remove(drafts[place].subject)
+    parts = {drafts[position].subject for position in draft.parts}
+    titles = [title for title in draft.depends_on if title not in parts]
     return Wish(
         draft.subject,
         description=draft.description,
@@ -96,6 +95,7 @@ def _wish(draft: Draft, drafts: list[Draft]) -> Wish:
         owner=draft.owner,
         acceptance=[check(COMMAND, command) for command in draft.accept],
         is_done=draft.done,
+        place=draft.place,
     )
 
 
@@ -124,16 +124,10 @@ def _split(args: Args, session: Session) -> int:
     subjects = args.many("into")
     if not subjects:
         raise UsageError("--into is missing", 'name the parts: --into "first part" "second part"')
-    task, parts = planning.split(session.desk, team, who, args.need("id"), [Wish(subject) for subject in subjects])
-    board = board_now(session, team, task)
-    return report(
-        session,
-        "split",
-        team,
-        task,
-        f"#{task.id} waits for its parts: {ids([part.id for part in parts])}",
-        parts=[task_json(part, board) for part in parts],
-    )
+    task, added = planning.split(session.desk, team, who, args.need("id"), [Wish(subject) for subject in subjects])
+    words = f"#{task.id} waits for its parts: {ids([part.id for part in added.tasks])}"
+    parts = [task_json(part, added.board) for part in added.tasks]
+    return report(session, "split", team, task, words, added.board, added.warnings, parts=[*parts])
 
 
 def _depend(args: Args, session: Session) -> int:
@@ -152,6 +146,8 @@ def read_text(name: str) -> str:
 
     try:
         if name == "-":
+            if sys.stdin is None:
+                raise BadTask("standard input is closed", "name a file, or pipe the text in")
             data = sys.stdin.buffer.read(LARGEST_PLAN + 1)
         else:
             with open(name, "rb") as file:

@@ -1,0 +1,75 @@
+"""Reading a file at once, and writing files that nobody else writes: whole or not there."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ports.disk import Disk
+
+MOST_WRITERS = 1000
+
+
+def read_whole(disk: Disk, path: str) -> bytes:
+    fd = disk.open_read(path)
+    try:
+        return disk.read_at(fd, 0, disk.look_open(fd).size)
+    finally:
+        disk.close(fd)
+
+
+def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, sync_name: bool = True) -> None:
+    """
+    A durable new file of ours: whole or not there. FileExistsError if the path is taken.
+
+    Without `sync_name` the caller makes the names of many files durable at once, with the folder.
+    """
+    folder, _, name = path.rpartition("/")
+    temporary, fd = _first_free(disk, f"{folder}/.{name}.new", mode)
+    try:
+        try:
+            disk.write(fd, data)
+            disk.sync(fd)
+        finally:
+            disk.close(fd)
+        disk.link(temporary, path)
+    finally:
+        disk.remove(temporary)
+    if sync_name:
+        disk.sync_folder(folder)
+
+
+def _first_free(disk: Disk, stem: str, mode: int) -> tuple[str, int]:
+    """A temporary file that nobody else is writing: several processes may be at the same path."""
+    for number in range(MOST_WRITERS):
+        try:
+            return f"{stem}-{number}", disk.create(f"{stem}-{number}", mode=mode)
+        except FileExistsError:
+            continue
+    raise FileExistsError(17, "too many temporary files", stem)
+
+
+def temporary_of(path: str) -> str:
+    """Where `write_over` makes the new version."""
+    folder, _, name = path.rpartition("/")
+    return f"{folder}/.{name}.new"
+
+
+def write_over(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
+    """Replace a file that only we write, under a lock of ours. Caches and heartbeats need not be `durable`."""
+    folder = path.rpartition("/")[0]
+    temporary = temporary_of(path)
+    if disk.look(temporary) is not None:
+        disk.remove(temporary)
+    fd = disk.create(temporary, mode=mode)
+    try:
+        disk.write(fd, data)
+        if durable:
+            disk.sync(fd)
+    except BaseException:  # Ctrl-C too: half a file must not stay
+        disk.close(fd)
+        disk.remove(temporary)
+        raise
+    disk.close(fd)
+    disk.rename(temporary, path)
+    if durable:
+        disk.sync_folder(folder)
