@@ -319,7 +319,7 @@ def test_a_number_that_another_program_takes_after_we_were_killed_is_not_taken_f
 
     class BeforeMark(FaultyDisk):
         def _check(self, name: str, args: tuple[Any, ...]) -> None:
-            if name == "rename" and args[1].endswith("/.highwatermark"):
+            if name == "exchange" and args[1].endswith("/.highwatermark"):
                 self._stop_at = len(self.steps)
             super()._check(name, args)
 
@@ -344,7 +344,7 @@ def test_a_mark_that_another_program_raised_before_our_turn_is_heeded(stage):
 
 def test_a_mark_that_another_program_raises_without_a_lock_is_never_lowered_again(stage):
     mark = stage.folder / ".highwatermark"
-    disk = RivalDisk("rename", "/.highwatermark", lambda: mark.write_text("50"))
+    disk = RivalDisk("exchange", "/.highwatermark", lambda: mark.write_text("50"))
     add(stage.desk(disk), "crew", "bob", [Wish("ours")])
     assert disk.was_there
     assert int(mark.read_text()) >= 50

@@ -180,27 +180,22 @@ class BoardScanner:
 
     def remember(self, team: str, scan: Scan) -> None:
         """Write down what was new. Only a cache: if it cannot be written, the next look reads more."""
-        if not scan.changed:
+        if not scan.changed and scan.is_whole:
             return
         path = self._layout.board_index(team)
+        most = 1.3 * (len(scan.cards) + len(scan.gone)) + SPARE_LINES
         try:
-            if (
-                not scan.is_whole
-                or scan.lines + len(scan.changed) > 1.3 * (len(scan.cards) + len(scan.gone)) + SPARE_LINES
-            ):
-                write_over(self._disk, path, encode_rows(scan.all_rows()), durable=False)
-            else:
+            if scan.is_whole and scan.lines + len(scan.changed) <= most:
                 self._append(path, encode_rows(scan.changed.values()))
+            else:
+                self._disk.make_folders(path.rpartition("/")[0], 0o700)
+                write_over(self._disk, path, encode_rows(scan.all_rows()), durable=False)
         except OSError:
             return
         scan.changed = {}
 
     def _append(self, path: str, data: bytes) -> None:
-        try:
-            fd = self._disk.open_append(path)
-        except FileNotFoundError:
-            self._disk.make_folders(path.rpartition("/")[0], 0o700)
-            fd = self._disk.open_append(path)
+        fd = self._disk.open_append(path)
         try:
             self._disk.write(fd, data)
         finally:

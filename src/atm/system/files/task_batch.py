@@ -14,7 +14,7 @@ from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to
 from atm.formats.task import apply, change_from_record, change_to_record, decode_task
 from atm.ports.board import NewFile
 from atm.system.files.board_scan import only_card
-from atm.system.files.refusals import refused
+from atm.system.files.refusals import explained, refused
 from atm.system.files.task_rule import Rule
 from atm.system.files.whole_files import read_whole, temporary_of, write_new, write_over
 
@@ -34,12 +34,14 @@ class Batch:
         self._new = sorted(new, key=lambda file: file.number)
         self._changes = {id: changes[id] for id in sorted(changes, key=int)}
         self._before: dict[str, Task] = {}
-        self._made: list[int] = []
+        self._made: list[NewFile] = []
         self._changed: list[str] = []
+        """What was begun: an error may come after the file has changed."""
 
     def write(self) -> list[tuple[Card, Event]]:
         """Do it. What belongs into the history."""
-        self._rehearse()
+        with explained(self._turn.folder):
+            self._rehearse()
         if self._new:
             self._turn.reserve([file.number for file in self._new])
         is_noted = len(self._new) + len(self._changes) > 1
@@ -72,15 +74,15 @@ class Batch:
         done: list[tuple[Card, Event]] = []
         for file in self._new:
             self._turn.still_ours()
+            self._made.append(file)
             _create(self._turn, file)
-            self._made.append(file.number)
             card = only_card(decode_task(file.content, file.number))
             done += [(card, event) for event in file.events]
         if self._new:
             self._turn.store.disk.sync_folder(self._turn.folder)
         for id, change in self._changes.items():
-            task = _change(self._turn, id, change)
             self._changed.append(id)
+            task = _change(self._turn, id, change)
             done += [(task, change.event)] if change.event is not None else []
         return done
 
@@ -90,8 +92,8 @@ class Batch:
         try:
             for id in self._changed:
                 _change(self._turn, id, _back_to(self._before[id], self._changes[id]))
-            for number in self._made:
-                self._turn.store.disk.remove(f"{self._turn.folder}/{number}.json")
+            for file in self._made:
+                self._remove(file)
         except (AtmError, OSError):
             if is_noted:
                 return type(said)(
@@ -103,6 +105,13 @@ class Batch:
         if is_noted:
             forget_note(self._turn)
         return said
+
+    def _remove(self, file: NewFile) -> None:
+        """If it is there and ours: another program may have been quicker."""
+        disk, path = self._turn.store.disk, f"{self._turn.folder}/{file.number}.json"
+        found = disk.look(path)
+        if found is not None and found.kind == "file" and read_whole(disk, path) == file.content:
+            disk.remove(path)
 
     def _note(self) -> None:
         new: list[Plain] = [

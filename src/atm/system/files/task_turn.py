@@ -16,7 +16,7 @@ from atm.formats.task_history import PastLine
 from atm.system.files.board_scan import only_card
 from atm.system.files.inbox_edits import EditWhole
 from atm.system.files.locking import BREAK_AFTER, WATCH_FOR, LockLost
-from atm.system.files.refusals import refused
+from atm.system.files.refusals import explained, refused
 from atm.system.files.shared_edit import edit_shared
 from atm.system.files.task_batch import Batch, finish_former
 from atm.system.files.task_catch_up import catch_up
@@ -166,10 +166,11 @@ class TaskTurn:
     def upcoming(self, count: int) -> list[int]:
         first = max([self._mark(), *self.scan.cards, *self.scan.gone]) + 1
         found: list[int] = []
-        while len(found) < count:
-            if self.store.disk.look(f"{self.folder}/{first}.json") is None:  # a folder or a link may be in the way
-                found.append(first)
-            first += 1
+        with explained(self.folder):
+            while len(found) < count:
+                if self.store.disk.look(f"{self.folder}/{first}.json") is None:  # a folder may be in the way
+                    found.append(first)
+                first += 1
         if first > MOST_NUMBERS:
             path = f"{self.folder}/{MARK}"
             raise UnreadableFile(f"{path} leaves no numbers for new tasks", "write a smaller number into it", path)
