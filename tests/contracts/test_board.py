@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from atm.domain.acceptance import OUTPUT_KEPT, Ran
+from atm.domain.acceptance import Ran
 from atm.domain.dependencies import Board
 from atm.domain.errors import AtmError, NoSuchTask, NotAllowed, UnreadableFile
 from atm.domain.liveness import Beat
@@ -24,7 +24,7 @@ from atm.ports.board import NewFile, Tasks
 from atm.ports.presence import Presence
 from atm.ports.programs import Programs
 from atm.system.processes import programs as real_programs
-from atm.system.processes.programs import LARGEST_LOG, RealPrograms
+from atm.system.processes.programs import KEPT, LARGEST_LOG, RealPrograms
 from atm.testing import FakeClock, MemoryPresence, MemoryPrograms, MemoryTasks
 from atm.wiring import build_room, build_tasks
 
@@ -268,7 +268,6 @@ class TestChanging:
         world.change("2", world.status("completed"))
 
     def test_a_file_with_no_place_for_ours_is_not_changed(self, world):
-        # BUG reported: the twin lets NotJson through, which is no AtmError.
         world.foreign(1, metadata=[])
         before = world.raw(1)
         with pytest.raises(UnreadableFile):
@@ -325,8 +324,6 @@ class TestWriting:
         assert world.add("a") == ["42"]
 
     def test_a_task_that_another_program_made_under_our_number_is_neither_lost_nor_taken_for_ours(self, world):
-        # BUG reported: on files the new task is silently left out, and its history is written all the same; the twin
-        # overwrites theirs.
         with world.tasks.turn("crew") as turn:
             (number,) = turn.upcoming(1)
             world.foreign(number)
@@ -336,7 +333,6 @@ class TestWriting:
         assert world.tasks.read("crew", str(number)).subject == "theirs"
 
     def test_a_change_that_cannot_be_made_leaves_the_list_usable(self, world):
-        # BUG reported: on files the note of what was begun stays, and every later turn fails over the unreadable file.
         world.add("a", "b")
         world.write(1, b"garbage")
         with world.tasks.turn("crew") as turn, pytest.raises(AtmError):
@@ -407,7 +403,6 @@ class TestFilesOnly:
     """What the twin has no disk for."""
 
     def test_a_lost_index_costs_one_reading_and_no_knowledge(self, files):
-        # BUG reported: which tasks are gone, and how they were, stands in the index alone; the history is not asked.
         files.foreign(1, status="completed")
         files.foreign(2, blockedBy=["1"])
         with files.tasks.turn("crew"):
@@ -608,14 +603,13 @@ class TestRealPrograms:
         ran = real.run("yes 0123456789 | head -c 30000000; echo the end", folder=str(tmp_path), seconds=60)
         assert ran.code == 0
         assert ran.output.endswith("the end\n")
-        assert len(ran.output) == OUTPUT_KEPT
+        assert len(ran.output) == KEPT
 
     def test_endless_output_ends_with_the_limit(self, real, tmp_path):
         ran = real.run("yes", folder=str(tmp_path), seconds=0.3)
-        assert (ran.timed_out, len(ran.output)) == (True, OUTPUT_KEPT)
+        assert (ran.timed_out, len(ran.output)) == (True, KEPT)
 
     def test_a_command_that_never_reads_is_fed_in_vain_and_holds_nobody_up(self, real, tmp_path):
-        # BUG reported: _feed does not close the pipe when the write fails: a descriptor leaks for each such run.
         ran = real.run("exit 0", folder=str(tmp_path), seconds=20, stdin=b"x" * 5_000_000)
         assert ran.code == 0
         ran = real.run("sleep 300", folder=str(tmp_path), seconds=0.3, stdin=b"x" * 5_000_000)
@@ -679,7 +673,6 @@ class TestRealPrograms:
 
     @pytest.mark.parametrize("name", ["app/[id]/page.tsx", "what?.txt", "a*b"])
     def test_a_file_whose_name_looks_like_a_pattern_is_found_by_its_name(self, real, tmp_path, name):
-        # BUG reported: `app/[id]/page.tsx` is read as a pattern only, which the file itself does not match.
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
         assert real.find(str(tmp_path), name).code == 0
@@ -747,7 +740,6 @@ class TestGit:
 
     @pytest.mark.parametrize("name", ["a\0b"])
     def test_a_branch_with_a_nul_is_not_reachable_and_breaks_nothing(self, real, repo, name):
-        # BUG reported: subprocess raises ValueError, which _git does not catch.
         assert real.is_reachable(str(repo), "HEAD", name).code != 0
 
     def test_a_folder_that_is_no_repository_or_not_there_is_no_proof(self, real, tmp_path, monkeypatch):

@@ -114,7 +114,6 @@ class TestMayClaim:
 
     @pytest.mark.parametrize("status", ["in_progress", "deleted", "whatever"])
     def test_what_nobody_can_take_is_refused_and_not_left_without_an_answer(self, status):
-        # BUG reported: the reason is "blocked: #1 waits for " and then nothing.
         refusal = may_claim(board(Card(1, status=status)), Card(1, status=status), "ann")
         assert refusal is not None
         assert refusal.code != "blocked"

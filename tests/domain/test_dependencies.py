@@ -80,7 +80,6 @@ class TestWhatWaitsForWhat:
         assert [one.number for one in board(card(10), card(2), card(7)).sorted()] == [2, 7, 10]
 
     def test_an_id_of_absurd_length_breaks_no_board(self):
-        # BUG reported: _both_sides converts any decimal text in `blocks`; above 4,300 digits int() raises ValueError.
         made = board(Card(1, blocks=["9" * 5000]), card(2, 1))
         assert made.open_blockers(made.cards[2]) == ["1"]
 
@@ -125,7 +124,6 @@ class TestStates:
         assert sorted(made.lost()) == [1, 2, 3, 4, 5]
 
     def test_only_what_lies_in_a_circle_is_said_to_depend_on_itself(self):
-        # BUG reported: tasks that merely wait for a circle are told "it depends on itself, in a circle".
         made = board(card(1, 2), card(2, 1), card(3, 1))
         assert "itself" in made.lost()[1]
         assert "itself" not in made.lost()[3]
@@ -138,7 +136,6 @@ class TestStates:
         assert board(card(2, 1), gone=(card(1, **FAILED),)).lost() == {2: "#1 failed for good"}
 
     def test_an_outcome_that_only_later_versions_know_breaks_nothing(self):
-        # BUG reported: _find_lost looks every outcome up in _ENDED: KeyError for one that is not failed or cancelled.
         made = board(card(1, status="in_progress", outcome="skipped"), card(2, 1))
         assert made.state(made.cards[2]) in ("blocked", "unreachable")
 
@@ -181,7 +178,7 @@ class TestNewEdges:
 
     def test_a_circle_among_tasks_that_are_about_to_be_added_is_refused(self):
         with pytest.raises(DependencyCycle, match="#5"):
-            check_new_edges(board(card(1)), {"5": ["6"], "6": ["7"], "7": ["5", "1"]}, ["5", "6", "7"])
+            check_new_edges(board(card(1)), {"5": ["6"], "6": ["7"], "7": ["5", "1"]}, dict.fromkeys("567", "#5"))
 
     @pytest.mark.parametrize(
         ("other", "error"),
@@ -297,7 +294,6 @@ class TestLargeBoards:
         assert time.perf_counter() - began < 1
 
     def test_one_task_may_wait_for_ten_thousand(self):
-        # BUG reported: _both_sides looks for each id in a list: quadratic in the number of blockers of one task.
         many = range(1, 10_001)
         made = board(*[card(number, blocks=["10001"]) for number in many], card(10_001, *many))
         began = time.perf_counter()

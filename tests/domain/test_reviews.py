@@ -85,7 +85,6 @@ def test_the_reviewer_is_whoever_the_current_cycle_proves(events, card, name, di
 
 
 def test_of_several_who_were_asked_it_is_the_last_one_also_if_they_were_asked_before():
-    # BUG reported: _named keeps the place of the first mention, so that cleo is taken for the last one asked.
     found = current_reviewer(task(asked("bob"), asked("cleo"), asked("bob")))
     assert (found.name, found.diagnostics) == ("bob", [])
 
@@ -251,7 +250,6 @@ def test_a_task_is_not_completed_over_the_reviewers_head(own, may):
 
 
 def test_a_reviewer_is_not_forgotten_because_many_remarks_push_the_request_out_of_the_file():
-    # BUG reported: events of a file are cut at 100, remarks included; then the cycle is empty and the card is ignored.
     one = after(real_task(), reviews.request(real_task(), "bob", by("ann")))
     for number in range(120):
         one = after(one, Change(Stamp("eve", "t", f"c{number}").event("commented", note="ok")))

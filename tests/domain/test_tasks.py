@@ -138,7 +138,6 @@ def test_a_subject_that_cannot_be_shown_is_refused(given):
 
 
 def test_a_subject_with_a_nul_is_refused_as_any_other_text_with_one_is():
-    # BUG reported: check_text refuses NUL, check_subject lets it through (an import can carry one).
     with pytest.raises(BadTask):
         check_subject("a\0b")
 

@@ -45,7 +45,6 @@ def test_a_line_is_read_back_as_it_was(event, seq, subject):
 
 @pytest.mark.parametrize("key", ["seq", "task", "after"])
 def test_an_event_of_another_hand_cannot_pass_for_the_number_or_the_task_of_its_line(key):
-    # BUG reported: `{"seq": …, "task": …, **event}` lets an event of the file overwrite both.
     found, torn = decode_past(PastLine(Card(7), {"id": "e", key: "x"}).numbered(3))
     assert torn == 0
     assert (found[0].seq, found[0].task) == (3, "7")

@@ -175,7 +175,6 @@ class TestClaim:
 
     @pytest.mark.parametrize("record", [{"status": "in_progress"}, {"status": "deleted"}])
     def test_a_task_that_nobody_can_take_is_refused_with_a_reason_that_is_true(self, desk, record):
-        # BUG reported: "blocked: #1 waits for " and then nothing.
         foreign(desk, 1, **record)
         assert why(desk, "ann", "1") != "blocked"
 
@@ -193,14 +192,11 @@ class TestClaim:
         assert claim(desk, "ann") == "2"
 
     def test_a_task_with_metadata_that_has_no_place_for_ours_keeps_nobody_from_other_tasks(self, desk):
-        # BUG reported: the best free task raises for everybody (NotJson in the twin, UnreadableFile on files), so that
-        # nobody can claim anything any more.
         foreign(desk, 1, status="pending", metadata=[])
         foreign(desk, 2, status="pending")
         assert claim(desk, "ann") == "2"
 
     def test_a_task_that_another_program_takes_at_the_last_moment_is_passed_over(self):
-        # BUG reported: the look at the board is not renewed, so the same task is tried twenty times.
         desk = make_desk()
         add(desk, "a", "b")
 
@@ -464,7 +460,8 @@ class TestRelease:
 
     def test_what_is_open_is_not_reopened_and_nothing_happens(self, desk):
         add(desk, "a")
-        board.reopen(desk, "crew", LEAD, "1", "x")
+        with pytest.raises(TaskClosed, match="not finished"):
+            board.reopen(desk, "crew", LEAD, "1", "x")
         assert history(desk, "1") == ["task_created"]
 
     def test_a_failed_task_that_is_reopened_brings_back_what_waits_for_it(self, desk):
@@ -486,7 +483,6 @@ class TestRelease:
 
     @pytest.mark.parametrize("verb", ["release", "fail", "assign", "reopen"])
     def test_a_new_claimant_does_not_inherit_an_approval_of_somebody_elses_work(self, desk, verb):
-        # BUG reported: the state of a review outlives the claim, so that new work is completed with an old approval.
         add(desk, "a", reviewer="bob")
         claim(desk, "ann")
         reviews.request_review(desk, "crew", "ann", "1")
@@ -506,7 +502,6 @@ class TestRelease:
 
     @pytest.mark.parametrize("verb", ["release", "assign", "fail"])
     def test_a_task_that_was_in_review_is_in_progress_for_its_new_claimant(self, desk, verb):
-        # BUG reported: it is in review at once, without a reviewer, and waits for nobody.
         add(desk, "a")
         claim(desk, "ann")
         reviews.request_review(desk, "crew", "ann", "1", "bob")
@@ -612,7 +607,6 @@ class TestSilence:
 
     @pytest.mark.parametrize("who", ["hugo", HUMAN])
     def test_humans_leave_no_heartbeats_and_are_not_expected_to(self, desk, who):
-        # BUG reported: `claim` leaves a heartbeat for a human too, and ten minutes later the task is taken away.
         add(desk, "a")
         claim(desk, who)
         pass_time(desk, 3600)
@@ -689,7 +683,6 @@ class TestCancel:
             board.complete(desk, "crew", "ann", "1")
 
     def test_only_what_this_made_unreachable_is_named(self, desk):
-        # BUG reported: every unreachable task of the board is named, whatever made it so.
         add(desk, "a", "b")
         add(desk, "c", depends_on=["1"])
         add(desk, "d", depends_on=["2"])
@@ -767,7 +760,6 @@ class TestRoles:
         assert is_boss(desk.room.rosters.load("crew"), who) is expected
 
     def test_an_agent_that_is_called_human_is_no_human(self, desk):
-        # BUG reported: the name alone makes a boss, and a member of that name can be added.
         add_member(desk.room, "crew", Member("human"))
         assert not is_boss(desk.room.rosters.load("crew"), "human")
 
@@ -780,7 +772,6 @@ class TestRoles:
 
 class TestIdleMembers:
     def test_being_refused_one_task_makes_nobody_idle_who_works_on_another(self, desk):
-        # BUG reported: any claim that comes back empty marks the member as idle.
         add(desk, "a", "b")
         claim(desk, "ann", "1")
         claim(desk, "bob", "2")

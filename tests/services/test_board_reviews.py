@@ -124,7 +124,6 @@ class TestReviews:
             reviews.approve(desk, "crew", "bob", "1")
 
     def test_a_former_reviewer_who_owns_the_task_now_does_not_stand_in_the_way_of_a_new_review(self, desk):
-        # BUG reported: the reviewer of a former cycle is asked again, and refused because he owns the task now.
         reviews.request_review(desk, "crew", "ann", "1", "bob")
         reviews.request_changes(desk, "crew", "bob", "1", "do it yourself?")
         board.assign(desk, "crew", LEAD, "1", "bob")
@@ -138,7 +137,6 @@ class TestReviews:
             reviews.request_changes(desk, "crew", "bob", "1", "wait")
 
     def test_many_remarks_take_nobodys_review_away(self, desk):
-        # BUG reported: after 100 remarks the request has left the file, and then anybody may approve.
         reviews.request_review(desk, "crew", "ann", "1", "bob")
         for number in range(101):
             board.comment(desk, "crew", "cleo", "1", str(number))
@@ -188,7 +186,6 @@ class TestPlans:
         board.complete(desk, "crew", "ann", id)
 
     def test_after_the_last_rejection_the_lead_may_give_the_task_to_somebody_who_plans_anew(self, desk, id):
-        # BUG reported: the remedy says so, but the revisions of the former claimant stay: the new one cannot submit.
         for attempt in range(4):
             reviews.submit_plan(desk, "crew", "ann", id, f"plan {attempt}")
             reviews.reject_plan(desk, "crew", LEAD, id, "no")
@@ -260,7 +257,6 @@ class TestQuestions:
 
     @pytest.mark.parametrize("whom", ["lead", "user"])
     def test_whoever_asked_does_not_answer_in_the_place_of_the_one_who_was_asked(self, desk, whom):
-        # BUG reported (G8): any agent may clear a question, also the one who put it.
         reviews.ask(desk, "crew", "ann", "1", whom, "may I delete it all?")
         with pytest.raises(NotAllowed):
             reviews.answer(desk, "crew", "ann", "1", "yes")

@@ -137,7 +137,6 @@ def test_somebody_whose_checks_take_long_is_not_taken_for_silent(desk):
     ],
 )
 def test_a_check_that_we_do_not_understand_proves_nothing(desk, strange):
-    # BUG reported (G8): a check of an unknown kind or about nothing runs the empty command, which succeeds.
     work(desk, check(COMMAND, "make"))
     tasks = desk.tasks
     assert isinstance(tasks, MemoryTasks)

@@ -92,7 +92,6 @@ class TestVerdicts:
         assert "did not end within 60 s" in ask(Ran(None, timed_out=True)).warnings[0]
 
     def test_a_hook_that_could_not_be_started_did_not_end_with_none(self):
-        # Questionable, reported: "ended with None".
         assert "None" not in ask(Ran(None, "no such folder")).warnings[0]
 
     @pytest.mark.parametrize(
@@ -131,7 +130,6 @@ class TestVerdicts:
             check_not_blocked(ask(Ran(2)), "nothing was done")
 
     def test_a_decision_with_a_long_reason_is_a_decision_all_the_same(self, layout):
-        # BUG reported: only the end of the output is kept, so that long JSON does not begin with "{" and blocks nobody.
         desk = make_desk(TaskCompleted=["""printf '{"decision": "block", "reason": "%05000d"}' 1"""])
         real = RealPrograms(layout)
         desk._programs = lambda: real
@@ -266,7 +264,6 @@ class TestIdle:
         assert programs(desk).ran == []
 
     def test_being_refused_one_task_does_not_swallow_the_hook_of_the_idle_time(self):
-        # BUG reported: `claim ID` that is refused marks the member idle without telling the hook, and then it is late.
         desk = make_desk(TeammateIdle=["hook"])
         planning.add(desk, "crew", LEAD, [Wish("a")])
         board.claim(desk, "crew", "bob")

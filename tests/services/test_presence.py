@@ -115,10 +115,8 @@ def test_after_a_restart_of_the_machine_an_old_beat_is_judged_by_the_wall_clock(
 
 
 def test_after_a_restart_an_old_beat_stays_old_also_once_the_machine_has_run_for_longer_than_before():
-    # Questionable, reported: without a name for the boot, an uptime that has caught up makes a silent one online again,
-    # for up to ten minutes.
     presence = MemoryPresence()
     presence.up_for = 100.0
     beat(presence, "crew", "ann", NOW, "test")
-    presence.up_for = 150.0  # of another boot, hours later
+    presence.up_for, presence.boot = 150.0, "another"  # hours later
     assert liveness(presence, "crew", "ann", NOW + 7200).value == OFFLINE

@@ -85,8 +85,7 @@ def _named(cycle: Sequence[Event], kind: str, key: str) -> list[str]:
     for event in cycle:
         name = event.get(key)
         if event.get("type") == kind and isinstance(name, str) and name:
-            found.pop(name.casefold(), None)
-            found[name.casefold()] = name
+            found[name.casefold()] = found.pop(name.casefold(), name)
     return list(found.values())
 
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Scan = Callable[[str, int], tuple[Json, int]]
 
 _SPACE = " \t\r\n"
-LARGEST_NUMBER = 4_000
-"""Digits. Python refuses to convert longer integers; such a value is handed on as its text."""
+LARGEST_NUMBER = 4_300
+"""Digits. Python refuses to convert longer integers, or less as its settings are; such a value is handed on as text."""
 
 
 class NotJson(ValueError):
@@ -40,7 +40,10 @@ class TooDeep(NotJson):
 
 
 def _integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= LARGEST_NUMBER else digits
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
 
 
 _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from atm.domain.acceptance import Ran
 from atm.domain.dependencies import Board
-from atm.domain.errors import NoSuchTask, UnreadableFile
+from atm.domain.errors import FileBusy, NoSuchTask, UnreadableFile
 from atm.domain.tasks import Card, Change, Task
 from atm.formats.json_record import NotJson, to_bytes
 from atm.formats.task import apply, decode_task
@@ -105,9 +105,17 @@ class MemoryTurn:
         self.board.card(id)
         task = self._tasks.read(self._team, id)
         change = rule(task)
-        return None if change is None else self._apply(task, change)
+        if change is None:
+            self.board = self._tasks.board(self._team)  # it is not as the board said
+            return None
+        return self._apply(task, change)
 
     def write(self, new: list[NewFile], changes: dict[str, Change]) -> None:
+        taken = [file.number for file in new if file.number in self._tasks.files[self._team]]
+        if taken:
+            raise FileBusy(f"#{taken[0]} was made by another program a moment ago", "try again")
+        for id, change in changes.items():
+            self._new_content(self._tasks.read(self._team, id), change)
         for file in new:
             self.reserve([file.number])
             self._tasks.files[self._team][file.number] = file.content
@@ -117,8 +125,14 @@ class MemoryTurn:
         for id, change in changes.items():
             self._apply(self._tasks.read(self._team, id), change)
 
+    def _new_content(self, task: Task, change: Change) -> bytes:
+        try:
+            return to_bytes(apply(task.raw, change))
+        except NotJson as error:
+            raise UnreadableFile(f"{self._tasks.path(self._team, task.id)}: {error}") from None
+
     def _apply(self, task: Task, change: Change) -> Task:
-        data = to_bytes(apply(task.raw, change))
+        data = self._new_content(task, change)
         self._tasks.files[self._team][task.number] = data
         if change.event is not None:
             self._tasks.remember(self._team, _card(data, task.number), change.event)
