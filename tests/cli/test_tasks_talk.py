@@ -85,7 +85,7 @@ class TestClarify:
 
     def test_whoever_asked_gets_the_answer_by_mail(self, held, crew):
         held("clarify", "1", "--question", "which?", "--as", "ann")
-        held("clarify", "1", "--answer", "that one", "--as", "bob")
+        held("clarify", "1", "--answer", "that one")
         assert "that one" in crew.rows("ann")[-1]["text"]
 
     @pytest.mark.parametrize(

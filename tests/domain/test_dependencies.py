@@ -187,10 +187,10 @@ class TestNewEdges:
     def test_an_id_that_nobody_knows_is_refused_and_one_that_was_completed_is_not(self, other, error):
         made = board(card(1), card(6, **FAILED), gone=(card(7, status="completed"), card(8)))
         if error is None:
-            check_new_edges(made, {"5": [other]}, ["5"])
+            check_new_edges(made, {"5": [other]}, {"5": "new"})
         else:
             with pytest.raises(error):
-                check_new_edges(made, {"5": [other]}, ["5"])
+                check_new_edges(made, {"5": [other]}, {"5": "new"})
 
     def test_edges_that_make_no_circle_are_fine(self):
         made = board(card(1), card(2, 1), card(3, 1), card(4, 2, 3))
@@ -198,7 +198,7 @@ class TestNewEdges:
 
     def test_a_circle_that_others_made_elsewhere_is_not_held_against_a_task_that_has_nothing_to_do_with_it(self):
         made = board(card(1, 2), card(2, 1), card(3))
-        check_new_edges(made, {"4": ["3"]}, ["4"])
+        check_new_edges(made, {"4": ["3"]}, {"4": "new"})
 
     @pytest.mark.parametrize(("id", "is_fine"), [("7", True), ("x", False), ("", False), ("٣", False)])
     def test_an_id_is_a_number(self, id, is_fine):
@@ -277,7 +277,7 @@ class TestLargeBoards:
         assert made.counts() == {"pending": 1, "blocked": 9_999}
         with pytest.raises(DependencyCycle):
             check_new_edges(made, {"1": ["10000"]})
-        check_new_edges(made, {"10001": ["10000"]}, ["10001"])
+        check_new_edges(made, {"10001": ["10000"]}, {"10001": "new"})
         assert time.perf_counter() - began < 3
 
     def test_a_chain_of_ten_thousand_behind_a_failure_is_all_unreachable(self):

@@ -70,7 +70,7 @@ def may_claim(board: Board, card: Card, who: str) -> Refusal | None:
     if card.status == IN_PROGRESS and card.owner:
         return None
     if card.status == IN_PROGRESS:
-        return Refusal("in-progress", f"#{card.id} is in progress, and its file does not say who works on it")
+        return Refusal("in-progress", f"#{card.id} is in progress, but nobody is named as working on it")
     if card.status != PENDING:
         return Refusal("foreign-status", f"another program calls #{card.id} {card.status!r}")
     if card.number in board.lost():
@@ -175,11 +175,12 @@ def release(card: Card, by: Stamp, reason: str = "released", *, keeps_owner: boo
 
 def _ended(card: Card) -> dict[str, Plain]:
     """
-    What goes with a claim: whoever takes the task next asks for their own review and makes their own plan.
+    What goes with a claim: a review is about the work of one claimant, and so are revisions of a plan.
 
-    An approval is about the work of one claimant, and revisions are counted for one.
+    A plan that was approved stays: it stands on the task, and whoever takes it next can follow it.
     """
-    return {"claim": None, "review": None, "plan": {"state": "required"} if card.plan else None}
+    gone: dict[str, Plain] = {"claim": None, "review": None}
+    return gone if card.plan in ("", "approved") else {**gone, "plan": {"state": "required"}}
 
 
 def assign(card: Card, to: str, by: Stamp) -> Change:
@@ -202,6 +203,8 @@ def reopen(card: Card, by: Stamp, reason: str) -> Change:
     event = by.event("status_changed", **{"from": card.outcome or card.status, "to": PENDING}, reason=reason)
     gone = ("outcome", "finishedAt", "finishedBy", "result", "error", "evidence", "unverified")
     own: dict[str, Plain] = {**_ended(card), **dict.fromkeys(gone), "failures": 0}
+    if card.plan:
+        own["plan"] = {"state": "required"}
     return Change(event, fields={"status": PENDING, "owner": ""}, own=own)
 
 

@@ -90,6 +90,9 @@ class Board:
         """What it depends on and nobody can find: somebody must decide (D13)."""
         return [id for id in self.open_blockers(card) if self._number(id) not in self.cards]
 
+    def is_there(self, id: str) -> bool:
+        return self._number(id) in self.cards
+
     def dependants(self, id: str) -> list[Card]:
         """Tasks that depend on this one directly, in order."""
         if self._dependants is None:

@@ -47,6 +47,8 @@ class AtmError(Exception):
     """The root: catch it and you have caught every error that atm raises on purpose."""
 
     code = "error"
+    has_output = False
+    """Does it carry what a program said, line by line?"""
 
     def __init__(self, what: str, remedy: str = "", path: str = "") -> None:
         super().__init__(what, remedy, path)
@@ -206,12 +208,14 @@ class ChecksFailed(RequestError):
     """The evidence that the task asks for is not there, so it is not completed."""
 
     code = "checks-failed"
+    has_output = True
 
 
 class HookBlocked(RequestError):
     """A hook of the user's said no."""
 
     code = "hook-blocked"
+    has_output = True
 
 
 class FileNotAllowed(RequestError):

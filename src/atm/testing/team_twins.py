@@ -75,7 +75,7 @@ class MemoryTeamFiles:
         """What was set aside, by its name: the files it held."""
         self._cut_off: list[Deletion] = []
 
-    def prepare(self, team: str) -> None:
+    def prepare(self, team: str) -> None:  # noqa: ARG002 - there is nothing to prepare in memory
         return None
 
     def put(self, team: str, path: str, data: bytes) -> bool:

@@ -180,7 +180,7 @@ class BoardScanner:
 
     def remember(self, team: str, scan: Scan) -> None:
         """Write down what was new. Only a cache: if it cannot be written, the next look reads more."""
-        if not scan.changed and scan.is_whole:
+        if not scan.changed and (scan.is_whole or not scan.known):
             return
         path = self._layout.board_index(team)
         most = 1.3 * (len(scan.cards) + len(scan.gone)) + SPARE_LINES

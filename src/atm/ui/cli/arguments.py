@@ -130,7 +130,9 @@ class Args:
     def need(self, name: str) -> str:
         value = self.text(name)
         if value is None:
-            raise UsageError(f"<{name}> is missing", f"see `atm {self.command.name} --help`")
+            is_option = any(option.key == name for option in self.command.options)
+            what = f"--{name.replace('_', '-')}" if is_option else f"<{name}>"
+            raise UsageError(f"{what} is missing", f"see `atm {self.command.name} --help`")
         return value
 
     def flag(self, name: str) -> bool:
@@ -160,6 +162,7 @@ def parse(command: Command, words: Sequence[str]) -> Args:
     values: dict[str, Parsed] = {option.key: option.default for option in command.options}
     plain: list[str] = []
     given: set[str] = set()
+    last = ""
     rest = list(words)
     while rest:
         word = rest.pop(0)
@@ -169,12 +172,12 @@ def parse(command: Command, words: Sequence[str]) -> Args:
         if word.startswith("-") and len(word) > 1 and not _is_text(word):
             option, value = _option(command, word, rest)
             if option.kind == MANY:
-                value = [*_listed(values.get(option.key)), *_listed(value)]
+                value, last = [*_listed(values.get(option.key)), *_listed(value)], option.key
             values[option.key] = value
             given.add(option.key)
         else:
             plain.append(word)
-    _give_back(command, plain, values)
+    _give_back(command, plain, values, last)
     return _with_arguments(command, plain, values, given)
 
 
@@ -182,15 +185,13 @@ def _listed(value: Parsed) -> list[str]:
     return value if isinstance(value, list) else []
 
 
-def _give_back(command: Command, plain: list[str], values: dict[str, Parsed]) -> None:
-    """`add --files a b SUBJECT`: a list that has eaten the words that are missing elsewhere gives them back."""
+def _give_back(command: Command, plain: list[str], values: dict[str, Parsed], last: str) -> None:
+    """`add --files a b SUBJECT`: the last list, if it has eaten words that are missing elsewhere, gives them back."""
     missing = sum(argument.required for argument in command.arguments) - len(plain)
-    for option in command.options:
-        words = values.get(option.key)
-        if missing > 0 and isinstance(words, list) and len(words) > missing:
-            plain += words[-missing:]
-            values[option.key] = words[:-missing]
-            return
+    words = _listed(values.get(last))
+    if 0 < missing < len(words):
+        plain += words[-missing:]
+        values[last] = words[:-missing]
 
 
 def _option(command: Command, word: str, rest: list[str]) -> tuple[Option, Parsed]:

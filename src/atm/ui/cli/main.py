@@ -157,9 +157,10 @@ def _wants_json() -> bool:
 
 
 def _say(error: AtmError, as_json: bool) -> int:
-    from atm.domain.untrusted_text import one_line
+    from atm.domain.untrusted_text import many_lines, one_line
 
-    sys.stderr.write(f"error: {one_line(str(error))}\n")
+    said = many_lines(str(error)).replace("\n", "\n    ") if error.has_output else one_line(str(error))
+    sys.stderr.write(f"error: {said}\n")
     if error.remedy:
         sys.stderr.write(f"  fix: {one_line(error.remedy)}\n")
     if as_json or _wants_json():

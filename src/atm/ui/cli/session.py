@@ -86,7 +86,9 @@ class Session:
     def identity(self, args: Args, flag: str = "as") -> str:
         from atm.domain.names import check_sender
 
-        return check_sender(args.text(flag) or self.settings.text("core.identity"))
+        named = args.text(flag)
+        # An empty name is a variable that was not set, and not the person at the terminal.
+        return check_sender(self.settings.text("core.identity") if named is None else named)
 
     def address(self, given: str, args: Args) -> tuple[str, str]:
         """`agent` or `agent@team`, aliases resolved, as (agent, team)."""

@@ -7,7 +7,7 @@ from atm.domain.errors import BadTask, UsageError
 from atm.domain.untrusted_text import one_line
 from atm.services import planning
 from atm.services.planning import Wish
-from atm.ui.cli.board.view import card_json, ids, report, task_json
+from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ LARGEST_PLAN = 5_000_000
 
 
 def _add(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     wish = Wish(
         args.need("subject"),
         description=args.text("description") or "",
@@ -71,7 +71,7 @@ def _import(args: Args, session: Session) -> int:
         drafts = read_plan(text, args.text("format") or kind_of(name, text))
     except NotAPlan as error:
         raise BadTask(f"{name} is not a plan: {error}", "mend it, or say what it is with --format") from None
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     wishes = [_wish(draft, drafts) for draft in drafts]
     if args.flag("dry_run"):
         return _would_import(session, team, wishes)
@@ -115,12 +115,17 @@ def _imported(session: Session, team: str, added: Added) -> int:
     if session.as_json:
         result["tasks"] = [card_json(task, added.board) for task in tasks]
     first, last = tasks[0].id, tasks[-1].id
-    session.tell(result, f"added {len(tasks)} tasks, #{first} to #{last}" if len(tasks) > 1 else f"added #{first}")
+    session.tell(
+        result,
+        f"added {len(tasks)} tasks, #{first} to #{last}"
+        if len(tasks) > 1
+        else f"added #{first} {one_line(tasks[0].subject)}",
+    )
     return 0
 
 
 def _split(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     subjects = args.many("into")
     if not subjects:
         raise UsageError("--into is missing", 'name the parts: --into "first part" "second part"')
@@ -131,7 +136,7 @@ def _split(args: Args, session: Session) -> int:
 
 
 def _depend(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     on, off = _named(args.many("on")), _named(args.many("off"))
     if not on and not off:
         raise UsageError("neither --on nor --off was given", "say what it shall wait for: --on ID")

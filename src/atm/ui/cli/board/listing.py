@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.errors import BadTask, UsageError
 from atm.domain.names import same_name
 from atm.domain.reviews import current_reviewer
 from atm.domain.tasks import dicts_in, task_id
@@ -31,6 +32,11 @@ COLOURS = {
     "unreadable": (RED,),
 }
 SHOWN_EVENTS = 12
+SHOWN_FACTS = ("reason", "reviewer", "whom", "error", "note")
+LONGEST_ID = 20
+"""Characters of an id that another program wrote."""
+
+STATES = (*SYMBOLS, "unreadable")
 
 
 def _list(args: Args, session: Session) -> int:
@@ -42,7 +48,7 @@ def _list(args: Args, session: Session) -> int:
         return 0
     if not cards:
         hint = 'atm tasks add "What is to be done"'
-        session.print("No such task." if board.cards else f"No tasks yet: {hint}")
+        session.print("No task is like that." if board.cards else f"No tasks yet: {hint}")
         return 0
     style = Style(session)
     for line in board_lines(board, cards, style):
@@ -53,6 +59,9 @@ def _list(args: Args, session: Session) -> int:
 
 def _wanted(args: Args, board: Board) -> list[Card]:
     states, owner = args.many("state"), args.text("owner")
+    for state in states:
+        if state not in STATES:
+            raise UsageError(f"{state!r} is no state", f"use one of {', '.join(STATES)}")
     cards = [card for card in board.sorted() if args.flag("all") or not card.is_hidden]
     if states:
         cards = [card for card in cards if board.state(card) in states]
@@ -91,9 +100,10 @@ def _why_waiting(board: Board, card: Card) -> str:
         return f"a review by {card.reviewer}" if card.reviewer else "a reviewer"
     if card.plan == "submitted":
         return "approval of its plan"
-    missing = board.broken_blockers(card)
-    waits = [id for id in board.open_blockers(card) if id not in missing]
-    return ids(waits, 5) + (f" {ids(missing, 5)} (missing)" if missing else "") if waits or missing else ""
+    missing = [one_line(id)[:LONGEST_ID] for id in board.broken_blockers(card)]
+    waits = [id for id in board.open_blockers(card) if board.is_there(id)]
+    parts = [ids(waits, 5), f"{ids(missing, 5)} (missing)" if missing else ""]
+    return " ".join(part for part in parts if part)
 
 
 def summary(board: Board) -> str:
@@ -133,6 +143,7 @@ def _details(session: Session, task: Task, board: Board) -> list[str]:
         "files": ", ".join(task.files),
         "result": task.text("result"),
         "error": task.text("error"),
+        "proof": "none: it was completed without its checks" if task.part("unverified") else "",
     }
     lines = [head, *(f"  {key:<11} {one_line(value)}" for key, value in facts.items() if value)]
     if task.description:
@@ -174,9 +185,9 @@ def event_line(session: Session, event: Event) -> str:
         facts.append(
             f"{_word(event, 'from') or '?'} → {_word(event, 'to')}" if event.get("from") else _word(event, "to")
         )
-    facts += [
-        f"{key}: {_word(event, key)}" for key in ("reason", "reviewer", "whom", "error", "note") if event.get(key)
-    ]
+    facts += [f"{key}: {_word(event, key)}" for key in SHOWN_FACTS if event.get(key)]
+    if event.get("unverified"):
+        facts.append("unverified: without its checks")
     return one_line(f"{when(session, _word(event, 'at')):<10} {who:<12} {kind.replace('_', ' ')} {'; '.join(facts)}")
 
 
@@ -187,7 +198,7 @@ def _word(record: Event, key: str) -> str:
 
 def _history(args: Args, session: Session) -> int:
     team = list_name(session.desk, session.team(args))
-    wanted = task_id(args.need("id")) if args.text("id") else None
+    wanted = task_id(args.need("id")) if args.given("id") else None
     found, torn = session.desk.tasks.past(team)
     past = [one for one in found if wanted is None or one.task == wanted]
     limit = args.whole("limit")
@@ -201,6 +212,8 @@ def _history(args: Args, session: Session) -> int:
         return 0
     for one in past:
         session.print(_past_line(session, one))
+    if not found:
+        session.print("Nothing has happened yet.")
     if torn:
         session.warn(f"note: {torn} lines of the history could not be read")
     return 0
@@ -238,8 +251,11 @@ def _width() -> int:
 def _put(args: Args, session: Session, team: str, kind: str, drawn: str, count: int) -> int:
     path = args.text("output")
     if path is not None:
-        with open(path, "w", encoding="utf-8", errors="replace") as file:
-            file.write(drawn if drawn.endswith("\n") else drawn + "\n")
+        try:
+            with open(path, "w", encoding="utf-8", errors="replace") as file:
+                file.write(drawn if drawn.endswith("\n") else drawn + "\n")
+        except OSError as error:
+            raise BadTask(f"{path}: {error.strerror}", "name a file in a folder that exists", path) from None
     result: dict[str, object] = {"action": "graph", "team": team, "format": kind, "tasks": count, "path": path}
     if session.as_json:
         session.print_json(result if path is not None else {**result, "graph": drawn})

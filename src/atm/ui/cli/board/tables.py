@@ -274,7 +274,7 @@ BEAT = Command(
         Option("--every", value="SECONDS", kind=NUMBER, default=60.0, help="how often, with --while"),
         *MINE,
     ),
-    examples=("atm tasks beat --as bob", "atm tasks beat --as bob --while $$ &"),
+    examples=("atm tasks beat --as bob", "atm tasks beat --as bob --while 4711"),
 )
 
 VERBS = {

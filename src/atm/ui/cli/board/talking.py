@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import UsageError
 from atm.services import board, reviews
-from atm.ui.cli.board.view import report
+from atm.ui.cli.board.view import report, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 
 def _comment(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     task, id = board.comment(session.desk, team, who, args.need("id"), args.need("text"))
     return report(session, "comment", team, task, f"commented on #{task.id}", comment_id=id)
 
 
 def _clarify(args: Args, session: Session) -> int:
-    team, who, id = session.team(args), session.identity(args), args.need("id")
+    team, who, id = team_of(args, session), session.identity(args), args.need("id")
     answer, question, needs = args.text("answer"), args.text("question"), args.text("needs")
     if (answer is None) == (question is None):
         raise UsageError("give either --question or --answer", "--needs lead --question TEXT, or --answer TEXT")
@@ -33,41 +33,41 @@ def _clarify(args: Args, session: Session) -> int:
 
 
 def _review(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     verb, desk = args.command.word, session.desk
     if verb == "review":
         raise UsageError("what about the review?", "atm tasks review request, start, approve or changes")
     id = args.need("id")
     if verb == "request":
         done = reviews.request_review(desk, team, who, id, args.text("reviewer") or "")
-        words = f"#{id} waits for a review by {done.reviewer or 'whoever starts it'}"
+        words = f"#{done.task.id} waits for a review by {done.reviewer or 'whoever starts it'}"
     elif verb == "start":
         done = reviews.start_review(desk, team, who, id)
-        words = f"{who} reviews #{id}"
+        words = f"{who} reviews #{done.task.id}"
     elif verb == "approve":
         done = reviews.approve(desk, team, who, id, args.text("note") or "")
-        words = f"#{id} was approved; {done.task.owner} can complete it"
+        words = f"#{done.task.id} was approved; {done.task.owner} can complete it"
     else:
         done = reviews.request_changes(desk, team, who, id, args.text("note") or "")
-        words = f"#{id} is back with {done.task.owner}"
+        words = f"#{done.task.id} is back with {done.task.owner}"
     return _tell(session, "review", team, done, words, verb=verb)
 
 
 def _plan(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     verb, desk = args.command.word, session.desk
     if verb == "plan":
         raise UsageError("what about the plan?", "atm tasks plan submit, approve or reject")
     id = args.need("id")
     if verb == "submit":
         done = reviews.submit_plan(desk, team, who, id, _plan_text(args))
-        words = f"the plan for #{id} waits for approval; no answer means no"
+        words = f"the plan for #{done.task.id} waits for approval; no answer means no"
     elif verb == "approve":
         done = reviews.approve_plan(desk, team, who, id, args.text("note") or "")
-        words = f"the plan for #{id} is approved"
+        words = f"the plan for #{done.task.id} is approved"
     else:
         done = reviews.reject_plan(desk, team, who, id, args.text("feedback") or "")
-        words = f"the plan for #{id} was rejected"
+        words = f"the plan for #{done.task.id} was rejected"
     return _tell(session, "plan", team, done, words, verb=verb)
 
 

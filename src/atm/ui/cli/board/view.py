@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.tasks import UNREACHABLE
 from atm.domain.untrusted_text import one_line
+from atm.services.boardroom import list_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
 
     from atm.domain.dependencies import Board
     from atm.domain.tasks import Card, Plain, Task
+    from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
 SYMBOLS = {
@@ -79,6 +81,11 @@ def task_json(task: Task, board: Board) -> dict[str, Plain]:
         "reviewDetails": task.part("review") or None,
         **{key: task.details[key] for key in shown if key in task.details},
     }
+
+
+def team_of(args: Args, session: Session) -> str:
+    """The team that is meant, as it is spelled."""
+    return list_name(session.desk, session.team(args))
 
 
 def board_now(session: Session, team: str, task: Task) -> Board:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from atm.domain.untrusted_text import one_line
 from atm.formats.times import to_iso
 from atm.services.boardroom import list_name
@@ -35,6 +37,7 @@ def _watch(args: Args, session: Session) -> int:
     seen = _seen(board)
     if not session.as_json:
         session.print(style(summary(board), DIM))
+        sys.stdout.flush()
     with build_watch([session.layout.tasks(team)]) as watch:
         while not (args.flag("until_done") and board.is_resolved):
             if end is not None and clock.monotonic() >= end:
@@ -62,8 +65,6 @@ def _tell_changes(session: Session, style: Style, board: Board, seen: Seen) -> S
 def _tell(
     session: Session, style: Style, board: Board, id: str, was: tuple[str, str] | None, now: tuple[str, str] | None
 ) -> None:
-    import sys
-
     state, owner = now or ("gone", was[1] if was else "")
     known = board.cards.get(int(id)) or board.gone.get(int(id))
     subject = known.subject if known else ""

@@ -8,7 +8,7 @@ from atm.domain.untrusted_text import many_lines, one_line
 from atm.services import board
 from atm.services.boardroom import HUMAN
 from atm.services.mailroom import find_team
-from atm.ui.cli.board.view import ids, report, task_json
+from atm.ui.cli.board.view import ids, report, task_json, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ NOTHING = 3
 
 
 def _claim(args: Args, session: Session) -> int:
-    team, who = session.team(args), _worker(args, session)
+    team, who = team_of(args, session), _worker(args, session)
     return _got(session, "claim", team, board.claim(session.desk, team, who, args.text("id")))
 
 
 def _start(args: Args, session: Session) -> int:
-    team, who = session.team(args), _worker(args, session)
+    team, who = team_of(args, session), _worker(args, session)
     return _got(session, "start", team, board.start(session.desk, team, who, args.need("id")))
 
 
@@ -34,8 +34,8 @@ def _worker(args: Args, session: Session) -> str:
     """Who works: somebody who says so. Ten scripts that are all nobody in particular would share one claim."""
     who = session.identity(args)
     if not args.given("as") and session.settings.setting("core.identity").origin == "default":
-        raise UsageError("a claim needs a name", "say who you are: --as NAME, or set ATM_IDENTITY")
-    team = find_team(session.room, session.team(args))
+        raise UsageError("this needs a name", "say who you are: --as NAME, or set ATM_IDENTITY")
+    team = find_team(session.room, team_of(args, session))
     member = team.member(who)
     if member is None and who != HUMAN:
         session.warn(f"note: {who} is not in the roster of {team.name}: atm teams add-member {team.name} {who}")
@@ -83,13 +83,14 @@ def _nothing(session: Session, action: str, team: str, done: Claimed) -> int:
         result["feedback"] = done.verdict.feedback
         words += f"\n  {many_lines(done.verdict.feedback)}"
     if done.verdict is not None and done.verdict.stop_reason is not None:
-        result |= {"continue": False, "stopReason": done.verdict.stop_reason}
+        result |= _stop(done.verdict.stop_reason)
+        words += one_line(_wish_to_stop(done.verdict.stop_reason))
     session.tell(result, words)
     return NOTHING
 
 
 def _complete(args: Args, session: Session) -> int:
-    team = session.team(args)
+    team = team_of(args, session)
     done = board.complete(
         session.desk,
         team,
@@ -100,7 +101,8 @@ def _complete(args: Args, session: Session) -> int:
         commit=args.text("commit") or "",
         verify=not args.flag("no_verify"),
     )
-    was = "was completed before" if done.was_done else "completed"
+    what = f"#{done.task.id} {done.task.subject}"
+    words = f"{what} was completed before" if done.was_done else f"completed {what}"
     free = f"; now free: {ids(done.unblocked)}" if done.unblocked else ""
     warnings = done.verdict.warnings if done.verdict else []
     stop = done.verdict.stop_reason if done.verdict else None
@@ -109,12 +111,16 @@ def _complete(args: Args, session: Session) -> int:
         "complete",
         team,
         done.task,
-        f"{was} #{done.task.id} {done.task.subject}{free}",
+        f"{words}{free}{_wish_to_stop(stop)}",
         board=done.board,
         warnings=warnings,
         unblocked=[*done.unblocked],
         **_stop(stop),
     )
+
+
+def _wish_to_stop(reason: str | None) -> str:
+    return "" if reason is None else f"; a hook asks you to stop: {reason}"
 
 
 def _stop(reason: str | None) -> dict[str, Plain]:
@@ -123,7 +129,7 @@ def _stop(reason: str | None) -> dict[str, Plain]:
 
 
 def _fail(args: Args, session: Session) -> int:
-    team = session.team(args)
+    team = team_of(args, session)
     task = board.fail(
         session.desk,
         team,
@@ -143,7 +149,7 @@ def _fail(args: Args, session: Session) -> int:
 
 
 def _release(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     if args.flag("silent"):
         freed = board.release_silent(session.desk, team)
         words = f"taken back: {ids(freed)}" if freed else "nobody who holds a task has gone silent"
@@ -158,7 +164,7 @@ def _release(args: Args, session: Session) -> int:
 
 
 def _assign(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     to = check_known_name(args.need("to"), "member")
     found = find_team(session.room, team)
     member = found.member(to)
@@ -169,7 +175,7 @@ def _assign(args: Args, session: Session) -> int:
 
 
 def _cancel(args: Args, session: Session) -> int:
-    team, who = session.team(args), session.identity(args)
+    team, who = team_of(args, session), session.identity(args)
     task, lost = board.cancel(session.desk, team, who, args.need("id"), args.text("reason") or "cancelled")
     then = f"; these can never be done now: {ids(lost)}" if lost else ""
     return report(session, "cancel", team, task, f"cancelled #{task.id} {task.subject}{then}", unreachable=[*lost])
@@ -178,8 +184,9 @@ def _cancel(args: Args, session: Session) -> int:
 def _beat(args: Args, session: Session) -> int:
     from atm.services.presence import beat
 
-    team, who = find_team(session.room, session.team(args)).name, _worker(args, session)
-    desk, lasting, pid = session.desk, args.whole("while"), args.whole("while") or args.whole("pid")
+    team, who = find_team(session.room, team_of(args, session)).name, _worker(args, session)
+    desk, lasting = session.desk, args.whole("while")
+    pid = args.whole("pid") if lasting is None else lasting
     if pid is not None and not desk.presence.process_runs(pid):
         raise UsageError(f"no process {pid} runs here", "give the number of a running process, such as $$")
     beat(desk.presence, team, who, desk.clock.now(), "atm tasks beat", pid=pid)
