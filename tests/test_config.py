@@ -12,6 +12,7 @@ from atm.config import (
     KNOWN,
     NUMBER,
     TEXT,
+    TEXTS,
     WHOLE,
     YES_NO,
     check_key,
@@ -235,7 +236,7 @@ class TestMistakes:
 
     def test_every_default_is_of_its_own_kind(self):
         for key, (kind, default, purpose) in KNOWN.items():
-            assert kind in (TEXT, WHOLE, NUMBER, YES_NO)
+            assert kind in (TEXT, WHOLE, NUMBER, YES_NO, TEXTS)
             assert purpose
             if default is not None:
                 assert checked(key, default) == default

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
-from atm.formats.backup_manifest import Listed, Manifest, decode_manifest, encode_manifest, is_safe_path, mark_in
+from atm.formats.backup_manifest import Listed, Manifest, decode_manifest, encode_manifest, is_safe_path
 from atm.formats.json_record import NotJson
+from atm.formats.task import task_mark
 
 
 def test_a_manifest_is_read_back():
@@ -66,4 +67,4 @@ def test_a_file_that_is_listed_twice_is_refused_also_in_another_case():
     ("data", "mark"), [(b"12", 12), (b"12\n", 12), (b"", 0), (b"-3", 0), (b"x", 0), (b"9" * 40, 0), (b"1.5", 0)]
 )
 def test_a_high_water_mark_is_digits_or_says_nothing(data, mark):
-    assert mark_in(data) == mark
+    assert task_mark(data) == mark

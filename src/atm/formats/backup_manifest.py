@@ -49,12 +49,6 @@ class Manifest:
         return sum(file.size for file in self.files)
 
 
-def mark_in(data: bytes) -> int:
-    """A high-water mark: ASCII digits and nothing else. What cannot be read says nothing."""
-    said = data.strip()
-    return int(said) if said.isdigit() and len(said) < 16 else 0
-
-
 def encode_manifest(manifest: Manifest) -> bytes:
     files: list[Json] = [{"path": f.path, "size": f.size, "sha256": f.sha256} for f in manifest.files]
     record: dict[str, Json] = {"version": VERSION, "team": manifest.team, "at": manifest.at, "files": files}

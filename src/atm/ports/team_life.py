@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Protocol
 
     from atm.domain.tasks import Task
@@ -36,10 +36,12 @@ class States(Protocol):
 class TasksFound:
     """A task list: the numbers that are taken, the high-water mark, and what is still to be done."""
 
-    __slots__ = ("counts", "mark", "numbers", "open")
+    __slots__ = ("counts", "finished", "mark", "numbers", "open")
 
-    def __init__(self, files: dict[int, Task | None], mark: int) -> None:
+    def __init__(self, files: dict[int, Task | None], mark: int, finished: Iterable[int] = ()) -> None:
         self.numbers = set(files)
+        self.finished = set(finished)
+        """Tasks that are gone and of which the history says that they were finished."""
         self.mark = mark
         self.counts = {"pending": 0, "in_progress": 0, "completed": 0}
         for task in files.values():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from atm.domain import claims, plans, reviews
 from atm.domain.errors import NoSuchTask, TaskClosed, UnreadableFile
-from atm.domain.liveness import IDLE, OFFLINE, WORKING
+from atm.domain.liveness import IDLE, OFFLINE, UNKNOWN, WORKING
 from atm.domain.names import same_name
 from atm.domain.tasks import COMPLETED, MOST_COMMENTS, PENDING, Card, Change, check_said, check_text, task_id
 from atm.formats.team_config import must_plan
@@ -128,6 +128,8 @@ def _release_silent(desk: Boardroom, team: Team, turn: Turn, who: str) -> list[s
         if card.waits_for_others or same_name(card.owner, who) or is_human(team, card.owner):
             continue  # humans leave no heartbeats
         seen = liveness(desk.presence, team.name, card.owner, desk.clock.now())
+        if seen.value == UNKNOWN and team.member(card.owner) is None:
+            seen.value, seen.source = OFFLINE, "they left the team"  # every claim of ours leaves a heartbeat
         if seen.value == OFFLINE:
             why = f"{card.owner} went silent: {seen.source}"
             if _change_if_held(desk, turn, card, why):
@@ -282,7 +284,9 @@ def release(desk: Boardroom, team: str, who: str, id: str, *, reason: str = "", 
 
 def release_all(desk: Boardroom, team: str, who: str, member: str) -> list[str]:
     """Everything that somebody holds or was given: they have left."""
-    by_reason, freed = f"{member} left the team", []
+    by_reason, freed = f"{member} left the team", list[str]()
+    if not desk.tasks.exists(team):
+        return freed
     with desk.tasks.turn(team) as turn:
         for card in turn.board.sorted():
             if card.owner and same_name(card.owner, member) and not card.is_finished:

@@ -20,11 +20,11 @@ from atm.domain.liveness import ONLINE
 from atm.domain.names import check_new_name, is_claudes_team, is_safe_name
 from atm.domain.receipts import ARCHIVED, RESTORED, already_read
 from atm.domain.team import check_open
-from atm.formats.backup_manifest import CONFIG, HIGH_WATER, HISTORY, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM, mark_in
+from atm.formats.backup_manifest import CONFIG, HIGH_WATER, HISTORY, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM
 from atm.formats.inbox import Inbox, only, with_read
 from atm.formats.journal import RECEIPT, Line, histories
 from atm.formats.json_record import NotJson
-from atm.formats.task import decode_task
+from atm.formats.task import decode_task, task_mark
 from atm.formats.task import detached as detached_task
 from atm.formats.team_config import decode_team, detached, detached_entry, with_member
 from atm.formats.times import to_iso
@@ -239,10 +239,13 @@ class _Restore:
             self._done.skip("tasks", self._team, "--skip-tasks")
             return
         then, now = tasks_in(self._contents), self._room.files.tasks(self._team)
-        mark = max([mark_in(self._contents.files.get(TASKS + HIGH_WATER, b"")), now.mark, *then, *now.numbers])
+        mark = max([task_mark(self._contents.files.get(TASKS + HIGH_WATER, b"")), now.mark, *then, *now.numbers])
         for number in sorted(set(then) & now.numbers):
             self._done.skip("task", str(number), "is there already")
-        wanted = {number: self._free(data) for number, data in then.items() if number not in now.numbers}
+        for number in sorted(set(then) & (now.finished - now.numbers)):
+            self._done.skip("task", str(number), "was finished since")
+        taken = now.numbers | now.finished
+        wanted = {number: self._free(data) for number, data in then.items() if number not in taken}
         self._done.tasks, self._done.high_water = sorted(wanted), mark
         if not self._dry_run and (then or mark > now.mark):  # also to clear up after a restore that was killed
             self._done.tasks, self._done.high_water = self._room.files.put_tasks(self._team, wanted, mark)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, OutsideLink
 from atm.formats.backup_manifest import HIGH_WATER as MARK
-from atm.formats.backup_manifest import TEAM, is_safe_path, mark_in
+from atm.formats.backup_manifest import TEAM, is_safe_path
 from atm.formats.json_record import NotJson
-from atm.formats.task import decode_task, task_number
+from atm.formats.task import decode_task, task_mark, task_number
+from atm.formats.task_history import decode_past, gone_in
 from atm.ports.team_life import Deletion, TasksFound
 from atm.system.files.locking import PATIENCE, LockLost
 from atm.system.files.refusals import explained
@@ -72,9 +73,15 @@ class TeamFolders:
     def tasks(self, team: str) -> TasksFound:
         folder = self._layout.tasks(team)
         with explained(folder):
-            return TasksFound(
-                {number: self._task(folder, number) for number in self._numbers(folder)}, self._mark(folder)
-            )
+            files = {number: self._task(folder, number) for number in self._numbers(folder)}
+            return TasksFound(files, self._mark(folder), self._finished(team))
+
+    def _finished(self, team: str) -> list[int]:
+        try:
+            past, _ = decode_past(read_whole(self._disk, self._layout.task_history(team)))
+        except FileNotFoundError:
+            return []
+        return [number for number, (card, _) in gone_in(past).items() if card.is_finished]
 
     def _task(self, folder: str, number: int) -> Task | None:
         try:
@@ -87,7 +94,7 @@ class TeamFolders:
 
     def _mark(self, folder: str) -> int:
         try:
-            return mark_in(read_whole(self._disk, f"{folder}/{MARK}"))
+            return task_mark(read_whole(self._disk, f"{folder}/{MARK}"))
         except FileNotFoundError:
             return 0
 

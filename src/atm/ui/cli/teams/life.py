@@ -8,6 +8,7 @@ from atm.domain.untrusted_text import one_line
 from atm.services.lifecycle import advance, standing
 from atm.services.mailroom import find_team
 from atm.services.roster import create_team
+from atm.ui.cli.teams.members import free_tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -106,6 +107,9 @@ def _cleanup(args: Args, session: Session) -> int:
     items = plan_cleanup(session.room, team, args.text("agent"), force=force)
     if doing:
         clean_up(items)
+        for item in items:
+            if item.done and item.reason in ("member-offline", "member-unknown"):
+                free_tasks(session, team, item.name)
     if session.as_json:
         rows = [_item_json(item) for item in items]
         session.print_json({"action": "cleanup", "team": team, "dry_run": not doing, "items": rows})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import UsageError
+from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import check_known_name, same_name
 from atm.domain.team import Member
 from atm.domain.untrusted_text import one_line
@@ -82,9 +82,23 @@ def _remove(args: Args, session: Session) -> int:
 
 def _gone(session: Session, action: str, team: str, agent: str, done: Removed, words: str, nobody: str) -> int:
     kept = f"; its mail is kept at {done.archive_path}" if done.archive_path else ""
+    freed = free_tasks(session, team, agent) if done.removed else []
+    back = f"; back on the board: {' '.join(f'#{id}' for id in freed)}" if freed else ""
     result: dict[str, object] = {"action": action, "team": team, "agent": agent, "removed": done.removed}
-    session.tell({**result, "archive_path": done.archive_path}, one_line(f"{words}{kept}" if done.removed else nobody))
+    result |= {"archive_path": done.archive_path, "released_tasks": freed}
+    session.tell(result, one_line(f"{words}{kept}{back}" if done.removed else nobody))
     return 0
+
+
+def free_tasks(session: Session, team: str, agent: str) -> list[str]:
+    """Whoever leaves holds nothing any more. Where that fails, the next claim of anybody does it."""
+    from atm.services.board import release_all
+
+    try:
+        return release_all(session.desk, team, "", agent)
+    except AtmError as error:
+        session.warn(f"note: the tasks of {agent} are still theirs: {error}")
+        return []
 
 
 def _my_team(args: Args, session: Session) -> str:
