@@ -59,7 +59,11 @@ class Board:
 
     def with_cards(self, cards: Iterable[Card]) -> Board:
         """The board after these tasks changed."""
-        return Board({**self.cards, **{card.number: card for card in cards}}, self.gone)
+        changed = {card.number: card for card in cards}
+        board = Board({**self.cards, **changed}, self.gone)
+        if all(_has_same_edges(self.cards.get(number), card) for number, card in changed.items()):
+            board._blockers, board._dependants = self._blockers, self._dependants
+        return board
 
     def without_edges(self, id: str, others: Sequence[str]) -> Board:
         """The board if a task did not depend on these."""
@@ -74,9 +78,12 @@ class Board:
 
     def blockers(self, card: Card) -> list[str]:
         """Every id it depends on. Both sides of the pair count: other programs may have written one only."""
+        return self._all_blockers().get(card.number, [])
+
+    def _all_blockers(self) -> dict[int, list[str]]:
         if self._blockers is None:
             self._blockers = _both_sides(self.cards.values())
-        return self._blockers.get(card.number, [])
+        return self._blockers
 
     def is_done(self, id: str) -> bool:
         known = self._known(id)
@@ -94,13 +101,21 @@ class Board:
         return self._number(id) in self.cards
 
     def dependants(self, id: str) -> list[Card]:
-        """Tasks that depend on this one directly, in order."""
+        """Tasks that depend on this one directly, in order. Who asks about all of them calls `turn_around` first."""
+        if self._dependants is not None:
+            found = self._dependants.get(id, [])
+        else:
+            found = [number for number, ids in self._all_blockers().items() if id in ids]
+        return [self.cards[number] for number in sorted(found) if number in self.cards]
+
+    def turn_around(self) -> Board:
+        """Make every dependency known from its other end too."""
         if self._dependants is None:
             self._dependants = {}
-            for card in self.cards.values():
-                for blocker in self.blockers(card):
-                    self._dependants.setdefault(blocker, []).append(card.number)
-        return [self.cards[number] for number in sorted(self._dependants.get(id, ()))]
+            for number, ids in self._all_blockers().items():
+                for id in ids:
+                    self._dependants.setdefault(id, []).append(number)
+        return self
 
     def newly_free(self, id: str) -> list[str]:
         """Which tasks wait for nothing else, now that this one is completed."""
@@ -154,6 +169,8 @@ class Board:
                 if known is not None and known.outcome:
                     lost.setdefault(card.number, f"#{id} {_ENDED.get(known.outcome, 'has ended')}")
         spread = list(lost)
+        if spread:
+            self.turn_around()
         while spread:
             number = spread.pop()
             for card in self.dependants(str(number)):
@@ -174,6 +191,11 @@ class Board:
     def is_resolved(self) -> bool:
         """Is there nothing left that anybody could or should do?"""
         return all(c.is_finished or c.number in self.lost() or c.is_hidden for c in self.cards.values())
+
+
+def _has_same_edges(one: Card | None, other: Card) -> bool:
+    is_same = one is not None and list(one.blocked_by) == list(other.blocked_by)
+    return is_same and one is not None and list(one.blocks) == list(other.blocks)
 
 
 def _less(card: Card, *, blocked_by: Sequence[str] = (), blocks: Sequence[str] = ()) -> Card:

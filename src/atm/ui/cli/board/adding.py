@@ -113,7 +113,8 @@ def _imported(session: Session, team: str, added: Added) -> int:
     tasks = added.tasks
     result: dict[str, object] = {"action": "import", "team": team, "count": len(tasks)}
     if session.as_json:
-        result["tasks"] = [card_json(task, added.board) for task in tasks]
+        board = added.board.turn_around()
+        result["tasks"] = [card_json(task, board) for task in tasks]
     first, last = tasks[0].id, tasks[-1].id
     session.tell(
         result,

@@ -41,7 +41,7 @@ STATES = (*SYMBOLS, "unreadable")
 
 def _list(args: Args, session: Session) -> int:
     team = list_name(session.desk, session.team(args))
-    board = session.desk.tasks.board(team)
+    board = session.desk.tasks.board(team).turn_around()
     cards = _wanted(args, board)
     if session.as_json:
         session.print_json({"action": "list", "team": team, "tasks": [card_json(card, board) for card in cards]})
