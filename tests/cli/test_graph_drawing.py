@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.ui.cli.board.graph_drawing import LOOKS, WIDEST_LANES, as_dot, as_svg, as_text
+from atm.ui.cli.board.graph_drawing import WIDEST_LANES, as_dot, as_svg, as_text
 from atm.ui.cli.board.graph_layout import Arrangement, Node, arrange, heights, layers, needed_links
+from atm.ui.cli.board.looks import LOOKS
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from atm.system.files.whole_files import fill_and_link
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,15 +59,8 @@ def place(disk: Disk, path: str, data: bytes, mode: int = 0o600) -> bool:
         return False
     fd = disk.create(temporary, mode=mode)
     try:
-        try:
-            disk.write(fd, data)
-            disk.sync(fd)
-        finally:
-            disk.close(fd)
-        disk.link(temporary, path)
+        fill_and_link(disk, temporary, fd, data, path)
     except FileExistsError:
         return False
-    finally:
-        disk.remove(temporary)
     disk.sync_folder(folder)
     return True

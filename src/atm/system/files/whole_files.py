@@ -25,6 +25,13 @@ def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, sync_nam
     """
     folder, _, name = path.rpartition("/")
     temporary, fd = _first_free(disk, f"{folder}/.{name}.new", mode)
+    fill_and_link(disk, temporary, fd, data, path)
+    if sync_name:
+        disk.sync_folder(folder)
+
+
+def fill_and_link(disk: Disk, temporary: str, fd: int, data: bytes, path: str) -> None:
+    """Make an open temporary file whole and durable, give it its name, and take the temporary one away."""
     try:
         try:
             disk.write(fd, data)
@@ -34,8 +41,6 @@ def write_new(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, sync_nam
         disk.link(temporary, path)
     finally:
         disk.remove(temporary)
-    if sync_name:
-        disk.sync_folder(folder)
 
 
 def _first_free(disk: Disk, stem: str, mode: int) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from atm.ui.cli.board.view import SYMBOLS
+from atm.ui.cli.board.looks import LOOKS
 from atm.ui.cli.render import BOLD, DIM, GREEN, RED, Style, table
 
 TYPE_CHECKING = False
@@ -49,7 +49,7 @@ def show_board(args: Args, session: Session) -> int:
 def _line(gone: float, states: dict[str, int], report: Report) -> str:
     done = int(WIDTH * states.get("completed", 0) / report.tasks)
     bar = "█" * done + "░" * (WIDTH - done)
-    counts = "  ".join(f"{SYMBOLS.get(state, '?')} {states[state]}" for state in SYMBOLS if states.get(state))
+    counts = "  ".join(f"{shown.symbol} {states[state]}" for state, shown in LOOKS.items() if states.get(state))
     return f"{bar} {gone:4.1f}s  {counts}  kills {report.kills}"
 
 

@@ -6,11 +6,10 @@ Subjects, owners, ids and states come from files that anybody may write; each dr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.board.graph_layout import MOST_LANES, Node, arrange, by_number, heights, needed_links
-from atm.ui.cli.render import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
+from atm.ui.cli.board.looks import LOOKS, UNKNOWN, look
+from atm.ui.cli.render import BLUE, BOLD, DIM, YELLOW, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,34 +28,7 @@ WIDEST_LANES = 10
 """Lines side by side that an eye can follow. A graph that needs more is shown as plain groups."""
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """How a state is shown: its symbol, its colour codes on a terminal, its fills on white and on dark, its border."""
-
-    symbol: str
-    codes: tuple[str, ...]
-    light: str
-    dark: str
-    border: str
-
-
-LOOKS = {
-    "in_progress": Look("◉", (BOLD, BLUE), "#dcebff", "#12294a", "#2f7de1"),
-    "review": Look("◎", (BLUE,), "#ece3ff", "#2a1d47", "#8250df"),
-    "planning": Look("✎", (YELLOW,), "#fff4cc", "#352b0d", "#c99700"),
-    "pending": Look("○", (), "#eef2f7", "#1c2530", "#8093a8"),
-    "blocked": Look("◌", (DIM,), "#f6f1e9", "#29241c", "#b09a78"),
-    "completed": Look("✓", (GREEN,), "#dff5e3", "#12301b", "#2da44e"),
-    "failed": Look("✗", (BOLD, RED), "#ffe0de", "#431412", "#d1242f"),
-    "cancelled": Look("⊘", (DIM,), "#f0f0f0", "#232323", "#949494"),
-    "unreachable": Look("⊝", (RED,), "#ffe9f1", "#3b1526", "#bf3989"),
-}
-_UNKNOWN = Look("?", (), "#ffffff", "#161616", "#949494")
 _OVER = ("completed", "cancelled", "unreachable")
-
-
-def _look(state: str) -> Look:
-    return LOOKS.get(state, _UNKNOWN)
 
 
 def _word(state: str) -> str:
@@ -113,7 +85,7 @@ def _mark(task: str) -> str:
 
 def _summary(nodes: Sequence[Node], colour: Colour) -> list[str]:
     parts = [
-        colour(f"{_look(state).symbol} {count} {_clip(one_line(_word(state)), 20)}", *_look(state).codes)
+        colour(f"{look(state).symbol} {count} {_clip(one_line(_word(state)), 20)}", *look(state).codes)
         for state, count in _counts(nodes)
     ]
     return ["", "  ".join(parts)] if parts else []
@@ -126,7 +98,7 @@ def _task_lines(node: Node, gutter: Gutter, known: Mapping[str, Node], colour: C
     room = width - len(left) - len(right) - 2 - len(mark) - width_of(owner)
     label = _clip(one_line(node.label), max(room, 20))
     codes = (DIM,) if node.state in _OVER else (BOLD,) if node.state == "in_progress" else ()
-    shown = colour(left, DIM) + colour(_look(node.state).symbol, *_look(node.state).codes) + colour(right, DIM)
+    shown = colour(left, DIM) + colour(look(node.state).symbol, *look(node.state).codes) + colour(right, DIM)
     line = f"{shown}{colour(mark, DIM)} {colour(label, *codes)}{colour(owner, BLUE)}"
     waits = _dependencies(node, known)
     if not waits:
@@ -219,8 +191,8 @@ def as_dot(nodes: Sequence[Node]) -> str:
         node = known[task]
         below = _dot_text(_word(node.state) + (f" @{node.owner}" if node.owner else ""))
         label = f"#{_dot_text(task)} {_dot_text(_clip(one_line(node.label), 60))}\\n{below}"
-        look = _look(node.state)
-        colours = f'fillcolor="{look.light}", color="{look.border}", tooltip="{_dot_text(node.label)}"'
+        shown = look(node.state)
+        colours = f'fillcolor="{shown.light}", color="{shown.border}", tooltip="{_dot_text(node.label)}"'
         lines.append(f'  "{_dot_text(task)}" [label="{label}", {colours}];')
     for task, others in arrangement.depends_on.items():
         lines += [f'  "{_dot_text(other)}" -> "{_dot_text(task)}";' for other in others]
@@ -281,7 +253,7 @@ def as_svg(nodes: Sequence[Node], title: str) -> str:
 
 
 def _style() -> str:
-    looks = {**LOOKS, "unknown": _UNKNOWN}
+    looks = {**LOOKS, "unknown": UNKNOWN}
     light = [f".{state} {{ fill: {look.light}; stroke: {look.border}; }}" for state, look in looks.items()]
     dark = [f".{state} {{ fill: {look.dark}; }}" for state, look in looks.items()]
     return _STYLE % ("\n".join(light), "\n".join(dark))

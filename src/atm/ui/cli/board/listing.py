@@ -8,8 +8,9 @@ from atm.domain.reviews import current_reviewer
 from atm.domain.tasks import dicts_in, task_id
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.boardroom import list_name
-from atm.ui.cli.board.view import SYMBOLS, card_json, ids, task_json
-from atm.ui.cli.render import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Style, table, when
+from atm.ui.cli.board.looks import LOOKS, look
+from atm.ui.cli.board.view import card_json, ids, task_json
+from atm.ui.cli.render import BOLD, DIM, Style, table, when
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,24 +20,12 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
-COLOURS = {
-    "pending": (),
-    "blocked": (DIM,),
-    "in_progress": (GREEN,),
-    "review": (BLUE,),
-    "planning": (YELLOW,),
-    "completed": (DIM, GREEN),
-    "failed": (RED,),
-    "cancelled": (DIM,),
-    "unreachable": (DIM, RED),
-    "unreadable": (RED,),
-}
 SHOWN_EVENTS = 12
 SHOWN_FACTS = ("reason", "reviewer", "whom", "error", "note")
 LONGEST_ID = 20
 """Characters of an id that another program wrote."""
 
-STATES = (*SYMBOLS, "unreadable")
+STATES = tuple(LOOKS)
 
 
 def _list(args: Args, session: Session) -> int:
@@ -76,7 +65,7 @@ def board_lines(board: Board, cards: list[Card], style: Style) -> list[str]:
     rows = [
         [
             f"#{card.id}",
-            f"{SYMBOLS.get(board.state(card), '?')} {board.state(card)}",
+            f"{look(board.state(card)).symbol} {board.state(card)}",
             card.priority if card.priority != "normal" else "",
             card.owner or "-",
             card.subject or card.problem,
@@ -85,7 +74,7 @@ def board_lines(board: Board, cards: list[Card], style: Style) -> list[str]:
         for card in cards
     ]
     head, rule, *lines = table(["Id", "State", "Priority", "Owner", "Subject", "Waits for"], rows, right=(0,))
-    shown = [style(line, *COLOURS.get(board.state(card), ())) for line, card in zip(lines, cards, strict=True)]
+    shown = [style(line, *look(board.state(card)).codes) for line, card in zip(lines, cards, strict=True)]
     return [style(head, BOLD), rule, *shown]
 
 
@@ -110,7 +99,7 @@ def summary(board: Board) -> str:
     """How many in each state, and how far it is."""
     counts = board.counts()
     total = sum(counts.values())
-    parts = [f"{SYMBOLS.get(state, '?')} {count} {state}" for state, count in sorted(counts.items())]
+    parts = [f"{look(state).symbol} {count} {state}" for state, count in sorted(counts.items())]
     return f"{counts.get('completed', 0)} of {total} done   " + "   ".join(parts)
 
 
@@ -132,7 +121,7 @@ def _show(args: Args, session: Session) -> int:
 
 def _details(session: Session, task: Task, board: Board) -> list[str]:
     style, state = Style(session), board.state(task)
-    head = f"{SYMBOLS.get(state, '?')} #{task.id} {style(one_line(task.subject), BOLD)}"
+    head = f"{look(state).symbol} #{task.id} {style(one_line(task.subject), BOLD)}"
     facts = {
         "state": state + (f" ({why})" if (why := _why_waiting(board, task)) else ""),
         "owner": task.owner or "-",

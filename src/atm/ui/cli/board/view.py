@@ -15,18 +15,6 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
-SYMBOLS = {
-    "pending": "○",
-    "blocked": "◌",
-    "in_progress": "◉",
-    "review": "◎",
-    "planning": "✎",
-    "completed": "✓",
-    "failed": "✗",
-    "cancelled": "⊘",
-    "unreachable": "⊝",
-}
-
 
 def card_json(card: Card, board: Board) -> dict[str, Plain]:
     """What `list` says of a task."""

@@ -7,8 +7,8 @@ import sys
 from atm.domain.untrusted_text import one_line
 from atm.formats.times import to_iso
 from atm.services.boardroom import list_name
-from atm.ui.cli.board.listing import COLOURS, summary
-from atm.ui.cli.board.view import SYMBOLS
+from atm.ui.cli.board.listing import summary
+from atm.ui.cli.board.looks import look
 from atm.ui.cli.render import DIM, Style
 
 TYPE_CHECKING = False
@@ -72,10 +72,10 @@ def _tell(
         change = {"task": id, "subject": subject, "from": was[0] if was else None, "to": state, "owner": owner or None}
         session.print_json({**change, "at": to_iso(session.desk.clock.now())})
     else:
-        symbol = SYMBOLS.get(state, "?")
+        symbol = look(state).symbol
         by = f"  @{owner}" if owner else ""
         words = f"{symbol} #{id} {was[0] if was else 'new'} → {state}{by}  {subject}"
-        session.print(style(one_line(words), *COLOURS.get(state, ())))
+        session.print(style(one_line(words), *look(state).codes))
     sys.stdout.flush()
 
 
