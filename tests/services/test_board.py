@@ -17,7 +17,7 @@ from atm.services import board, planning, reviews
 from atm.services.boardroom import Boardroom, is_boss, list_name
 from atm.services.planning import Wish
 from atm.services.presence import beat
-from atm.services.roster import add_member, create_team
+from atm.services.roster import add_member, create_team, remove_member
 from atm.testing import MemoryTasks, memory_desk, memory_room
 from atm.testing.board_twin import MemoryTurn
 
@@ -901,3 +901,24 @@ def test_whatever_anybody_does_in_whatever_order_the_rules_hold_and_a_run_ends(n
     assert desk.tasks.board("crew").is_resolved
     completed = [past.task for past in desk.tasks.past("crew")[0] if past.word("to") == "completed"]
     assert len(completed) == len({*completed})
+
+
+def test_a_claimant_is_heard_of_before_the_claim_can_be_seen(desk):
+    """Else whoever looks in between takes the task back from somebody who was never heard of."""
+    add(desk, "a")
+    real, heard = desk.tasks.turn, []
+
+    def turn(team):
+        heard.append(desk.presence.last("crew", "stranger"))
+        return real(team)
+
+    desk.tasks.turn = turn
+    claim(desk, "stranger")
+    assert heard[0] is not None
+
+
+def test_what_was_given_to_somebody_who_was_removed_is_free_again_also_if_the_removal_was_cut_off(desk):
+    planning.add(desk, "crew", LEAD, [Wish("a", owner="bob"), Wish("b", owner="not-yet-here")])
+    remove_member(desk.room, "crew", "bob", force=True)
+    assert claim(desk, "ann") == "1"
+    assert desk.tasks.read("crew", "2").owner == "not-yet-here"

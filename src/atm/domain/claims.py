@@ -93,7 +93,8 @@ def why_nothing(board: Board, who: str) -> Refusal:
         return Refusal("waiting", f"#{min(c.number for c in waiting)} waits for somebody's answer")
     working = [c for c in cards if c.is_claimed]
     if working:
-        return Refusal("all-claimed", f"what is left waits for {len(working)} tasks that others work on")
+        others = "a task that somebody works" if len(working) == 1 else f"{len(working)} tasks that others work"
+        return Refusal("all-claimed", f"what is left waits for {others} on")
     broken = [c for c in cards if c.status == PENDING and board.broken_blockers(c)]
     if broken:
         return Refusal(
@@ -123,6 +124,8 @@ def check_claimant(card: Card, who: str, claim_id: str = "") -> None:
         raise TaskClosed(f"#{card.id} is {card.outcome}", f"see `atm tasks history {card.id}`")
     if card.status == COMPLETED:
         raise TaskClosed(f"#{card.id} is completed already", f"see `atm tasks history {card.id}`")
+    if card.status == PENDING and card.owner and not same_name(card.owner, who):
+        raise NotClaimant(f"#{card.id} is {card.owner}'s now", "stop working on it; see `atm tasks list`")
     if card.status == PENDING:
         raise NotClaimant(f"nobody works on #{card.id}", f"claim it first: `atm tasks claim {card.id}`")
     if not same_name(card.owner, who):

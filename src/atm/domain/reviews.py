@@ -26,11 +26,13 @@ _STATUS_THAT_ENDS_A_CYCLE = ("pending", "in_progress", "completed", "deleted", "
 class Reviewer:
     """Who reviews now. None with a reason where that cannot be proven."""
 
-    __slots__ = ("diagnostics", "name")
+    __slots__ = ("diagnostics", "is_unclear", "name")
 
-    def __init__(self, name: str | None, diagnostics: Sequence[str] = ()) -> None:
+    def __init__(self, name: str | None, diagnostics: Sequence[str] = (), *, is_unclear: bool = False) -> None:
         self.name = name
         self.diagnostics = list(diagnostics)
+        self.is_unclear = is_unclear
+        """Several could be meant, or the owner is: then nobody decides before somebody starts the review."""
 
 
 def current_cycle(events: Sequence[Event]) -> list[Event]:
@@ -66,8 +68,8 @@ def current_reviewer(task: Task) -> Reviewer:
 
 def _not_owner(task: Task, name: str, problems: list[str]) -> Reviewer:
     if name and same_name(name, task.owner):
-        return Reviewer(None, [*problems, f"{name} cannot review their own task"])
-    return Reviewer(name or None, problems)
+        return Reviewer(None, [*problems, f"{name} cannot review their own task"], is_unclear=True)
+    return Reviewer(name or None, problems, is_unclear=not name and len(problems) > 0 and "not clear" in problems[0])
 
 
 def _one_of(started: list[str], asked: list[str]) -> tuple[str, list[str]]:
@@ -143,7 +145,13 @@ def _check_reviewer(task: Task, who: str, what: str) -> None:
         raise ReviewRefused(f"#{task.id} is not in review", f"ask for one: `atm tasks review request {task.id}`")
     if same_name(who, task.owner):
         raise ReviewRefused(f"{who} owns #{task.id} and cannot {what} their own work", "somebody else must review it")
-    named = current_reviewer(task).name
+    found = current_reviewer(task)
+    named = found.name
+    if found.is_unclear and what != "start":
+        raise ReviewRefused(
+            f"it is not clear who reviews #{task.id}: {'; '.join(found.diagnostics)}",
+            f"start the review first: `atm tasks review start {task.id}`",
+        )
     if named and not same_name(named, who):
         raise ReviewRefused(
             f"{named} reviews #{task.id}, not {who}",

@@ -13,9 +13,10 @@ from atm.domain.liveness import IDLE, OFFLINE, UNKNOWN, WORKING
 from atm.domain.names import same_name
 from atm.domain.tasks import COMPLETED, MOST_COMMENTS, PENDING, Card, Change, check_said, check_text, task_id
 from atm.formats.team_config import must_plan
-from atm.services.boardroom import is_boss, is_human, open_team
+from atm.services.boardroom import is_boss, is_human, open_team, sign_of_life
 from atm.services.lifecycle import note_activity
 from atm.services.presence import beat, liveness
+from atm.services.roster import was_removed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def claim(desk: Boardroom, team: str, who: str, id: str | None = None) -> Claime
     found = open_team(desk, team)
     wanted = None if id is None else task_id(id)
     done = Claimed()
+    # Before the claim can be seen: whoever looks next must not take it back from somebody never heard of.
+    former = beat(desk.presence, found.name, who, desk.clock.now(), "atm tasks claim")
     with desk.tasks.turn(found.name) as turn:
         done.released = _release_silent(desk, found, turn, who)
         for _ in range(MOST_ATTEMPTS):
@@ -66,18 +69,14 @@ def claim(desk: Boardroom, team: str, who: str, id: str | None = None) -> Claime
                 done.overlaps = _overlaps(turn, done.task)
                 break
         done.board = turn.board
-    _note_presence(desk, found, who, wanted, done)
-    return done
-
-
-def _note_presence(desk: Boardroom, team: Team, who: str, wanted: str | None, done: Claimed) -> None:
-    """Working, or idle; who was only refused one task is what they were before."""
     state = WORKING if done.task is not None else IDLE if wanted is None else ""
-    former = beat(desk.presence, team.name, who, desk.clock.now(), "atm tasks claim", state=state)
-    if state == IDLE and (former is None or former.state != IDLE):
-        done.verdict = _tell_idle(desk, team.name, who)
+    if state and (former is None or former.state != state):
+        beat(desk.presence, found.name, who, desk.clock.now(), "atm tasks claim", state=state)
+        if state == IDLE:  # who was only refused one task is what they were before
+            done.verdict = _tell_idle(desk, found.name, who)
     if done.task is not None:
-        note_activity(desk.room, team.name)
+        note_activity(desk.room, found.name)
+    return done
 
 
 def _choice(turn: Turn, who: str, wanted: str | None) -> claims.Choice:
@@ -123,7 +122,7 @@ def _must_plan(team: Team, who: str) -> bool:
 
 def _release_silent(desk: Boardroom, team: Team, turn: Turn, who: str) -> list[str]:
     """Take back what members hold who were not heard of for too long: by silence, never by age alone (D19)."""
-    released = []
+    released = _release_leavers(desk, team, turn)
     for card in sorted((c for c in turn.board.cards.values() if c.claim_id), key=lambda card: card.number):
         if card.waits_for_others or same_name(card.owner, who) or is_human(team, card.owner):
             continue  # humans leave no heartbeats
@@ -135,6 +134,19 @@ def _release_silent(desk: Boardroom, team: Team, turn: Turn, who: str) -> list[s
             if _change_if_held(desk, turn, card, why):
                 released.append(card.id)
     return released
+
+
+def _release_leavers(desk: Boardroom, team: Team, turn: Turn) -> list[str]:
+    """What was given to members that were removed since, by a command that was killed before it came to their tasks."""
+    given = [c for c in turn.board.cards.values() if c.owner and c.status == PENDING and team.member(c.owner) is None]
+    if not given:
+        return []
+    left = {owner for owner in {card.owner for card in given} if was_removed(desk.room, team.name, owner)}
+    found = sorted(card.number for card in given if card.owner in left)
+    for number in found:
+        by = desk.stamp("")
+        turn.change(str(number), lambda task, by=by: claims.release(task, by, "its owner left"))  # type: ignore[misc]
+    return [str(number) for number in found]
 
 
 def _change_if_held(desk: Boardroom, turn: Turn, card: Card, why: str) -> bool:
@@ -341,6 +353,7 @@ def cancel(desk: Boardroom, team: str, who: str, id: str, reason: str) -> tuple[
         before = set(turn.board.lost())
         done = turn.change(task_id(id), rule)
         lost = set(turn.board.lost()) - before
+    sign_of_life(desk, found, who)
     task = done if done is not None else desk.tasks.read(found.name, task_id(id))
     return task, [str(number) for number in sorted(lost)]
 
@@ -367,6 +380,5 @@ def _changed(desk: Boardroom, team: Team, who: str, id: str, rule: claims.Rule) 
     """One turn, one task, one rule. The task as it is afterwards, also if there was nothing to change."""
     with desk.tasks.turn(team.name) as turn:
         done = turn.change(task_id(id), rule)
-    if team.member(who) is not None:
-        beat(desk.presence, team.name, who, desk.clock.now(), "atm tasks")
+    sign_of_life(desk, team, who)
     return done if done is not None else desk.tasks.read(team.name, task_id(id))

@@ -7,6 +7,7 @@ from atm.domain.tasks import Stamp
 from atm.domain.team import check_open
 from atm.formats.times import to_iso
 from atm.services.mailroom import find_team
+from atm.services.presence import beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +87,12 @@ def list_name(desk: Boardroom, team: str) -> str:
     if desk.tasks.exists(team):
         return team
     return find_team(desk.room, team).name  # raises, and says which teams there are
+
+
+def sign_of_life(desk: Boardroom, team: Team, who: str) -> None:
+    """Whoever changes something on the board is there."""
+    if team.member(who) is not None:
+        beat(desk.presence, team.name, who, desk.clock.now(), "atm tasks")
 
 
 def is_boss(team: Team, who: str) -> bool:

@@ -26,7 +26,7 @@ from atm.domain.tasks import (
 from atm.formats.json_record import to_bytes, to_text
 from atm.formats.task import apply, decode_task, new_task
 from atm.ports.board import NewFile
-from atm.services.boardroom import is_boss, open_team
+from atm.services.boardroom import is_boss, open_team, sign_of_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ def _add(desk: Boardroom, team: Team, who: str, count: int, prepare: Prepare) ->
         with desk.tasks.turn(team.name) as turn:  # the board may have changed: everything is checked again
             files, changes = prepare(turn.board, numbers)
             turn.write(files, changes)
+    sign_of_life(desk, team, who)
     tasks = [decode_task(file.content, file.number) for file in files]
     return Added(tasks, turn.board, [*warnings, *_tell_owners(desk, team, who, tasks)])
 
@@ -297,6 +298,7 @@ def depend(
         if new or old:
             turn.write([], _edges(turn.board, desk.stamp(who), mine, new, old))
         waits_for = turn.board.open_blockers(turn.board.card(mine))
+    sign_of_life(desk, found, who)
     return desk.tasks.read(found.name, mine), waits_for
 
 

@@ -7,7 +7,7 @@ from atm.domain.errors import NotClaimant
 from atm.domain.names import check_known_name, same_name
 from atm.domain.tasks import MOST_COMMENTS, Change, check_said, check_text, task_id
 from atm.services.board_mail import tell
-from atm.services.boardroom import is_boss, open_team
+from atm.services.boardroom import is_boss, open_team, sign_of_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -39,25 +39,25 @@ def request_review(desk: Boardroom, team: str, who: str, id: str, reviewer: str 
             claims.check_claimant(task, who)
         return reviews.request(task, asked, by)
 
-    done = _changed(desk, found, id, rule)
+    done = _changed(desk, found, who, id, rule)
     to = done.reviewer or found.lead
     return Outcome(done, tell(desk, found, who, to, done, "is ready for review"))
 
 
 def start_review(desk: Boardroom, team: str, who: str, id: str) -> Outcome:
     found, by = open_team(desk, team), desk.stamp(who)
-    return Outcome(_changed(desk, found, id, lambda task: reviews.start(task, by)), [])
+    return Outcome(_changed(desk, found, who, id, lambda task: reviews.start(task, by)), [])
 
 
 def approve(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> Outcome:
     found, by = open_team(desk, team), desk.stamp(who)
-    done = _changed(desk, found, id, lambda task: reviews.approve(task, by, check_text(note, "note")))
+    done = _changed(desk, found, who, id, lambda task: reviews.approve(task, by, check_text(note, "note")))
     return Outcome(done, tell(desk, found, who, done.owner, done, f"was approved. {note}".strip()))
 
 
 def request_changes(desk: Boardroom, team: str, who: str, id: str, note: str) -> Outcome:
     found, by = open_team(desk, team), desk.stamp(who)
-    done = _changed(desk, found, id, lambda task: reviews.request_changes(task, by, check_text(note, "note")))
+    done = _changed(desk, found, who, id, lambda task: reviews.request_changes(task, by, check_text(note, "note")))
     return Outcome(done, tell(desk, found, who, done.owner, done, f"needs changes: {note}"))
 
 
@@ -69,7 +69,7 @@ def submit_plan(desk: Boardroom, team: str, who: str, id: str, text: str) -> Out
         claims.check_claimant(task, who)
         return plans.submit(task, by, check_text(text, "plan"))
 
-    done = _changed(desk, found, id, rule)
+    done = _changed(desk, found, who, id, rule)
     return Outcome(done, tell(desk, found, who, found.lead, done, f"has a plan that waits for your word:\n{text}"))
 
 
@@ -91,7 +91,7 @@ def _decide(desk: Boardroom, team: str, who: str, id: str, verb: str, note: str)
         decide = plans.approve if verb == "approve" else plans.reject
         return decide(task, by, check_text(note, "feedback"))
 
-    done = _changed(desk, found, id, rule)
+    done = _changed(desk, found, who, id, rule)
     words = f"your plan was approved. {note}".strip() if verb == "approve" else f"your plan was rejected: {note}"
     warnings = tell(desk, found, who, done.owner, done, words)
     if plans.lead_must_decide(done):
@@ -106,7 +106,7 @@ def ask(desk: Boardroom, team: str, who: str, id: str, whom: str, question: str)
     def rule(task: Task) -> Change:
         return _with_comment(plans.ask(task, by, whom, check_said(question, "question")), task, by, question)
 
-    done = _changed(desk, found, id, rule)
+    done = _changed(desk, found, who, id, rule)
     return Outcome(done, tell(desk, found, who, found.lead, done, f"needs an answer of the {whom}: {question}"))
 
 
@@ -119,7 +119,7 @@ def answer(desk: Boardroom, team: str, who: str, id: str, text: str) -> Outcome:
         claims.check_may_lead(who, is_boss(found, who), f"answer what the {task.needs} was asked")
         return _with_comment(change, task, by, text)
 
-    done = _changed(desk, found, id, rule)
+    done = _changed(desk, found, who, id, rule)
     return Outcome(done, tell(desk, found, who, done.owner or asked_by, done, f"your question was answered: {text}"))
 
 
@@ -130,8 +130,9 @@ def _with_comment(change: Change, task: Task, by: Stamp, text: str) -> Change:
     return change
 
 
-def _changed(desk: Boardroom, team: Team, id: str, rule: claims.Rule) -> Task:
+def _changed(desk: Boardroom, team: Team, who: str, id: str, rule: claims.Rule) -> Task:
     with desk.tasks.turn(team.name) as turn:
         done = turn.change(task_id(id), rule)
+    sign_of_life(desk, team, who)
     assert done is not None  # these rules raise or change
     return done

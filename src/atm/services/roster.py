@@ -166,7 +166,7 @@ def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) 
     spelled = member.name if member is not None else find_name(name, room.inboxes.owners(found.name))
     if spelled is None:
         near = nearest_name(check_known_name(name, "member"), found.names)
-        if near is None or _was_removed(room, found.name, name):
+        if near is None or was_removed(room, found.name, name):
             return Removed(False, None)
         raise NoSuchMember(f"team {found.name!r} has no member {name!r}", f"did you mean {near!r}?")
     if not force:
@@ -221,7 +221,8 @@ def _note_removal(room: Mailroom, team: str, name: str) -> None:
         return
 
 
-def _was_removed(room: Mailroom, team: str, name: str) -> bool:
+def was_removed(room: Mailroom, team: str, name: str) -> bool:
+    """Does the ledger say that somebody of that name was taken off the roster?"""
     return any(entry.kind == ROSTER and same_name(entry.agent, name) for entry in room.ledger.entries(team)[0])
 
 

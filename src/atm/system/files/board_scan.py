@@ -92,7 +92,7 @@ class Scan:
         return None if line is None else row_of(line)
 
     def board(self) -> Board:
-        return Board(self.cards, self.gone)
+        return Board({**self.cards}, {**self.gone})  # of its own: what is put here later is another board
 
     def all_rows(self) -> list[Row]:
         return [self.changed.get(number) or row_of(self.known[number]) for number in {**self.known, **self.changed}]

@@ -175,9 +175,15 @@ def event_line(session: Session, event: Event) -> str:
             f"{_word(event, 'from') or '?'} → {_word(event, 'to')}" if event.get("from") else _word(event, "to")
         )
     facts += [f"{key}: {_word(event, key)}" for key in SHOWN_FACTS if event.get(key)]
+    for key in ("added", "removed", "parts", "dependsOn"):
+        value = event.get(key)
+        if isinstance(value, list) and value:
+            facts.append(f"{key} {ids([str(id) for id in value])}")
     if event.get("unverified"):
         facts.append("unverified: without its checks")
-    return one_line(f"{when(session, _word(event, 'at')):<10} {who:<12} {kind.replace('_', ' ')} {'; '.join(facts)}")
+    return one_line(
+        f"{when(session, _word(event, 'at')):<10} {who:<12} {kind.replace('_', ' ')} {'; '.join(facts)}"
+    ).rstrip()
 
 
 def _word(record: Event, key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
-from atm.domain.names import check_known_name
+from atm.domain.names import check_known_name, is_claudes_team
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services import board
 from atm.services.boardroom import HUMAN
@@ -38,7 +38,8 @@ def _worker(args: Args, session: Session) -> str:
     team = find_team(session.room, team_of(args, session))
     member = team.member(who)
     if member is None and who != HUMAN:
-        session.warn(f"note: {who} is not in the roster of {team.name}: atm teams add-member {team.name} {who}")
+        remedy = "" if is_claudes_team(team.name) else f": atm teams add-member {team.name} {who}"
+        session.warn(f"note: {who} is not in the roster of {team.name}{remedy}")
     return member.name if member is not None else who
 
 
@@ -67,6 +68,9 @@ def _words(done: Claimed) -> str:
     lines = [f"{verb} #{task.id} {one_line(task.subject)} ({task.priority})"]
     if task.description:
         lines += [f"  {line}" for line in many_lines(task.description).split("\n")[:20]]
+    note = task.part("review").get("note") if task.review == "changes_requested" else None
+    if note:
+        lines.append(f"  changes were asked for: {one_line(str(note))}")
     if task.plan in ("required", "rejected"):
         lines.append(f"  it needs an approved plan: atm tasks plan submit {task.id} --text …")
     lines.append(f"  when it is done: atm tasks complete {task.id} --result …")
@@ -139,13 +143,13 @@ def _fail(args: Args, session: Session) -> int:
         claim_id=args.text("claim") or "",
         final=args.flag("final"),
     )
-    left = task.max_retries + 1 - task.failures
+    left = 0 if task.outcome else task.max_retries + 1 - task.failures
     then = (
         "it has failed for good"
         if task.outcome
         else f"back on the board; {left} of {task.max_retries + 1} attempts left"
     )
-    return report(session, "fail", team, task, f"#{task.id} failed: {then}", retries_left=max(0, left))
+    return report(session, "fail", team, task, f"#{task.id} failed: {then}", retries_left=left)
 
 
 def _release(args: Args, session: Session) -> int:

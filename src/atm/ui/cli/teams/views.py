@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
 
 
+NO_TASKS = {"pending": 0, "in_progress": 0, "completed": 0}
+
+
 def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
     teams, broken = [], []
     for name in session.room.rosters.teams():
@@ -70,7 +73,7 @@ def _show(args: Args, session: Session) -> int:
 def _as_json(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem]) -> dict[str, object]:
     room = session.room
     known = [facts for facts in mail.values() if isinstance(facts, InboxFacts)]
-    tasks = room.files.tasks(team.name)
+    tasks, states = room.files.tasks(team.name), session.desk.tasks.board(team.name).counts()
     return {
         "action": "show",
         "team": team.name,
@@ -81,7 +84,7 @@ def _as_json(session: Session, team: Team, mail: Mapping[str, InboxFacts | Inbox
         "lifecycle": standing_json(standing(room, team.name)),
         "members": [member_json(room, team, member) for member in team.members],
         "mail": {"unread": sum(facts.unread for facts in known), "total": sum(facts.total for facts in known)},
-        "tasks": {**tasks.counts, "open": tasks.open},
+        "tasks": {**NO_TASKS, **states, "open": tasks.open},
         "backups": [
             {"name": kept.name, "path": kept.path, "final": kept.is_final} for kept in room.backups.kept(team.name)
         ],
@@ -107,7 +110,8 @@ def _print(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPr
         rows.append([member.name, "lead" if team.is_lead(member.name) else member.kind, state, liveness, unread])
     heads = ["Agent", "Kind", "State", "Liveness", "Unread"]
     session.print("\n".join(table(heads, rows, right=(4,))) if rows else "  no members yet")
-    counts = ", ".join(f"{count} {status}" for status, count in tasks.counts.items())
+    states = {**NO_TASKS, **session.desk.tasks.board(team.name).counts()}
+    counts = ", ".join(f"{count} {state}" for state, count in states.items())
     session.print(f"\n  tasks: {counts}; {tasks.open} open")
     newest = f"; newest {backups[-1].path}" if backups else f"  (atm teams backup {team.name})"
     session.print(f"  backups: {len(backups)}{one_line(newest)}")
