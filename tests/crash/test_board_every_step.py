@@ -35,9 +35,8 @@ from atm.services import board, reviews
 from atm.services.boardroom import Boardroom
 from atm.services.planning import Wish, add, depend, split
 from atm.services.roster import add_member, create_team
-from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
-from atm.testing import Crash, FaultyDisk, MemoryPrograms
+from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.wiring import build_room, build_tasks
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -59,16 +58,6 @@ class HurriedClock:
 
     def sleep(self, seconds: float) -> None:
         self._ahead += seconds
-
-
-class QuickDisk(RealDisk):
-    """Nobody pulls the plug here, so nothing waits for the platter."""
-
-    def sync(self, fd: int) -> None:
-        pass
-
-    def sync_folder(self, path: str) -> None:
-        pass
 
 
 LOOKING = {
@@ -153,6 +142,11 @@ class Case:
     ahead: float = 0.0
 
 
+def completed(desk: Boardroom) -> None:
+    claimed(desk)
+    board.complete(desk, "crew", "ann", "1")
+
+
 CASES: dict[str, Case] = {
     "add": Case(lambda desk: add(desk, "crew", "bob", [Wish("alone", description="do it", priority="high")])),
     "add-dependent": Case(lambda desk: add(desk, "crew", "bob", [Wish("later", depends_on=["#1", "#3"])])),
@@ -175,6 +169,11 @@ CASES: dict[str, Case] = {
     "plan-approve": Case(lambda desk: reviews.approve_plan(desk, "crew", "lea", "1", "go"), planned),
     "ask": Case(lambda desk: reviews.ask(desk, "crew", "ann", "1", "lead", "which one?")),
     "answer": Case(lambda desk: reviews.answer(desk, "crew", "lea", "1", "this one"), asked),
+    "review-start": Case(lambda desk: reviews.start_review(desk, "crew", "bob", "1"), in_review),
+    "review-changes": Case(lambda desk: reviews.request_changes(desk, "crew", "bob", "1", "more tests"), in_review),
+    "plan-reject": Case(lambda desk: reviews.reject_plan(desk, "crew", "lea", "1", "too broad"), planned),
+    "reopen": Case(lambda desk: board.reopen(desk, "crew", "lea", "1", "not good"), completed),
+    "leave": Case(lambda desk: board.release_all(desk, "crew", "", "ann"), claimed),
     "silent-release": Case(lambda desk: board.release_silent(desk, "crew"), claimed, ahead=700.0),
 }
 

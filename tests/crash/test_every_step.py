@@ -25,9 +25,8 @@ from atm.services.mail_upkeep import compact, drain, put_back_dropped
 from atm.services.mailroom import Mailroom
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team, remove_member
-from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
-from atm.testing import Crash, FaultyDisk, make_message
+from atm.testing import Crash, FaultyDisk, QuickDisk, make_message
 from atm.wiring import build_room
 
 
@@ -49,7 +48,7 @@ class HurriedClock:
 
 def a_room(home: Path, disk: FaultyDisk | None = None) -> Mailroom:
     layout = find_layout({"ATM_HOME": str(home)})
-    return build_room(layout, disk=disk or RealDisk(), clock=HurriedClock())
+    return build_room(layout, disk=disk or QuickDisk(), clock=HurriedClock())
 
 
 def a_team(home: Path) -> None:
@@ -82,7 +81,7 @@ def settle(home: Path, agent: str = "ann") -> None:
 
 
 def steps_of(home: Path, act) -> list[str]:
-    disk = FaultyDisk(RealDisk())
+    disk = FaultyDisk(QuickDisk())
     act(a_room(home, disk))
     return disk.steps
 
@@ -107,7 +106,7 @@ def test_kill_minus_nine_at_any_step_of_a_send_loses_and_doubles_nothing(tmp_pat
         home = tmp_path / f"step-{step}"
         a_team(home)
         with pytest.raises(Crash):
-            send_one(a_room(home, FaultyDisk(RealDisk(), stop_at=step)))
+            send_one(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
         settle(home)
         ids = ids_in(home, "ann")
         assert len(ids) == len(set(ids)), f"doubled after a kill at step {step}"
@@ -129,7 +128,7 @@ def test_an_error_at_any_step_of_a_send_is_success_queued_or_a_clear_refusal(tmp
     for step in range(total):
         home = tmp_path / f"step-{step}"
         a_team(home)
-        disk = FaultyDisk(RealDisk(), stop_at=step, error=OSError(number, os.strerror(number)))
+        disk = FaultyDisk(QuickDisk(), stop_at=step, error=OSError(number, os.strerror(number)))
         try:
             reported: str | None = send_one(a_room(home, disk))
         except AtmError:
@@ -152,7 +151,7 @@ def test_kill_minus_nine_at_any_step_of_a_read_shows_nothing_twice(tmp_path):
         home = tmp_path / f"step-{step}"
         a_team(home)
         with pytest.raises(Crash):
-            read_all(a_room(home, FaultyDisk(RealDisk(), stop_at=step)))
+            read_all(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
         settle(home)
         ids = ids_in(home, "ann")
         assert len(ids) == len(set(ids)) == 11, f"after a kill at step {step}"
@@ -172,7 +171,7 @@ def test_an_acknowledgement_is_all_or_nothing_wherever_it_is_killed(tmp_path):
         home = tmp_path / f"step-{step}"
         a_team(home)
         with pytest.raises(Crash):
-            answer(a_room(home, FaultyDisk(RealDisk(), stop_at=step)))
+            answer(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
         settle(home, "bob")
         room = a_room(home)
         replies = [row for row in room.inboxes.rows("crew", "bob") if row.text == "my reply"]
@@ -200,7 +199,7 @@ def test_a_clean_up_killed_anywhere_loses_no_row(tmp_path):
         home = tmp_path / f"step-{step}"
         prepare(home)
         with pytest.raises(Crash):
-            clean(a_room(home, FaultyDisk(RealDisk(), stop_at=step)))
+            clean(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
         archived = "".join(path.read_text() for path in home.rglob("archive-*.json"))
         inbox = (home / ".claude/teams/crew/inboxes/ann.json").read_text()
         lost = [row.id for row in old if f'"{row.id}"' not in inbox and f'"{row.id}"' not in archived]
@@ -227,7 +226,7 @@ def test_a_member_is_never_left_half_done(tmp_path, verb):
         home = tmp_path / f"step-{step}"
         a_team(home)
         with pytest.raises(Crash):
-            act(a_room(home, FaultyDisk(RealDisk(), stop_at=step)))
+            act(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
         room = a_room(home)
         room.clock.sleep(31)
         add_member(room, "crew", Member("dora"))

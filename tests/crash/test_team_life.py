@@ -25,9 +25,8 @@ from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, update_member
 from atm.services.team_cleanup import clean_up, plan_cleanup
 from atm.services.team_end import archive_team, delete_team
-from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
-from atm.testing import Crash, FaultyDisk
+from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring import build_room
 
 Act = Callable[[Mailroom], object]
@@ -50,7 +49,7 @@ class HurriedClock:
 
 
 def a_room(home: Path, disk: FaultyDisk | None = None) -> Mailroom:
-    room = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk or RealDisk(), clock=HurriedClock())
+    room = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk or QuickDisk(), clock=HurriedClock())
     if disk is None:
         room.clock.sleep(31)  # a lock that looks foreign is given up
     return room
@@ -69,7 +68,7 @@ def every_kill(tmp_path: Path, prepare: Callable[[Path], object], act: Act, chec
     for step in range(2000):
         home = tmp_path / f"step-{step}"
         prepare(home)
-        disk = FaultyDisk(RealDisk(), stop_at=step)
+        disk = FaultyDisk(QuickDisk(), stop_at=step)
         try:
             act(a_room(home, disk))
         except Crash:
@@ -312,7 +311,7 @@ def test_an_error_at_any_step_is_done_or_a_clear_refusal(tmp_path, verb, number)
     for step in range(2000):
         home = tmp_path / f"step-{step}"
         prepare(home)
-        disk = FaultyDisk(RealDisk(), stop_at=step, error=OSError(number, os.strerror(number)))
+        disk = FaultyDisk(QuickDisk(), stop_at=step, error=OSError(number, os.strerror(number)))
         try:
             acts[verb](a_room(home, disk))
         except AtmError:

@@ -153,3 +153,10 @@ def test_nobody_answers_what_was_not_asked():
 def test_nothing_is_asked_about_what_is_finished(card):
     with pytest.raises(TaskClosed):
         plans.ask(card, by("ann"), "lead", "?")
+
+
+def test_a_long_plan_is_no_approved_plan():
+    """A peer took any text of more than 200 characters for an approved one."""
+    submitted = task(plan={"state": "submitted", "text": "x" * 5000})
+    with pytest.raises(PlanRefused):
+        plans.check_may_begin(submitted)

@@ -254,3 +254,18 @@ def test_a_reviewer_is_not_forgotten_because_many_remarks_push_the_request_out_o
     for number in range(120):
         one = after(one, Change(Stamp("eve", "t", f"c{number}").event("commented", note="ok")))
     assert current_reviewer(one).name == "bob"
+
+
+def test_a_review_that_was_started_without_being_asked_for_is_a_cycle_of_its_own():
+    found = current_reviewer(task(moved("in_progress"), started("cleo")))
+    assert (found.name, found.diagnostics) == ("cleo", [])
+
+
+@pytest.mark.parametrize(
+    "verb", [lambda t, by: reviews.approve(t, by, ""), lambda t, by: reviews.request_changes(t, by, "x")]
+)
+def test_where_several_started_nobody_decides_before_one_of_them_starts_again(verb):
+    unclear = task(asked(), started("bob"), started("cleo"))
+    with pytest.raises(ReviewRefused, match="not clear"):
+        verb(unclear, Stamp("bob", "now", "e1"))
+    assert reviews.start(unclear, Stamp("bob", "now", "e2")).own["review"]["reviewer"] == "bob"  # type: ignore[index, call-overload]

@@ -259,6 +259,7 @@ def test_the_public_names_are_these():
             "MemoryStates",
             "MemoryTasks",
             "MemoryTeamFiles",
+            "QuickDisk",
             "make_message",
             "memory_desk",
             "memory_room",

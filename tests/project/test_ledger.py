@@ -57,3 +57,12 @@ def test_a_requirement_that_is_done_names_tests_that_exist():
         for path, name in named:
             assert name in known_tests(path), f"{row[0]} names {path}::{name}, which does not exist"
         assert not row[4] or named, f"{row[0]}: cannot read the tests cell {row[4]!r}"
+
+
+def test_the_table_at_the_top_counts_what_stands_below():
+    lines = re.findall(r"^\| (00\d) \| (\d+) \| (\d+) \| (\d+) \|$", LEDGER.read_text(), re.MULTILINE)
+    told = {seed: [int(count) for count in counts] for seed, *counts in lines}
+    for seed in told:
+        kinds = Counter(row[3].split(" (")[0] for row in rows() if row[0].startswith(f"R{seed}"))
+        assert told[seed] == [kinds["done"], kinds["planned"], kinds["decided otherwise"]], seed
+    assert len(told) == 5

@@ -8,7 +8,7 @@ cannot drift into fiction. `FaultyDisk` wraps any disk and stops the world at a 
 from __future__ import annotations
 
 from atm.testing.board_twin import MemoryPrograms, MemoryTasks, memory_desk
-from atm.testing.faults import Crash, FaultyDisk
+from atm.testing.faults import Crash, FaultyDisk, QuickDisk
 from atm.testing.mail_twins import (
     MemoryArchive,
     MemoryDrift,
@@ -43,6 +43,7 @@ __all__ = [
     "MemoryStates",
     "MemoryTasks",
     "MemoryTeamFiles",
+    "QuickDisk",
     "make_message",
     "memory_desk",
     "memory_room",
