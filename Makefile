@@ -41,6 +41,7 @@ $(NODE_READY): tests/node/package.json
 
 demo: $(READY)
 	@$(BIN)/atm demo --storm
+	@$(BIN)/atm demo --board --tasks 60
 
 test: $(READY) $(NODE_READY)
 	@$(BIN)/python -m pytest -n $(JOBS)
