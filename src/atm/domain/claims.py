@@ -35,11 +35,13 @@ class Choice:
 
 def choose(board: Board, who: str) -> Choice:
     """Somebody's own unfinished task first; else the most urgent one that is free."""
-    own = [card for card in board.cards.values() if card.is_claimed and same_name(card.owner, who)]
+    cards = board.cards
+    working = [card for card in cards.values() if card.status == IN_PROGRESS]
+    own = [card for card in working if card.is_claimed and same_name(card.owner, who)]
     ready = [card for card in own if not card.waits_for_others]
     if ready:
         return Choice(min(ready, key=urgency), is_resumed=True)
-    pending = [card for card in board.cards.values() if card.status == PENDING]
+    pending = [cards[number] for number in sorted(cards) if cards[number].status == PENDING]
     free = next((card for card in by_urgency(pending) if is_free(board, card, who)), None)
     return Choice(free) if free is not None else Choice(None, why_nothing(board, who))
 

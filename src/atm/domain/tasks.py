@@ -283,12 +283,12 @@ def urgency(card: Card) -> tuple[int, int]:
 
 
 def by_urgency(cards: Iterable[Card]) -> Iterator[Card]:
-    """The most urgent first. One priority after the other: mostly the first few are all that anybody looks at."""
+    """The most urgent first, of cards in the order of their numbers."""
     ranks: list[list[Card]] = [[] for _ in PRIORITIES]
     for card in cards:
         ranks[_RANKS.get(card.priority, 2)].append(card)
     for rank in ranks:
-        yield from sorted(rank, key=lambda card: card.number)
+        yield from rank
 
 
 def task_id(given: str) -> str:

@@ -27,7 +27,7 @@ _FORMAT, _PROVEN, _GONE = 8, 1, 2
 TRUSTED = _FORMAT | _PROVEN
 """What stands first in almost every line: the file was there, and the history knows how it came to be so."""
 
-HEAD, _END = 4, 4 + len(CARD_FIELDS)
+HEAD, END = 4, 4 + len(CARD_FIELDS)
 _PLAIN = [[] if isinstance(value, tuple) else value for value in Card(-1).values()]
 
 
@@ -61,28 +61,31 @@ def _line(row: Row) -> str:
 def decode_rows(data: bytes) -> tuple[dict[int, Row], int]:
     """The newest row of every task, and how many lines there were."""
     lines, count, _ = decode_lines(data)
-    return {number: row_of(line) for number, line in lines.items()}, count
+    return {number: row_of(line) for number, line in lines.items() if is_line(line)}, count
 
 
 def decode_lines(data: bytes) -> tuple[dict[int, list[Json]], int, bool]:
     """
-    The same as the lines were decoded, for who looks at ten thousand of them: see `is_unchanged` and `card_of`.
+    The same as the lines were decoded, for who looks at ten thousand of them: a line that does not begin with `TRUSTED`
+    counts only if it `is_line`.
 
     And whether every line could be read: if not, something that was known may be missing.
     """
     lines, is_whole = _lines(to_text(data))
-    newest: dict[int, list[Json]] = {}
-    for line in lines:
-        if isinstance(line, list) and HEAD < len(line) <= _END:
-            mark, number = line[0], line[HEAD]
-            if (
-                isinstance(mark, int)
-                and mark & ~3 == _FORMAT
-                and isinstance(number, int)
-                and 0 <= number <= MOST_NUMBERS
-            ):
-                newest[number] = line
-    return newest, len(lines), is_whole
+    try:
+        newest = {line[HEAD]: line for line in lines}  # type: ignore[index]
+    except (TypeError, IndexError, KeyError):  # somebody else has written there
+        newest = {line[HEAD]: line for line in lines if is_line(line)}  # type: ignore[index]
+    return newest, len(lines), is_whole  # type: ignore[return-value]
+
+
+def is_line(line: Json) -> bool:
+    """Of this format, and by our hand as far as one can see."""
+    if not isinstance(line, list) or not HEAD < len(line) <= END:
+        return False
+    mark, number = line[0], line[HEAD]
+    is_ours = mark == TRUSTED or (isinstance(mark, int) and mark & ~3 == _FORMAT)
+    return is_ours and isinstance(number, int) and 0 <= number <= MOST_NUMBERS
 
 
 def is_unchanged(line: list[Json], version: Version) -> bool:

@@ -194,7 +194,8 @@ def _words(value: Plain) -> list[str]:
 
 
 def _ids(record: dict[str, Json], key: str) -> list[str]:
-    return _list(record.get(key))
+    """Each once, as another program may have written one twice."""
+    return list(dict.fromkeys(_list(record.get(key))))
 
 
 def _list(value: Json) -> list[str]:

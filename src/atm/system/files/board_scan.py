@@ -10,6 +10,7 @@ from __future__ import annotations
 from atm.domain.dependencies import Board
 from atm.domain.tasks import Card
 from atm.formats.board_index import (
+    END,
     HEAD,
     TRUSTED,
     UNSETTLED,
@@ -18,6 +19,7 @@ from atm.formats.board_index import (
     decode_lines,
     encode_rows,
     is_gone,
+    is_line,
     is_proven,
     is_unchanged,
     row_of,
@@ -89,13 +91,14 @@ class Scan:
 
     def former(self, number: int) -> Row | None:
         line = self.known.get(number)
-        return None if line is None else row_of(line)
+        return row_of(line) if line is not None and is_line(line) else None
 
     def board(self) -> Board:
         return Board({**self.cards}, {**self.gone})  # of its own: what is put here later is another board
 
     def all_rows(self) -> list[Row]:
-        return [self.changed.get(number) or row_of(self.known[number]) for number in {**self.known, **self.changed}]
+        kept = [row_of(line) for number, line in self.known.items() if number not in self.changed and is_line(line)]
+        return [*kept, *self.changed.values()]
 
 
 class BoardScanner:
@@ -119,12 +122,15 @@ class BoardScanner:
             # Almost all of them pass here; on ten thousand tasks a call for each would cost more than the lock.
             if (
                 line[0] == TRUSTED
+                and len(line) <= END
                 and version is not None
                 and line[3] == version[2]
                 and line[1] == version[0]
                 and line[2] == version[1]
             ):
                 cards[number] = Card(*line[HEAD:])  # type: ignore[arg-type]
+            elif not is_line(line):
+                stale += [(number, version)] if version is not None and version[1] >= 0 else []
             elif (version is None or version[1] < 0) and not is_gone(line):
                 scan.put(Row(card_of(line), UNSETTLED, is_proven=False, is_gone=True))
             elif version is None or version[1] < 0 or is_unchanged(line, version):
