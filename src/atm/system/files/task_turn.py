@@ -104,11 +104,14 @@ class TaskTurn:
         """
         for path in self.scan.litter:
             self.store.disk.remove(path)
-        now = self.store.clock.now() * 1e9
+        now, has_watched = self.store.clock.now() * 1e9, False
         for number, since in sorted(self.scan.being_changed.items()):
             path, aside = f"{self.folder}/{number}.json", self.store.set_aside(self.team, number)
-            # A lock that was left behind long ago is watched for a second before it is broken (D2).
-            patience = 1.5 * WATCH_FOR if now - since > BREAK_AFTER * 1e9 else 0.0
+            # A lock that was left behind long ago is watched for a second before it is broken (D2): one in each turn,
+            # because others wait for the list meanwhile.
+            is_old = now - since > BREAK_AFTER * 1e9 and not has_watched
+            patience = 1.5 * WATCH_FOR if is_old else 0.0
+            has_watched = has_watched or is_old
             try:
                 edit_shared(self.store.locks, path, EditWhole(lambda data: data), aside, patience)
             except (AtmError, FileNotFoundError):
