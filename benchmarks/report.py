@@ -239,7 +239,7 @@ synced and left alone for a moment.
   processes are ready until the last has finished; {crowds} runs of each kind, in turn. Every id that a sender was told
   is looked up in the inbox, and in the spool.
 - **`atm tasks claim`.** A board of {small} and one of {large} tasks, every third of which depends on the one before.
-  Each claim is made by another member and gets a task; the index has been written by an earlier look. At most 20 rounds.
+  Each claim is made by another member and gets a task; the index was written by an earlier look. At most 20 rounds.
 - **`atm tasks list --json`** of the large board, beside a Python program that opens and reads the same files and does
   nothing with them.
 - **{claimants} processes × {shared} tasks.** Each claims and completes until nothing is left; then every task must
