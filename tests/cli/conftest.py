@@ -71,6 +71,19 @@ def quickly(atm, monkeypatch, capfd):
 
 
 @pytest.fixture
+def tasks(room, quickly):
+    """`atm tasks …` in this process, for the team `crew`; its exit code is checked (None: any)."""
+
+    def run(*words: str, code: int | None = 0) -> Any:
+        done = quickly("tasks", *words)
+        assert "unexpected" not in done.err, done.err
+        assert code in (None, done.code), done
+        return done
+
+    return run
+
+
+@pytest.fixture
 def configure(atm) -> Callable[..., None]:
     """Write the user's settings file by hand: `configure(core={"identity": "ann"})`."""
 

@@ -13,19 +13,6 @@ THEIRS = {"id", "subject", "description", "status", "owner", "blocks", "blockedB
 
 
 @pytest.fixture
-def tasks(room, quickly):
-    """`atm tasks …` in this process; never an error that nobody expected."""
-
-    def run(*words, code=0):
-        done = quickly("tasks", *words)
-        assert "unexpected" not in done.err, done.err
-        assert code in (None, done.code), done
-        return done
-
-    return run
-
-
-@pytest.fixture
 def folder(atm):
     return atm.home / ".claude/tasks/crew"
 

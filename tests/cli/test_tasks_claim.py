@@ -10,17 +10,6 @@ from collections import Counter
 import pytest
 
 
-@pytest.fixture
-def tasks(room, quickly):
-    def run(*words, code=0):
-        done = quickly("tasks", *words)
-        assert "unexpected" not in done.err, done.err
-        assert code in (None, done.code), done
-        return done
-
-    return run
-
-
 def claimed(tasks, who, *words):
     return tasks("claim", *words, "--as", who, "--json").json["task"]["id"]
 

@@ -10,17 +10,6 @@ import pytest
 
 
 @pytest.fixture
-def tasks(room, quickly):
-    def run(*words, code=0):
-        done = quickly("tasks", *words)
-        assert "unexpected" not in done.err, done.err
-        assert code in (None, done.code), done
-        return done
-
-    return run
-
-
-@pytest.fixture
 def held(tasks):
     """Add a task with checks and let ann claim it."""
 

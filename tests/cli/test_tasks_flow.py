@@ -11,17 +11,6 @@ THEIRS = {"id", "subject", "description", "status", "owner", "blocks", "blockedB
 
 
 @pytest.fixture
-def tasks(room, quickly):
-    def run(*words, code=0):
-        done = quickly("tasks", *words)
-        assert "unexpected" not in done.err, done.err
-        assert code in (None, done.code), done
-        return done
-
-    return run
-
-
-@pytest.fixture
 def held(tasks):
     """#1, which ann works on; #2 waits for it; #3 is free."""
     tasks("add", "First")

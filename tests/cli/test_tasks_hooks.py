@@ -9,17 +9,6 @@ import pytest
 
 
 @pytest.fixture
-def tasks(room, quickly):
-    def run(*words, code=0):
-        done = quickly("tasks", *words)
-        assert "unexpected" not in done.err, done.err
-        assert code in (None, done.code), done
-        return done
-
-    return run
-
-
-@pytest.fixture
 def hook(atm):
     """Set the hooks of `.atm.toml`."""
 

@@ -7,17 +7,6 @@ import json
 import pytest
 
 
-@pytest.fixture
-def tasks(room, quickly):
-    def run(*words, code=0):
-        done = quickly("tasks", *words)
-        assert "unexpected" not in done.err, done.err
-        assert code in (None, done.code), done
-        return done
-
-    return run
-
-
 def creator(tasks, *words):
     return tasks("add", "x", *words, "--json").json["task"]["createdBy"]
 

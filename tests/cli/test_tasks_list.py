@@ -11,17 +11,6 @@ from atm.ui.cli.board.tables import VERBS
 
 
 @pytest.fixture
-def tasks(room, quickly):
-    def run(*words, code=0):
-        done = quickly("tasks", *words)
-        assert "unexpected" not in done.err, done.err
-        assert code in (None, done.code), done
-        return done
-
-    return run
-
-
-@pytest.fixture
 def board(tasks):
     """Six tasks, each in another state."""
     for name in ("Done", "Doing", "Free", "Cancelled"):

@@ -228,11 +228,6 @@ class TestChanges:
         _, card = after(text, claims.release(card, BY))
         assert (card.status, card.owner, card.failures, card.claim_id) == ("pending", "", 0, "")
 
-    def test_a_release_may_keep_the_owner(self):
-        text, card = claimed()
-        _, card = after(text, claims.release(card, BY, keeps_owner=True))
-        assert (card.status, card.owner, card.claim_id) == ("pending", "ann", "")
-
     def test_an_assignment_stops_the_old_claim_before_there_is_a_new_one(self):
         text, card = claimed()
         _, card = after(text, claims.assign(card, "bob", BY))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.dependencies import Board, check_new_edges, find_circle, task_or_raise
+from atm.domain.dependencies import Board, check_new_edges, find_circle
 from atm.domain.errors import BadTask, DependencyCycle, NoSuchTask
-from atm.domain.tasks import Card
+from atm.domain.tasks import Card, task_id
 
 
 def card(number: int, *needs: int, status: str = "pending", **fields: object) -> Card:
@@ -203,10 +203,10 @@ class TestNewEdges:
     @pytest.mark.parametrize(("id", "is_fine"), [("7", True), ("x", False), ("", False), ("٣", False)])
     def test_an_id_is_a_number(self, id, is_fine):
         if is_fine:
-            assert task_or_raise(id) == id
+            assert task_id(id) == id
         else:
             with pytest.raises(BadTask):
-                task_or_raise(id)
+                task_id(id)
 
 
 NODES = [str(number) for number in range(7)]

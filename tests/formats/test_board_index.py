@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.tasks import CARD_FIELDS, Card
-from atm.formats.board_index import UNSETTLED, Row, decode_rows, encode_rows
+from atm.formats.board_index import UNSETTLED, Row, decode_lines, encode_rows, is_line, row_of
 
 WORDS = st.text(max_size=12)
 CARDS = st.builds(
@@ -38,6 +38,12 @@ CARDS = st.builds(
 )
 NUMBERS = st.integers(0, 2**63)
 ROWS = st.builds(Row, CARDS, st.tuples(NUMBERS, NUMBERS, NUMBERS), is_proven=st.booleans(), is_gone=st.booleans())
+
+
+def decode_rows(data: bytes) -> tuple[dict[int, Row], int]:
+    """What counts of an index."""
+    lines, count, _ = decode_lines(data)
+    return {number: row_of(line) for number, line in lines.items() if is_line(line)}, count
 
 
 def facts(row: Row) -> list[object]:

@@ -8,6 +8,7 @@ import pytest
 
 from atm.domain.inbox_merge import with_rows
 from atm.domain.messages import Message
+from atm.domain.tasks import Change, Task
 from atm.domain.team import Member
 from atm.formats.inbox import (
     Inbox,
@@ -24,10 +25,15 @@ from atm.formats.inbox import (
 from atm.formats.journal import Line, decode_lines, last_seq
 from atm.formats.json_record import NotJson, RawArray, RawObject, to_bytes, to_text
 from atm.formats.spool_entry import decode_entry
-from atm.formats.task import decode_task, encode_task
+from atm.formats.task import apply, decode_task
 from atm.formats.team_config import decode_team, new_member, unknown_fields, with_member, without_member
 
 CORPUS = Path(__file__).parent.parent / "corpus"
+
+
+def encode_task(task: Task, **fields: str) -> bytes:
+    """The task's file with some fields set."""
+    return to_bytes(apply(task.raw, Change(fields=fields)))
 
 
 def samples(folder: str):

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.formats.json_record import (
-    LARGEST_NUMBER,
     NotJson,
     RawArray,
     RawObject,
@@ -105,9 +104,9 @@ class TestDecode:
 
     @pytest.mark.parametrize("sign", ["", "-"])
     def test_an_integer_longer_than_python_converts_is_handed_on_as_text(self, sign):
-        digits = sign + "9" * (LARGEST_NUMBER + 1)
+        digits = sign + "9" * (sys.get_int_max_str_digits() + 1)
         assert decode(digits) == digits
-        assert decode("9" * LARGEST_NUMBER) == int("9" * LARGEST_NUMBER)
+        assert decode("9" * sys.get_int_max_str_digits()) == int("9" * sys.get_int_max_str_digits())
 
     @pytest.mark.parametrize(
         "text",

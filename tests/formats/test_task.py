@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.tasks import MOST_EVENTS, Change
+from atm.domain.tasks import MOST_EVENTS, Change, Task
 from atm.formats.json_record import NotJson, RawObject, encode, to_bytes, to_text
 from atm.formats.task import (
     STATUSES,
@@ -18,11 +18,15 @@ from atm.formats.task import (
     change_to_record,
     decode_task,
     detached,
-    encode_task,
     new_task,
     task_mark,
     task_number,
 )
+
+
+def encode_task(task: Task, **fields: str) -> bytes:
+    """The task's file with some fields set."""
+    return to_bytes(apply(task.raw, Change(fields=fields)))
 
 
 def test_a_task_is_read_with_all_its_fields():

@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atm.domain.errors import AtmError, BadTask, NoSuchTask, NotAllowed, NotClaimant, TaskClosed, TeamCompleted
+from atm.domain.acceptance import Ran
+from atm.domain.errors import (
+    AtmError,
+    BadTask,
+    ChecksFailed,
+    NoSuchTask,
+    NotAllowed,
+    NotClaimant,
+    TaskClosed,
+    TeamCompleted,
+)
 from atm.domain.tasks import MOST_COMMENTS, Task
 from atm.domain.team import Member
 from atm.services import board, planning, reviews
@@ -18,7 +28,7 @@ from atm.services.boardroom import Boardroom, is_boss, list_name
 from atm.services.planning import Wish
 from atm.services.presence import beat
 from atm.services.roster import add_member, create_team, remove_member
-from atm.testing import MemoryTasks, memory_desk, memory_room
+from atm.testing import Crash, MemoryTasks, memory_desk, memory_room
 from atm.testing.board_twin import MemoryTurn
 
 LEAD, HUMAN = "team-lead", "human"
@@ -919,6 +929,27 @@ def test_a_claimant_is_heard_of_before_the_claim_can_be_seen(desk):
 
 def test_what_was_given_to_somebody_who_was_removed_is_free_again_also_if_the_removal_was_cut_off(desk):
     planning.add(desk, "crew", LEAD, [Wish("a", owner="bob"), Wish("b", owner="not-yet-here")])
-    remove_member(desk.room, "crew", "bob", force=True)
+
+    def killed(name: str) -> None:
+        board.release_all(desk, "crew", "", name)
+        raise Crash
+
+    with pytest.raises(Crash):
+        remove_member(desk.room, "crew", "bob", force=True, first=killed)
     assert claim(desk, "ann") == "1"
     assert desk.tasks.read("crew", "2").owner == "not-yet-here"
+
+
+def test_checks_that_were_changed_while_they_ran_prove_nothing(desk):
+    add(desk, "a", acceptance=[{"kind": "command", "command": "true"}])
+    claim(desk, "ann")
+
+    def change(*_: object, **__: object) -> Ran:
+        data = desk.tasks.read("crew", "1").raw.replace('"true"', '"false"')
+        desk.tasks.write_as_others_do("crew", 1, data.encode())
+        return Ran(0)
+
+    desk.programs.run = change
+    with pytest.raises(ChecksFailed, match="changed while"):
+        board.complete(desk, "crew", "ann", "1")
+    assert desk.tasks.read("crew", "1").status == "in_progress"

@@ -50,7 +50,7 @@ def test_every_check_runs_in_order_and_is_kept_as_proof(desk):
     done = board.complete(desk, "crew", "ann", "1")
     assert [one for one, _, _ in programs(desk).ran] == ["make", "pytest", "find out/*.whl", "reach HEAD main"]
     kept = desk.tasks.read("crew", "1").details["evidence"]
-    assert kept == done.evidence
+    assert kept == done.task.details["evidence"]
     assert [(one["kind"], one["ok"], one["output"]) for one in kept] == [
         ("command", True, "built"),
         ("tests", True, "3 passed"),

@@ -169,13 +169,12 @@ def fail(card: Card, by: Stamp, error: str, *, final: bool = False, reason: str 
     return Change(event, fields={"status": PENDING, "owner": ""}, own=own)
 
 
-def release(card: Card, by: Stamp, reason: str = "released", *, keeps_owner: bool = False) -> Change:
-    """Back to the board, without blame. An assigned task stays its owner's."""
+def release(card: Card, by: Stamp, reason: str = "released") -> Change:
+    """Back to the board, without blame, for anybody."""
     event = by.event(
         "status_changed", **{"from": card.status, "to": PENDING}, reason=reason, claim=card.claim_id, owner=card.owner
     )
-    fields = {"status": PENDING} if keeps_owner else {"status": PENDING, "owner": ""}
-    return Change(event, fields=fields, own=_ended(card))
+    return Change(event, fields={"status": PENDING, "owner": ""}, own=_ended(card))
 
 
 def _ended(card: Card) -> dict[str, Plain]:

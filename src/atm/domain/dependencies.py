@@ -21,6 +21,7 @@ from atm.domain.tasks import (
     UNREACHABLE,
     UNREADABLE,
     Card,
+    task_id,
 )
 
 TYPE_CHECKING = False
@@ -278,7 +279,7 @@ def check_new_edges(board: Board, edges: Mapping[str, Sequence[str]], new: Mappi
                 what = known.get(id, f"task #{id}")
                 raise DependencyCycle(f"{what} cannot depend on itself", "leave that dependency out")
             if other not in known and board._number(other) not in board.cards and not board.is_done(other):
-                board.card(task_or_raise(other))
+                board.card(task_id(other))
             blocker = board.cards.get(board._number(other)) if other not in known else None
             if blocker is not None and blocker.problem:
                 raise BadTask(f"the file of #{other} cannot be read: {blocker.problem}", "mend or remove the file")
@@ -288,12 +289,6 @@ def check_new_edges(board: Board, edges: Mapping[str, Sequence[str]], new: Mappi
             "that would make a circle: " + " → ".join(known.get(id, f"#{id}") for id in circle),
             "leave one of these dependencies out",
         )
-
-
-def task_or_raise(id: str) -> str:
-    if not (id.isascii() and id.isdecimal()):
-        raise BadTask(f"{id!r} is no task id", "use the number that `atm tasks list` shows")
-    return id
 
 
 def _edges_of(board: Board) -> dict[str, Sequence[str]]:

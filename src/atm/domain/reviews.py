@@ -59,26 +59,28 @@ def current_reviewer(task: Task) -> Reviewer:
     if not cycle:  # the seed's rule for a card without its events: what stands on the card counts
         said = "no review event since the task went back to work"
         return _not_owner(task, task.reviewer, [f"{said}; the card counts" if task.reviewer else said])
-    started, asked = _named(cycle, STARTED, "actor"), _named(cycle, REQUESTED, "reviewer")
-    proven, problems = _one_of(started, asked)
-    if task.reviewer and proven and not same_name(task.reviewer, proven):
-        problems.append(f"the card says {task.reviewer} and the history says {proven}; the card counts")
-    return _not_owner(task, task.reviewer or proven, problems)
+    proven = _proven(_named(cycle, STARTED, "actor"), _named(cycle, REQUESTED, "reviewer"))
+    if not task.reviewer:
+        return proven if proven.name is None else _not_owner(task, proven.name, [])
+    if proven.name and not same_name(task.reviewer, proven.name):
+        proven.diagnostics.append(f"the card says {task.reviewer} and the history says {proven.name}; the card counts")
+    return _not_owner(task, task.reviewer, proven.diagnostics)
 
 
 def _not_owner(task: Task, name: str, problems: list[str]) -> Reviewer:
     if name and same_name(name, task.owner):
         return Reviewer(None, [*problems, f"{name} cannot review their own task"], is_unclear=True)
-    return Reviewer(name or None, problems, is_unclear=not name and len(problems) > 0 and "not clear" in problems[0])
+    return Reviewer(name or None, problems)
 
 
-def _one_of(started: list[str], asked: list[str]) -> tuple[str, list[str]]:
-    for names, what in ((started, "started the review"), (asked[-1:], "were asked")):
-        if len(names) > 1:
-            return "", [f"{' and '.join(names)} {what}: it is not clear whose turn it is"]
-        if names:
-            return names[0], []
-    return "", ["nobody in particular was asked to review"]
+def _proven(started: list[str], asked: list[str]) -> Reviewer:
+    """By the events alone: the one who started, else whoever was asked last."""
+    if len(started) > 1:
+        said = f"{' and '.join(started)} started the review: it is not clear whose turn it is"
+        return Reviewer(None, [said], is_unclear=True)
+    if started or asked:
+        return Reviewer((started or asked)[-1])
+    return Reviewer(None, ["nobody in particular was asked to review"])
 
 
 def _named(cycle: Sequence[Event], kind: str, key: str) -> list[str]:

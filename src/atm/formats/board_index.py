@@ -58,16 +58,10 @@ def _line(row: Row) -> str:
     return encode([mark, *row.version, *values]) + "\n"
 
 
-def decode_rows(data: bytes) -> tuple[dict[int, Row], int]:
-    """The newest row of every task, and how many lines there were."""
-    lines, count, _ = decode_lines(data)
-    return {number: row_of(line) for number, line in lines.items() if is_line(line)}, count
-
-
 def decode_lines(data: bytes) -> tuple[dict[int, list[Json]], int, bool]:
     """
-    The same as the lines were decoded, for who looks at ten thousand of them: a line that does not begin with `TRUSTED`
-    counts only if it `is_line`.
+    The newest line of every task as it was decoded, and how many lines there were. Whoever looks at ten thousand of
+    them takes those that begin with `TRUSTED` as they are; another one counts only if it `is_line`.
 
     And whether every line could be read: if not, something that was known may be missing.
     """

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     Scan = Callable[[str, int], tuple[Json, int]]
 
 _SPACE = " \t\r\n"
-LARGEST_NUMBER = 4_300
-"""Digits. Python refuses to convert longer integers, or less as its settings are; such a value is handed on as text."""
 
 
 class NotJson(ValueError):
@@ -40,6 +38,7 @@ class TooDeep(NotJson):
 
 
 def _integer(digits: str) -> int | str:
+    """Python refuses to convert integers of more digits than its settings allow; such a value is handed on as text."""
     try:
         return int(digits)
     except ValueError:

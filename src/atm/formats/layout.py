@@ -11,7 +11,6 @@ from __future__ import annotations
 from atm.domain.names import is_claudes_team
 
 INBOX_SUFFIX = ".json"
-LOCK_SUFFIX = ".lock"
 
 
 class Layout:

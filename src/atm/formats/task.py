@@ -22,12 +22,11 @@ from atm.domain.tasks import (
 )
 from atm.formats.json_record import RawObject, decode_object, encode, indent, to_bytes, to_text
 
-__all__ = ["STATUSES", "apply", "decode_task", "detached", "encode_task", "new_task", "task_number"]
+__all__ = ["STATUSES", "apply", "decode_task", "detached", "new_task", "task_number"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.tasks import Event, Plain
-    from atm.formats.json_record import Json
 
 OURS = "atm"
 
@@ -40,21 +39,21 @@ def decode_task(data: bytes, number: int | None = None) -> Task:
     found = metadata if isinstance(metadata, dict) else {}
     own = found.get(OURS)
     ours: dict[str, Plain] = {**own} if isinstance(own, dict) else {}
-    id = _text(record, "id")
+    id = _word(record, "id")
     named = int(id) if id.isascii() and id.isdecimal() and len(id) < 16 else 0
     card = _card(named if number is None else number, record, ours, found.get("_internal") is True)
-    return Task(card, description=_text(record, "description"), own=ours, raw=raw)
+    return Task(card, description=_word(record, "description"), own=ours, raw=raw)
 
 
-def _card(number: int, record: dict[str, Json], own: dict[str, Plain], is_hidden: bool) -> Card:
-    status, owner = _text(record, "status") or PENDING, _text(record, "owner")
+def _card(number: int, record: dict[str, Plain], own: dict[str, Plain], is_hidden: bool) -> Card:
+    status, owner = _word(record, "status") or PENDING, _word(record, "owner")
     claim, review, plan, question = (_part(own, key) for key in ("claim", "review", "plan", "clarification"))
     is_in_force = status == IN_PROGRESS and bool(owner) and same_name(_word(claim, "by"), owner)
     events = own.get("events")
     last = events[-1] if isinstance(events, list) and events else None
     return Card(
         number=number,
-        subject=_text(record, "subject"),
+        subject=_word(record, "subject"),
         status=status,
         owner=owner,
         blocked_by=_ids(record, "blockedBy"),
@@ -105,7 +104,7 @@ def _with_ours(record: RawObject, change: Change) -> str:
     metadata = record.raw("metadata")
     inner = RawObject("{}" if metadata in (None, "null") else metadata or "")
     own = inner.get(OURS)
-    merged: dict[str, Json] = {**own} if isinstance(own, dict) else {}
+    merged: dict[str, Plain] = {**own} if isinstance(own, dict) else {}
     for key, value in change.own.items():
         if value is None:
             merged.pop(key, None)
@@ -115,15 +114,6 @@ def _with_ours(record: RawObject, change: Change) -> str:
         events = merged.get("events")
         merged["events"] = [*kept_events([*dicts_in(events), change.event], MOST_EVENTS)]
     return inner.with_raw(OURS, indent(merged, "    ")).text
-
-
-def encode_task(task: Task, *, status: str | None = None, owner: str | None = None) -> bytes:
-    """The task's file with some fields set and every other character kept."""
-    record = RawObject(task.raw)
-    for key, value in (("status", status), ("owner", owner)):
-        if value is not None:
-            record = record.with_raw(key, encode(value))
-    return to_bytes(record.text)
 
 
 def detached(data: bytes) -> bytes:
@@ -145,7 +135,7 @@ def change_to_record(change: Change) -> dict[str, Plain]:
     }
 
 
-def change_from_record(record: dict[str, Json]) -> Change:
+def change_from_record(record: dict[str, Plain]) -> Change:
     fields, own, event = record.get("fields"), record.get("own"), record.get("event")
     return Change(
         {**event} if isinstance(event, dict) else None,
@@ -169,11 +159,6 @@ def task_mark(data: bytes) -> int:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else 0
 
 
-def _text(record: dict[str, Json], key: str) -> str:
-    value = record.get(key)
-    return value if isinstance(value, str) else ""
-
-
 def _word(record: dict[str, Plain], key: str) -> str:
     value = record.get(key)
     return value if isinstance(value, str) else ""
@@ -193,14 +178,14 @@ def _words(value: Plain) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def _ids(record: dict[str, Json], key: str) -> list[str]:
+def _ids(record: dict[str, Plain], key: str) -> list[str]:
     """Each once, as another program may have written one twice."""
     return list(dict.fromkeys(_list(record.get(key))))
 
 
-def _list(value: Json) -> list[str]:
+def _list(value: Plain) -> list[str]:
     return [str(item) for item in value if isinstance(item, str | int)] if isinstance(value, list) else []
 
 
-def _lists(value: Json) -> dict[str, list[str]]:
+def _lists(value: Plain) -> dict[str, list[str]]:
     return {key: _list(item) for key, item in value.items()} if isinstance(value, dict) else {}

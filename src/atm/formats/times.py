@@ -18,6 +18,11 @@ def to_iso(epoch: float) -> str:
     )
 
 
+def for_name(epoch: float) -> str:
+    """The same as part of a file's name: `20260827T101530123Z`."""
+    return to_iso(epoch).replace("-", "").replace(":", "").replace(".", "")
+
+
 def _civil(days: int) -> tuple[int, int, int]:
     """Days since 1970-01-01 as a Gregorian date, counted in years that begin in March."""
     shifted = days + 719_468

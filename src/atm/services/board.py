@@ -8,20 +8,19 @@ hooks) happens before it, and what was true then is asked again inside.
 from __future__ import annotations
 
 from atm.domain import claims, plans, reviews
-from atm.domain.errors import NoSuchTask, TaskClosed, UnreadableFile
+from atm.domain.errors import ChecksFailed, NoSuchTask, TaskClosed, UnreadableFile
 from atm.domain.liveness import IDLE, OFFLINE, UNKNOWN, WORKING
 from atm.domain.names import same_name
-from atm.domain.tasks import COMPLETED, MOST_COMMENTS, PENDING, Card, Change, check_said, check_text, task_id
+from atm.domain.tasks import COMPLETED, MOST_COMMENTS, PENDING, Change, check_said, check_text, task_id
 from atm.formats.team_config import must_plan
 from atm.services.boardroom import is_boss, is_human, open_team, sign_of_life
 from atm.services.lifecycle import note_activity
 from atm.services.presence import beat, liveness
-from atm.services.roster import was_removed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Plain, Refusal, Task
+    from atm.domain.tasks import Card, Plain, Refusal, Task
     from atm.domain.team import Team
     from atm.ports.board import Turn
     from atm.services.boardroom import Boardroom
@@ -91,13 +90,11 @@ def _take_or_pass(
     desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.Choice, wanted: str | None
 ) -> Task | None:
     """None if it has gone meanwhile, or cannot be written: then the next best is tried, unless this one was wanted."""
-    assert choice.card is not None
     try:
         return _take(desk, team, turn, who, choice)
-    except (NoSuchTask, UnreadableFile) as error:
+    except (NoSuchTask, UnreadableFile):
         if wanted is not None:
             raise
-        turn.board.cards[choice.card.number] = Card(choice.card.number, status="", problem=str(error))
         return None
 
 
@@ -122,31 +119,22 @@ def _must_plan(team: Team, who: str) -> bool:
 
 def _release_silent(desk: Boardroom, team: Team, turn: Turn, who: str) -> list[str]:
     """Take back what members hold who were not heard of for too long: by silence, never by age alone (D19)."""
-    released = _release_leavers(desk, team, turn)
+    released = []
     for card in sorted((c for c in turn.board.cards.values() if c.claim_id), key=lambda card: card.number):
         if card.waits_for_others or same_name(card.owner, who) or is_human(team, card.owner):
             continue  # humans leave no heartbeats
-        seen = liveness(desk.presence, team.name, card.owner, desk.clock.now())
-        if seen.value == UNKNOWN and team.member(card.owner) is None:
-            seen.value, seen.source = OFFLINE, "they left the team"  # every claim of ours leaves a heartbeat
-        if seen.value == OFFLINE:
-            why = f"{card.owner} went silent: {seen.source}"
-            if _change_if_held(desk, turn, card, why):
-                released.append(card.id)
+        why = _why_gone(desk, team, card.owner)
+        if why and _change_if_held(desk, turn, card, f"{card.owner} went silent: {why}"):
+            released.append(card.id)
     return released
 
 
-def _release_leavers(desk: Boardroom, team: Team, turn: Turn) -> list[str]:
-    """What was given to members that were removed since, by a command that was killed before it came to their tasks."""
-    given = [c for c in turn.board.cards.values() if c.owner and c.status == PENDING and team.member(c.owner) is None]
-    if not given:
-        return []
-    left = {owner for owner in {card.owner for card in given} if was_removed(desk.room, team.name, owner)}
-    found = sorted(card.number for card in given if card.owner in left)
-    for number in found:
-        by = desk.stamp("")
-        turn.change(str(number), lambda task, by=by: claims.release(task, by, "its owner left"))  # type: ignore[misc]
-    return [str(number) for number in found]
+def _why_gone(desk: Boardroom, team: Team, who: str) -> str:
+    """Why a claimant is not there any more; empty if they may be."""
+    seen = liveness(desk.presence, team.name, who, desk.clock.now())
+    if seen.value == UNKNOWN and team.member(who) is None:
+        return "they left the team"  # every claim of ours leaves a heartbeat, and leaving takes it away
+    return seen.source if seen.value == OFFLINE else ""
 
 
 def _change_if_held(desk: Boardroom, turn: Turn, card: Card, why: str) -> bool:
@@ -194,7 +182,7 @@ def start(desk: Boardroom, team: str, who: str, id: str) -> Claimed:
 class Completed:
     """A finished task and what can be done now."""
 
-    __slots__ = ("board", "evidence", "task", "unblocked", "verdict", "was_done")
+    __slots__ = ("board", "task", "unblocked", "verdict", "was_done")
 
     def __init__(self, task: Task, board: Board, *, was_done: bool = False) -> None:
         self.task = task
@@ -202,7 +190,6 @@ class Completed:
         self.unblocked = board.newly_free(task.id)
         self.was_done = was_done
         """It was completed by the same member before: nothing happened now."""
-        self.evidence: list[Plain] = []
         self.verdict: Verdict | None = None
 
 
@@ -235,13 +222,15 @@ def complete(
         if _is_done_by(now, who):
             return None  # they asked twice at the same time
         _check_may_complete(now, who, claim_id or task.claim_id)
+        if verify and now.acceptance != task.acceptance:
+            raise ChecksFailed(f"the checks of #{now.id} were changed while they ran", "complete it again")
         skipped = not verify and bool(now.acceptance)
         return claims.complete(now, by, result=result, evidence=proof, unverified=skipped)
 
     with desk.tasks.turn(found.name) as turn:
         done = turn.change(task.id, rule)
         finished = Completed(done or desk.tasks.read(found.name, task.id), turn.board, was_done=done is None)
-    finished.evidence, finished.verdict = proof, verdict
+    finished.verdict = verdict
     return finished
 
 
@@ -296,16 +285,16 @@ def release(desk: Boardroom, team: str, who: str, id: str, *, reason: str = "", 
 
 def release_all(desk: Boardroom, team: str, who: str, member: str) -> list[str]:
     """Everything that somebody holds or was given: they have left."""
-    by_reason, freed = f"{member} left the team", list[str]()
     if not desk.tasks.exists(team):
-        return freed
+        return []
+
+    def rule(task: Task) -> Change | None:
+        is_theirs = same_name(task.owner, member) and not task.is_finished
+        return claims.release(task, desk.stamp(who), f"{member} left the team") if is_theirs else None
+
     with desk.tasks.turn(team) as turn:
-        for card in turn.board.sorted():
-            if card.owner and same_name(card.owner, member) and not card.is_finished:
-                by = desk.stamp(who)
-                turn.change(card.id, lambda task, by=by: claims.release(task, by, by_reason))  # type: ignore[misc]
-                freed.append(card.id)
-    return freed
+        held = [c.id for c in turn.board.sorted() if same_name(c.owner, member) and not c.is_finished]
+        return [id for id in held if turn.change(id, rule) is not None]
 
 
 def reopen(desk: Boardroom, team: str, who: str, id: str, reason: str) -> Task:

@@ -21,10 +21,14 @@ from atm.services.mailroom import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.messages import Message
     from atm.domain.team import Team
     from atm.formats.json_record import Json
     from atm.services.mailroom import Mailroom
+
+    Farewell = Callable[[str], object]
 
 
 MOST_ARRIVALS = 20
@@ -142,7 +146,7 @@ def join(room: Mailroom, team: str, me: Member) -> Joined:
     return Joined(name, added and known is None, changed)
 
 
-def leave(room: Mailroom, team: str, name: str, *, force: bool = False) -> Removed:
+def leave(room: Mailroom, team: str, name: str, *, force: bool = False, first: Farewell | None = None) -> Removed:
     """Leave a team oneself. Unread mail needs `force`, and so does leaving as the lead."""
     found = recover(room, find_team(room, team))
     member = found.member(name)
@@ -150,30 +154,35 @@ def leave(room: Mailroom, team: str, name: str, *, force: bool = False) -> Remov
         return Removed(False, None)
     if not force:
         _check_unused(found, member.name, _reasons(found, member.name, _unread(room, found.name, member.name)))
-    return _take_off(room, found.name, member.name)
+    return _take_off(room, found.name, member.name, first)
 
 
-def remove_member(room: Mailroom, team: str, name: str, *, force: bool = False) -> Removed:
+def remove_member(
+    room: Mailroom, team: str, name: str, *, force: bool = False, first: Farewell | None = None
+) -> Removed:
     """
     Take a member off the roster, its inbox to the archive first.
 
     Also takes away the inbox of somebody who is on no roster. Without `force` nobody is removed who may be at work,
     who leads the team or who has unread mail. Somebody who is not there any more is no error, unless the name looks
     like a slip of the pen.
+
+    `first` is told the name when nothing stands against it any more, and before they are off the roster: whoever is
+    killed in between leaves a member behind who holds nothing, and not tasks that are nobody's.
     """
     found = recover(room, find_team(room, team))
     member = found.member(name)
     spelled = member.name if member is not None else find_name(name, room.inboxes.owners(found.name))
     if spelled is None:
         near = nearest_name(check_known_name(name, "member"), found.names)
-        if near is None or was_removed(room, found.name, name):
+        if near is None or _was_removed(room, found.name, name):
             return Removed(False, None)
         raise NoSuchMember(f"team {found.name!r} has no member {name!r}", f"did you mean {near!r}?")
     if not force:
         at_work = _at_work(room, found.name, spelled, member)
         unread = _unread(room, found.name, spelled)
         _check_unused(found, spelled, [*at_work, *_reasons(found, spelled, unread)])
-    return _take_off(room, found.name, spelled)
+    return _take_off(room, found.name, spelled, first)
 
 
 def _at_work(room: Mailroom, team: str, name: str, member: Member | None) -> list[str]:
@@ -205,7 +214,9 @@ def _check_unused(team: Team, name: str, reasons: list[str]) -> None:
     )
 
 
-def _take_off(room: Mailroom, team: str, name: str) -> Removed:
+def _take_off(room: Mailroom, team: str, name: str, first: Farewell | None) -> Removed:
+    if first is not None:
+        first(name)
     with room.rosters.undertaking(team, "remove", name):
         done = Removed(True, _leave(room, team, name))
     _note_removal(room, team, name)
@@ -221,8 +232,7 @@ def _note_removal(room: Mailroom, team: str, name: str) -> None:
         return
 
 
-def was_removed(room: Mailroom, team: str, name: str) -> bool:
-    """Does the ledger say that somebody of that name was taken off the roster?"""
+def _was_removed(room: Mailroom, team: str, name: str) -> bool:
     return any(entry.kind == ROSTER and same_name(entry.agent, name) for entry in room.ledger.entries(team)[0])
 
 

@@ -25,6 +25,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team import Member, Team
     from atm.services.mailroom import Mailroom
+    from atm.services.roster import Farewell
+
+    Removal = Callable[[str], object]
 
 REMOVE, KEEP, FINISH = "remove", "keep", "finish"
 
@@ -47,8 +50,14 @@ class Item:
         self.error: AtmError | None = None
 
 
-def plan_cleanup(room: Mailroom, team: str, name: str | None = None, *, force: bool = False) -> list[Item]:
-    """What would be done, and why; everything else is named with the reason why it stays."""
+def plan_cleanup(
+    room: Mailroom, team: str, name: str | None = None, *, force: bool = False, first: Farewell | None = None
+) -> list[Item]:
+    """
+    What would be done, and why; everything else is named with the reason why it stays.
+
+    `first` is told the name of each member before they are removed, as `remove_member` does.
+    """
     spelled = room.rosters.find(check_known_name(team, "team"))
     if spelled is None:
         left = [*_leftovers(room, team)]
@@ -56,7 +65,8 @@ def plan_cleanup(room: Mailroom, team: str, name: str | None = None, *, force: b
             raise NoSuchTeam(f"there is no team {team!r}, and nothing is left of one", "see `atm teams`")
         return left
     found = check_open(check_ours(find_team(room, spelled)))
-    items = [*_members(room, found, name, force), *_orphans(room, found, name, force)]
+    removal = partial(remove_member, room, found.name, force=force, first=first)
+    items = [*_members(room, found, name, force, removal), *_orphans(room, found, name, force, removal)]
     if name is not None:
         if not items:
             raise NoSuchMember(f"team {found.name!r} has no member {name!r}, and no inbox of that name", "")
@@ -78,16 +88,17 @@ def clean_up(items: list[Item]) -> list[Item]:
     return items
 
 
-def _members(room: Mailroom, team: Team, name: str | None, force: bool) -> Iterator[Item]:
+def _members(room: Mailroom, team: Team, name: str | None, force: bool, removal: Removal) -> Iterator[Item]:
     for member in team.members:
         if name is None or same_name(member.name, name):
-            yield _member(room, team, member, named=name is not None, force=force)
+            yield _member(room, team, member, partial(removal, member.name), named=name is not None, force=force)
 
 
-def _member(room: Mailroom, team: Team, member: Member, *, named: bool, force: bool) -> Item:
+def _member(
+    room: Mailroom, team: Team, member: Member, work: Callable[[], object], *, named: bool, force: bool
+) -> Item:
     """`--force` alone takes no more than unread mail along; whoever may be at work has to be named as well."""
     known = presence.liveness(room.presence, team.name, member.name, room.clock.now())
-    work = partial(remove_member, room, team.name, member.name, force=force)
     if team.is_lead(member.name):
         return Item(member.name, "team-lead-protected", KEEP, "the lead stays")
     if member.kind in (HUMAN, SYNTHETIC):
@@ -102,7 +113,7 @@ def _member(room: Mailroom, team: Team, member: Member, *, named: bool, force: b
     return Item(member.name, reason, *((REMOVE, known.source, work) if named and force else (KEEP, known.source)))
 
 
-def _orphans(room: Mailroom, team: Team, name: str | None, force: bool) -> Iterator[Item]:
+def _orphans(room: Mailroom, team: Team, name: str | None, force: bool, removal: Removal) -> Iterator[Item]:
     for owner in room.inboxes.owners(team.name):
         if team.member(owner) is not None or (name is not None and not same_name(owner, name)):
             continue
@@ -110,8 +121,8 @@ def _orphans(room: Mailroom, team: Team, name: str | None, force: bool) -> Itera
         if unread and not force:
             yield Item(owner, "orphan-mailbox", KEEP, f"{unread}; use --force")
         else:
-            work = partial(remove_member, room, team.name, owner, force=force)
-            yield Item(owner, "orphan-mailbox", REMOVE, unread or "nobody on the roster has that name", work)
+            why = unread or "nobody on the roster has that name"
+            yield Item(owner, "orphan-mailbox", REMOVE, why, partial(removal, owner))
 
 
 def _unread(room: Mailroom, team: str, name: str) -> str:

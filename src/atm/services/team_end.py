@@ -12,7 +12,7 @@ from atm.domain.errors import NoSuchTeam, TeamInUse
 from atm.domain.lifecycle import COMPLETE
 from atm.domain.liveness import ONLINE
 from atm.domain.names import check_known_name
-from atm.formats.times import to_iso
+from atm.formats.times import for_name
 from atm.ports.team_life import Deletion
 from atm.services import presence
 from atm.services.backups import back_up
@@ -64,7 +64,7 @@ def delete_team(room: Mailroom, team: str, *, force: bool = False) -> Ended:
     name = room.rosters.find(check_known_name(team, "team"))
     if name is None:
         return _gone(room, team)
-    aside = f".deleted-{name}-{_compact(to_iso(room.clock.now()))}"
+    aside = f".deleted-{name}-{for_name(room.clock.now())}"
     check_ours(find_team(room, name))
     with room.files.deleting(name, aside):
         if room.rosters.find(name) is None:  # another process was quicker
@@ -144,7 +144,3 @@ def _check_unused(team: Team, reasons: list[str], verb: str) -> None:
             f"settle that first, or use `atm teams {verb} {team.name} --force`: a backup is made in any case",
             team.read_from,
         )
-
-
-def _compact(iso: str) -> str:
-    return iso.replace("-", "").replace(":", "").replace(".", "")

@@ -129,6 +129,7 @@ class MemoryTurn:
         try:
             return to_bytes(apply(task.raw, change))
         except NotJson as error:
+            self.board = self.board.with_cards([Card(task.number, status="", problem=str(error))])
             raise UnreadableFile(f"{self._tasks.path(self._team, task.id)}: {error}") from None
 
     def _apply(self, task: Task, change: Change) -> Task:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import zlib
 
 from atm.formats.inbox import only
-from atm.formats.times import to_iso
+from atm.formats.times import for_name
 from atm.system.files.refusals import refused
 from atm.system.files.whole_files import write_new
 
@@ -44,12 +44,8 @@ class ArchiveFolder:
             for name in self._disk.names(folder):
                 if name.startswith(f"{kind}-") and name.endswith(f"-{mark}.json"):
                     return f"{folder}/{name}"
-            path = f"{folder}/{kind}-{_compact(to_iso(self._clock.now()))}-{mark}.json"
+            path = f"{folder}/{kind}-{for_name(self._clock.now())}-{mark}.json"
             write_new(self._disk, path, data)
         except OSError as error:
             raise refused(folder, error) from error
         return path
-
-
-def _compact(iso: str) -> str:
-    return iso.replace("-", "").replace(":", "").replace(".", "")

@@ -26,7 +26,7 @@ from atm.formats.backup_manifest import (
     is_safe_path,
 )
 from atm.formats.json_record import NotJson, decode, to_text
-from atm.formats.times import to_iso
+from atm.formats.times import for_name, to_iso
 from atm.ports.backups import Contents, Kept
 from atm.system.files.refusals import explained
 from atm.system.files.trees import PLACING, files_in, remove_tree
@@ -67,7 +67,7 @@ class BackupFolders:
     # Making.
 
     def make(self, team: str, at: float, *, final: bool = False, aside: str | None = None) -> Contents:
-        folder, stamp = self._layout.backups(team), compact(to_iso(at))
+        folder, stamp = self._layout.backups(team), for_name(at)
         with explained(folder), self._locks.private(folder, PATIENT):
             self._disk.make_folders(folder, 0o700)
             partial = f"{folder}/{PARTIAL}{stamp}"
@@ -262,11 +262,6 @@ class BackupFolders:
         with explained(folder), self._locks.private(folder, PATIENT):
             for name in self._partial(folder):
                 remove_tree(self._disk, f"{folder}/{name}")
-
-
-def compact(iso: str) -> str:
-    """`20261115T041616243Z`: a time that sorts, and that every file system takes for a name."""
-    return iso.replace("-", "").replace(":", "").replace(".", "")
 
 
 def _age(name: str) -> tuple[str, int]:

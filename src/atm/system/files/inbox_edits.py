@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from atm.domain.inbox_merge import additions, with_rows
 from atm.formats.inbox import Inbox, changed_rows, claimed, marked, only, spliced, tail_of
-from atm.formats.json_record import NotJson
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -153,11 +152,3 @@ class EditWhole:
     def carry(self, ours: bytes, foreign: bytes) -> int:
         self._foreign = foreign if ours != foreign else None
         return int(ours != foreign)
-
-
-def is_readable(data: bytes) -> bool:
-    try:
-        Inbox(data)
-    except NotJson:
-        return False
-    return True

@@ -197,7 +197,7 @@ class Rewriter:
         fd = self._disk.open_read(path)
         try:
             self._versions.append(Version(self._disk, fd))
-        except BaseException:
+        except BaseException:  # Ctrl-C too: nobody else knows that this file is open
             self._disk.close(fd)
             raise
         return self._versions[-1]

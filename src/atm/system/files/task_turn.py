@@ -9,7 +9,7 @@ noted down first and finished by the next turn (`task_batch`), so that they chan
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, FileBusy, NoSuchTask, UnreadableFile
-from atm.domain.tasks import MOST_NUMBERS
+from atm.domain.tasks import MOST_NUMBERS, Card
 from atm.formats.board_index import UNSETTLED, Row
 from atm.formats.task import task_mark
 from atm.formats.task_history import PastLine
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Change, Event, Task
+    from atm.domain.tasks import Change, Event, Task
     from atm.ports.board import NewFile
     from atm.system.files.board_scan import Scan
     from atm.system.files.locking import SharedLock
@@ -145,6 +145,7 @@ class TaskTurn:
             self.board = self.scan.board()
             raise NoSuchTask(f"task #{number} was deleted a moment ago", "see `atm tasks list`", path) from None
         except UnreadableFile as error:
+            self.board = self.board.with_cards([Card(number, status="", problem=str(error))])
             raise UnreadableFile(str(error), "mend or remove the file; see `atm doctor`", path) from None
         except OSError as error:
             raise refused(path, error) from error

@@ -8,7 +8,7 @@ from atm.domain.untrusted_text import one_line
 from atm.services.lifecycle import advance, standing
 from atm.services.mailroom import find_team
 from atm.services.roster import create_team
-from atm.ui.cli.teams.members import free_tasks
+from atm.ui.cli.teams.members import Tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -104,12 +104,9 @@ def _cleanup(args: Args, session: Session) -> int:
 
     doing = args.flag("yes") and not args.flag("dry_run")
     team, force = args.need("team"), args.flag("force")
-    items = plan_cleanup(session.room, team, args.text("agent"), force=force)
+    items = plan_cleanup(session.room, team, args.text("agent"), force=force, first=Tasks(session, team).free)
     if doing:
         clean_up(items)
-        for item in items:
-            if item.done and item.reason in ("member-offline", "member-unknown"):
-                free_tasks(session, team, item.name)
     if session.as_json:
         rows = [_item_json(item) for item in items]
         session.print_json({"action": "cleanup", "team": team, "dry_run": not doing, "items": rows})

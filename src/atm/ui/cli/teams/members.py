@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import AtmError, UsageError
+from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, same_name
 from atm.domain.team import Member
 from atm.domain.untrusted_text import one_line
@@ -74,31 +74,33 @@ def _update(args: Args, session: Session) -> int:
 
 def _remove(args: Args, session: Session) -> int:
     team, agent = find_team(session.room, args.need("team")).name, args.need("agent")
-    done = remove_member(session.room, team, agent, force=args.flag("force"))
-    return _gone(
-        session, "remove-member", team, agent, done, f"removed {agent} from {team}", f"{agent} is not in {team}"
-    )
+    tasks = Tasks(session, team)
+    done = remove_member(session.room, team, agent, force=args.flag("force"), first=tasks.free)
+    words, nobody = f"removed {agent} from {team}", f"{agent} is not in {team}"
+    return _gone(session, "remove-member", agent, done, tasks, words, nobody)
 
 
-def _gone(session: Session, action: str, team: str, agent: str, done: Removed, words: str, nobody: str) -> int:
+class Tasks:
+    """What somebody who leaves holds on the board: it is given back first."""
+
+    def __init__(self, session: Session, team: str) -> None:
+        self._session = session
+        self.team = team
+        self.freed: list[str] = []
+
+    def free(self, agent: str) -> None:
+        from atm.services.board import release_all
+
+        self.freed += release_all(self._session.desk, self.team, "", agent)
+
+
+def _gone(session: Session, action: str, agent: str, done: Removed, tasks: Tasks, words: str, nobody: str) -> int:
     kept = f"; its mail is kept at {done.archive_path}" if done.archive_path else ""
-    freed = free_tasks(session, team, agent) if done.removed else []
-    back = f"; back on the board: {' '.join(f'#{id}' for id in freed)}" if freed else ""
-    result: dict[str, object] = {"action": action, "team": team, "agent": agent, "removed": done.removed}
-    result |= {"archive_path": done.archive_path, "released_tasks": freed}
+    back = f"; back on the board: {' '.join(f'#{id}' for id in tasks.freed)}" if tasks.freed else ""
+    result: dict[str, object] = {"action": action, "team": tasks.team, "agent": agent, "removed": done.removed}
+    result |= {"archive_path": done.archive_path, "released_tasks": tasks.freed}
     session.tell(result, one_line(f"{words}{kept}{back}" if done.removed else nobody))
     return 0
-
-
-def free_tasks(session: Session, team: str, agent: str) -> list[str]:
-    """Whoever leaves holds nothing any more. Where that fails, the next claim of anybody does it."""
-    from atm.services.board import release_all
-
-    try:
-        return release_all(session.desk, team, "", agent)
-    except AtmError as error:
-        session.warn(f"note: the tasks of {agent} are still theirs: {error}")
-        return []
 
 
 def _my_team(args: Args, session: Session) -> str:
@@ -121,8 +123,9 @@ def _join(args: Args, session: Session) -> int:
 
 def _leave(args: Args, session: Session) -> int:
     team, me = _my_team(args, session), session.identity(args)
-    done = leave(session.room, team, me, force=args.flag("force"))
-    return _gone(session, "leave", team, me, done, f"{me} left {team}", f"{me} is not in {team}")
+    tasks = Tasks(session, team)
+    done = leave(session.room, team, me, force=args.flag("force"), first=tasks.free)
+    return _gone(session, "leave", me, done, tasks, f"{me} left {team}", f"{me} is not in {team}")
 
 
 VERBS = {"add-member": _add, "update-member": _update, "remove-member": _remove, "join": _join, "leave": _leave}
