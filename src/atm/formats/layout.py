@@ -125,6 +125,35 @@ class Layout:
         return f"{self.state_root}/hooks.jsonl"
 
     @property
+    def daemon(self) -> str:
+        """Everything about the running daemon: its lock, process, socket and log."""
+        return f"{self.state_root}/daemon"
+
+    @property
+    def daemon_log(self) -> str:
+        return f"{self.daemon}/log.jsonl"
+
+    @property
+    def daemon_settings(self) -> str:
+        return f"{self.config_root}/daemon.toml"
+
+    def plugin_data(self, plugin: str) -> str:
+        """What a plugin keeps for the whole machine."""
+        return f"{self.state_root}/plugins/{plugin}"
+
+    def endpoint(self, team: str, member: str) -> str:
+        """How an agent that runs can be reached: its session, its pane, its server."""
+        return f"{self.our_data(team)}/endpoints/{member}.json"
+
+    def surfacing(self, team: str, member: str) -> str:
+        """Written down while mail is put before an agent."""
+        return f"{self.state_root}/surfacing/{team}/{member}.json"
+
+    def pasted(self, team: str, member: str) -> str:
+        """Mail that is too large for a terminal lies here; a line that points to it is pasted."""
+        return f"{self.state_root}/pasted/{team}/{member}"
+
+    @property
     def locks(self) -> str:
         return f"{self.state_root}/locks"
 
