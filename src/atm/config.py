@@ -43,6 +43,15 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "hooks.seconds": (NUMBER, 60, "seconds after which a hook is stopped and passed over"),
     "board.check_seconds": (NUMBER, 600, "seconds that one acceptance check may take"),
     "board.max_retries": (WHOLE, 2, "retries of a failed task, unless the task says otherwise"),
+    "delivery.stop_on": (TEXT, "urgent", "unread mail that keeps an agent from ending its turn: urgent, any or never"),
+    "delivery.tmux": (YES_NO, True, "may the daemon paste into an agent's terminal where there is no better way"),
+    "delivery.ack_minutes": (NUMBER, 15, "minutes after which a missing acknowledgement is told to the lead"),
+    "daemon.autostart": (YES_NO, True, "start the daemon when a command needs it"),
+    "daemon.telemetry": (
+        TEXT,
+        "",
+        "address of an OpenTelemetry collector, such as http://localhost:4318; empty for none",
+    ),
     "retention.keep_read": (WHOLE, 500, "read messages that are always kept"),
     "retention.keep_days": (NUMBER, 7, "days for which read messages are always kept"),
     "retention.keep_idle": (WHOLE, 10, "read idle notices that are kept for each sender"),
@@ -52,6 +61,7 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
 """Every key: its kind, its default and what it is for. The reference page is checked against this table."""
 
 CHOICES = {
+    "delivery.stop_on": ("urgent", "any", "never"),
     "display.format": ("text", "json"),
     "display.timestamps": ("relative", "absolute", "iso8601"),
 }
@@ -63,7 +73,7 @@ FREE_SECTIONS = ("aliases", "plugins")
 
 SECTIONS = {*FREE_SECTIONS, *(key.partition(".")[0] for key in KNOWN)}
 FROM_ENVIRONMENT = {"ATM_TEAM": "core.default_team", "ATM_IDENTITY": "core.identity"}
-REPO_FILES = (".atm.toml", ".atm/config.toml")
+REPO_FILES = (".atm.toml", ".atm/config.toml", "config.atm.toml")
 
 
 class Setting:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from atm.ports.inspection import Site
     from atm.ports.presence import Presence
     from atm.ports.programs import Programs
+    from atm.ports.surfacing import Endpoints, Surfacings
     from atm.ports.team_life import States, TeamFiles
     from atm.services.boardroom import Boardroom
     from atm.services.file_references import References
@@ -117,6 +118,18 @@ class _LazyParts:
         from atm.system.files.backup_store import BackupFolders
 
         return BackupFolders(self._disk, self._clock, self._locks, self._layout)
+
+    @property
+    def surfacings(self) -> Surfacings:
+        from atm.system.files.surfacing_notes import SurfacingNotes
+
+        return SurfacingNotes(self._disk, self._locks, self._layout)
+
+    @property
+    def endpoints(self) -> Endpoints:
+        from atm.system.files.surfacing_notes import EndpointFiles
+
+        return EndpointFiles(self._disk, self._layout)
 
 
 def build_policy(settings: Settings) -> Policy:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 ONLINE, OFFLINE, UNKNOWN = "online", "offline", "unknown"
 WORKING, IDLE = "working", "idle"
+WAITING, ENDED = "waiting", "ended"
+"""For a person's permission; and a session that is over."""
+
 
 SILENT_AFTER = 600.0
 """Seconds without a sign of life after which a member counts as offline; exactly that old is still online (D16)."""

@@ -14,6 +14,10 @@ LARGEST_TEXT = 1024 * 1024
 SUMMARY_LENGTH = 100
 DEFAULT_CALL_TO_ACTION = "PENDING ACTION - execute when online"
 REQUEST_MARKER = "Request-ID: "
+ACK_MARKER = "Please acknowledge: atm ack "
+URGENT_MARK = "[URGENT] "
+"""In the text itself, because that is all that every vendor's agent gets to see."""
+
 
 _TAG = "teammate-message"
 
@@ -108,6 +112,11 @@ def with_call_to_action(text: str, action: str) -> str:
 
 def with_request_marker(text: str, request_id: str) -> str:
     return f"{text}\n\n{REQUEST_MARKER}{request_id}"
+
+
+def with_ack_request(text: str, message_id: str, minutes: float) -> str:
+    """Tell the recipient how to acknowledge, and that somebody will be told otherwise."""
+    return f"{text}\n\n{ACK_MARKER}{message_id}  (within {minutes:g} min, or the lead is told)"
 
 
 def answers_request(message: Message, request_id: str) -> bool:

@@ -27,7 +27,19 @@ removes a row twenty times wants it gone."""
 RETURNED = "returned"
 """Marked unread again, because showing it to the reader failed."""
 
-STATES = (*JOURNEY, FAILED, ARCHIVED, RESTORED, RETURNED)
+ACK_DUE = "ack-due"
+"""The sender wants an acknowledgement within a time; without one the lead is told, then a human."""
+
+ESCALATED = "escalated"
+"""Somebody was told that an acknowledgement is missing."""
+
+PASTED = "pasted"
+"""Pasted into a terminal, but nobody saw it submitted: it may have been seen, and stays unread."""
+
+WOKEN = "woken"
+"""An idle agent was told that mail waits; the mail itself comes through its hook."""
+
+STATES = (*JOURNEY, FAILED, ARCHIVED, RESTORED, RETURNED, ACK_DUE, ESCALATED, PASTED, WOKEN)
 
 
 class Event:
@@ -69,10 +81,14 @@ def expected_in_inbox(states: list[str]) -> bool:
 
 
 def already_read(states: list[str]) -> bool:
-    """Was it shown to its owner, so that an inbox that says `read: false` has been turned back?"""
+    """
+    Was it shown to its owner, so that an inbox that says `read: false` has been turned back?
+
+    Put into an agent's context counts: a copy that came back unread would be put there a second time (G2).
+    """
     for state in reversed(states):
         if state == RETURNED:
             return False
-        if state in ("read", "answered"):
+        if state in ("surfaced", "read", "answered"):
             return True
     return False

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from atm.ports.backups import Backups
     from atm.ports.presence import Presence
     from atm.ports.stores import Undertaking
+    from atm.ports.surfacing import Endpoints, Surfacings
 else:
     Protocol = object
 
@@ -111,3 +112,9 @@ class TeamParts(Protocol):
 
     @property
     def backups(self) -> Backups: ...
+
+    @property
+    def surfacings(self) -> Surfacings: ...
+
+    @property
+    def endpoints(self) -> Endpoints: ...

@@ -104,7 +104,8 @@ def prepare_reply(room: Mailroom, to: Recipient, letter: Letter) -> Original:
 def send_reply(room: Mailroom, to: Recipient, letter: Letter) -> Sent:
     """Send a message that answers another: with its request marker, and entered as its answer."""
     original = prepare_reply(room, to, letter)
-    sent = send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
+    composed = compose(room, to, letter)
+    sent = send_to(room, to, composed, tagged=is_tagged(to, letter), ack_minutes=letter.ack_minutes)
     try:
         _enter(room, original.team, original.id, original.agent, "answered", f"reply {sent.message_id}")
     except AtmError as error:

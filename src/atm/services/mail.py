@@ -8,11 +8,20 @@ the spool; one or the other, or an error and neither (G1).
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, FileBusy, NoSuchMessage, RequestError, UnreadableFile, WriteRefused
-from atm.domain.messages import Message, check_text, defuse, summarize, with_call_to_action
+from atm.domain.messages import (
+    URGENT_MARK,
+    Message,
+    check_text,
+    defuse,
+    summarize,
+    with_ack_request,
+    with_call_to_action,
+)
 from atm.domain.names import same_name
+from atm.domain.receipts import ACK_DUE
 from atm.domain.team import appears_offline, check_open
 from atm.formats.inbox import encode_row
-from atm.formats.journal import MESSAGE, Line
+from atm.formats.journal import MESSAGE, RECEIPT, Line
 from atm.formats.protocol_message import check_may_be_sent
 from atm.formats.spool_entry import SpoolEntry
 from atm.formats.times import to_iso
@@ -21,7 +30,12 @@ from atm.services.mailroom import find_open_recipient, find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.ports.stores import Written
     from atm.services.mailroom import Mailroom, Recipient
+
+ATTEMPTS = 3
+BETWEEN_ATTEMPTS = 0.1
+"""Another program may hold the file open, or be in the middle of writing it: seed 000 asks for two more tries."""
 
 QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
 
@@ -29,7 +43,7 @@ QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediat
 class Letter:
     """What somebody wants to say, before it has an address."""
 
-    __slots__ = ("action", "home", "reply_to", "sender", "summary", "text")
+    __slots__ = ("ack_minutes", "action", "home", "is_urgent", "reply_to", "sender", "summary", "text")
 
     def __init__(
         self,
@@ -40,6 +54,8 @@ class Letter:
         action: str = "",
         reply_to: str | None = None,
         home: str | None = None,
+        is_urgent: bool = False,
+        ack_minutes: float | None = None,
     ) -> None:
         self.sender = sender
         self.text = text
@@ -48,6 +64,9 @@ class Letter:
         self.reply_to = reply_to
         self.home = home
         """The sender's own team, where the message that is answered lies; else the recipient's."""
+        self.is_urgent = is_urgent
+        self.ack_minutes = ack_minutes
+        """An acknowledgement is wanted within so many minutes; None if not."""
 
 
 class Sent:
@@ -89,10 +108,16 @@ class Sent:
 def compose(room: Mailroom, to: Recipient, letter: Letter, message_id: str | None = None) -> Message:
     """The row that will be written, checked."""
     text = check_may_be_sent(check_text(letter.text))
+    id = message_id or room.chance.new_id()
     if is_tagged(to, letter):
-        text = check_text(with_call_to_action(text, letter.action))
+        text = with_call_to_action(text, letter.action)
+    if letter.is_urgent:
+        text = URGENT_MARK + text
+    if letter.ack_minutes is not None:
+        text = with_ack_request(text, id, letter.ack_minutes)
+    check_text(text)
     message = Message(
-        id=message_id or room.chance.new_id(),
+        id=id,
         sender=letter.sender,
         text=defuse(text),
         timestamp=to_iso(room.clock.now()),
@@ -114,14 +139,16 @@ def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
         from atm.services.conversations import send_reply
 
         return send_reply(room, to, letter)
-    return send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
+    return send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter), ack_minutes=letter.ack_minutes)
 
 
-def send_to(room: Mailroom, to: Recipient, message: Message, *, tagged: bool = False) -> Sent:
+def send_to(
+    room: Mailroom, to: Recipient, message: Message, *, tagged: bool = False, ack_minutes: float | None = None
+) -> Sent:
     """Deliver a composed message, and do a little upkeep on the way."""
     put_back_dropped(room, to.team, about=to.agent)
     drain_on_the_way(room)
-    sent = deliver(room, to, message)
+    sent = deliver(room, to, message, ack_minutes)
     sent.tagged = tagged
     compact_if_due(room, to)
     return sent
@@ -159,7 +186,7 @@ def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent
 def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_id: str) -> Sent:
     try:
         to = find_open_recipient(room, team, agent)
-        sent = deliver(room, to, compose(room, to, letter, message_id))
+        sent = deliver(room, to, compose(room, to, letter, message_id), letter.ack_minutes)
         sent.tagged = is_tagged(to, letter)
         compact_if_due(room, to)
     except AtmError as error:
@@ -169,23 +196,42 @@ def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_
     return sent
 
 
-def deliver(room: Mailroom, to: Recipient, message: Message) -> Sent:
-    """Write to the inbox; where that cannot be done, to the spool. Behind anything that waits already (G4)."""
+def deliver(
+    room: Mailroom, to: Recipient, message: Message, ack_minutes: float | None = None, *, is_new: bool = True
+) -> Sent:
+    """
+    Write to the inbox; where that cannot be done, to the spool. Behind anything that waits already (G4).
+
+    A message that may have been delivered before, by a process that died, is not `is_new`: its id is looked for.
+    """
     sent = Sent(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
     if not room.spool.is_empty() and not drain_target(room, to.team_name, to.agent):
-        return _queue(room, sent, "earlier mail for this recipient still waits")
+        return _queue(room, sent, "earlier mail for this recipient still waits", ack_minutes)
     try:
-        written = room.inboxes.append(to.team_name, to.agent, [message], fresh=True)
+        written = _append(room, to, message, is_new)
     except (FileBusy, WriteRefused, UnreadableFile) as error:
-        return _queue(room, sent, str(error))
+        return _queue(room, sent, str(error), ack_minutes)
     sent.merged = written.merged
     sent.outcome = "conflict_resolved" if written.merged else "success"
     evidence = f"inbox file, {written.merged} foreign rows merged" if written.merged else "inbox file"
-    _record(room, sent, "written", evidence)
+    _record(room, sent, "written", evidence, ack_minutes)
     return sent
 
 
-def _queue(room: Mailroom, sent: Sent, reason: str) -> Sent:
+def _append(room: Mailroom, to: Recipient, message: Message, is_new: bool) -> Written:
+    """Three attempts, unless a lock was waited for: that has taken its five seconds already (D3)."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            # What an attempt that failed left behind is not known, so only the first may skip looking for its own id.
+            return room.inboxes.append(to.team_name, to.agent, [message], fresh=is_new and attempt == 1)
+        except (WriteRefused, UnreadableFile):
+            if attempt == ATTEMPTS:
+                raise
+            room.clock.sleep(BETWEEN_ATTEMPTS)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _queue(room: Mailroom, sent: Sent, reason: str, ack_minutes: float | None) -> Sent:
     sent.outcome = "queued"
     sent.spool_path = room.spool.put(
         SpoolEntry(
@@ -199,11 +245,11 @@ def _queue(room: Mailroom, sent: Sent, reason: str) -> Sent:
     )
     sent.warnings.append(QUEUED_WARNING)
     sent.warnings.append(reason)
-    _record(room, sent, "queued", reason)
+    _record(room, sent, "queued", reason, ack_minutes)
     return sent
 
 
-def _record(room: Mailroom, sent: Sent, state: str, evidence: str) -> None:
+def _record(room: Mailroom, sent: Sent, state: str, evidence: str, ack_minutes: float | None) -> None:
     """
     Enter the message in the ledger.
 
@@ -219,10 +265,16 @@ def _record(room: Mailroom, sent: Sent, state: str, evidence: str) -> None:
         evidence=evidence,
         raw=sent.message.raw,
     )
+    lines = [line]
+    if ack_minutes is not None:
+        within = f"within {ack_minutes:g} min"
+        lines.append(Line(kind=RECEIPT, ids=line.ids, agent=line.agent, state=ACK_DUE, at=line.at, evidence=within))
     try:
-        sent.seq = room.ledger.append(sent.team, [line])[0]
+        sent.seq = room.ledger.append(sent.team, lines)[0]
     except AtmError as error:
         sent.warnings.append(f"the ledger could not be written, so this message has no seq: {error}")
+        if ack_minutes is not None:
+            sent.warnings.append("nobody will be told if it is not acknowledged")
 
 
 def find_message(room: Mailroom, team: str, agent: str, message_id: str) -> Message:

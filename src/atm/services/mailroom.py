@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from atm.ports.clock import Chance, Clock
     from atm.ports.presence import Presence
     from atm.ports.stores import Archive, Inboxes, Ledger, Rosters, Spool, UpkeepMarks
+    from atm.ports.surfacing import Endpoints, Surfacings
     from atm.ports.surroundings import Drift
     from atm.ports.team_life import States, TeamFiles, TeamParts
 
@@ -86,6 +87,14 @@ class Mailroom:
     @property
     def backups(self) -> Backups:
         return self.parts.backups
+
+    @property
+    def surfacings(self) -> Surfacings:
+        return self.parts.surfacings
+
+    @property
+    def endpoints(self) -> Endpoints:
+        return self.parts.endpoints
 
 
 class Recipient:

@@ -77,7 +77,7 @@ def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
         note_drift(room, rows)
         known = [row for row in rows if row.understood]
         return Mail(wanted.of(known), marked=False, malformed=len(rows) - len(known))
-    seen = _seen_lately(room, team, agent)
+    seen = seen_lately(room, team, agent)
     fresh = [message for message in room.inboxes.unread(team, agent) if message.id not in seen]
     note_drift(room, fresh)
     return Mail(wanted.of(fresh), marked=False)
@@ -90,7 +90,7 @@ def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
         shown = peek(room, team, agent, wanted)
         if all(message.read for message in shown.messages):
             return shown  # without a lock: readers that poll disturb nobody, and need not be able to write
-    seen = _seen_lately(room, team, agent)
+    seen = seen_lately(room, team, agent)
     keys = {message.key for message in shown.messages if not message.read and wanted.everything}
 
     def choose(unread: list[Message]) -> list[Message]:
@@ -123,7 +123,7 @@ def note_drift(room: Mailroom, rows: list[Message]) -> None:
         room.drift.note("inbox", sorted(unknown))
 
 
-def _seen_lately(room: Mailroom, team: str, agent: str) -> set[str]:
+def seen_lately(room: Mailroom, team: str, agent: str) -> set[str]:
     past = histories(room.ledger.recent(team))
     return {id for (id, owner), states in past.items() if owner == agent and already_read(states)}
 

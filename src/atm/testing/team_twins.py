@@ -15,6 +15,7 @@ from atm.formats.times import to_iso
 from atm.ports.backups import Contents, Kept
 from atm.ports.team_life import Deletion, TasksFound
 from atm.testing.presence_twin import MemoryPresence
+from atm.testing.surfacing_twins import MemoryEndpoints, MemorySurfacings
 
 if TYPE_CHECKING:
     from atm.testing.mail_twins import MemoryInboxes, MemoryLedger, MemoryRosters
@@ -221,6 +222,8 @@ class MemoryParts:
         self.states = MemoryStates(rosters)
         self.files = MemoryTeamFiles(rosters, inboxes, ledger, self.states)
         self.backups = MemoryBackups(self.files)
+        self.surfacings = MemorySurfacings()
+        self.endpoints = MemoryEndpoints()
 
 
 def _sum(data: bytes) -> str:

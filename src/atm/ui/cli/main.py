@@ -24,6 +24,9 @@ COMMANDS = {
     "receipts": "where a message is, and how that is known",
     "teams": "teams and their members, from the first to the last day",
     "tasks": "the board: add, claim, review and complete tasks",
+    "deliver": "put waiting mail before the agents now",
+    "hook": "what the hooks of coding agents call",
+    "prime": "the briefing that a session begins with",
     "members": "who is in a team",
     "status": "a team at a glance",
     "config": "show and change settings",
@@ -110,6 +113,10 @@ def dispatch(words: list[str]) -> int:
 
         sys.stdout.write(f"atm {__version__}\n")
         return DONE
+    if words[0] == "hook" and not {"--help", "-h"} & set(words):
+        from atm.ui.hook import run as attend
+
+        return attend(words[1:])  # past the parser: an agent waits, and no mistake of ours is its business
     command, execute = load(words[0])
     from atm.ui.cli.arguments import parse
 

@@ -101,6 +101,16 @@ class Session:
             raise UsageError(f"{given!r} names one team and --team another", "leave one of them out")
         return agent, team or self.team(args)
 
+    def need_daemon(self, why: str) -> None:
+        """Start the daemon if it does not run; a feature that needs it works as far as it can without."""
+        if not self.settings.yes("daemon.autostart") or self.environment.get("ATM_DAEMON_AUTOSTART") == "0":
+            return
+        from atm.wiring import start_daemon
+
+        problem = start_daemon(self.layout, self.environment)
+        if problem:
+            self.warn(f"Warning: the daemon could not be started, so nobody watches for {why}: {problem}")
+
     # Output.
 
     def print(self, text: str = "") -> None:

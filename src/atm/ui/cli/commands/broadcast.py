@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError
 from atm.services.mail import Sent, broadcast
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
-from atm.ui.cli.commands.send import report_warnings, write_letter
+from atm.ui.cli.commands.send import URGENCY, report_warnings, write_letter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ COMMAND = Command(
         Option("--summary", value="TEXT", help="a summary instead of the first words"),
         Option("--offline-action", value="TEXT", help='tag for recipients who are away; "" for none'),
         Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        *URGENCY,
     ),
     examples=(
         'atm broadcast "main is frozen until noon"',

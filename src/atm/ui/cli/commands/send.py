@@ -8,11 +8,17 @@ from atm.domain.errors import BadMessage, UsageError
 from atm.domain.messages import LARGEST_TEXT
 from atm.domain.names import same_name
 from atm.services.mail import Letter, Sent, plan, send
-from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
+from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ui.cli.session import Session
+
+URGENCY = (
+    Option("--urgent", help="put it before the agent even if that keeps it from ending its turn"),
+    Option("--require-ack", help="tell the lead, then a human, if it is not acknowledged in time"),
+    Option("--ack-within", value="MINUTES", kind=NUMBER, help="the time for that (default: delivery.ack_minutes)"),
+)
 
 COMMAND = Command(
     "send",
@@ -30,12 +36,14 @@ COMMAND = Command(
         Option("--offline-action", value="TEXT", help='tag for a recipient who is away; "" for none'),
         Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
         Option("--reply-to", value="ID", help="the message that this one answers"),
+        *URGENCY,
         Option("--dry-run", help="show what would be written, and write nothing"),
     ),
     examples=(
         'atm send ann "the parser is done"',
         "git diff --stat | atm send ann@backend --stdin --from bob",
         'atm send ann "please review" --file notes/plan.md',
+        'atm send ann "stop: main is broken" --urgent --require-ack --ack-within 5',
     ),
 )
 
@@ -69,7 +77,22 @@ def write_letter(args: Args, session: Session, team: str) -> Letter:
         action=session.settings.text("messaging.offline_action") if action is None else clean(action),
         reply_to=args.text("reply_to"),
         home=home,
+        is_urgent=args.flag("urgent"),
+        ack_minutes=ack_minutes(args, session),
     )
+
+
+def ack_minutes(args: Args, session: Session) -> float | None:
+    """How long an acknowledgement may take, if one is wanted. Somebody must be there to notice: the daemon."""
+    minutes = args.number("ack_within")
+    if minutes is None and not args.flag("require_ack"):
+        return None
+    minutes = session.settings.number("delivery.ack_minutes") if minutes is None else minutes
+    if not 0 < minutes <= 10_080:
+        raise UsageError(f"an acknowledgement within {minutes:g} minutes cannot be had", "give 1 to 10080 (a week)")
+    if not args.flag("dry_run"):
+        session.need_daemon("an acknowledgement that does not come")
+    return minutes
 
 
 def read_text(args: Args) -> str:

@@ -1,0 +1,58 @@
+"""
+Escalation: who is told, and when, that something waits for an answer.
+
+First the lead, after the time that was asked for; after twice that time, the humans. No answer never means yes (D18):
+telling somebody is all that happens.
+"""
+
+from __future__ import annotations
+
+LEAD, HUMANS = 1, 2
+DEFAULT_MINUTES = 15.0
+MOST_MINUTES = 7 * 24 * 60.0
+
+
+class Waiting:
+    """Something that somebody has to answer."""
+
+    __slots__ = ("agent", "id", "minutes", "sender", "since", "summary", "team", "told")
+
+    def __init__(
+        self, *, team: str, agent: str, id: str, sender: str, summary: str, since: float, minutes: float, told: int = 0
+    ) -> None:
+        self.team = team
+        self.agent = agent
+        """Who has to answer."""
+        self.id = id
+        self.sender = sender
+        self.summary = summary
+        self.since = since
+        self.minutes = minutes
+        self.told = told
+        """How many steps have been taken."""
+
+    def step_at(self, now: float) -> int:
+        """The furthest step that is due: 0, LEAD or HUMANS."""
+        return min(HUMANS, max(0, int((now - self.since) // (self.minutes * 60))))
+
+    def next_at(self) -> float | None:
+        """When the next step is due; None after the last one."""
+        return None if self.told >= HUMANS else self.since + (self.told + 1) * self.minutes * 60
+
+
+def minutes_in(evidence: str) -> float:
+    """The time in "within 15 min", as the ledger has it."""
+    words = evidence.split()
+    try:
+        minutes = float(words[1]) if len(words) > 1 else DEFAULT_MINUTES
+    except ValueError:
+        return DEFAULT_MINUTES
+    return minutes if 0 < minutes <= MOST_MINUTES else DEFAULT_MINUTES
+
+
+def derived_id(*parts: str) -> str:
+    """The same id for the same thing, however often it is sent: a process that was killed cannot tell it twice."""
+    import hashlib
+
+    digits = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"

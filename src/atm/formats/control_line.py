@@ -1,0 +1,86 @@
+"""
+What the daemon is asked and answers: one JSON object a line, each with the version of this protocol.
+
+    {"v": 1, "id": "7", "do": "status"}
+    {"v": 1, "id": "7", "ok": true, "result": {…}}
+    {"v": 1, "id": "7", "ok": false, "error": {"code": "unknown-request", "message": "…"}}
+"""
+
+from __future__ import annotations
+
+from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.json_record import Json
+
+VERSION = 1
+LONGEST = 1 << 20
+"""Bytes of a line. A status of hundreds of loops and plugins stays far below."""
+
+
+class BadLine(ValueError):
+    """A line that is no request of ours. `code` goes back to whoever sent it."""
+
+    def __init__(self, code: str, message: str, id: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.id = id
+
+
+class Request:
+    """What somebody asks for."""
+
+    __slots__ = ("do", "fields", "id")
+
+    def __init__(self, do: str, fields: dict[str, Json], id: str = "") -> None:
+        self.do = do
+        self.fields = fields
+        self.id = id
+
+    def text(self, name: str) -> str:
+        value = self.fields.get(name)
+        return value if isinstance(value, str) else ""
+
+
+def encode_request(request: Request) -> bytes:
+    return _line({"v": VERSION, "id": request.id, "do": request.do, **request.fields})
+
+
+def decode_request(data: bytes) -> Request:
+    """Raises BadLine."""
+    try:
+        fields = decode_object(to_text(data))
+    except NotJson:
+        raise BadLine("bad-request", "a request is one line with a JSON object") from None
+    id = fields.get("id")
+    known = id if isinstance(id, str) else ""
+    if fields.get("v") != VERSION:
+        raise BadLine("version-mismatch", f"this daemon speaks version {VERSION}, not {fields.get('v')!r}", known)
+    do = fields.get("do")
+    if not isinstance(do, str):
+        raise BadLine("bad-request", "a request says in `do` what it wants", known)
+    return Request(do, {key: value for key, value in fields.items() if key not in ("v", "id", "do")}, known)
+
+
+def encode_result(id: str, result: Json) -> bytes:
+    return _line({"v": VERSION, "id": id, "ok": True, "result": result})
+
+
+def encode_error(id: str, code: str, message: str) -> bytes:
+    return _line({"v": VERSION, "id": id, "ok": False, "error": {"code": code, "message": message}})
+
+
+def decode_answer(data: bytes) -> dict[str, Json]:
+    """An answer as it came; raises BadLine if that is none."""
+    try:
+        fields = decode_object(to_text(data))
+    except NotJson as error:
+        raise BadLine("bad-answer", f"the daemon answered with something that is not JSON: {error}") from None
+    if not isinstance(fields.get("ok"), bool):
+        raise BadLine("bad-answer", "the daemon's answer says neither yes nor no")
+    return fields
+
+
+def _line(fields: dict[str, Json]) -> bytes:
+    return to_bytes(encode(fields) + "\n")

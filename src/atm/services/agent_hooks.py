@@ -1,0 +1,219 @@
+"""
+An agent's hook calls: learn from it, and use the chance to put mail into the agent's context.
+
+Each call is a sign of life. A call after mail was put into the context shows that the agent went on with it, which
+is as much as anybody can say of reading.
+"""
+
+from __future__ import annotations
+
+from atm.domain.briefing import LONGEST_CONTEXT, LONGEST_SHOWN, beginning_of, framed, mail_in_words
+from atm.domain.endpoints import MOST_UNCONFIRMED, Endpoint
+from atm.domain.errors import AtmError
+from atm.domain.liveness import ENDED, WAITING, WORKING
+from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
+from atm.domain.moments import IDLE as TEAMMATE_IDLE
+from atm.domain.names import is_claudes_team
+from atm.domain.surfacing import HOOK, NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
+from atm.services.presence import beat
+from atm.services.surfacing import Surfacing, enter, unread_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.messages import Message
+    from atm.domain.moments import HookCall
+    from atm.domain.team import Team
+    from atm.services.mailroom import Mailroom
+
+BEAT_EVERY = 30.0
+"""Seconds between two heartbeats that say the same."""
+
+FRAME = 200
+"""Characters that the frame around a message takes, roughly."""
+
+IDLE_NOTICE = "idle_prompt"
+
+
+class Visit:
+    """One call of a member's hook."""
+
+    __slots__ = ("brief", "call", "carries", "locate", "me", "room", "say", "stop_on", "team")
+
+    def __init__(
+        self,
+        room: Mailroom,
+        team: Team,
+        me: str,
+        call: HookCall,
+        *,
+        carries: str,
+        say: Callable[[HookAnswer], None],
+        stop_on: str,
+        brief: Callable[[], str],
+        locate: Callable[[], Endpoint],
+    ) -> None:
+        self.room = room
+        self.team = team
+        self.me = me
+        self.call = call
+        self.carries = carries
+        """What the vendor takes at this moment: `context`, `block` or nothing."""
+        self.say = say
+        """Hands the answer to the vendor; raises if that fails."""
+        self.stop_on = stop_on
+        self.brief = brief
+        """The briefing of a session that begins."""
+        self.locate = locate
+        """Where the session runs, looked up when it begins."""
+
+
+def attend(visit: Visit) -> list[Message]:
+    """Do what the moment allows; the mail that was put into the agent's context."""
+    if visit.call.is_subagent:
+        _sign(visit, WORKING)  # its context is not the member's
+        return []
+    _confirm(visit)
+    moment = visit.call.moment
+    if moment == START:
+        visit.room.endpoints.put(visit.team.name, visit.me, visit.locate())
+        _sign(visit, WORKING)
+        return _speak(visit, visit.brief() if visit.carries == "context" else "")
+    if moment in (PROMPT, TOOL):
+        _sign(visit, WORKING)
+        return _speak(visit)
+    if moment == STOP:
+        return _stop(visit)
+    _learn(visit, moment)
+    return []
+
+
+def _learn(visit: Visit, moment: str) -> None:
+    """Moments at which nobody listens."""
+    if moment in (TURN_DONE, TEAMMATE_IDLE) or (moment == NOTICE and visit.call.reason == IDLE_NOTICE):
+        _go_idle(visit)
+    elif moment == NOTICE:
+        _sign(visit, WAITING)
+    elif moment == END:
+        _end(visit)
+    else:
+        _sign(visit, "")
+
+
+def _stop(visit: Visit) -> list[Message]:
+    if visit.carries == "block" and _may_show(visit):
+        unread = unread_for(visit.room, visit.team.name, visit.me)
+        if keeps_from_stopping(unread, visit.stop_on):
+            shown = _speak(visit)
+            if shown:
+                _sign(visit, WORKING)
+                return shown
+    _go_idle(visit)
+    return []
+
+
+def _end(visit: Visit) -> None:
+    """A session that was replaced by a newer one says nothing about the member."""
+    endpoint = visit.room.endpoints.of(visit.team.name, visit.me)
+    if endpoint is not None and endpoint.session not in ("", visit.call.session):
+        return
+    visit.room.endpoints.forget(visit.team.name, visit.me)
+    _sign(visit, ENDED)
+
+
+def _go_idle(visit: Visit) -> None:
+    from atm.services.idle_notices import goes_idle
+
+    goes_idle(visit.room, visit.team, visit.me, _source(visit))
+
+
+def _sign(visit: Visit, state: str) -> None:
+    now, presence = visit.room.clock.now(), visit.room.presence
+    last = presence.last(visit.team.name, visit.me)
+    if last is not None and last.state == (state or last.state) and 0 <= now - last.at < BEAT_EVERY:
+        return
+    beat(presence, visit.team.name, visit.me, now, _source(visit), state=state)
+
+
+def _source(visit: Visit) -> str:
+    return f"{visit.call.vendor} hook {visit.call.event}"
+
+
+def _confirm(visit: Visit) -> None:
+    """It goes on after mail was put into its context."""
+    endpoint = visit.room.endpoints.of(visit.team.name, visit.me)
+    if endpoint is None or not endpoint.unconfirmed or endpoint.session != visit.call.session:
+        return
+    evidence = f"the session went on ({_source(visit)}) with it in its context"
+    if enter(visit.room, visit.team.name, visit.me, endpoint.unconfirmed, "read", evidence):
+        endpoint.unconfirmed = []
+        visit.room.endpoints.put(visit.team.name, visit.me, endpoint)
+
+
+def _may_show(visit: Visit) -> bool:
+    """Claude Code puts its own teams' mail before its teammates; ours would come a second time."""
+    member = visit.team.member(visit.me)
+    return member is not None and not is_claudes_team(visit.team.name) and member.backend not in NATIVE_BACKENDS
+
+
+def _has_mail(visit: Visit) -> bool:
+    """A look without a lock: most calls find nothing."""
+    room, team = visit.room, visit.team.name
+    return room.surfacings.is_cut_off(team, visit.me) or bool(unread_for(room, team, visit.me))
+
+
+def _speak(visit: Visit, greeting: str = "") -> list[Message]:
+    """Say the greeting, if there is one, and as much mail as fits."""
+    if not visit.carries:
+        return []
+    if not _may_show(visit) or not _has_mail(visit):
+        _say(visit, greeting)
+        return []
+    turn = Surfacing(visit.room, visit.team.name, visit.me, HOOK, where=f"{visit.call.vendor} {visit.call.session}")
+    with turn as unread:
+        fitting = from_the_oldest(unread or [], LONGEST_CONTEXT - len(greeting), _size)
+        taken = turn.take(fitting) if fitting else []
+        mail = _in_words(visit, taken, len(unread or []) - len(taken)) if taken else ""
+        _say(visit, "\n\n".join(part for part in (greeting, mail) if part))
+        if taken:
+            turn.shown(f"{_source(visit)}, session {visit.call.session[:8] or 'unknown'}")
+            _remember(visit, taken)
+        return taken
+
+
+def _say(visit: Visit, text: str) -> None:
+    if text:
+        visit.say(HookAnswer(block=text) if visit.carries == "block" else HookAnswer(context=text))
+
+
+def _remember(visit: Visit, taken: list[Message]) -> None:
+    """Its next call will show that it went on."""
+    room, team = visit.room, visit.team.name
+    endpoint = room.endpoints.of(team, visit.me)
+    if endpoint is None or endpoint.session != visit.call.session:
+        endpoint = visit.locate()
+    ids = [message.id for message in taken if message.id]
+    endpoint.unconfirmed = [*endpoint.unconfirmed, *ids][-MOST_UNCONFIRMED:]
+    room.endpoints.put(team, visit.me, endpoint)
+
+
+def _size(message: Message) -> int:
+    return min(len(message.text), LONGEST_SHOWN) + FRAME
+
+
+def _in_words(visit: Visit, taken: list[Message], left: int) -> str:
+    return mail_in_words(
+        visit.me, visit.team.name, [show_one(visit.room, visit.team.name, visit.me, m) for m in taken], left
+    )
+
+
+def show_one(room: Mailroom, team: str, me: str, message: Message) -> str:
+    """One message in its frame; of a long one the beginning, and the file that holds all of it."""
+    if len(message.text) <= LONGEST_SHOWN:
+        return framed(message, message.text)
+    try:
+        path = room.surfacings.keep_text(team, me, message.id or "message", message.text)
+    except AtmError:
+        path = "the inbox (`atm read --all`)"
+    return framed(message, beginning_of(message.text, path))

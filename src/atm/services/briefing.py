@@ -1,0 +1,63 @@
+"""What a member should know when its session begins: gathered here, put into words by `domain.briefing`."""
+
+from __future__ import annotations
+
+from atm.domain.briefing import Briefing
+from atm.domain.errors import AtmError
+from atm.domain.names import same_name
+from atm.domain.tasks import PENDING
+from atm.services.mailroom import find_team
+from atm.services.surfacing import unread_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.dependencies import Board
+    from atm.domain.tasks import Card
+    from atm.services.boardroom import Boardroom
+
+
+def brief(desk: Boardroom, team: str, me: str) -> Briefing:
+    """A part that cannot be read is left out: a briefing must not keep a session from beginning."""
+    found = find_team(desk.room, team)
+    member = found.member(me)
+    name = member.name if member is not None else me
+    facts = Briefing(
+        me=name,
+        team=found.name,
+        lead=found.lead,
+        others=[other for other in found.names if not same_name(other, name) and not same_name(other, found.lead)],
+    )
+    _count_mail(desk, facts)
+    _list_work(desk, facts)
+    return facts
+
+
+def _count_mail(desk: Boardroom, facts: Briefing) -> None:
+    try:
+        for message in unread_for(desk.room, facts.team, facts.me):
+            facts.unread[message.sender] = facts.unread.get(message.sender, 0) + 1
+    except AtmError:
+        return
+
+
+def _list_work(desk: Boardroom, facts: Briefing) -> None:
+    try:
+        if not desk.tasks.exists(facts.team):
+            return
+        board = desk.tasks.board(facts.team)
+    except AtmError:
+        return
+    mine = [card for card in board.sorted() if same_name(card.owner, facts.me) and not card.is_finished]
+    facts.work = [f"#{card.id} {card.subject} ({board.state(card)})" for card in mine]
+    facts.work += [
+        f"#{card.id} {card.subject} (waits for your review)" for card in board.sorted() if _reviews(card, facts.me)
+    ]
+    facts.claimable = sum(_is_free(board, card) for card in board.sorted())
+
+
+def _reviews(card: Card, me: str) -> bool:
+    return card.review == "review" and bool(card.reviewer) and same_name(card.reviewer, me)
+
+
+def _is_free(board: Board, card: Card) -> bool:
+    return not card.owner and not card.is_hidden and board.state(card) == PENDING

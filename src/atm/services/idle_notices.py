@@ -1,0 +1,87 @@
+"""
+Idle notices: a member tells the lead that it has nothing to do.
+
+One for each idle time, and in the lead's inbox one for each sender: a new one takes the place of a former one that
+nobody has read. The field's leads drowned in them.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError
+from atm.domain.liveness import IDLE
+from atm.domain.messages import Message
+from atm.domain.names import is_claudes_team, same_name
+from atm.domain.receipts import ARCHIVED
+from atm.formats.inbox import encode_row
+from atm.formats.journal import MESSAGE, RECEIPT, Line
+from atm.formats.json_record import encode
+from atm.formats.protocol_message import idle_sender
+from atm.formats.times import to_iso
+from atm.services.presence import beat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.team import Team
+    from atm.services.mailroom import Mailroom
+
+
+def goes_idle(room: Mailroom, team: Team, member: str, source: str, *, pid: int | None = None) -> Message | None:
+    """A member's turn is over: note it, and tell the lead unless it has been told. The notice, if one was sent."""
+    former = beat(room.presence, team.name, member, room.clock.now(), source, pid=pid, state=IDLE)
+    if former is not None and former.state == IDLE:
+        return None  # the same idle time as before
+    if is_claudes_team(team.name) or team.completed or same_name(member, team.lead) or team.member(team.lead) is None:
+        return None  # Claude Code tells its own leads
+    return _tell(room, team, member)
+
+
+def _tell(room: Mailroom, team: Team, member: str) -> Message | None:
+    notice = idle_notice(room, member)
+    try:
+        put_notice(room, team.name, team.lead, notice)
+    except AtmError:
+        return None  # a notice that comes late is worth nothing; the heartbeat says the same
+    return notice
+
+
+def idle_notice(room: Mailroom, member: str) -> Message:
+    at = to_iso(room.clock.now())
+    said = {"type": "idle_notification", "from": member, "timestamp": at, "idleReason": "available"}
+    message = Message(
+        id=room.chance.new_id(), sender=member, text=encode(said), timestamp=at, read=False, summary=f"{member} is idle"
+    )
+    message.raw = encode_row(message, claudes_team=False)
+    return message
+
+
+def put_notice(room: Mailroom, team: str, lead: str, notice: Message) -> None:
+    """In place of what the same sender said before, as far as nobody has read it."""
+    replaced: list[str] = []
+
+    def change(rows: list[Message]) -> list[Message]:
+        former = [row for row in rows if _is_former(row, notice.sender)]
+        replaced[:] = [row.id for row in former if row.id]
+        if replaced:  # first the ledger: a row that is missing without a reason would be put back
+            room.ledger.append(team, [_receipt(room, replaced, lead, f"replaced by a newer idle notice, {notice.id}")])
+        return [row for row in rows if row not in former] + [notice]
+
+    room.inboxes.change(team, lead, change)
+    written = Line(
+        kind=MESSAGE,
+        ids=[notice.id or ""],
+        agent=lead,
+        state="written",
+        at=notice.timestamp,
+        evidence="inbox file",
+        raw=notice.raw,
+    )
+    room.ledger.append(team, [written])
+
+
+def _is_former(row: Message, sender: str) -> bool:
+    return row.understood and not row.read and same_name(idle_sender(row) or "", sender)
+
+
+def _receipt(room: Mailroom, ids: list[str], lead: str, evidence: str) -> Line:
+    at = to_iso(room.clock.now())
+    return Line(kind=RECEIPT, ids=ids, agent=lead, state=ARCHIVED, at=at, evidence=evidence)

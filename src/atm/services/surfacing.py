@@ -1,0 +1,190 @@
+"""
+Putting mail before an agent, once, whichever channel wins (G2), and never half (G1).
+
+A turn holds one agent's mail exclusively. What is about to be shown is written down, then marked read in the inbox,
+then shown, then entered in the ledger. Whoever dies on the way leaves the note; the next turn gives the mail back to
+the unread, unless it finds that it was shown.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError
+from atm.domain.receipts import RETURNED, already_read
+from atm.domain.surfacing import Note
+from atm.formats.inbox import LARGEST_ROW
+from atm.formats.journal import RECEIPT, Line, histories
+from atm.formats.times import to_iso
+from atm.services.reading import note_drift, seen_lately
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Protocol
+
+    from atm.domain.messages import Message
+    from atm.ports.surfacing import SurfacingTurn
+    from atm.services.mailroom import Mailroom
+
+    class Finder(Protocol):
+        """Looks whether mail of a turn that was cut off was shown after all; None if nobody can tell."""
+
+        def __call__(self, note: Note, /) -> str | None: ...
+
+
+class Surfacing:
+    """
+    `with Surfacing(room, team, member, channel) as unread:` and then `take`, show, and `shown` or `failed`.
+
+    Entering gives what is unread, oldest first; None if another channel is at it right now. What was taken and
+    neither shown nor failed when the block ends is given back.
+    """
+
+    __slots__ = ("_room", "_turn", "channel", "member", "taken", "team", "was_shown", "where")
+
+    def __init__(
+        self,
+        room: Mailroom,
+        team: str,
+        member: str,
+        channel: str,
+        *,
+        where: str = "",
+        patience: float = 0.0,
+        was_shown: Finder | None = None,
+    ) -> None:
+        self._room = room
+        self.team = team
+        self.member = member
+        self.channel = channel
+        self.where = where
+        self.was_shown = was_shown
+        self.taken: list[Message] = []
+        self._turn: SurfacingTurn = room.surfacings.turn(team, member, patience)
+
+    def __enter__(self) -> list[Message] | None:
+        if not self._turn.__enter__():
+            return None
+        try:
+            self._recover()
+            return unread_for(self._room, self.team, self.member)
+        except BaseException:
+            self._turn.__exit__()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if self.taken:
+                self.failed("it was not shown")
+        finally:
+            self._turn.__exit__()
+
+    def take(self, messages: list[Message]) -> list[Message]:
+        """Make these ours to show; those that somebody else has read meanwhile are left out."""
+        note = Note(
+            keys=[message.key for message in messages],
+            channel=self.channel,
+            at=self._room.clock.now(),
+            where=self.where,
+        )
+        self._turn.begin(note)
+        wanted = set(note.keys)
+        claimed = self._room.inboxes.claim(
+            self.team, self.member, lambda unread: [message for message in unread if message.key in wanted]
+        )
+        self.taken = claimed
+        note_drift(self._room, claimed)
+        if not claimed:
+            self._turn.end()
+        return claimed
+
+    def shown(self, evidence: str, state: str = "surfaced") -> None:
+        """It is in the agent's context."""
+        taken, self.taken = self.taken, []
+        enter(self._room, self.team, self.member, [m.id for m in taken if m.id], state, evidence)
+        self._turn.end()
+
+    def failed(self, why: str) -> None:
+        """It could not be shown: unread again, for the next channel."""
+        taken, self.taken = self.taken, []
+        self._give_back([message.key for message in taken], why)
+
+    def kept_unread(self, state: str, evidence: str) -> None:
+        """Something happened to it, but nobody can say that it was seen: entered, and unread again."""
+        ids = [message.id for message in self.taken if message.id]
+        self.failed(evidence)
+        enter(self._room, self.team, self.member, ids, state, evidence)
+
+    def _give_back(self, keys: list[object], why: str) -> None:
+        self._room.inboxes.mark(self.team, self.member, set(keys), False)
+        enter(self._room, self.team, self.member, [key for key in keys if isinstance(key, str)], RETURNED, why)
+        self._turn.end()
+
+    def _recover(self) -> None:
+        """Somebody died here while he showed mail."""
+        note = self._turn.abandoned()
+        if note is None:
+            return
+        past = histories(self._room.ledger.entries(self.team)[0])
+        open_keys = [
+            key for key in note.keys if not (isinstance(key, str) and already_read(past.get((key, self.member), [])))
+        ]
+        evidence = self.was_shown(note) if open_keys and self.was_shown else None
+        if evidence:
+            ids = [key for key in open_keys if isinstance(key, str)]
+            enter(self._room, self.team, self.member, ids, "surfaced", evidence)
+            self._turn.end()
+        elif open_keys:
+            self._give_back(open_keys, f"the process that showed it ({note.channel}) ended before it could say so")
+        else:
+            self._turn.end()
+
+
+def unread_for(room: Mailroom, team: str, member: str) -> list[Message]:
+    """What lies unread and has not been shown: oldest first, as it lies in the inbox."""
+    seen = seen_lately(room, team, member)
+    return [
+        message
+        for message in room.inboxes.unread(team, member)
+        if message.understood and message.id not in seen and len(message.raw) <= LARGEST_ROW
+    ]
+
+
+def enter(room: Mailroom, team: str, member: str, ids: list[str], state: str, evidence: str) -> bool:
+    """
+    Enter what happened in the ledger; False if that could not be done.
+
+    It has happened all the same, so nobody fails because of it.
+    """
+    if not ids:
+        return True
+    at = to_iso(room.clock.now())
+    line = Line(kind=RECEIPT, ids=ids, agent=member, state=state, at=at, evidence=evidence)
+    try:
+        room.ledger.append(team, [line])
+    except AtmError:
+        return False
+    return True
+
+
+def surface(
+    room: Mailroom,
+    team: str,
+    member: str,
+    channel: str,
+    choose: Callable[[list[Message]], list[Message]],
+    show: Callable[[list[Message]], str],
+    *,
+    where: str = "",
+) -> list[Message]:
+    """
+    Show what `choose` picks of the unread through `show`, which returns its evidence and raises if it fails.
+
+    What was shown; nothing if nothing was chosen, or if another channel is at it.
+    """
+    turn = Surfacing(room, team, member, channel, where=where)
+    with turn as unread:
+        chosen = choose(unread) if unread else []
+        taken = turn.take(chosen) if chosen else []
+        if taken:
+            turn.shown(show(taken))
+        return taken

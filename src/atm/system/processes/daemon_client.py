@@ -1,0 +1,165 @@
+"""Asking the daemon, starting it, and ending it. Everything here has a bound; no daemon is an ordinary answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+from atm.formats.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
+from atm.system.processes.daemon_seat import find_running
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from atm.formats.json_record import Json
+    from atm.formats.layout import Layout
+    from atm.system.processes.daemon_seat import Running
+
+QUERY_SECONDS = 0.5
+READY_SECONDS = 10.0
+LOOK_EVERY = 0.02
+
+
+def ask(layout: Layout, do: str, fields: dict[str, Json] | None = None, seconds: float = QUERY_SECONDS) -> Json | None:
+    """The daemon's answer; None if no daemon runs or it does not answer in time. Raises BadLine on a refusal."""
+    running = find_running(layout)
+    if running is None:
+        return None
+    try:
+        with _connect(running, seconds) as line:
+            line.sendall(encode_request(Request(do, fields or {}, "1")))
+            answer = decode_answer(_read_line(line, seconds))
+    except (OSError, EOFError):
+        return None
+    if answer["ok"] is True:
+        return answer.get("result")
+    error = answer.get("error")
+    parts = error if isinstance(error, dict) else {}
+    raise BadLine(str(parts.get("code") or "error"), str(parts.get("message") or "the daemon refused"))
+
+
+def listen(layout: Layout, fields: dict[str, Json]) -> Iterator[dict[str, Json]]:
+    """Events as they happen, until the daemon ends. Empty if none runs."""
+    running = find_running(layout)
+    if running is None:
+        return
+    with _connect(running, QUERY_SECONDS) as line:
+        line.sendall(encode_request(Request("events", fields, "1")))
+        line.settimeout(None)
+        with line.makefile("rb") as lines:
+            for data in lines:
+                answer = decode_answer(data)
+                result = answer.get("result")
+                if isinstance(result, dict):
+                    yield result
+
+
+def _connect(running: Running, seconds: float) -> socket.socket:
+    made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        made.settimeout(seconds)
+        made.connect(running.socket)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _read_line(line: socket.socket, seconds: float) -> bytes:
+    end, data = time.monotonic() + seconds, b""
+    while not data.endswith(b"\n"):
+        line.settimeout(max(0.001, end - time.monotonic()))
+        part = line.recv(65_536)
+        if not part or len(data) > LONGEST:
+            raise EOFError
+        data += part
+    return data
+
+
+def start(layout: Layout, environment: Mapping[str, str], *, wait: bool) -> str:
+    """Start it unless it runs. What went wrong, or nothing; `wait` until it answers."""
+    if find_running(layout) is not None:
+        return ""
+    try:
+        os.makedirs(layout.daemon, 0o700, exist_ok=True)
+        process = _spawn(layout, environment)
+    except OSError as error:
+        return f"{error.filename or 'python'}: {error.strerror}"
+    return _wait_until_ready(layout, process) if wait else ""
+
+
+def _spawn(layout: Layout, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """In a session of its own, so that it outlives the terminal; what it says before its log is open is kept."""
+    fd = os.open(f"{layout.daemon}/start.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _no_follow(), 0o600)
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "atm", "daemon", "run"],
+            stdin=subprocess.DEVNULL,
+            stdout=fd,
+            stderr=fd,
+            cwd="/",
+            env={**environment},
+            start_new_session=True,
+        )
+    finally:
+        os.close(fd)
+
+
+def _no_follow() -> int:
+    return getattr(os, "O_NOFOLLOW", 0)
+
+
+def _wait_until_ready(layout: Layout, process: subprocess.Popen[bytes]) -> str:
+    end = time.monotonic() + READY_SECONDS
+    while time.monotonic() < end:
+        if _answers(layout):
+            return ""
+        if process.poll() is not None and find_running(layout) is None:
+            return _last_words(layout) or f"it ended with {process.returncode}"
+        time.sleep(LOOK_EVERY)
+    return f"it did not answer within {READY_SECONDS:.0f} s; see `atm logs`"
+
+
+def _answers(layout: Layout) -> bool:
+    try:
+        return ask(layout, "ping") is not None
+    except BadLine:
+        return True
+
+
+def _last_words(layout: Layout) -> str:
+    try:
+        with open(f"{layout.daemon}/start.log", encoding="utf-8", errors="replace") as file:
+            return " ".join(file.read(2000).split())
+    except OSError:
+        return ""
+
+
+def stop(layout: Layout, seconds: float) -> str:
+    """End it: `stopped`, `not running`, or `killed` if it did not leave in time."""
+    running = find_running(layout)
+    if running is None:
+        return "not running"
+    try:
+        os.kill(running.pid, signal.SIGTERM)
+        if _is_gone(running, seconds):
+            return "stopped"
+        os.kill(running.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return "stopped"
+    _is_gone(running, READY_SECONDS)
+    return "killed"
+
+
+def _is_gone(running: Running, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while running.is_alive:
+        if time.monotonic() >= end:
+            return False
+        time.sleep(LOOK_EVERY)
+    return True

@@ -1,0 +1,130 @@
+"""
+The daemon's seat: one for each home, held by a lock that dies with its process.
+
+`lock` is the truth; `pid.json` beside it says who holds it. The number in it counts only together with the time at
+which that process began: numbers are used again. The socket lies beside them, or under the system's folder for
+temporary files where the path would be longer than a socket's address can be.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+import zlib
+
+from atm.domain.errors import WriteRefused
+from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.system.files import flock
+from atm.system.processes.process_facts import began
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.layout import Layout
+
+LONGEST_ADDRESS = 100
+"""Bytes. Linux allows 107, macOS 103."""
+
+
+class Running:
+    """The daemon that sits there."""
+
+    __slots__ = ("began", "pid", "since", "socket", "version")
+
+    def __init__(self, *, pid: int, began: str, since: str, socket: str, version: str) -> None:
+        self.pid = pid
+        self.began = began
+        self.since = since
+        self.socket = socket
+        self.version = version
+
+    @property
+    def is_alive(self) -> bool:
+        return bool(self.began) and began(self.pid) == self.began
+
+
+class Seat:
+    """Ours until we leave or die."""
+
+    def __init__(self, layout: Layout, fd: int, socket: str) -> None:
+        self._layout = layout
+        self._fd = fd
+        self.socket = socket
+
+    def announce(self, version: str, since: str) -> None:
+        """Say who sits here, once the socket listens."""
+        me = os.getpid()
+        facts = {"pid": me, "began": began(me), "since": since, "socket": self.socket, "version": version}
+        path = f"{self._layout.daemon}/pid.json"
+        with open(f"{path}.new", "wb", opener=_private) as file:
+            file.write(to_bytes(encode(facts) + "\n"))
+        os.replace(f"{path}.new", path)
+
+    def leave(self) -> None:
+        for path in (f"{self._layout.daemon}/pid.json", self.socket):
+            try:
+                os.unlink(path)
+            except OSError:
+                continue
+        os.close(self._fd)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
+
+
+def take_seat(layout: Layout) -> Seat | Running | None:
+    """The seat; or who sits there; or None if somebody does who has not said yet who he is."""
+    folder = layout.daemon
+    try:
+        os.makedirs(folder, 0o700, exist_ok=True)
+        os.chmod(folder, 0o700)
+        fd = os.open(f"{folder}/lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+    except OSError as error:
+        raise WriteRefused(f"{folder}: {error.strerror}", "check permissions and free space", folder) from error
+    if not flock.try_lock(fd):
+        os.close(fd)
+        return find_running(layout)
+    os.set_inheritable(fd, False)
+    return Seat(layout, fd, _socket_path(layout))
+
+
+def find_running(layout: Layout) -> Running | None:
+    """The daemon of this home, if one runs."""
+    try:
+        with open(f"{layout.daemon}/pid.json", "rb") as file:
+            facts = decode_object(to_text(file.read(65_536)))
+    except (OSError, NotJson):
+        return None
+    pid = facts.get("pid")
+    if not isinstance(pid, int) or isinstance(pid, bool):
+        return None
+    texts = {name: str(facts.get(name) or "") for name in ("began", "since", "socket", "version")}
+    found = Running(pid=pid, **texts)
+    return found if found.is_alive and not _lock_is_free(layout) else None
+
+
+def _lock_is_free(layout: Layout) -> bool:
+    """Whoever is alive and does not hold the lock is not the daemon (any more)."""
+    try:
+        fd = os.open(f"{layout.daemon}/lock", os.O_RDWR)
+    except OSError:
+        return True
+    try:
+        return flock.try_lock(fd)
+    finally:
+        os.close(fd)
+
+
+def _socket_path(layout: Layout) -> str:
+    path = f"{layout.daemon}/socket"
+    if len(os.fsencode(path)) <= LONGEST_ADDRESS:
+        return path
+    who = getattr(os, "getuid", lambda: 0)()
+    data = os.fsencode(layout.daemon)
+    folder = f"{tempfile.gettempdir()}/atm-{who}-{zlib.crc32(data):08x}{zlib.adler32(data):08x}"
+    os.makedirs(folder, 0o700, exist_ok=True)
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != who or stat.S_IMODE(found.st_mode) & 0o077:
+        raise WriteRefused(f"{folder} belongs to somebody else", "remove it, or use a shorter ATM_HOME", folder)
+    return f"{folder}/socket"

@@ -1,0 +1,69 @@
+"""Twins of `ports.surfacing`, in memory."""
+
+from __future__ import annotations
+
+from atm.domain.endpoints import Endpoint
+from atm.domain.surfacing import Note
+
+
+class MemorySurfacings:
+    """Twin of `Surfacings`. What is in `notes` without a turn was left by somebody who died."""
+
+    def __init__(self) -> None:
+        self.notes: dict[tuple[str, str], Note] = {}
+        self.held: set[tuple[str, str]] = set()
+        self.texts: dict[str, str] = {}
+
+    def turn(self, team: str, member: str, patience: float = 0.0) -> MemoryTurn:  # noqa: ARG002 - nobody else runs
+        return MemoryTurn(self, (team, member))
+
+    def is_cut_off(self, team: str, member: str) -> bool:
+        return (team, member) in self.notes
+
+    def keep_text(self, team: str, member: str, id: str, text: str) -> str:
+        path = f"pasted/{team}/{member}/{id}.md"
+        self.texts[path] = text
+        return path
+
+
+class MemoryTurn:
+    """Twin of `SurfacingTurn`."""
+
+    def __init__(self, all: MemorySurfacings, key: tuple[str, str]) -> None:
+        self._all = all
+        self._key = key
+        self._mine = False
+
+    def __enter__(self) -> bool:
+        self._mine = self._key not in self._all.held
+        self._all.held.add(self._key)
+        return self._mine
+
+    def __exit__(self, *_: object) -> None:
+        if self._mine:
+            self._all.held.discard(self._key)
+
+    def abandoned(self) -> Note | None:
+        return self._all.notes.get(self._key)
+
+    def begin(self, note: Note) -> None:
+        self._all.notes[self._key] = note
+
+    def end(self) -> None:
+        self._all.notes.pop(self._key, None)
+
+
+class MemoryEndpoints:
+    """Twin of `Endpoints`."""
+
+    def __init__(self) -> None:
+        self.known: dict[tuple[str, str], Endpoint] = {}
+
+    def of(self, team: str, member: str) -> Endpoint | None:
+        return self.known.get((team, member))
+
+    def put(self, team: str, member: str, endpoint: Endpoint) -> None:
+        self.known[team, member] = endpoint
+
+    def forget(self, team: str, member: str) -> None:
+        self.known.pop((team, member), None)

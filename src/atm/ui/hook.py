@@ -1,0 +1,163 @@
+"""
+`atm hook <vendor> <event>`: what the hooks of coding agents call, hundreds of times a day.
+
+Fast, because the agent waits for it; bounded, because a hook that hangs freezes the agent; and it always ends with 0,
+because an error of ours is none of the agent's business. What went wrong is in the hook log.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from atm.domain.errors import AtmError
+from atm.formats.hook_answer import can_carry, encode_answer
+from atm.formats.hook_call import parse_call
+from atm.wiring import build_room, find_layout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.config import Settings
+    from atm.domain.endpoints import Endpoint
+    from atm.domain.moments import HookAnswer, HookCall
+    from atm.domain.team import Team
+    from atm.formats.layout import Layout
+    from atm.services.mailroom import Mailroom
+
+LONGEST_PAYLOAD = 4 << 20
+SECONDS = 3.0
+"""After so long we leave without a word. Mail that was taken and not shown is given back by the next call."""
+
+
+def run(words: list[str]) -> int:
+    """Never fails, never blocks for long."""
+    _set_limit(SECONDS)
+    try:
+        _attend(words)
+    except (AtmError, OSError, ValueError) as error:
+        _note(words, error)
+    except Exception as error:  # noqa: BLE001 - an agent must not suffer from our bug; it is in the log
+        if os.environ.get("ATM_DEBUG"):
+            raise
+        _note(words, error)
+    return 0
+
+
+def _set_limit(seconds: float) -> None:
+    """`_signal`, because `signal` builds enumerations for a millisecond. Windows has no such timer: vendors' own."""
+    import _signal
+
+    if hasattr(_signal, "setitimer"):
+        _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
+        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+
+
+def _attend(words: list[str]) -> None:
+    if len(words) < 2:
+        sys.stderr.write("usage: atm hook <vendor> <event> [payload]\n")
+        return
+    call = parse_call(words[0], words[1], _payload(words))
+    layout = find_layout(os.environ)
+    from atm import config
+
+    settings = config.load(layout, os.environ, _folder(), {})
+    room = build_room(layout, settings)
+    found = _who(room, settings, call)
+    if found is None:
+        return
+    team, me = found
+    from atm.services.agent_hooks import Visit, attend
+
+    attend(
+        Visit(
+            room,
+            team,
+            me,
+            call,
+            carries=can_carry(call),
+            say=lambda answer: _say(call, answer),
+            stop_on=settings.text("delivery.stop_on"),
+            brief=lambda: _brief(layout, settings, room, team.name, me),
+            locate=lambda: _locate(room, call),
+        )
+    )
+
+
+def _payload(words: list[str]) -> bytes:
+    """On standard input; Codex's `notify` gives it as the last word instead."""
+    if len(words) > 2:
+        return words[2].encode("utf-8", "surrogateescape")
+    if sys.stdin is None or sys.stdin.isatty():
+        return b""
+    return sys.stdin.buffer.read(LONGEST_PAYLOAD + 1)
+
+
+def _folder() -> str:
+    try:
+        return os.getcwd()
+    except OSError:  # it was deleted under us
+        return "/"
+
+
+def _who(room: Mailroom, settings: Settings, call: HookCall) -> tuple[Team, str] | None:
+    """
+    Which member calls: whom the environment or the settings name; a teammate that Claude Code names; whoever has
+    this session in the roster. Nobody is guessed: the default identity is the person at the terminal.
+    """
+    identity, team_name = settings.setting("core.identity"), settings.text("core.default_team")
+    if call.member and call.team:
+        return _member(room, call.team, call.member)
+    if identity.origin != "default" and isinstance(identity.value, str):
+        return _member(room, team_name or _only_team(room), identity.value)
+    if team_name and call.session:
+        team = room.rosters.load(room.rosters.find(team_name) or team_name)
+        names = [member.name for member in team.members if member.session_id == call.session]
+        return (team, names[0]) if len(names) == 1 else None
+    return None
+
+
+def _only_team(room: Mailroom) -> str:
+    teams = room.rosters.teams()
+    return teams[0] if len(teams) == 1 else ""
+
+
+def _member(room: Mailroom, team_name: str, name: str) -> tuple[Team, str] | None:
+    spelled = room.rosters.find(team_name) if team_name else None
+    if spelled is None:
+        return None
+    team = room.rosters.load(spelled)
+    member = team.member(name)
+    return (team, member.name) if member is not None else None
+
+
+def _say(call: HookCall, answer: HookAnswer) -> None:
+    text = encode_answer(call, answer)
+    if not text:
+        raise ValueError(f"{call.vendor} takes no answer at {call.event}")
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _brief(layout: Layout, settings: Settings, room: Mailroom, team: str, me: str) -> str:
+    from atm.domain.briefing import in_words
+    from atm.services.briefing import brief
+    from atm.wiring import build_desk
+
+    return in_words(brief(build_desk(layout, settings, room), team, me))
+
+
+def _locate(room: Mailroom, call: HookCall) -> Endpoint:
+    from atm.wiring import locate_session
+
+    return locate_session(room, call, os.environ)
+
+
+def _note(words: list[str], error: Exception) -> None:
+    """In the log of hooks, as far as that can be written."""
+    try:
+        from atm.wiring import log_hook
+
+        what = f"{type(error).__name__}: {error}"
+        log_hook(find_layout(os.environ), {"event": " ".join(words[:2])[:100], "error": what[:1000]})
+    except Exception:  # noqa: BLE001 - there is nobody left to tell
+        return
