@@ -28,6 +28,7 @@ __all__ = [
     "build_room",
     "build_site",
     "build_tasks",
+    "build_vendor_files",
     "build_watch",
     "change_settings",
     "find_layout",
@@ -35,10 +36,13 @@ __all__ = [
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from atm.config import Settings
     from atm.domain.context import SystemContext
+    from atm.domain.endpoints import Endpoint
+    from atm.domain.moments import HookCall
+    from atm.domain.tasks import Plain
     from atm.formats.layout import Layout
     from atm.ports.backups import Backups
     from atm.ports.board import Tasks
@@ -49,9 +53,12 @@ if TYPE_CHECKING:
     from atm.ports.programs import Programs
     from atm.ports.surfacing import Endpoints, Surfacings
     from atm.ports.team_life import States, TeamFiles
+    from atm.ports.vendor_files import VendorFiles
     from atm.services.boardroom import Boardroom
+    from atm.services.delivery import Reach
     from atm.services.file_references import References
     from atm.system.files.watching import Watch
+    from atm.system.processes.daemon_seat import Running
 
 
 def build_room(
@@ -195,10 +202,90 @@ def _programs(layout: Layout) -> Programs:
     return RealPrograms(layout)
 
 
+def log_hook(layout: Layout, record: dict[str, Plain]) -> None:
+    """What happened to a hook, for people who look for it later."""
+    from atm.formats.times import to_iso
+
+    _programs(layout).log({"at": to_iso(RealClock().now()), **record})
+
+
+def locate_session(room: Mailroom, call: HookCall, environment: Mapping[str, str]) -> Endpoint:
+    """Where the session that calls runs: its pane, if it has one, and what is in front there."""
+    from atm.domain.endpoints import Endpoint
+    from atm.system.runtimes.tmux import TmuxTerminals, pane_of
+
+    at = pane_of(environment)
+    pane = TmuxTerminals().pane(at) if at is not None else None
+    return Endpoint(
+        vendor=call.vendor,
+        session=call.session,
+        at=room.clock.now(),
+        host=room.presence.host,
+        boot=room.presence.boot,
+        server=at.server if at is not None and pane is not None else "",
+        pane=at.pane if at is not None and pane is not None else "",
+        pane_pid=pane.pid if pane is not None else None,
+        pane_command=pane.command if pane is not None else "",
+        url=call.url,
+    )
+
+
+def build_reach(settings: Settings) -> Reach:
+    """Terminals and servers of agents on this machine."""
+    from atm.services.delivery import Reach
+    from atm.system.runtimes.opencode import OpenCodeServers
+    from atm.system.runtimes.tmux import TmuxTerminals
+
+    return Reach(TmuxTerminals(), OpenCodeServers(), panes_allowed=settings.yes("delivery.tmux"))
+
+
+def start_daemon(layout: Layout, environment: Mapping[str, str], *, wait: bool = False) -> str:
+    """Start the daemon unless it runs; what went wrong, or nothing."""
+    from atm.system.processes.daemon_client import start
+
+    return start(layout, environment, wait=wait)
+
+
+def find_daemon(layout: Layout) -> Running | None:
+    """Who serves this home, if anybody does."""
+    from atm.system.processes.daemon_seat import find_running
+
+    return find_running(layout)
+
+
+def stop_daemon(layout: Layout, seconds: float) -> str:
+    """`stopped`, `killed` or `not running`."""
+    from atm.system.processes.daemon_client import stop
+
+    return stop(layout, seconds)
+
+
+def listen_to_daemon(layout: Layout, fields: dict[str, Plain]) -> Iterator[dict[str, Plain]]:
+    """Events as they happen; none if no daemon runs."""
+    from atm.system.processes.daemon_client import listen
+
+    return listen(layout, fields)
+
+
+def ask_daemon(layout: Layout, do: str, fields: dict[str, Plain] | None = None) -> Plain | None:
+    """What the daemon answers; None if none runs, or it is too slow."""
+    from atm.system.processes.daemon_client import ask
+
+    return ask(layout, do, fields)
+
+
 def build_site(layout: Layout, environment: Mapping[str, str]) -> Site:
     from atm.system.files.inspection import SiteOnDisk
 
     return SiteOnDisk(RealDisk(), RealClock(), layout, environment, host=host_name())
+
+
+def build_vendor_files(layout: Layout, environment: Mapping[str, str]) -> VendorFiles:
+    """The settings files of agent CLIs, for `atm init`."""
+    from atm.system.vendor_files import VendorFilesOnDisk
+
+    locks = Locks(RealDisk(), RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
+    return VendorFilesOnDisk(locks, layout, environment)
 
 
 def build_context(layout: Layout, settings: Settings, environment: Mapping[str, str], folder: str) -> SystemContext:

@@ -30,7 +30,7 @@ MOST_NAMES = 20
 class Briefing:
     """The facts that `atm prime` puts into words."""
 
-    __slots__ = ("claimable", "lead", "me", "others", "team", "unread", "work")
+    __slots__ = ("claimable", "lead", "mail_follows", "me", "others", "team", "unread", "work")
 
     def __init__(
         self,
@@ -51,12 +51,15 @@ class Briefing:
         """How many unread messages lie there, by sender."""
         self.work = work or []
         self.claimable = claimable
+        self.mail_follows = False
+        """Is the unread mail itself shown right after this?"""
 
 
 def in_words(facts: Briefing) -> str:
     """The briefing, as Markdown."""
     lines = [f"# atm: you are {one_line(facts.me)} in team {one_line(facts.team)}", ""]
-    lines += [f"Lead: {one_line(facts.lead)}. Others: {_names(facts.others) or 'nobody else'}.", _mail_line(facts)]
+    lines += [f"Lead: {one_line(facts.lead)}. Others: {_names(facts.others) or 'nobody else'}."]
+    lines += [] if facts.mail_follows else [_mail_line(facts)]
     lines += ["", "Your work:"] + [f"- {one_line(item)[:160]}" for item in facts.work[:10]] if facts.work else []
     if len(facts.work) > 10:
         lines.append(f"- and {len(facts.work) - 10} more: `atm tasks list --owner {facts.me}`")

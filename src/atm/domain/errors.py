@@ -28,6 +28,7 @@ Every error that a user can meet, in one tree.
     │   ├── PlanRefused         no approved plan; no answer means no
     │   ├── ChecksFailed        what the task declared as proof is not there
     │   ├── HookBlocked         a hook said no, with a reason
+    │   ├── DaemonRunning       one daemon for each home
     │   └── FileNotAllowed      a file reference that the settings do not permit
     └── DiskError               what we found on disk is not what it should be
         ├── UnreadableFile      not JSON, or not the shape that belongs there
@@ -222,6 +223,12 @@ class FileNotAllowed(RequestError):
     """The settings do not permit a reference to this file."""
 
     code = "file-not-allowed"
+
+
+class DaemonRunning(RequestError):
+    """A daemon serves this home already; a second one would do everything twice."""
+
+    code = "daemon-running"
 
 
 class DiskError(AtmError):

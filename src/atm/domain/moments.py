@@ -49,6 +49,7 @@ class HookCall:
         "task_id",
         "task_subject",
         "team",
+        "url",
         "vendor",
     )
 
@@ -65,6 +66,7 @@ class HookCall:
         reason: str = "",
         task_id: str = "",
         task_subject: str = "",
+        url: str = "",
         is_again: bool = False,
         is_subagent: bool = False,
     ) -> None:
@@ -81,6 +83,8 @@ class HookCall:
         """Why a session starts or ends, or what kind of notice it is."""
         self.task_id = task_id
         self.task_subject = task_subject
+        self.url = url
+        """The agent's own server, where its vendor has one."""
         self.is_again = is_again
         """A hook has kept it from stopping before, in this same turn."""
         self.is_subagent = is_subagent

@@ -124,6 +124,12 @@ class Ledger(Protocol):
     def entries(self, team: str) -> tuple[list[Entry], int]:
         """Everything, and how many lines could not be read."""
 
+    def version(self, team: str) -> object:
+        """Another value after every change: whoever has read it need not read it again."""
+
+    def mentions(self, team: str, word: str) -> bool:
+        """Does a word occur anywhere in it? Much quicker than reading it."""
+
 
 class Spooled:
     """A spooled message and the file it lies in."""

@@ -50,6 +50,9 @@ class Endpoints(Protocol):
 
     def of(self, team: str, member: str) -> Endpoint | None: ...
 
+    def known(self, team: str) -> list[str]:
+        """Everybody who has one."""
+
     def put(self, team: str, member: str, endpoint: Endpoint) -> None:
         """A note that cannot be written is nobody's failure."""
 

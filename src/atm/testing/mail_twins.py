@@ -218,6 +218,12 @@ class MemoryLedger:
             for entry in lines
         )
 
+    def version(self, team: str) -> object:
+        return len(self._entries.get(team, []))
+
+    def mentions(self, team: str, word: str) -> bool:
+        return word.encode() in self.content(team)
+
     def put(self, team: str, data: bytes) -> bool:
         if team in self._entries:
             return False

@@ -57,13 +57,16 @@ class MemoryEndpoints:
     """Twin of `Endpoints`."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[str, str], Endpoint] = {}
+        self.known_at: dict[tuple[str, str], Endpoint] = {}
 
     def of(self, team: str, member: str) -> Endpoint | None:
-        return self.known.get((team, member))
+        return self.known_at.get((team, member))
+
+    def known(self, team: str) -> list[str]:
+        return sorted(member for where, member in self.known_at if where == team)
 
     def put(self, team: str, member: str, endpoint: Endpoint) -> None:
-        self.known[team, member] = endpoint
+        self.known_at[team, member] = endpoint
 
     def forget(self, team: str, member: str) -> None:
-        self.known.pop((team, member), None)
+        self.known_at.pop((team, member), None)

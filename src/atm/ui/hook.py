@@ -36,7 +36,7 @@ def run(words: list[str]) -> int:
         _attend(words)
     except (AtmError, OSError, ValueError) as error:
         _note(words, error)
-    except Exception as error:  # noqa: BLE001 - an agent must not suffer from our bug; it is in the log
+    except Exception as error:  # an agent must not suffer from our bug; it is in the log
         if os.environ.get("ATM_DEBUG"):
             raise
         _note(words, error)
@@ -45,7 +45,7 @@ def run(words: list[str]) -> int:
 
 def _set_limit(seconds: float) -> None:
     """`_signal`, because `signal` builds enumerations for a millisecond. Windows has no such timer: vendors' own."""
-    import _signal
+    import _signal  # type: ignore[import-not-found]
 
     if hasattr(_signal, "setitimer"):
         _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
@@ -143,7 +143,9 @@ def _brief(layout: Layout, settings: Settings, room: Mailroom, team: str, me: st
     from atm.services.briefing import brief
     from atm.wiring import build_desk
 
-    return in_words(brief(build_desk(layout, settings, room), team, me))
+    facts = brief(build_desk(layout, settings, room), team, me)
+    facts.mail_follows = bool(facts.unread)
+    return in_words(facts)
 
 
 def _locate(room: Mailroom, call: HookCall) -> Endpoint:

@@ -117,6 +117,19 @@ class LedgerFile(NumberedLog):
         since = to_iso(self._locks.clock.now() - RECENT_SECONDS)
         return decode_recent(data.partition(b"\n")[2] if start else data, since)
 
+    def version(self, team: str) -> object:
+        found = self._disk.look(self._layout.ledger(team))
+        return None if found is None else found.content
+
+    def mentions(self, team: str, word: str) -> bool:
+        path = self._layout.ledger(team)
+        try:
+            return word.encode() in read_whole(self._disk, path)
+        except FileNotFoundError:
+            return False
+        except OSError as error:
+            raise refused(path, error) from error
+
     def entries(self, team: str) -> tuple[list[Entry], int]:
         path = self._layout.ledger(team)
         try:

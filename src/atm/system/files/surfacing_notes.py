@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy
+from atm.domain.names import is_safe_name
 from atm.formats.endpoint import decode_endpoint, encode_endpoint
+from atm.formats.layout import inbox_owner
 from atm.formats.surfacing_note import decode_note, encode_note
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import read_whole, write_over
@@ -101,6 +103,13 @@ class EndpointFiles:
             return decode_endpoint(read_whole(self._disk, self._layout.endpoint(team, member)))
         except OSError:
             return None
+
+    def known(self, team: str) -> list[str]:
+        try:
+            owners = [inbox_owner(name) for name in self._disk.names(f"{self._layout.our_data(team)}/endpoints")]
+        except OSError:
+            return []
+        return sorted(name for name in owners if name is not None and is_safe_name(name))
 
     def put(self, team: str, member: str, endpoint: Endpoint) -> None:
         path = self._layout.endpoint(team, member)

@@ -16,10 +16,13 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "receipts",
     "where a message is, and how that is known",
-    text="queued → written → surfaced → read → answered. A step that nobody observed is shown as unknown.",
-    arguments=(Argument("message-id", "the id, or the beginning of it"),),
+    text=(
+        "queued → written → surfaced → read → answered. A step that nobody observed is shown as unknown. Without an id: "
+        "what waits for an acknowledgement (exit code 3: nothing does)."
+    ),
+    arguments=(Argument("message-id", "the id, or the beginning of it", required=False),),
     options=(TEAM,),
-    examples=("atm receipts 3f0c1f4e", "atm receipts 3f0c1f4e --json"),
+    examples=("atm receipts 3f0c1f4e", "atm receipts 3f0c1f4e --json", "atm receipts --team crew"),
 )
 
 
@@ -27,7 +30,10 @@ def execute(args: Args, session: Session) -> int:
     drain_on_the_way(session.room)
     flagged = args.text("team")
     teams = [find_team(session.room, flagged).name] if flagged else session.room.rosters.teams()
-    traces = trace(session.room, args.need("message_id"), teams)
+    message_id = args.text("message_id")
+    if message_id is None:
+        return _show_waiting(session, teams)
+    traces = trace(session.room, message_id, teams)
     if session.as_json:
         session.print_json(
             {
@@ -39,6 +45,31 @@ def execute(args: Args, session: Session) -> int:
     else:
         session.print("\n\n".join("\n".join(_lines(session, one)) for one in traces))
     return 0
+
+
+def _show_waiting(session: Session, teams: list[str]) -> int:
+    """Messages that somebody wants to have acknowledged, oldest first."""
+    from atm.formats.times import to_iso
+    from atm.services.escalation import unacknowledged
+    from atm.ui.cli.render import table
+
+    waiting = [one for team in teams for one in unacknowledged(session.room, team)]
+    told = ("nobody", "the lead", "the humans")
+    if session.as_json:
+        fields = ("team", "agent", "id", "sender", "summary", "minutes")
+        rows = [{**{name: getattr(one, name) for name in fields}, "since": to_iso(one.since)} for one in waiting]
+        told_json = [{**row, "told": told[one.told]} for row, one in zip(rows, waiting, strict=True)]
+        session.print_json({"action": "receipts", "waiting": told_json})
+    elif waiting:
+        cells = [
+            [one.id[:8], f"{one.agent}@{one.team}", one.sender, when(session, to_iso(one.since)), told[one.told]]
+            for one in waiting
+        ]
+        heads = ["id", "waits for", "from", "sent", "told"]
+        session.print("\n".join(table(heads, [[one_line(cell) for cell in row] for row in cells])))
+    else:
+        session.print("nothing waits for an acknowledgement")
+    return 0 if waiting else 3
 
 
 def _as_json(one: Trace) -> dict[str, object]:

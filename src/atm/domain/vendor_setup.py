@@ -1,0 +1,256 @@
+"""
+What `atm init` sets up: which agent CLIs there are, where each keeps its hooks, and which of ours belong there.
+
+Pure: it joins names to roots that the caller found, and compares what is there with what should be. An entry of ours
+is known by its command, `… atm hook VENDOR EVENT`, so that a program that moved is put right instead of entered twice.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from atm.domain.errors import NoHome
+from atm.domain.moments import CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
+
+USER, PROJECT = "user", "project"
+SCOPES = (USER, PROJECT)
+
+HOOKS, NOTIFY, PLUGIN = "hooks", "notify", "plugin"
+"""What a file holds of ours: entries in JSON, one key in TOML, or the whole file."""
+
+INSTALLED, MISSING, OUTDATED = "installed", "missing", "outdated"
+
+HOOK_SECONDS = 5
+"""How long an agent may wait for one of our hooks. It takes milliseconds; a hook that hangs freezes the agent."""
+
+LONGEST_COMMAND = 2048
+"""A longer command is nobody's of ours, and is not taken apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Vendor:
+    """One agent CLI."""
+
+    name: str
+    title: str
+    programs: tuple[str, ...]
+    """Any of these on PATH says that it is installed."""
+    no_evidence: tuple[str, ...] = ()
+    """Beginnings of names in its folder that say nothing about it: others, and we ourselves, write there too."""
+    events: tuple[str, ...] = ()
+    timeout: int = HOOK_SECONDS
+    """In the unit that it counts in."""
+
+
+KNOWN: dict[str, Vendor] = {
+    CLAUDE: Vendor(
+        CLAUDE,
+        "Claude Code",
+        ("claude",),
+        no_evidence=("teams", "tasks"),
+        events=(
+            "SessionStart",
+            "UserPromptSubmit",
+            "PostToolUse",
+            "Stop",
+            "Notification",
+            "TeammateIdle",
+            "TaskCreated",
+            "TaskCompleted",
+            "PreCompact",
+            "SessionEnd",
+        ),
+    ),
+    CODEX: Vendor(CODEX, "Codex", ("codex",), events=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
+    GEMINI: Vendor(
+        GEMINI,
+        "Gemini CLI",
+        ("gemini",),
+        # Its successor `agy` keeps its files in the same folder, but reads no hooks from settings.json (since 1.1).
+        no_evidence=("antigravity", "config"),
+        events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "Notification", "SessionEnd"),
+        timeout=HOOK_SECONDS * 1000,
+    ),
+    OPENCODE: Vendor(OPENCODE, "OpenCode", ("opencode", "opencode2")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders in which the vendors keep their files. Empty where there is none, because HOME is not set."""
+
+    claude: str
+    codex: str
+    gemini: str
+    opencode: str
+    project: str
+
+    def root_of(self, vendor: str) -> str:
+        return {CLAUDE: self.claude, CODEX: self.codex, GEMINI: self.gemini, OPENCODE: self.opencode}[vendor]
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """A file that holds something of ours, or should."""
+
+    path: str
+    vendor: str
+    kind: str
+    within: str = ""
+    """A link at the path may not lead out of this folder. Empty: it may, people keep their dotfiles elsewhere."""
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What was in the place of a file before we made it: nothing (None), or a file with nothing in it."""
+
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HookEntry:
+    """One hook that we want."""
+
+    event: str
+    command: str
+    timeout: int
+
+
+@dataclass(frozen=True, slots=True)
+class OurCommand:
+    """A hook command of ours, taken apart."""
+
+    leading: str
+    """Variables that somebody set before it. They are theirs and stay."""
+    program: tuple[str, ...]
+    vendor: str
+    event: str
+    trailing: str = ""
+    """What somebody added after it. That stays as well."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundHook:
+    """An entry of ours in a file: under which event it stands, and what it says."""
+
+    event: str
+    command: OurCommand
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How one file compares with what should be in it, by the names of events."""
+
+    missing: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
+
+    @property
+    def state(self) -> str:
+        return MISSING if self.missing else OUTDATED if self.outdated else INSTALLED
+
+
+def files_of(vendor: str, scope: str, places: Places) -> tuple[ConfigFile, ...]:
+    """
+    Where a vendor's hooks go.
+
+    Codex takes `notify` from the user's file alone: in a project it would be ignored, with a warning at every start.
+    """
+    if scope == PROJECT:
+        return tuple(
+            ConfigFile(f"{places.project}/{path}", vendor, kind, places.project)
+            for path, kind in _PROJECT_FILES[vendor]
+        )
+    root = places.root_of(vendor)
+    if not root:
+        raise NoHome(
+            f"HOME is not set, so there is no folder for the settings of {KNOWN[vendor].title}",
+            "set HOME, or use --project",
+        )
+    return tuple(ConfigFile(f"{root}/{path}", vendor, kind) for path, kind in _USER_FILES[vendor])
+
+
+_USER_FILES = {
+    CLAUDE: (("settings.json", HOOKS),),
+    CODEX: (("hooks.json", HOOKS), ("config.toml", NOTIFY)),
+    GEMINI: (("settings.json", HOOKS),),
+    OPENCODE: (("plugins/atm.js", PLUGIN),),
+}
+_PROJECT_FILES = {
+    CLAUDE: ((".claude/settings.json", HOOKS),),
+    CODEX: ((".codex/hooks.json", HOOKS),),
+    GEMINI: ((".gemini/settings.json", HOOKS),),
+    OPENCODE: ((".opencode/plugins/atm.js", PLUGIN),),
+}
+
+
+def entries_for(vendor: str, program: tuple[str, ...]) -> tuple[HookEntry, ...]:
+    known = KNOWN[vendor]
+    return tuple(HookEntry(event, hook_command(program, vendor, event), known.timeout) for event in known.events)
+
+
+def hook_command(program: tuple[str, ...], vendor: str, event: str) -> str:
+    return " ".join([*map(_quoted, program), "hook", vendor, event])
+
+
+def notify_words(program: tuple[str, ...]) -> tuple[str, ...]:
+    return (*program, "hook", CODEX, "notify")
+
+
+def _quoted(word: str) -> str:
+    """Double quotes where they do: they mean the same to sh and to cmd."""
+    plain = shlex.quote(word)
+    return plain if plain == word or any(c in word for c in '"$`\\!%') else f'"{word}"'
+
+
+_COMMAND = re.compile(
+    r"(?P<leading>\s*(?:[A-Za-z_]\w*=\S*\s+)*)(?P<program>\S.*?)\s+hook\s+(?P<vendor>\w+)\s+(?P<event>\w+)(?P<trailing>(?:\s.*)?)",
+    re.DOTALL,
+)
+
+
+def our_command(command: object) -> OurCommand | None:
+    """The parts of a command line that is one of our hooks; None if it is somebody else's."""
+    if not isinstance(command, str) or len(command) > LONGEST_COMMAND or "hook" not in command:
+        return None
+    found = _COMMAND.fullmatch(command)
+    if found is None:
+        return None
+    try:
+        program = shlex.split(found["program"])
+    except ValueError:
+        return None  # quotes that do not close
+    if found["vendor"] not in VENDORS or not _is_atm(program):
+        return None
+    return OurCommand(found["leading"], tuple(program), found["vendor"], found["event"], found["trailing"])
+
+
+def our_words(words: object) -> tuple[str, ...] | None:
+    """The program in a list of words that is a notify of ours, else None."""
+    if not isinstance(words, list) or len(words) < 4 or words[-3:-1] != ["hook", CODEX]:
+        return None
+    program = [str(word) for word in words[:-3]]
+    return tuple(program) if _is_atm(program) else None
+
+
+def _is_atm(program: list[str]) -> bool:
+    """`atm`, a path to it, or Python's `-m atm`."""
+    if not program:
+        return False
+    if program[1:] == ["-m", "atm"]:
+        return True
+    name = re.split(r"[/\\]", program[0])[-1].lower()
+    return len(program) == 1 and name in ("atm", "atm.exe")
+
+
+def compare(wanted: tuple[HookEntry, ...], found: list[FoundHook], program: tuple[str, ...], vendor: str) -> Standing:
+    """Which of the wanted events have no entry of ours, and which have one that would start another program."""
+    ours = {hook.event: hook.command for hook in found if hook.event == hook.command.event}
+    missing = tuple(entry.event for entry in wanted if entry.event not in ours)
+    outdated = tuple(
+        entry.event
+        for entry in wanted
+        if entry.event in ours and (ours[entry.event].program, ours[entry.event].vendor) != (program, vendor)
+    )
+    return Standing(missing, outdated)

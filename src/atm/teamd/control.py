@@ -1,0 +1,140 @@
+"""
+The control socket: one line of JSON in, one line out; `events` goes on for as long as somebody listens.
+
+Only the owner of the socket may speak: its mode is 0600, and the system is asked who is at the other end. A query that
+takes longer than half a second is answered with that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from atm.formats.control_line import LONGEST, BadLine, Request, decode_request, encode_error, encode_result
+from atm.teamd.hub import Hub, Listener
+
+if TYPE_CHECKING:
+    from atm.formats.json_record import Json
+
+QUERY_SECONDS = 0.5
+IDLE_SECONDS = 300.0
+"""A connection that says nothing for so long is closed."""
+
+MOST_CONNECTIONS = 100
+
+Answer = Callable[[Request], Awaitable["Json"]]
+
+
+class Control:
+    """Serves the socket."""
+
+    def __init__(self, path: str, answer: Answer, hub: Hub) -> None:
+        self._path = path
+        self._answer = answer
+        self._hub = hub
+        self._server: asyncio.Server | None = None
+        self._open: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """The seat's lock is ours, so a socket that lies there was left behind."""
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self._path)
+        former = os.umask(0o177)
+        try:
+            self._server = await asyncio.start_unix_server(self._serve, self._path, limit=LONGEST)
+        finally:
+            os.umask(former)
+        os.chmod(self._path, 0o600)
+
+    async def stop(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        for task in list(self._open):
+            task.cancel()
+        if self._open:
+            await asyncio.wait(self._open, timeout=1)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            if len(self._open) > MOST_CONNECTIONS or not _is_us(writer):
+                return
+            while await self._one(reader, writer):
+                pass
+        except (OSError, asyncio.CancelledError):
+            pass  # the other end has gone, or we go
+        finally:
+            self._open.discard(task)
+            with contextlib.suppress(OSError):
+                writer.close()
+
+    async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """One request; False when there is none to come."""
+        try:
+            line = await asyncio.wait_for(reader.readline(), IDLE_SECONDS)
+        except (ValueError, TimeoutError):  # a line without an end, or nobody who speaks
+            return False
+        if not line:
+            return False
+        try:
+            request = decode_request(line)
+            if request.do == "events":
+                await self._stream(request, reader, writer)
+                return False
+            data = encode_result(request.id, await asyncio.wait_for(self._answer(request), QUERY_SECONDS))
+        except BadLine as error:
+            data = encode_error(error.id, error.code, str(error))
+        except TimeoutError:
+            data = encode_error(request.id, "too-slow", f"no answer within {QUERY_SECONDS * 1000:.0f} ms")
+        except Exception as error:  # noqa: BLE001 - a question must not end the daemon
+            data = encode_error(request.id, "internal-error", f"{type(error).__name__}: {error}")
+        writer.write(data)
+        await writer.drain()
+        return True
+
+    async def _stream(self, request: Request, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Events until the listener goes."""
+        kinds = request.fields.get("kinds")
+        wanted = tuple(kind for kind in kinds if isinstance(kind, str)) if isinstance(kinds, list) else ()
+        listener = Listener(wanted, request.text("team"))
+        self._hub.listen(listener)
+        gone = asyncio.ensure_future(reader.read(1))
+        try:
+            writer.write(encode_result(request.id, {"kind": "listening"}))
+            while not gone.done():
+                await self._pass_on(listener, request.id, writer, gone)
+        finally:
+            gone.cancel()
+            self._hub.leave(listener)
+
+    async def _pass_on(
+        self, listener: Listener, id: str, writer: asyncio.StreamWriter, gone: asyncio.Future[bytes]
+    ) -> None:
+        coming = asyncio.ensure_future(listener.next())
+        either: list[asyncio.Future[Any]] = [coming, gone]
+        await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+        if not coming.done():
+            coming.cancel()
+            return
+        fields = coming.result().fields()
+        if listener.dropped:
+            fields["dropped"], listener.dropped = listener.dropped, 0
+        writer.write(encode_result(id, fields))
+        await writer.drain()
+
+
+def _is_us(writer: asyncio.StreamWriter) -> bool:
+    """Who is at the other end, where the system tells; the mode of the socket keeps others out anyway."""
+    line = writer.get_extra_info("socket")
+    if line is None or not hasattr(socket, "SO_PEERCRED"):
+        return True
+    raw = line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    user = struct.unpack("3i", raw)[1]
+    return user in (os.getuid(), 0)

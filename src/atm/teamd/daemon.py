@@ -1,0 +1,267 @@
+"""
+The daemon: one for each home, always there, and nothing is lost when it is not.
+
+It holds the seat, listens on the socket, watches the files, runs the loops and carries the plugins. Everything that
+matters is on disk: a daemon that is killed at any point is started again and goes on. It stops in order: no new round
+begins, the spool is drained once more, plugins shut down, and what was left after ten seconds is said.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from atm import __version__
+from atm.domain.errors import DaemonRunning
+from atm.domain.events import SETTINGS_RELOADED, TeamEvent
+from atm.formats.control_line import BadLine
+from atm.formats.times import to_iso
+from atm.services.team_events import TeamEvents
+from atm.system.files.tree_watch import Touched, TreeWatch
+from atm.system.processes.daemon_seat import Running, Seat, take_seat
+from atm.system.processes.process_facts import memory
+from atm.teamd.control import Control
+from atm.teamd.hub import Hub
+from atm.teamd.loops import Loop
+from atm.teamd.places import Place, load_places
+from atm.teamd.plugin_host import PluginHost
+from atm.teamd.watcher import Watcher
+from atm.teamd.work import Work
+from atm.wiring import build_desk, build_log, build_reach, build_room
+
+if TYPE_CHECKING:
+    from atm.config import Settings
+    from atm.formats.control_line import Request
+    from atm.formats.json_record import Json
+    from atm.formats.layout import Layout
+
+STOP_SECONDS = 10.0
+PLUGIN_SECONDS = 5.0
+
+LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]] = [
+    ("spool", lambda work: work.drain_spool, 5.0, 60.0),
+    ("reconcile", lambda work: work.put_back, 300.0, 120.0),
+    ("retention", lambda work: work.apply_retention, 300.0, 120.0),
+    ("silence", lambda work: work.look_for_silence, 60.0, 60.0),
+    ("escalation", lambda work: work.tell_unanswered, 20.0, 60.0),
+    ("delivery", lambda work: work.deliver, 60.0, 120.0),
+]
+"""Name, work, period and bound in seconds. Later parts add theirs here."""
+
+WAKES = {
+    "inbox": ("delivery", "reconcile"),
+    "endpoints": ("delivery",),
+    "heartbeat": ("delivery",),
+    "spool": ("spool",),
+    "ledger": ("escalation",),
+}
+"""Which loops a changed file wakes."""
+
+
+class Daemon:
+    """One run of it."""
+
+    def __init__(self, layout: Layout, environment: Mapping[str, str]) -> None:
+        self._layout = layout
+        self._environment = environment
+        self._log_file = build_log(layout)
+        self._stop = asyncio.Event()
+        self._reload = asyncio.Event()
+        self._began = time.monotonic()
+        self._problems: list[str] = []
+        self._places: list[Place] = []
+        self._hub = Hub()
+        self._work = self._build_work()
+        self._loops = {
+            name: Loop(name, pick(self._work), period=period, bound=bound) for name, pick, period, bound in LOOPS
+        }
+        tree = TreeWatch(layout, self._watched_settings())
+        events = TeamEvents(self._work.room, self._work.desk.tasks)
+        self._watcher = Watcher(tree, events, self._hub.publish, self._react, self.log)
+        self._plugins = PluginHost(
+            self._places, layout=layout, environment=environment, log=self.log, publish=self._hub.publish
+        )
+
+    def log(self, level: str, source: str, text: str, **fields: Any) -> None:
+        self._log_file.write(level, source, text, **fields)
+
+    # From start to end.
+
+    async def run(self) -> list[str]:
+        """Until somebody stops it; what could not be finished."""
+        seat = self._sit_down()
+        try:
+            control = Control(seat.socket, self._answer, self._hub)
+            await control.start()
+            seat.announce(__version__, to_iso(self._work.room.clock.now()))
+            self.log("info", "daemon", "started", version=__version__, socket=seat.socket)
+            self._listen_to_signals()
+            left = await self._serve(control)
+            self.log("warn" if left else "info", "daemon", f"stopped; left: {', '.join(left) or 'nothing'}")
+            return left
+        finally:
+            seat.leave()
+
+    def _sit_down(self) -> Seat:
+        seat = take_seat(self._layout)
+        if isinstance(seat, Seat):
+            return seat
+        who = f"process {seat.pid}, since {seat.since}" if isinstance(seat, Running) else "it is just starting"
+        raise DaemonRunning(
+            f"a daemon runs for this home already: {who}", "see `atm daemon status`", self._layout.daemon
+        )
+
+    async def _serve(self, control: Control) -> list[str]:
+        await self._plugins.start()
+        forwarding = asyncio.ensure_future(self._forward())
+        tasks = {
+            **{name: asyncio.ensure_future(self._run_loop(loop)) for name, loop in self._loops.items()},
+            "watch": asyncio.ensure_future(self._supervised("watch", lambda: self._watcher.run(self._stop))),
+            "settings": asyncio.ensure_future(self._supervised("settings", self._follow_settings)),
+        }
+        await self._stop.wait()
+        end = time.monotonic() + STOP_SECONDS
+        forwarding.cancel()
+        await control.stop()
+        killed = await self._plugins.stop(PLUGIN_SECONDS)
+        await asyncio.wait(tasks.values(), timeout=max(0.1, end - time.monotonic()))
+        left = [name for name, task in tasks.items() if not task.done()]
+        for task in tasks.values():
+            task.cancel()
+        return [*left, *(f"plugin {name} (killed)" for name in killed)]
+
+    async def _run_loop(self, loop: Loop) -> None:
+        await loop.run(
+            self._stop, lambda level, text: self.log(level, loop.name, text), self._work.room.chance.fraction
+        )
+
+    async def _supervised(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
+        """A part that fails is started again, ever more slowly; the others go on."""
+        pause = 1.0
+        while not self._stop.is_set():
+            try:
+                await run()
+            except Exception as error:  # noqa: BLE001 - this is the place where parts are contained
+                self.log("error", name, f"{type(error).__name__}: {error}")
+                await asyncio.sleep(pause)
+                pause = min(60.0, pause * 2)
+
+    async def _forward(self) -> None:
+        """Plugins hear what everybody hears."""
+        from atm.teamd.hub import Listener
+
+        listener = Listener()
+        self._hub.listen(listener)
+        while True:
+            self._plugins.publish(await listener.next())
+
+    def _listen_to_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload.set)
+
+    # What changed files lead to.
+
+    def _react(self, touched: Touched) -> None:
+        if touched.kind in ("inbox", "endpoints", "heartbeat") and touched.team:
+            self._work.touch(touched.team, touched.name)
+        for name in WAKES.get(touched.kind, ()):
+            self._loops[name].wake()
+        if touched.kind == "settings":
+            self._reload.set()
+
+    # Settings.
+
+    def _build_work(self) -> Work:
+        settings = self._load_settings()
+        room = build_room(self._layout, settings)
+        desk = build_desk(self._layout, settings, room)
+        return Work(desk, build_reach(settings), self._hub.publish_from_thread, self.log)
+
+    def _load_settings(self) -> Settings:
+        self._places, self._problems = load_places(self._layout, self._environment, self._places)
+        for problem in self._problems:
+            self.log("warn", "settings", problem)
+        return self._places[0].settings
+
+    def _watched_settings(self) -> list[str]:
+        return [self._layout.settings, self._layout.daemon_settings, *(p.root for p in self._places if p.repo)]
+
+    async def _follow_settings(self) -> None:
+        """A settings file that is wrong changes nothing: what held before holds on, and `status` says so."""
+        while not self._stop.is_set():
+            waits = [asyncio.ensure_future(event.wait()) for event in (self._reload, self._stop)]
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            for waiting in waits:
+                waiting.cancel()
+            if self._reload.is_set():
+                self._reload.clear()
+                await self._take_over_settings()
+
+    async def _take_over_settings(self) -> None:
+        settings = self._load_settings()
+        room = build_room(self._layout, settings)
+        self._work.use(build_desk(self._layout, settings, room), build_reach(settings))
+        self._watcher.tree.watch_settings_of(self._watched_settings())
+        await self._plugins.reload(self._places)
+        self.log("info", "settings", "read again", problems=len(self._problems))
+        self._hub.publish(TeamEvent(SETTINGS_RELOADED, "", "settings", room.clock.now(), {}))
+
+    # What it is asked.
+
+    async def _answer(self, request: Request) -> Json:
+        match request.do:
+            case "ping":
+                return {"pid": os.getpid(), "version": __version__}
+            case "status":
+                return self._status()
+            case "plugins":
+                return self._plugins.states()
+            case "reload":
+                self._reload.set()
+                return {"reloading": True}
+            case "wake":
+                return self._wake(request.text("loop"))
+            case "stop":
+                self._stop.set()
+                return {"stopping": True}
+        raise BadLine("unknown-request", f"the daemon does not know {request.do!r}", request.id)
+
+    def _wake(self, name: str) -> Json:
+        loop = self._loops.get(name)
+        if loop is None:
+            raise BadLine("bad-request", f"there is no loop {name!r}; there are {', '.join(self._loops)}")
+        loop.wake()
+        return {"woken": name}
+
+    def _status(self) -> Json:
+        return {
+            "pid": os.getpid(),
+            "version": __version__,
+            "uptime": round(time.monotonic() - self._began, 1),
+            "memory": memory(os.getpid()),
+            "home": self._layout.claude_root,
+            "watch": "native events" if self._watcher.tree.native else "looks once a second",
+            "events": self._hub.published,
+            "listeners": self._hub.listeners,
+            "loops": [loop.facts() for loop in self._loops.values()],
+            "plugins": self._plugins.states(),
+            "places": [place.name for place in self._places],
+            "problems": list(self._problems),
+            "log_dropped": self._log_file.dropped,
+        }
+
+
+def run_daemon(layout: Layout, environment: Mapping[str, str]) -> list[str]:
+    """Run it in this process until it is stopped; what could not be finished."""
+
+    async def run() -> list[str]:
+        return await Daemon(layout, environment).run()
+
+    with asyncio.Runner() as runner:
+        return runner.run(run())

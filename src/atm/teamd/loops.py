@@ -1,0 +1,169 @@
+"""
+Loops: something that is done again and again, with a period, a bound, some jitter and a health record.
+
+The work itself is synchronous and runs in a thread of its own. One that takes longer than its bound is reported as
+stuck and waited for; it is never started a second time beside itself, and it keeps nobody else waiting. A failure is
+counted and makes the pauses longer; it never ends the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+LONGEST_BACKOFF = 8
+"""Times the period, after failures in a row."""
+
+IDLE, RUNNING, STUCK, STOPPED = "idle", "running", "stuck", "stopped"
+
+
+@dataclass
+class Health:
+    """How a loop has fared. Times are seconds of a clock that nobody can set."""
+
+    state: str = IDLE
+    runs: int = 0
+    failures: int = 0
+    failures_in_a_row: int = 0
+    done: int = 0
+    began: float | None = None
+    last_seconds: float | None = None
+    last_error: str = ""
+    next_at: float | None = None
+
+
+@dataclass
+class Loop:
+    """One loop of the daemon. `work` says how many things it did."""
+
+    name: str
+    work: Callable[[], int | None]
+    period: float
+    bound: float = 60.0
+    jitter: float = 0.1
+    health: Health = field(default_factory=Health)
+    _woken: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def wake(self) -> None:
+        """Something happened: do not wait for the period. Called in the daemon's own thread."""
+        self._woken.set()
+
+    def facts(self) -> dict[str, Any]:
+        """As plain data, for whoever asks."""
+        health, now = self.health, time.monotonic()
+        return {
+            "name": self.name,
+            "state": health.state,
+            "period": self.period,
+            "bound": self.bound,
+            "runs": health.runs,
+            "done": health.done,
+            "failures": health.failures,
+            "last_seconds": None if health.last_seconds is None else round(health.last_seconds, 4),
+            "last_error": health.last_error,
+            "ago": None if health.began is None else round(now - health.began, 1),
+            "next_in": None if health.next_at is None else round(max(0.0, health.next_at - now), 1),
+        }
+
+    async def run(self, stop: asyncio.Event, report: Callable[[str, str], None], chance: Callable[[], float]) -> None:
+        """Until told to stop."""
+        while not stop.is_set():
+            await self._once(stop, report)
+            await self._pause(stop, chance())
+        self.health.state = STOPPED
+
+    async def _once(self, stop: asyncio.Event, report: Callable[[str, str], None]) -> None:
+        health, began = self.health, time.monotonic()
+        health.state, health.began, health.next_at = RUNNING, began, None
+        running = in_thread(self.work)
+        try:
+            done = await asyncio.wait_for(asyncio.shield(running), self.bound)
+        except TimeoutError:
+            health.state = STUCK
+            report("error", f"it takes longer than {self.bound:g} s")
+            done = await self._wait_for(running, stop, report)
+        except Exception as error:  # noqa: BLE001 - one bad round must not end the loop
+            self._failed(error, report)
+            done = None
+        else:
+            health.failures_in_a_row = 0
+        health.runs += 1
+        health.done += done or 0
+        health.last_seconds = time.monotonic() - began
+        if health.state != STUCK or running.done():
+            health.state = IDLE
+
+    async def _wait_for(
+        self, running: asyncio.Future[int | None], stop: asyncio.Event, report: Callable[[str, str], None]
+    ) -> int | None:
+        """For work that is stuck, or for the daemon's end, which does not wait for it."""
+        stopping: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
+        await asyncio.wait([running, stopping], return_when=asyncio.FIRST_COMPLETED)
+        stopping.cancel()
+        if not running.done():
+            return None
+        try:
+            return running.result()
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(error, report)
+            return None
+
+    def _failed(self, error: Exception, report: Callable[[str, str], None]) -> None:
+        health = self.health
+        health.failures += 1
+        health.failures_in_a_row += 1
+        health.last_error = f"{type(error).__name__}: {error}"[:500]
+        report("error", health.last_error)
+
+    async def _pause(self, stop: asyncio.Event, fraction: float) -> None:
+        """Until the period is over, somebody wakes us, or the daemon stops."""
+        factor = min(2**self.health.failures_in_a_row, LONGEST_BACKOFF)
+        pause = self.period * factor * (1 + self.jitter * (2 * fraction - 1))
+        self.health.next_at = time.monotonic() + pause
+        waits = {asyncio.ensure_future(self._woken.wait()), asyncio.ensure_future(stop.wait())}
+        await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+        for waiting in waits:
+            waiting.cancel()
+        self._woken.clear()
+
+
+def in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
+    """
+    Run something in a thread of its own.
+
+    Not in a pool: a thread that hangs would take a place in it for good, and would keep the process from ending.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+            _settle(loop, future, None, error)
+        else:
+            _settle(loop, future, result, None)
+
+    threading.Thread(target=run, daemon=True, name=f"atm {getattr(work, '__name__', 'work')}").start()
+    return future
+
+
+def _settle(
+    loop: asyncio.AbstractEventLoop, future: asyncio.Future[Any], result: Any, error: BaseException | None
+) -> None:
+    def settle() -> None:
+        if future.cancelled():
+            return
+        if error is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    try:
+        loop.call_soon_threadsafe(settle)
+    except RuntimeError:
+        return  # the daemon has ended meanwhile; nobody waits any more

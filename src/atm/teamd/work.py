@@ -1,0 +1,217 @@
+"""
+What the daemon does, as plain functions over the services: each is the work of one loop and runs in a thread.
+
+Everything is decided from files that are read afresh; what is kept in memory only saves looking. A team that vanishes
+in the middle, or a file that cannot be read, costs that team this round and nobody else anything.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
+
+from atm.domain.errors import AtmError
+from atm.domain.events import MEMBER_BACK, MEMBER_SILENT, MESSAGE_ESCALATED, MESSAGE_FAILED, MESSAGE_SURFACED, TeamEvent
+from atm.domain.liveness import OFFLINE, ONLINE
+from atm.domain.receipts import ACK_DUE
+from atm.services.delivery import SURFACED, Pushed, Reach, push
+from atm.services.escalation import Told, escalate, unacknowledged
+from atm.services.mail_upkeep import compact_if_due, drain, put_back_dropped
+from atm.services.mailroom import Recipient
+from atm.services.presence import liveness
+
+if TYPE_CHECKING:
+    from atm.domain.escalation import Waiting
+    from atm.domain.tasks import Plain
+    from atm.domain.team import Team
+    from atm.services.boardroom import Boardroom
+    from atm.services.mailroom import Mailroom
+
+T = TypeVar("T")
+
+MOST_IN_A_ROW = 20
+"""Messages that one agent is given one after the other before the others have their turn."""
+
+Log = Callable[..., None]
+"""`log(level, source, text, **fields)`."""
+
+
+class Work:
+    """The services as the daemon uses them, and what it remembers between two rounds."""
+
+    def __init__(self, desk: Boardroom, reach: Reach, publish: Callable[[TeamEvent], None], log: Log) -> None:
+        self.desk = desk
+        self.reach = reach
+        self._publish = publish
+        self._log = log
+        self._lock = threading.Lock()
+        self._touched_teams: set[str] = set()
+        self._touched_members: set[tuple[str, str]] = set()
+        self._is_first_round = {"reconcile": True, "deliver": True}
+        self._waiting: dict[str, tuple[object, list[Waiting]]] = {}
+        self._silent: dict[tuple[str, str], str] = {}
+        self._said: dict[tuple[str, str], str] = {}
+
+    def use(self, desk: Boardroom, reach: Reach) -> None:
+        """The settings have changed: from the next round on."""
+        self.desk, self.reach = desk, reach
+
+    @property
+    def room(self) -> Mailroom:
+        return self.desk.room
+
+    # What the watch tells. Called in the daemon's own thread.
+
+    def touch(self, team: str, member: str = "") -> None:
+        with self._lock:
+            self._touched_teams.add(team)
+            if member:
+                self._touched_members.add((team, member))
+
+    # Loops.
+
+    def drain_spool(self) -> int:
+        done = drain(self.room)
+        if done.failed:
+            self._log("warn", "spool", f"{done.failed} messages were given up and kept; see `atm spool list --failed`")
+            self._tell(MESSAGE_FAILED, "", "spool", count=done.failed)
+        if done.delivered:
+            self._log("info", "spool", f"{done.delivered} messages delivered, {done.waiting} wait")
+        return done.delivered
+
+    def put_back(self) -> int:
+        """Rows that somebody's stale rewrite dropped: at once where a file changed, everywhere on a full round."""
+        done = 0
+        for team in self._teams_of_round("reconcile", self._touched_teams):
+            count = put_back_dropped(self.room, team)
+            if count:
+                self._log("warn", "reconcile", f"{count} rows that were dropped are back", team=team.name)
+            done += count
+        return done
+
+    def apply_retention(self) -> int:
+        done = 0
+        for team in self._teams():
+            for owner in self._try(self.room.inboxes.owners, team.name) or []:
+                compact_if_due(self.room, Recipient(team, owner, team.member(owner)))
+                done += 1
+        return done
+
+    def look_for_silence(self) -> int:
+        """Who fell silent, and who is back. Tasks of the silent go back to the board."""
+        changes = 0
+        for team in self._teams():
+            silent = False
+            for member in self._try(self.room.presence.heard_of, team.name) or []:
+                now = liveness(self.room.presence, team.name, member, self.room.clock.now())
+                former = self._silent.get((team.name, member))
+                self._silent[team.name, member] = now.value
+                if former in (ONLINE, OFFLINE) and former != now.value and now.value in (ONLINE, OFFLINE):
+                    changes += 1
+                    self._tell(MEMBER_BACK if now.value == ONLINE else MEMBER_SILENT, team.name, member, why=now.source)
+                silent = silent or now.value == OFFLINE
+            if silent:
+                self._release(team)
+        return changes
+
+    def _release(self, team: Team) -> None:
+        from atm.services.board import release_silent
+
+        if team.completed or not self._try(self.desk.tasks.exists, team.name):
+            return
+        released = self._try(release_silent, self.desk, team.name) or []
+        if released:
+            self._log("info", "silence", f"tasks {', '.join(released)} went back to the board", team=team.name)
+
+    def tell_unanswered(self) -> int:
+        done = 0
+        for team in self._teams():
+            waiting = self._try(self._waiting_in, team.name) or []
+            told = self._try(escalate, self.room, team, waiting) or []
+            for one in told:
+                self._report(one)
+            done += len(told)
+        return done
+
+    def _waiting_in(self, team: str) -> list[Waiting]:
+        """The ledger is read again only when it has changed, and only if somebody ever asked for an answer."""
+        version = self.room.ledger.version(team)
+        known = self._waiting.get(team)
+        if known is None or known[0] != version:
+            asked = version is not None and self.room.ledger.mentions(team, f'"{ACK_DUE}"')
+            known = (version, unacknowledged(self.room, team) if asked else [])
+            self._waiting[team] = known
+        return known[1]
+
+    def _report(self, told: Told) -> None:
+        waiting = told.waiting
+        said = f"told {told.to}" if not told.problem else told.problem
+        self._log("warn", "escalation", f"{waiting.agent} did not acknowledge {waiting.id}: {said}", team=waiting.team)
+        self._tell(MESSAGE_ESCALATED, waiting.team, waiting.agent, id=waiting.id, to=told.to, problem=told.problem)
+
+    def deliver(self) -> int:
+        """Put unread mail before those who can be reached: whose inbox changed; on a full round, everybody."""
+        done = 0
+        for team, name in self._members_of_round():
+            for _ in range(MOST_IN_A_ROW):
+                pushed = self._try(self._push, team, name)
+                done += self._note(pushed) if pushed is not None else 0
+                if pushed is None or pushed.outcome != SURFACED:
+                    break
+        return done
+
+    def _push(self, team: str, name: str) -> Pushed | None:
+        spelled = self.room.rosters.find(team)
+        return push(self.room, self.reach, self.room.rosters.load(spelled), name) if spelled is not None else None
+
+    def _note(self, pushed: Pushed) -> int:
+        """In the log when something was done, or when the reason for waiting is a new one."""
+        key, said = (pushed.team, pushed.member), f"{pushed.outcome}: {pushed.evidence}"
+        if self._said.get(key) != said:
+            self._said[key] = said
+            self._log("info", "delivery", said, team=pushed.team, member=pushed.member, ids=pushed.ids[:20])
+        if pushed.outcome != SURFACED:
+            return 0
+        ids: list[Plain] = [*pushed.ids]
+        self._tell(MESSAGE_SURFACED, pushed.team, pushed.member, ids=ids, evidence=pushed.evidence)
+        return len(pushed.ids)
+
+    # Who a round is about.
+
+    def _teams_of_round(self, loop: str, touched: set[str]) -> list[Team]:
+        with self._lock:
+            names = set(touched)
+            touched.clear()
+            everything = self._is_first_round.pop(loop, False) or not names
+        return [team for team in self._teams() if everything or team.name in names]
+
+    def _members_of_round(self) -> list[tuple[str, str]]:
+        with self._lock:
+            named = sorted(self._touched_members)
+            self._touched_members.clear()
+            everything = self._is_first_round.pop("deliver", False) or not named
+        if not everything:
+            return named
+        return [
+            (team.name, member)
+            for team in self._teams()
+            for member in (self._try(self.room.endpoints.known, team.name) or [])
+        ]
+
+    def _teams(self) -> Iterator[Team]:
+        for name in self._try(self.room.rosters.teams) or []:
+            team = self._try(self.room.rosters.load, name)
+            if team is not None:
+                yield team
+
+    def _try(self, work: Callable[..., T], *args: object) -> T | None:
+        """One team's trouble is nobody else's."""
+        try:
+            return work(*args)
+        except AtmError as error:
+            self._log("debug", "daemon", str(error))
+            return None
+
+    def _tell(self, kind: str, team: str, subject: str, **detail: Plain) -> None:
+        self._publish(TeamEvent(kind, team, subject, self.room.clock.now(), detail))

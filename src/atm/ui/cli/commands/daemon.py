@@ -1,0 +1,224 @@
+"""`atm daemon`: start, stop and look after the daemon."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import one_line
+from atm.ui.cli.arguments import NUMBER, Args, Command, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.json_record import Json
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "daemon",
+    "the daemon that delivers, watches and carries plugins",
+    text=(
+        "One for each home. Every command works without it; with it, waiting mail is retried every 5 seconds, dropped "
+        "rows come back at once, idle agents are told of their mail, and unanswered messages are escalated."
+    ),
+    subcommands=(
+        Command("daemon start", "start it in the background, unless it runs", examples=("atm daemon start",)),
+        Command(
+            "daemon stop",
+            "stop it: it finishes what it is doing",
+            options=(
+                Option("--seconds", value="N", kind=NUMBER, default=15.0, help="how long to wait before killing it"),
+            ),
+            examples=("atm daemon stop",),
+        ),
+        Command("daemon restart", "stop it, then start it", examples=("atm daemon restart",)),
+        Command(
+            "daemon status",
+            "what it does and how it fares (exit code 3: it does not run)",
+            examples=("atm daemon status --json",),
+        ),
+        Command("daemon run", "run it here, in the foreground, until Ctrl-C", examples=("atm daemon run",)),
+        Command(
+            "daemon logs",
+            "what it has said; the same as `atm logs`",
+            options=(
+                Option("--follow", "-f", help="go on as it says more"),
+                Option("--limit", "-n", value="N", kind="whole number", default=50, help="how many lines"),
+            ),
+            examples=("atm daemon logs --follow",),
+        ),
+        Command(
+            "daemon install",
+            "have the system start it when you log in (systemd or launchd)",
+            options=(Option("--dry-run", help="show the file, and write nothing"),),
+            examples=("atm daemon install",),
+        ),
+        Command("daemon uninstall", "undo that", examples=("atm daemon uninstall",)),
+        Command(
+            "daemon events",
+            "what happens in the teams, as it happens",
+            options=(
+                Option("--team", "-t", value="TEAM", help="only of this team"),
+                Option("--kind", value="KIND", kind="list", help="only these kinds, such as message or task.created"),
+            ),
+            examples=("atm daemon events --kind message",),
+        ),
+    ),
+    examples=("atm daemon start", "atm daemon status"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    verb = args.command.word
+    return {
+        "daemon": _status,
+        "start": _start,
+        "stop": _stop,
+        "restart": _restart,
+        "status": _status,
+        "run": _run,
+        "logs": _logs,
+        "install": _install,
+        "uninstall": _uninstall,
+        "events": _events,
+    }[verb](args, session)
+
+
+def _start(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
+    from atm.wiring import find_daemon, start_daemon
+
+    before = find_daemon(session.layout)
+    problem = start_daemon(session.layout, session.environment, wait=True)
+    if problem:
+        from atm.domain.errors import AtmError
+
+        raise AtmError(f"the daemon did not start: {problem}", "see `atm logs`, or run it with `atm daemon run`")
+    running = find_daemon(session.layout)
+    pid = running.pid if running is not None else None
+    said = f"the daemon runs already: process {pid}" if before is not None else f"the daemon runs: process {pid}"
+    session.tell({"action": "daemon start", "pid": pid, "already": before is not None}, said)
+    return 0
+
+
+def _stop(args: Args, session: Session) -> int:
+    from atm.wiring import stop_daemon
+
+    outcome = stop_daemon(session.layout, args.number("seconds") or 15.0)
+    said = {"stopped": "the daemon has stopped", "killed": "it did not stop in time and was killed; nothing is lost"}
+    session.tell({"action": "daemon stop", "outcome": outcome}, said.get(outcome, "no daemon runs for this home"))
+    return 3 if outcome == "not running" else 0
+
+
+def _restart(args: Args, session: Session) -> int:
+    from atm.wiring import stop_daemon
+
+    stop_daemon(session.layout, 15.0)
+    return _start(args, session)
+
+
+def _run(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
+    from atm.teamd.daemon import run_daemon
+
+    left = run_daemon(session.layout, session.environment)
+    for one in left:
+        session.warn(f"Warning: not finished: {one}")
+    return 0
+
+
+def _status(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
+    from atm.wiring import ask_daemon, find_daemon
+
+    running = find_daemon(session.layout)
+    if running is None:
+        session.tell(
+            {"action": "daemon status", "running": False},
+            "no daemon runs for this home; start it with `atm daemon start`",
+        )
+        return 3
+    facts = ask_daemon(session.layout, "status")
+    if not isinstance(facts, dict):
+        session.tell(
+            {"action": "daemon status", "running": True, "pid": running.pid, "answers": False},
+            f"process {running.pid} runs since {running.since}, but does not answer; see `atm logs`",
+        )
+        return 1
+    if session.as_json:
+        session.print_json({"action": "daemon status", "running": True, "answers": True, **facts})
+    else:
+        session.print("\n".join(_lines(session, facts, running.since)))
+    return 0
+
+
+def _lines(session: Session, facts: dict[str, Json], since: str) -> list[str]:
+    from atm.ui.cli.render import BOLD, Style, table, when
+
+    style = Style(session)
+    memory = facts.get("memory")
+    size = f", {memory / 1e6:.0f} MB" if isinstance(memory, int) else ""
+    lines = [
+        f"{style('daemon', BOLD)} process {facts['pid']}, version {facts['version']}, started {when(session, since)}{size}",
+        f"  watching: {facts['watch']}; {facts['events']} events so far, {facts['listeners']} listeners",
+    ]
+    lines += [f"  ! {one_line(str(problem))}" for problem in _listed(facts.get("problems"))]
+    rows = [_loop_row(loop) for loop in _listed(facts.get("loops")) if isinstance(loop, dict)]
+    lines += ["", *table(["loop", "state", "every", "rounds", "did", "last", "trouble"], rows)]
+    plugins = [_plugin_row(plugin) for plugin in _listed(facts.get("plugins")) if isinstance(plugin, dict)]
+    if plugins:
+        lines += ["", *table(["plugin", "place", "state", "restarts", "trouble"], plugins)]
+    return lines
+
+
+def _listed(value: Json) -> list[Json]:
+    return value if isinstance(value, list) else []
+
+
+def _loop_row(loop: dict[str, Json]) -> list[str]:
+    last = loop.get("last_seconds")
+    return [
+        str(loop.get("name")),
+        str(loop.get("state")),
+        f"{loop.get('period'):g} s" if isinstance(loop.get("period"), int | float) else "-",
+        str(loop.get("runs")),
+        str(loop.get("done")),
+        f"{last * 1000:.0f} ms" if isinstance(last, int | float) else "-",
+        one_line(str(loop.get("last_error") or ""))[:80],
+    ]
+
+
+def _plugin_row(plugin: dict[str, Json]) -> list[str]:
+    return [one_line(str(plugin.get(key) or ""))[:80] for key in ("name", "place", "state", "restarts", "last_error")]
+
+
+def _logs(args: Args, session: Session) -> int:
+    from atm.ui.cli.commands.logs import execute as show
+
+    return show(args, session)
+
+
+def _events(args: Args, session: Session) -> int:
+    from atm.formats.times import to_iso
+    from atm.wiring import listen_to_daemon
+
+    heard = False
+    fields: dict[str, Json] = {"kinds": [*args.many("kind")], "team": args.text("team") or ""}
+    for event in listen_to_daemon(session.layout, fields):
+        heard = True
+        if session.as_json:
+            session.print_json(event)
+        elif event.get("kind") != "listening":
+            at, detail = event.get("at"), event.get("detail")
+            where = f"{event.get('subject')}@{event.get('team')}" if event.get("team") else str(event.get("subject"))
+            said = " ".join(f"{key}={value}" for key, value in detail.items()) if isinstance(detail, dict) else ""
+            stamp = to_iso(at) if isinstance(at, int | float) else ""
+            session.print(f"{stamp}  {event.get('kind'):<18} {one_line(where)}  {one_line(said)[:160]}")
+    if not heard:
+        session.warn("no daemon runs for this home; start it with `atm daemon start`")
+    return 0 if heard else 3
+
+
+def _install(args: Args, session: Session) -> int:
+    from atm.wiring import build_units
+
+    return _show_unit(session, "install", build_units(session.environment), dry_run=args.flag("dry_run"))
+
+
+def _uninstall(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
+    from atm.wiring import build_units
+
+    return _show_unit(session, "uninstall", build_units(session.environment), dry_run=False)

@@ -1,0 +1,51 @@
+"""`atm deliver`: what the daemon's delivery does, once and now."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import one_line
+from atm.services.delivery import Pushed, push
+from atm.services.mail_upkeep import drain_on_the_way
+from atm.services.mailroom import find_team
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command
+from atm.ui.cli.render import table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "deliver",
+    "put waiting mail before the agents now",
+    text=(
+        "For each member with unread mail: through its own server, its terminal, or by telling an idle agent that mail "
+        "waits; where its hooks or its owner will show it, nothing is done and the reason is said. The daemon does the "
+        "same by itself. Exit code 3: nobody has unread mail."
+    ),
+    arguments=(Argument("agent", "only this member", required=False, complete="member"),),
+    options=(TEAM,),
+    examples=("atm deliver", "atm deliver ann --json"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    from atm.wiring import build_reach
+
+    named = args.text("agent")
+    team_name = session.address(named, args)[1] if named else session.team(args)
+    team = find_team(session.room, team_name)
+    drain_on_the_way(session.room)
+    reach = build_reach(session.settings)
+    names = [session.address(named, args)[0]] if named else team.names
+    done = [pushed for name in names if (pushed := push(session.room, reach, team, name)) is not None]
+    if session.as_json:
+        session.print_json({"action": "deliver", "team": team.name, "members": [_as_json(one) for one in done]})
+    elif done:
+        rows = [[one_line(one.member), one.outcome, one_line(one.evidence)] for one in done]
+        session.print("\n".join(table(["member", "outcome", "how, or why not"], rows)))
+    else:
+        session.print("nobody has unread mail")
+    return 0 if done else 3
+
+
+def _as_json(pushed: Pushed) -> dict[str, object]:
+    return {"member": pushed.member, "outcome": pushed.outcome, "evidence": pushed.evidence, "ids": pushed.ids}

@@ -1,0 +1,162 @@
+"""The control socket: versioned lines, a bound on every question, and only for its owner."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+
+from atm.domain.events import TeamEvent
+from atm.formats.control_line import LONGEST, BadLine, Request, decode_answer, decode_request, encode_request
+from atm.teamd.control import Control
+from atm.teamd.hub import Hub
+
+
+@pytest.fixture
+def path() -> Iterator[str]:
+    """A socket's path must be short."""
+    with tempfile.TemporaryDirectory(prefix="atm") as folder:
+        yield f"{folder}/s"
+
+
+async def answer(request: Request) -> Any:
+    match request.do:
+        case "ping":
+            return {"pid": 1}
+        case "slow":
+            await asyncio.sleep(60)
+        case "broken":
+            raise ZeroDivisionError("oh")
+    raise BadLine("unknown-request", f"no {request.do}", request.id)
+
+
+def talk(path: str, *lines: bytes) -> list[dict[str, Any]]:
+    """Send lines over one connection; the answers."""
+
+    async def speak(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, hub: Hub) -> list[dict[str, Any]]:
+        answers = []
+        for line in lines:
+            writer.write(line)
+            answers.append(json.loads(await reader.readline() or b"{}"))
+        return answers
+
+    return serve(path, speak)
+
+
+def serve(path: str, speak: Callable[..., Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        hub = Hub()
+        control = Control(path, answer, hub)
+        await control.start()
+        try:
+            async with asyncio.timeout(20):
+                reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST * 2)
+                try:
+                    return await speak(reader, writer, hub)
+                finally:
+                    writer.close()
+        finally:
+            await control.stop()
+
+    return asyncio.run(run())
+
+
+def test_a_question_is_answered_under_its_own_id(path):
+    (said,) = talk(path, encode_request(Request("ping", {}, "7")))
+    assert said == {"v": 1, "id": "7", "ok": True, "result": {"pid": 1}}
+
+
+def test_one_connection_takes_several_questions(path):
+    said = talk(path, *(encode_request(Request("ping", {}, str(n))) for n in range(3)))
+    assert [one["id"] for one in said] == ["0", "1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b'{"v": 2, "id": "1", "do": "ping"}\n', "version-mismatch"),
+        (b'{"id": "1", "do": "ping"}\n', "version-mismatch"),
+        (b'{"v": 1, "id": "1"}\n', "bad-request"),
+        (b'{"v": 1, "id": "1", "do": 5}\n', "bad-request"),
+        (b"hello\n", "bad-request"),
+        (b"[]\n", "bad-request"),
+        (b"\xff\xfe\n", "bad-request"),
+        (b'{"v": 1, "id": "1", "do": "dance"}\n', "unknown-request"),
+        (b'{"v": 1, "id": "1", "do": "broken"}\n', "internal-error"),
+        (b'{"v": 1, "id": "1", "do": "slow"}\n', "too-slow"),
+    ],
+)
+def test_what_cannot_be_answered_says_why_and_the_next_question_is_answered(path, line, code):
+    said = talk(path, line, encode_request(Request("ping", {}, "2")))
+    assert said[0]["ok"] is False
+    assert said[0]["error"]["code"] == code
+    assert said[1]["ok"] is True
+
+
+def test_a_line_without_an_end_closes_only_its_own_connection(path):
+    async def flood(reader, writer, hub):
+        writer.write(b"x" * (LONGEST + 10))
+        end = await reader.read()
+        again, other = await asyncio.open_unix_connection(path)
+        other.write(encode_request(Request("ping", {}, "1")))
+        line = await again.readline()
+        other.close()
+        return end, line
+
+    end, line = serve(path, flood)
+    assert end == b""
+    assert decode_answer(line)["ok"] is True
+
+
+def test_the_socket_is_for_its_owner_alone(path):
+    async def look(reader, writer, hub):
+        return stat.S_IMODE(os.stat(path).st_mode)
+
+    assert serve(path, look) == 0o600
+
+
+def test_events_come_as_they_happen_and_only_those_that_were_asked_for(path):
+    async def listen(reader, writer, hub):
+        writer.write(encode_request(Request("events", {"kinds": ["task"], "team": "crew"}, "1")))
+        first = json.loads(await reader.readline())
+        hub.publish(TeamEvent("message.written", "crew", "ann", 1.0))
+        hub.publish(TeamEvent("task.created", "other", "1", 1.0))
+        hub.publish(TeamEvent("task.created", "crew", "2", 1.0, {"subject": "hello"}))
+        second = json.loads(await reader.readline())
+        return first["result"], second["result"]
+
+    first, second = serve(path, listen)
+    assert first == {"kind": "listening"}
+    assert (second["kind"], second["subject"], second["detail"]) == ("task.created", "2", {"subject": "hello"})
+
+
+def test_a_listener_who_goes_is_forgotten(path):
+    async def leave(reader, writer, hub):
+        other_reader, other = await asyncio.open_unix_connection(path)
+        other.write(encode_request(Request("events", {}, "1")))
+        await other_reader.readline()
+        assert hub.listeners == 1
+        other.close()
+        async with asyncio.timeout(10):
+            while hub.listeners:
+                await asyncio.sleep(0.005)
+        return True
+
+    assert serve(path, leave)
+
+
+def test_a_socket_that_a_killed_daemon_left_is_taken_over(path):
+    with open(path, "w") as file:
+        file.write("left behind")
+    assert talk(path, encode_request(Request("ping", {}, "1")))[0]["ok"] is True
+
+
+def test_requests_survive_the_way_there():
+    request = decode_request(encode_request(Request("events", {"team": "crew", "kinds": ["a"]}, "9")))
+    assert (request.do, request.id, request.text("team"), request.fields["kinds"]) == ("events", "9", "crew", ["a"])
