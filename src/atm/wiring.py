@@ -23,11 +23,13 @@ from atm.system.machine import RealChance, RealClock, find_layout, host_name
 __all__ = [
     "build_context",
     "build_desk",
+    "build_log",
     "build_policy",
     "build_references",
     "build_room",
     "build_site",
     "build_tasks",
+    "build_units",
     "build_vendor_files",
     "build_watch",
     "change_settings",
@@ -51,12 +53,14 @@ if TYPE_CHECKING:
     from atm.ports.inspection import Site
     from atm.ports.presence import Presence
     from atm.ports.programs import Programs
+    from atm.ports.service_units import ServiceUnits
     from atm.ports.surfacing import Endpoints, Surfacings
     from atm.ports.team_life import States, TeamFiles
     from atm.ports.vendor_files import VendorFiles
     from atm.services.boardroom import Boardroom
     from atm.services.delivery import Reach
     from atm.services.file_references import References
+    from atm.system.daemon_log import JsonLog
     from atm.system.files.watching import Watch
     from atm.system.processes.daemon_seat import Running
 
@@ -272,6 +276,57 @@ def ask_daemon(layout: Layout, do: str, fields: dict[str, Plain] | None = None) 
     from atm.system.processes.daemon_client import ask
 
     return ask(layout, do, fields)
+
+
+def build_log(
+    layout: Layout, *, least: str = "debug", also: Callable[[dict[str, Plain]], None] | None = None
+) -> JsonLog:
+    """The daemon's log. `also` hears every line as well: an exporter, or whoever counts errors."""
+    from atm.system.daemon_log import JsonLog
+
+    return JsonLog(layout.daemon_log, RealClock(), host=host_name(), pid=os.getpid(), least=least, also=also)
+
+
+def has_daemon_log(layout: Layout) -> bool:
+    from atm.system.daemon_log_reading import has_log
+
+    return has_log(layout.daemon_log)
+
+
+def read_daemon_log(
+    layout: Layout,
+    *,
+    last: int | None = None,
+    level: str | None = None,
+    source: str | None = None,
+    since: float | None = None,
+) -> list[dict[str, Plain]]:
+    """The newest lines of the daemon's log, oldest first."""
+    from atm.system.daemon_log_reading import read_log
+
+    return read_log(layout.daemon_log, last=last, level=level, source=source, since=since)
+
+
+def follow_daemon_log(
+    layout: Layout,
+    *,
+    last: int | None = 0,
+    level: str | None = None,
+    source: str | None = None,
+    since: float | None = None,
+    ended: Callable[[], bool] | None = None,
+) -> Iterator[dict[str, Plain]]:
+    """The same, then every new line, until `ended` says so; it is asked at least once a second."""
+    from atm.system.daemon_log_reading import follow
+
+    return follow(layout.daemon_log, last=last, level=level, source=source, since=since, ended=ended)
+
+
+def build_units(environment: Mapping[str, str]) -> ServiceUnits:
+    """What starts the daemon at log-in: systemd or launchd, whichever this machine has."""
+    from atm.system.service_units import find_units
+
+    return find_units(environment)
 
 
 def build_site(layout: Layout, environment: Mapping[str, str]) -> Site:

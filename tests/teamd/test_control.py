@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import stat
@@ -49,6 +50,12 @@ def talk(path: str, *lines: bytes) -> list[dict[str, Any]]:
     return serve(path, speak)
 
 
+async def close(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(OSError):
+        await writer.wait_closed()
+
+
 def serve(path: str, speak: Callable[..., Awaitable[Any]]) -> Any:
     async def run() -> Any:
         hub = Hub()
@@ -60,7 +67,7 @@ def serve(path: str, speak: Callable[..., Awaitable[Any]]) -> Any:
                 try:
                     return await speak(reader, writer, hub)
                 finally:
-                    writer.close()
+                    await close(writer)
         finally:
             await control.stop()
 
@@ -106,7 +113,7 @@ def test_a_line_without_an_end_closes_only_its_own_connection(path):
         again, other = await asyncio.open_unix_connection(path)
         other.write(encode_request(Request("ping", {}, "1")))
         line = await again.readline()
-        other.close()
+        await close(other)
         return end, line
 
     end, line = serve(path, flood)
@@ -142,7 +149,7 @@ def test_a_listener_who_goes_is_forgotten(path):
         other.write(encode_request(Request("events", {}, "1")))
         await other_reader.readline()
         assert hub.listeners == 1
-        other.close()
+        await close(other)
         async with asyncio.timeout(10):
             while hub.listeners:
                 await asyncio.sleep(0.005)

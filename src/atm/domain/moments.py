@@ -30,8 +30,9 @@ UNKNOWN = "unknown"
 
 MOMENTS = (START, PROMPT, TOOL, STOP, TURN_DONE, NOTICE, IDLE, TASK_CREATED, TASK_DONE, COMPACT, END, UNKNOWN)
 
-CLAUDE, CODEX, GEMINI, OPENCODE = "claude", "codex", "gemini", "opencode"
-VENDORS = (CLAUDE, CODEX, GEMINI, OPENCODE)
+CLAUDE, CODEX, GEMINI, AGY, OPENCODE = "claude", "codex", "gemini", "agy", "opencode"
+VENDORS = (CLAUDE, CODEX, GEMINI, AGY, OPENCODE)
+"""`agy` is Google's Antigravity CLI, the successor of Gemini's, with payloads of its own."""
 
 
 class HookCall:

@@ -172,7 +172,7 @@ _ANSWERS = re.compile(
     re.IGNORECASE,
 )
 _CHIP = re.compile(r"\[pasted(text|content)[^\]]*\]", re.IGNORECASE)
-_PROMPT = re.compile(r" ?(?:[│┃║|▌▏] ?)? ?([>❯›!*])(?=\s|$)")
+_PROMPT = re.compile(r" ?(?:[│┃║|▌▏] ?)?([>❯›!*])(?=\s|$)")
 """At the left edge, or just inside a box. A row that continues a composer is indented by more than that."""
 _SELECTED = re.compile(r"[\s│┃║|]*[❯›▶●→>]\s*(\(?\d{1,2}[.):]\s*\S|\[[ x✓✔]\])")
 _SIDES = "│┃║|▌▏"
@@ -239,10 +239,10 @@ def fault_of(line: str, tag: str) -> str:
         return "the line does not hold its own mark"
     if _NOT_TYPED.search(line):
         return "the line holds control characters"
-    if line != line.strip():
-        return "the line begins or ends with white space"
     if not (line[0].isalnum() or line[0] in "[(<«"):
-        return f"the line begins with {line[0]!r}, which agents take for a command"
+        return f"the line begins with {line[0]!r}, which agents may take for a command"
+    if line.rstrip().endswith("\\"):
+        return "the line ends with a backslash, after which Enter only begins a new line"
     if _ANSWERS.match(line) or _SELECTED.match(f"> {line}"):
         return "the line begins like the answer to a dialog"
     return ""

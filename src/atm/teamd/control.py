@@ -72,8 +72,9 @@ class Control:
             pass  # the other end has gone, or we go
         finally:
             self._open.discard(task)
-            with contextlib.suppress(OSError):
-                writer.close()
+            writer.close()
+            with contextlib.suppress(OSError, asyncio.CancelledError):
+                await writer.wait_closed()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request; False when there is none to come."""

@@ -64,7 +64,7 @@ _VENDORS = (
     Vendor(
         *("codex", "›", _CODEX_DIALOG, {"permission_mode": "default", "model": "scripted", "turn_id": "turn"}),
         _SHELL_CALL,
-        *("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "", "PermissionRequest"),
+        *("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd", "PermissionRequest"),
     ),
     Vendor(
         *("gemini", ">", _GEMINI_DIALOG, {}),

@@ -37,7 +37,7 @@ class OpenCodeServers:
     def _tell(self, address: str, session: str, id: str, text: str) -> Answer:
         base = f"/session/{urllib.parse.quote(session, safe='')}"
         message = f"msg_{''.join(c for c in id if c.isalnum())}"
-        body = {"messageID": message, "parts": [{"type": "text", "text": text}]}
+        body: dict[str, object] = {"messageID": message, "parts": [{"type": "text", "text": text}]}
         try:
             if self._ask(address, "GET", f"{base}/message/{message}")[0] == 200:
                 return Answer(ACCEPTED, f"OpenCode at {address} had taken it before, as {message}")

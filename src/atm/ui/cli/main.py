@@ -34,6 +34,7 @@ COMMANDS = {
     "config": "show and change settings",
     "cleanup": "archive old read mail",
     "spool": "messages that wait for delivery",
+    "logs": "what the daemon and its plugins did",
     "doctor": "find and mend what is wrong",
     "completion": "completion for your shell",
     "demo": "watch a storm of mail, or a crew at a board, survive kills",

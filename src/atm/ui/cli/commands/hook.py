@@ -17,7 +17,7 @@ COMMAND = Command(
         "what went wrong is in hooks.jsonl of the state folder. The member is whom ATM_IDENTITY and ATM_TEAM name."
     ),
     arguments=(
-        Argument("vendor", "whose hook it is", choices=("claude", "codex", "gemini", "opencode")),
+        Argument("vendor", "whose hook it is", choices=("claude", "codex", "gemini", "agy", "opencode")),
         Argument("event", "the vendor's name of the moment: SessionStart, PostToolUse, Stop, notify …"),
         Argument("payload", "the JSON itself, where a vendor gives it as a word", required=False),
     ),

@@ -1,0 +1,111 @@
+"""
+The `notify` of Codex: one key at the top of a TOML file, naming the program that is told when a turn is over.
+
+Our line is put in as the first of the file, where no table has begun yet, and is cut out again as a line. tomlkit keeps
+comments, but not the last line break, the blank line before a table or CRLF when a key comes and goes; it is asked only
+where somebody has laid out our line anew. Whatever was done, the result is read again: the rest must say the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+from atm.domain.vendor_setup import our_words
+from atm.formats.json_record import quote
+from atm.formats.vendor_settings import BYTE_ORDER_MARK, NotEditable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_LINE = re.compile(r"^notify[ \t]*=[ \t]*\[[^\r\n]*\][ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+
+
+def notify_program(text: str) -> tuple[str, ...] | None:
+    """The program in a `notify` of ours; None if there is none of ours."""
+    return our_words(_read(text).get("notify"))
+
+
+def has_other_notify(text: str) -> bool:
+    """Is somebody else told already? There is room for one."""
+    found = _read(text).get("notify")
+    return bool(found) and our_words(found) is None
+
+
+def has_hook_tables(text: str) -> bool:
+    """Are there hooks in this file? Codex warns where a folder has both these and a hooks.json."""
+    hooks = _read(text).get("hooks")
+    return isinstance(hooks, dict) and any(name != "state" for name in hooks)  # where Codex notes what is trusted
+
+
+def with_notify(text: str, words: Sequence[str]) -> str:
+    """The same file with our `notify`. The caller has made sure that nobody else's is there."""
+    found = _read(text).get("notify")
+    line = f"notify = [{', '.join(map(quote, words))}]"
+    if found == list(words):
+        return text
+    if found is None:
+        mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+        changed = f"{mark}{line}{_line_break(text)}{text[len(mark) :]}"
+    else:
+        changed = _line_replaced(text, line) or _by_toml(text, list(words))
+    return _checked(text, changed, list(words))
+
+
+def without_notify(text: str) -> str:
+    if notify_program(text) is None:
+        return text
+    return _checked(text, _line_replaced(text, None) or _by_toml(text, None), None)
+
+
+def _read(text: str) -> dict[str, object]:
+    import tomllib
+
+    try:
+        return tomllib.loads(text.removeprefix(BYTE_ORDER_MARK))
+    except tomllib.TOMLDecodeError as error:
+        raise NotEditable(f"it is not TOML: {error}") from None
+    except RecursionError:
+        raise NotEditable("it is nested too deeply") from None
+
+
+def _line_break(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _line_replaced(text: str, line: str | None) -> str | None:
+    """Another line in the place of ours, or none; None if ours does not stand on a line of its own."""
+    start = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
+    found = _LINE.search(text[start:])
+    if found is None:
+        return None
+    new = "" if line is None else line + found.group()[len(found.group().rstrip("\r\n")) :]
+    return text[: start + found.start()] + new + text[start + found.end() :]
+
+
+def _by_toml(text: str, words: list[str] | None) -> str:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(text)
+        if words is None:
+            document.remove("notify")
+        else:
+            document["notify"] = words
+        return tomlkit.dumps(document)
+    except TOMLKitError as error:
+        raise NotEditable(f"its notify cannot be changed: {error}") from None
+
+
+def _checked(before: str, after: str, words: list[str] | None) -> str:
+    """The line we took for ours may have stood in a text of several lines: then nothing is changed."""
+    rest = {key: value for key, value in _read(before).items() if key != "notify"}
+    wanted = rest if words is None else {**rest, "notify": words}
+    try:
+        is_right = _read(after) == wanted
+    except NotEditable:
+        is_right = False
+    if not is_right:
+        raise NotEditable("its notify does not stand where it could be changed safely")
+    return after

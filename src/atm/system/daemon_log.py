@@ -1,0 +1,239 @@
+"""
+The daemon's log: one JSON object a line, without secrets, in files that are turned over before they grow large.
+
+Writing never raises and never waits for anybody: what the disk refuses is counted, and the next line that goes
+through says how many are missing. Several processes may write at once. Each line is one `write` at the end of the
+file, so that lines do not mix; whoever turns the files over holds a lock meanwhile, and whoever finds that the name
+has gone to another file opens that one. A line that still goes to the old file is in `log.jsonl.1`, not lost.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+
+from atm.domain.redaction import CUT, redact, redact_fields
+from atm.formats.json_record import encode
+from atm.formats.times import to_iso
+from atm.system.files.flock import try_lock
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.tasks import Plain
+    from atm.ports.clock import Clock
+
+    Record = dict[str, Plain]
+
+LEVELS = ("debug", "info", "warn", "error")
+
+LARGEST_FILE = 5 << 20
+KEPT = 5
+LARGEST_LINE = 64 << 10
+
+_SIZES = ((24_000, 2_000), (6_000, 200), (2_000, 0))
+"""Characters of the text and of each field, in the order in which a line that is too long tries them."""
+
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+"""A link could lead anywhere; a pipe in the log's place would hold us up."""
+
+_NAMES = {"warning": "warn", "critical": "error", "fatal": "error"}
+_OURS = ("v", "ts", "level", "source", "text", "pid", "host", "dropped", "cut")
+
+
+class JsonLog:
+    """A log of structured lines, for any number of threads and processes."""
+
+    def __init__(
+        self,
+        path: str,
+        clock: Clock,
+        *,
+        largest: int = LARGEST_FILE,
+        kept: int = KEPT,
+        host: str = "",
+        pid: int = 0,
+        least: str = "debug",
+        also: Callable[[Record], None] | None = None,
+    ) -> None:
+        self.path = path
+        self.dropped = 0
+        """Lines lost since the start. Each loss is also told in the log, as soon as it can be."""
+        self.last_error = ""
+        self._clock = clock
+        self._largest = largest
+        self._kept = kept
+        self._host = host
+        self._pid = pid
+        self._least = rank(least)
+        self._also = also
+        # Not a plain lock: a signal handler may log while its own thread is logging.
+        self._lock = threading.RLock()
+        self._fd = -1
+        self._untold = 0
+        self._torn = False
+
+    def write(self, level: str, source: str, text: str, /, **fields: Plain) -> None:
+        """Write one line. Names that the line has itself get an underscore, as `pid_`."""
+        level = _NAMES.get(str(level).lower(), str(level).lower())
+        level = level if level in LEVELS else "info"
+        if rank(level) < self._least:
+            return
+        try:
+            with self._lock:
+                record = self._record(level, source, text, fields)
+                self._append(record)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with a log must not stop whom it is about
+            self._lose(error)
+            return
+        if self._also is not None:
+            try:
+                self._also(record)
+            except Exception as error:  # noqa: BLE001 - the same of whoever listens
+                self.last_error = str(error)
+
+    def close(self) -> None:
+        with self._lock:
+            self._close()
+
+    def _record(self, level: str, source: str, text: str, fields: Record) -> Record:
+        said = redact_fields({f"{key}_" if key in _OURS else key: value for key, value in fields.items()})
+        record: Record = {"v": 1, "ts": to_iso(self._clock.now()), "level": level}
+        record |= {"source": redact(source)[:100], "text": redact(text), "pid": self._pid}
+        record |= {"host": self._host} if self._host else {}
+        record |= {"dropped": self._untold} if self._untold else {}
+        return record | said
+
+    def _append(self, record: Record) -> None:
+        data = _line(record)
+        self._open()
+        size = os.fstat(self._fd).st_size
+        if size and size + len(data) > self._largest:
+            self._turn_over(len(data))
+        # What a full disk has cut off must not swallow this line too.
+        whole = b"\n" + data if self._torn else data
+        written = os.write(self._fd, whole)
+        self._torn = written not in (0, len(whole))
+        if written != len(whole):
+            raise OSError(28, "only a part of the line could be written")
+        self._untold = 0
+
+    def _lose(self, error: Exception) -> None:
+        with self._lock:
+            self.dropped += 1
+            self._untold += 1
+            self.last_error = f"{type(error).__name__}: {error}"
+            try:
+                self._close()  # the next line begins with a fresh look at the file
+            except OSError:
+                pass
+
+    def _open(self) -> None:
+        """The file that has the log's name at this moment."""
+        if self._fd != -1 and not self._is_current():
+            self._close()
+        if self._fd != -1:
+            return
+        try:
+            self._fd = open_regular(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        except FileNotFoundError:
+            os.makedirs(os.path.dirname(self.path), 0o700, exist_ok=True)
+            self._fd = open_regular(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        if os.name != "nt" and stat.S_IMODE(os.fstat(self._fd).st_mode) & 0o077:
+            os.fchmod(self._fd, 0o600)
+
+    def _is_current(self) -> bool:
+        try:
+            return os.path.samestat(os.lstat(self.path), os.fstat(self._fd))
+        except OSError:
+            return False
+
+    def _close(self) -> None:
+        fd, self._fd = self._fd, -1
+        if fd != -1:
+            os.close(fd)
+
+    def _turn_over(self, more: int) -> None:
+        """
+        Move every file one number up, if nobody else is at it. Whoever cannot writes on, up to twice the size: a folder
+        in which nothing can be renamed must not fill the disk.
+        """
+        lock = open_regular(f"{self.path}.lock", os.O_RDWR | os.O_CREAT)
+        try:
+            if try_lock(lock) and self._is_current():
+                self._close_for_windows()
+                for number in range(self._kept, 0, -1):
+                    _move(numbered(self.path, number - 1), numbered(self.path, number))
+        except OSError as error:
+            self.last_error = str(error)
+        finally:
+            os.close(lock)
+        self._open()
+        if os.fstat(self._fd).st_size + more > 2 * max(self._largest, LARGEST_LINE):
+            raise OSError(27, "the log is full, and its files cannot be turned over")
+
+    def _close_for_windows(self) -> None:
+        if os.name == "nt":  # where an open file cannot be renamed
+            self._close()
+
+
+def rank(level: str) -> int:
+    return LEVELS.index(level) if level in LEVELS else 0
+
+
+def numbered(path: str, number: int) -> str:
+    """`log.jsonl`, `log.jsonl.1` and so on, the newest first."""
+    return f"{path}.{number}" if number else path
+
+
+def _move(source: str, target: str) -> None:
+    try:
+        os.replace(source, target)
+    except FileNotFoundError:
+        pass
+
+
+def open_regular(path: str, flags: int) -> int:
+    """Open a file that is a file. Raises OSError for links, pipes, devices and folders."""
+    if not _FLAGS & getattr(os, "O_NOFOLLOW", 0) and os.path.islink(path):
+        raise OSError(40, "is a link", path)
+    fd = os.open(path, flags | _FLAGS, 0o600)
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(22, "is not a regular file", path)
+    return fd
+
+
+def _line(record: Record) -> bytes:
+    """One line, at most 64 KiB: a longer one loses the ends of its texts, then its fields."""
+    data = _encoded(record)
+    for text_size, field_size in _SIZES:
+        if len(data) <= LARGEST_LINE:
+            break
+        data = _encoded(_shortened(record, text_size, field_size))
+    return data
+
+
+def _encoded(record: Record) -> bytes:
+    return (encode(record) + "\n").encode("utf-8", "backslashreplace")
+
+
+def _shortened(record: Record, text_size: int, field_size: int) -> Record:
+    short: Record = {key: value for key, value in record.items() if key in _OURS}
+    short["text"] = _cut(str(record["text"]), text_size)
+    if field_size:
+        fields = {key: value for key, value in record.items() if key not in _OURS}
+        short |= {_cut(key, 100): _small(value, field_size) for key, value in list(fields.items())[:50]}
+    return short | {"cut": True}
+
+
+def _small(value: Plain, size: int) -> Plain:
+    if value is None or isinstance(value, bool | float):
+        return value
+    return _cut(value if isinstance(value, str) else encode(value), size)
+
+
+def _cut(text: str, size: int) -> str:
+    return text if len(text) <= size else text[:size] + CUT

@@ -1,0 +1,1 @@
+"""Runtimes of agents: the terminals and programs that they live in."""

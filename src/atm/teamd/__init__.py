@@ -1,0 +1,1 @@
+"""The daemon: an asyncio host for timers, the control socket and plugins."""

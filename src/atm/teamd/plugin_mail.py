@@ -1,0 +1,147 @@
+"""
+Mail as a plugin sees it: what it may send, what it may know, and the letters for its own members.
+
+Everything here is synchronous and works on a mailroom; `plugin_context` calls it in a thread.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from atm.domain.errors import AtmError, NotAllowed
+from atm.domain.liveness import UNKNOWN
+from atm.domain.messages import Message
+from atm.domain.names import check_sender, same_name
+from atm.domain.team import Member, Team
+from atm.formats.journal import histories
+from atm.formats.protocol_message import idle_sender
+from atm.formats.times import from_iso
+from atm.ports.board import Tasks
+from atm.services import mail, presence
+from atm.services.boardroom import HUMAN
+from atm.services.mailroom import Mailroom, Recipient, find_open_recipient, find_team
+from atm.services.surfacing import enter, unread_for
+from atm.teamd.plugin_api import MemberFacts, Sent, TeamFacts, Unread
+
+
+def take_letter(room: Mailroom, team: str, agent: str, message: Message, evidence: str) -> None:
+    """
+    A letter has arrived on the far side: entered as surfaced, then marked read.
+
+    In this order: whoever is killed in between leaves an unread row that the ledger knows as surfaced, and which is
+    not shown a second time (G2).
+    """
+    if message.id:
+        enter(room, team, agent, [message.id], "surfaced", evidence)
+    room.inboxes.mark(team, agent, {message.key}, True)
+
+
+def waiting_letters(room: Mailroom, team: str, agent: str) -> list[Message]:
+    """Unread mail for a member that the plugin plays, oldest first; notices of idle agents are nobody's letters."""
+    return [message for message in unread_for(room, team, agent) if idle_sender(message) is None]
+
+
+def letter_id(team: str, agent: str, message: Message) -> str:
+    """The message's id; for rows of programs that give none, one that is the same every time."""
+    return message.id or _id_of("row", team, agent, message.sender, message.timestamp, message.text)
+
+
+# Sending.
+
+
+def send_as(
+    room: Mailroom,
+    plugin: str,
+    place: str,
+    *,
+    to: str,
+    team: str,
+    text: str,
+    sender: str | None,
+    summary: str | None,
+    once: str | None,
+) -> Sent:
+    """Send a message in a plugin's name, in that of a member it plays, or of somebody outside."""
+    recipient = find_open_recipient(room, team, to)
+    signed = check_signature(room, recipient.team, plugin, sender or plugin)
+    letter = mail.Letter(sender=signed, text=text, summary=summary)
+    if once is None:
+        done = mail.send_to(room, recipient, mail.compose(room, recipient, letter))
+        return Sent(done.message_id, done.team, done.agent, done.outcome, tuple(done.warnings))
+    return _send_once(
+        room, recipient, letter, _id_of("once", plugin, place, recipient.team_name, recipient.agent, once)
+    )
+
+
+def _send_once(room: Mailroom, to: Recipient, letter: mail.Letter, id: str) -> Sent:
+    """The ledger knows what was sent, also where the inbox does not hold it any more."""
+    past = histories(room.ledger.entries(to.team_name)[0])
+    if (id, to.agent) in past:
+        return Sent(id, to.team_name, to.agent, "success", ("it was sent before",))
+    done = mail.deliver(room, to, mail.compose(room, to, letter, id), is_new=False)
+    return Sent(done.message_id, done.team, done.agent, done.outcome, tuple(done.warnings))
+
+
+def check_signature(room: Mailroom, team: Team, plugin: str, sender: str) -> str:
+    """A plugin signs as itself, as a member it plays, or as somebody who is not on the team: nobody is forged (G11)."""
+    name, at, home = check_sender(sender).partition("@")
+    where = find_team(room, home) if at and room.rosters.find(home) else team
+    member = where.member(name)
+    taken = member is not None and member.backend != f"plugin:{plugin}"
+    if taken or (member is None and (where.is_lead(name) or same_name(name, HUMAN))):
+        raise NotAllowed(
+            f"the plugin {plugin!r} may not sign as {sender!r}, who is somebody else",
+            "sign as the plugin, or as a member that it plays",
+        )
+    return sender
+
+
+def _id_of(*parts: str) -> str:
+    """An id made of what it stands for, in the shape of the others."""
+    raw = bytearray(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:16])
+    raw[6] = raw[6] & 0x0F | 0x80  # version 8, variant 1 of RFC 9562: our own way to make it
+    raw[8] = raw[8] & 0x3F | 0x80
+    digits = raw.hex()
+    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
+
+
+# Facts.
+
+
+def unread_of(room: Mailroom, team: str, agent: str) -> Unread:
+    """How much somebody has not read. An inbox that cannot be read is told as such, and stops nobody."""
+    try:
+        rows = [row for row in room.inboxes.unread(team, agent) if row.understood and idle_sender(row) is None]
+    except AtmError as error:
+        return Unread(agent, 0, problem=str(error))
+    times = [at for row in rows if (at := from_iso(row.timestamp)) is not None]
+    return Unread(agent, len(rows), min(times, default=None))
+
+
+def overview(room: Mailroom, tasks: Tasks, team: str) -> TeamFacts:
+    found = find_team(room, team)
+    problems: list[str] = []
+    try:
+        counts = tasks.board(found.name).counts()
+    except AtmError as error:
+        counts = {}
+        problems.append(f"the board cannot be read: {error}")
+    return TeamFacts(
+        team=found.name,
+        lead=found.lead,
+        completed=found.completed,
+        members=tuple(_member_facts(room, found.name, member) for member in found.members),
+        tasks=counts,
+        spool_waiting=sum(one.entry.team == found.name for one in room.spool.pending()),
+        spool_failed=sum(one.entry.team == found.name for one in room.spool.failed()),
+        problems=tuple(problems),
+    )
+
+
+def _member_facts(room: Mailroom, team: str, member: Member) -> MemberFacts:
+    unread = unread_of(room, team, member.name)
+    try:
+        known = presence.liveness(room.presence, team, member.name, room.clock.now())
+    except AtmError:
+        return MemberFacts(member.name, member.kind, unread, UNKNOWN, None)
+    return MemberFacts(member.name, member.kind, unread, known.value, known.age)

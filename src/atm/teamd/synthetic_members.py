@@ -1,0 +1,101 @@
+"""
+Members that a plugin plays: entered in the roster with the backend `plugin:NAME`, and gone with their plugin.
+
+Only the roster's entry goes. Unread mail is never taken away with it: it stays in the inbox, where the plugin finds
+it when it is back, and mail that is sent meanwhile waits there too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from atm.domain.errors import AtmError, NoSuchTeam, TeamCompleted
+from atm.domain.messages import Message
+from atm.domain.team import Member
+from atm.formats.journal import ROSTER, Line
+from atm.formats.team_config import decode_team, without_member
+from atm.formats.times import to_iso
+from atm.services.mail_upkeep import archive_rows
+from atm.services.mailroom import Mailroom, find_team
+from atm.services.roster import add_member, recover
+from atm.teamd.plugin_api import PluginError
+
+Farewell = Callable[[str, str], object]
+"""Told (team, name) before somebody leaves the roster: what they hold on the board is given back first."""
+
+
+def backend_of(plugin: str) -> str:
+    return f"plugin:{plugin}"
+
+
+def play(room: Mailroom, team: str, name: str, plugin: str) -> bool:
+    """Add a member that a plugin plays; False if it was there already. Never takes over somebody else's name."""
+    found = find_team(room, team)
+    _check_own(found.member(name), team, plugin)
+    added = add_member(room, found.name, Member(name, agent_type=plugin, backend=backend_of(plugin), is_active=True))
+    _check_own(find_team(room, found.name).member(name), team, plugin)  # somebody may have been quicker
+    return added
+
+
+def _check_own(member: Member | None, team: str, plugin: str) -> None:
+    if member is not None and member.backend != backend_of(plugin):
+        raise PluginError(
+            f"{member.name!r} in team {team!r} is not a member that the plugin {plugin!r} plays",
+            "let the plugin use another name",
+        )
+
+
+def retire(
+    room: Mailroom, team: str, name: str, plugin: str, *, keep_inbox: bool, farewell: Farewell | None = None
+) -> bool:
+    """
+    Take a member that a plugin played off the roster; False if it was not there, or is somebody else by now.
+
+    Without `keep_inbox` an inbox that holds nothing unread goes too, what was read to the archive first.
+    """
+    try:
+        found = recover(room, find_team(room, team))
+    except (NoSuchTeam, TeamCompleted):
+        return False  # there is no roster any more that could be wrong
+    member = found.member(name)
+    if member is not None and member.backend != backend_of(plugin):
+        return False
+    if member is not None:
+        _take_off(room, found.name, member.name, plugin, farewell)
+    if not keep_inbox and room.inboxes.exists(found.name, name):
+        _clear_inbox(room, found.name, name)
+    return member is not None
+
+
+def _take_off(room: Mailroom, team: str, name: str, plugin: str, farewell: Farewell | None) -> None:
+    if farewell is not None:
+        try:
+            farewell(team, name)
+        except AtmError:
+            pass  # a board that cannot be read must not keep a member that nobody plays
+
+    def change(data: bytes) -> bytes:
+        """Decided again on what lies there: somebody may have given the name to another member meanwhile."""
+        now = decode_team(data, team).member(name)
+        return without_member(data, name) if now is not None and now.backend == backend_of(plugin) else data
+
+    room.rosters.change(team, change)
+    evidence = f"plugin {plugin} ended"
+    line = Line(kind=ROSTER, ids=[], agent=name, state="removed", at=to_iso(room.clock.now()), evidence=evidence)
+    try:
+        room.ledger.append(team, [line])
+    except AtmError:
+        return
+
+
+def _clear_inbox(room: Mailroom, team: str, name: str) -> None:
+    """Under the inbox's own lock: mail that comes in at this moment is unread, and keeps everything where it is."""
+
+    def change(rows: list[Message]) -> list[Message]:
+        if not rows or any(not row.read or not row.understood for row in rows):
+            return rows
+        archive_rows(room, team, name, rows)
+        return []
+
+    room.inboxes.change(team, name, change)
+    room.inboxes.remove(team, name)

@@ -1,0 +1,333 @@
+"""The plugin for OpenCode in a real JavaScript engine, with a stub of `atm`: it never throws, and passes texts on."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atm.formats.opencode_plugin import VERSION, is_ours, is_untouched, plugin_text, says_the_same
+
+needs_node = pytest.mark.skipif(
+    shutil.which("node") is None or sys.platform == "win32", reason="there is no node, or no sh for the stub"
+)
+
+
+def test_the_first_line_says_whose_it_is_and_in_which_version():
+    text = plugin_text(["atm"])
+    assert text.startswith(f"// atm plugin for OpenCode, version {VERSION}, checksum ")
+    assert is_ours(text)
+    assert is_untouched(text)
+
+
+def test_the_program_is_a_list_of_texts_whatever_is_in_its_path():
+    for program in (["atm"], ['/a "b"\\c\u2028/atm'], ["/py thon", "-m", "atm"]):
+        line = next(line for line in plugin_text(program).split("\n") if line.startswith("const ATM = "))
+        assert json.loads(line.removeprefix("const ATM = ")) == program
+
+
+def test_a_change_by_hand_is_seen_and_another_line_break_is_none():
+    text = plugin_text(["atm"])
+    assert is_untouched(text.replace("\n", "\r\n"))
+    assert says_the_same(text.replace("\n", "\r\n"), text)
+    assert not is_untouched(text + "// mine\n")
+    assert is_ours(text + "// mine\n")
+    assert not is_ours("// mine\n" + text)
+    assert not is_ours("")
+
+
+# In a real engine.
+
+DRIVER = """
+import { pathToFileURL } from "node:url"
+const asked = []
+process.on("unhandledRejection", (error) => { console.log("escaped", error); process.exit(9) })
+const plugin = (await import(pathToFileURL(process.argv[2]).href)).default
+const answer = async (...given) => { asked.push(given) }
+const DIRECTORY = process.cwd()
+let result
+SCRIPT
+console.log(JSON.stringify({ asked, result }))
+"""
+
+
+class Stub:
+    """A stand-in for `atm`: notes how it was called, and says what it was told to say."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.program = folder / "bin" / "atm"
+        self.program.parent.mkdir()
+        self.calls = folder / "calls.jsonl"
+        self.does("true")
+
+    def does(self, script: str) -> None:
+        note = f'printf \'{{"words": "%s", "folder": "%s", "stdin": %s}}\\n\' "$*" "$PWD" "$said" >> {self.calls}'
+        self.program.write_text(f"#!/bin/sh\nsaid=$(cat)\n{note}\n{script}\n")
+        self.program.chmod(0o755)
+
+    def says(self, text: str) -> None:
+        (self.folder / "answer").write_text(text)
+        self.does(f"cat {self.folder}/answer")
+
+    @property
+    def called(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.calls.read_text().splitlines()] if self.calls.exists() else []
+
+    @property
+    def events(self) -> list[str]:
+        return [call["stdin"]["event"] for call in self.called]
+
+
+@pytest.fixture
+def stub(tmp_path: Path) -> Stub:
+    return Stub(tmp_path)
+
+
+@pytest.fixture
+def run(stub: Stub, tmp_path: Path):
+    """Run a script against the plugin; what it asked of OpenCode, and its result."""
+
+    def go(script: str, *, program: list[str] | None = None, wait: str = "4500") -> Any:
+        (tmp_path / "package.json").write_text('{"type": "module"}')
+        text = plugin_text(program or ["atm"]).replace("LONGEST_WAIT = 4500", f"LONGEST_WAIT = {wait}")
+        (tmp_path / "atm.js").write_text(text)
+        (tmp_path / "driver.mjs").write_text(DRIVER.replace("SCRIPT", script))
+        done = subprocess.run(
+            ["node", str(tmp_path / "driver.mjs"), str(tmp_path / "atm.js")],
+            capture_output=True,
+            cwd=tmp_path,
+            env={**os.environ, "PATH": f"{stub.program.parent}:{os.environ['PATH']}"},
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert done.stderr == b""
+        return json.loads(done.stdout)
+
+    return go
+
+
+ONE = """
+const client = { session: { prompt: answer } }
+const hooks = await plugin.server({ client, directory: DIRECTORY, serverUrl: new URL("http://localhost:4096/") })
+"""
+TWO = """
+const hooked = {}
+const queue = []
+let wake
+const events = {
+  [Symbol.asyncIterator]: () => ({
+    next: async () => {
+      while (!queue.length) await new Promise((resolve) => { wake = resolve })
+      return queue.shift()
+    },
+    return: async () => { result = "closed" },
+  }),
+}
+const publish = (type, data) => { queue.push({ value: { type, data } }); wake?.() }
+const end = () => { queue.push({ done: true }); wake?.() }
+const ctx = {
+  location: { directory: DIRECTORY },
+  session: { synthetic: answer, hook: async (name, work) => { hooked[name] = work } },
+  tool: { hook: async (name, work) => { hooked[name] = work } },
+  event: { subscribe: () => events },
+}
+const cleanUp = await plugin.setup(ctx)
+"""
+MESSAGE = '{ message: { agent: "build", model: { providerID: "p", modelID: "m" } }, parts: [{ type: "text" }] }'
+
+
+@needs_node
+def test_both_lines_of_opencode_find_what_they_look_for(run):
+    done = run("result = [plugin.id, typeof plugin.server, typeof plugin.setup, Object.keys(plugin)]")
+    assert done["result"] == ["atm", "function", "function", ["id", "server", "setup"]]
+
+
+@needs_node
+def test_a_prompt_is_told_and_the_answer_comes_into_the_session_without_a_reply(run, stub, tmp_path):
+    stub.says('{"context": "mail from ann: \\u00fcber"}')
+    done = run(ONE + f'await hooks["chat.message"]({{ sessionID: "ses_1" }}, {MESSAGE})')
+    (call,) = stub.called
+    assert call["words"] == "hook opencode chat.message"
+    assert call["folder"] == str(tmp_path)
+    assert call["stdin"] == {
+        "event": "chat.message",
+        "sessionID": "ses_1",
+        "directory": str(tmp_path),
+        "serverUrl": "http://localhost:4096/",
+    }
+    body = {
+        "agent": "build",
+        "model": {"providerID": "p", "modelID": "m"},
+        "noReply": True,
+        "parts": [{"type": "text", "text": "mail from ann: über", "synthetic": True}],
+    }
+    assert done["asked"] == [[{"path": {"id": "ses_1"}, "body": body}]]
+
+
+@needs_node
+def test_events_of_the_day_are_told_by_their_names(run, stub):
+    run(
+        ONE
+        + """
+for (const [type, properties] of [
+  ["session.created", { info: { id: "s" } }], ["session.idle", { sessionID: "s" }],
+  ["session.compacted", { sessionID: "s" }], ["permission.asked", { sessionID: "s" }],
+  ["message.part.updated", { sessionID: "s" }], ["session.deleted", { info: { id: "s" } }],
+]) await hooks.event({ event: { type, properties } })
+await hooks["tool.execute.after"]({ sessionID: "s", tool: "bash" }, {})
+"""
+    )
+    assert stub.events == [
+        *("session.created", "session.idle", "session.compacted", "permission.asked", "session.deleted"),
+        "tool.execute.after",
+    ]
+
+
+@needs_node
+def test_a_subagent_is_not_the_member(run, stub):
+    stub.says('{"context": "mail"}')
+    done = run(
+        ONE
+        + f"""
+await hooks.event({{ event: {{ type: "session.created", properties: {{ info: {{ id: "c", parentID: "s" }} }} }} }})
+await hooks["chat.message"]({{ sessionID: "c" }}, {MESSAGE})
+await hooks["tool.execute.after"]({{ sessionID: "c" }}, {{}})
+"""
+    )
+    assert stub.called == []
+    assert done["asked"] == []
+
+
+@needs_node
+def test_a_text_that_a_plugin_put_in_is_no_prompt(run, stub):
+    """Else our own text would be a prompt, whose answer would be a prompt."""
+    run(ONE + 'await hooks["chat.message"]({ sessionID: "s" }, { parts: [{ type: "text", synthetic: true }] })')
+    assert stub.called == []
+
+
+@needs_node
+def test_tool_calls_that_end_together_ask_once(run, stub):
+    stub.does("sleep 0.2")
+    run(ONE + 'await Promise.all([1, 2, 3, 4].map(() => hooks["tool.execute.after"]({ sessionID: "s" }, {})))')
+    assert len(stub.called) == 1
+
+
+@needs_node
+@pytest.mark.parametrize(
+    "answer",
+    ["", "no json", "{", "[]", "null", "5", '{"context": 5}', '{"context": "  "}', '{"context": null}', '{"x": "y"}'],
+)
+def test_an_answer_that_is_none_puts_nothing_into_the_session(run, stub, answer):
+    stub.says(answer)
+    done = run(ONE + f'await hooks["chat.message"]({{ sessionID: "s" }}, {MESSAGE})')
+    assert len(stub.called) == 1
+    assert done["asked"] == []
+
+
+@needs_node
+def test_a_program_that_is_gone_fails_or_is_deaf_hinders_nobody(run, stub, tmp_path):
+    prompt = ONE + f'await hooks["chat.message"]({{ sessionID: "s" }}, {MESSAGE})'
+    assert run(prompt, program=[str(tmp_path / "gone" / "atm")])["asked"] == []
+    stub.does('echo \'{"context": "half"\'; exit 1')
+    assert run(prompt)["asked"] == []
+    stub.program.write_text("#!/bin/sh\nexec <&-\nexit 3\n")
+    assert (
+        run(prompt + f'\nawait hooks["chat.message"]({{ sessionID: "x".repeat(5000000) }}, {MESSAGE})')["asked"] == []
+    )
+
+
+@needs_node
+def test_a_program_that_hangs_is_ended_and_not_waited_for(run, stub, tmp_path):
+    stub.program.write_text(f"#!/bin/sh\necho $$ > {tmp_path}/pid\nexec sleep 600\n")
+    assert run(ONE + f'await hooks["chat.message"]({{ sessionID: "s" }}, {MESSAGE})', wait="500")["asked"] == []
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+
+
+@needs_node
+def test_a_flood_is_cut_off(run, stub):
+    stub.does('yes \'{"context": "x"}\'')
+    assert run(ONE + f'await hooks["chat.message"]({{ sessionID: "s" }}, {MESSAGE})')["asked"] == []
+
+
+@needs_node
+def test_an_opencode_that_refuses_or_never_answers_hinders_nobody(run, stub):
+    stub.says('{"context": "mail"}')
+    prompt = f'await hooks["chat.message"]({{ sessionID: "s" }}, {MESSAGE})'
+    run(ONE.replace("answer", 'async () => { throw new Error("busy") }') + prompt)
+    run(ONE.replace("answer", "() => new Promise(() => {})") + prompt, wait="500")
+    run("const hooks = await plugin.server({})\n" + prompt)
+    assert len(stub.called) == 3
+
+
+@needs_node
+def test_nonsense_from_opencode_does_not_throw(run, stub):
+    run(
+        ONE
+        + """
+for (const odd of [undefined, null, 5, "x", {}, { event: null }, { event: {} }, { event: { type: "session.idle" } },
+  { event: { type: "__proto__" } }, { event: { type: "session.created", properties: { info: null } } },
+  { sessionID: 7 }, { sessionID: "" }]) {
+  for (const hook of Object.values(hooks)) await hook(odd, odd)
+}
+await plugin.server()
+for (const odd of [undefined, null, 5, {}, { session: {} }, { session: { hook: 1 } }]) await plugin.setup(odd)
+"""
+    )
+    assert stub.called == []
+
+
+@needs_node
+def test_the_second_line_tells_the_same_in_its_own_way(run, stub, tmp_path):
+    stub.says('{"context": "mail"}')
+    done = run(
+        TWO
+        + """
+await hooked["prompt"]({ sessionID: "s" })
+await hooked["execute.after"]({ sessionID: "s", tool: "bash" })
+publish("session.created", { sessionID: "child", parentID: "s" })
+publish("session.execution.succeeded", { sessionID: "s" })
+publish("session.execution.succeeded", { sessionID: "child" })
+publish("session.step.started", { sessionID: "s" })
+while (asked.length < 3) await new Promise((resolve) => setTimeout(resolve, 5))
+end()
+await cleanUp()
+"""
+    )
+    assert stub.events == ["chat.message", "tool.execute.after", "session.idle"]
+    assert stub.called[0]["stdin"]["directory"] == str(tmp_path)
+    assert done["asked"] == [[{"sessionID": "s", "text": "mail", "resume": False}]] * 3
+    assert done["result"] == "closed"
+
+
+@needs_node
+def test_the_second_line_may_lack_or_break_anything(run, stub):
+    stub.says('{"context": "mail"}')
+    run(
+        """
+const broken = () => { throw new Error("no") }
+await plugin.setup({ session: { synthetic: broken } })
+const all = { session: { synthetic: broken, hook: broken }, tool: { hook: broken }, event: { subscribe: broken } }
+await plugin.setup(all)
+let prompted
+const session = { synthetic: async () => broken(), hook: async (name, work) => { prompted = work } }
+const end = await plugin.setup({ session })
+await prompted({ sessionID: "s" })
+await prompted(null)
+await end()
+"""
+    )
+    assert stub.events == ["chat.message"]
+
+
+@needs_node
+def test_a_late_first_line_that_sets_up_with_empty_hands_gets_nothing_twice(run, stub):
+    assert run("result = await plugin.setup({ agent: {}, command: {} }) ?? null")["result"] is None

@@ -1,0 +1,475 @@
+"""Setting up agent CLIs over real files: planned, done, checked, undone; and whatever may be in the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from atm.domain.errors import AtmError, FileBusy, NoHome, OutsideLink, UnreadableFile, WriteRefused
+from atm.domain.vendor_setup import KNOWN, PROJECT, USER, ConfigFile, Places, files_of
+from atm.formats.vendor_settings import hooks_in
+from atm.ports.disk import Disk
+from atm.services.vendor_setup import FileChange, apply, check, detect, plan
+from atm.system.files.locking import Locks
+from atm.system.machine import RealChance, RealClock, find_layout, host_name
+from atm.system.vendor_files import VendorFilesOnDisk
+from atm.testing import Crash, FaultyDisk, QuickDisk
+
+EVERYBODY = list(KNOWN)
+MINE = '{\n    "model": "opus",\n    "hooks": {\n        "Stop": []\n    }\n}\n'
+
+
+class World:
+    """One home, one project, and `atm init` at work in them."""
+
+    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+        self.folder = folder
+        self.home = folder / "home"
+        self.project = folder / "project"
+        self.home.mkdir(exist_ok=True)
+        self.project.mkdir(exist_ok=True)
+        self.environment = {"HOME": str(self.home), "PATH": str(folder / "bin")}
+        self.use(disk or QuickDisk())
+
+    def use(self, disk: Disk) -> None:
+        layout = find_layout({"ATM_HOME": str(self.home)})
+        locks = Locks(disk, RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
+        self.files = VendorFilesOnDisk(locks, layout, self.environment)
+
+    def put_on_path(self, name: str) -> Path:
+        path = self.folder / "bin" / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\n")
+        path.chmod(0o755)
+        return path
+
+    def write(self, path: str, text: str) -> Path:
+        whole = self.home / path
+        whole.parent.mkdir(parents=True, exist_ok=True)
+        whole.write_bytes(text.encode())
+        return whole
+
+    def init(self, *vendors: str, scope: str = USER, remove: bool = False) -> list[FileChange]:
+        changes = plan(self.files, vendors or EVERYBODY, scope, str(self.project), remove=remove)
+        return apply(self.files, changes, remove=remove)
+
+    def missing(self, *vendors: str, scope: str = USER) -> list[FileChange]:
+        found = check(self.files, vendors or EVERYBODY, scope, str(self.project))
+        return [change for change in found if not change.is_installed]
+
+    def everything(self) -> dict[str, bytes | None]:
+        """All files and folders but those of atm itself."""
+        found = {}
+        for root in (self.home, self.project):
+            for path in sorted(root.rglob("*")):
+                if ".local" not in path.relative_to(root).parts[:1]:
+                    found[str(path.relative_to(self.folder))] = path.read_bytes() if path.is_file() else None
+        return found
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+@pytest.mark.parametrize("scope", [USER, PROJECT])
+def test_what_is_set_up_is_there_and_goes_without_a_trace(world, scope):
+    before = world.everything()
+    assert {change.what for change in world.init(scope=scope)} == {"created"}
+    assert world.missing(scope=scope) == []
+    assert {change.what for change in world.init(scope=scope)} == {"unchanged"}
+    assert {change.what for change in world.init(scope=scope, remove=True)} == {"removed"}
+    assert world.everything() == before
+    assert {change.what for change in world.init(scope=scope, remove=True)} == {"unchanged"}
+
+
+def test_files_that_were_there_are_what_they_were(world):
+    world.write(".claude/settings.json", MINE)
+    world.write(".codex/hooks.json", "{}")
+    world.write(".codex/config.toml", "[tui]\r\nx = 1\r\n")
+    world.write(".gemini/settings.json", "\ufeff{}\n")
+    before = world.everything()
+    world.init()
+    assert world.missing() == []
+    world.init(remove=True)
+    after = world.everything()
+    assert {path: data for path, data in after.items() if path in before} == before
+    assert not [path for path, data in after.items() if data is not None and path not in before]
+
+
+@pytest.mark.parametrize("text", ["", "\n", " \r\n", "\ufeff"])
+def test_a_file_with_nothing_in_it_is_that_again(world, text):
+    for path in (".claude/settings.json", ".codex/hooks.json", ".codex/config.toml", ".config/opencode/plugins/atm.js"):
+        world.write(path, text)
+    before = world.everything()
+    world.init("claude", "codex", "opencode")
+    assert world.missing("claude", "codex", "opencode") == []
+    world.init("claude", "codex", "opencode", remove=True)
+    assert world.everything() == before
+
+
+def test_a_file_that_we_made_stays_when_somebody_else_has_put_something_in(world):
+    world.init("claude")
+    path = world.home / ".claude/settings.json"
+    path.write_text(path.read_text().replace('{\n  "hooks"', '{\n  "model": "opus",\n  "hooks"', 1))
+    world.init("claude", remove=True)
+    assert json.loads(path.read_text()) == {"model": "opus"}
+
+
+def test_a_file_that_somebody_made_in_the_place_of_ours_is_not_ours_to_delete(world):
+    world.init("claude")
+    path = world.write(".claude/settings.json", "{\n}\n")
+    world.init("claude")
+    world.init("claude", remove=True)
+    assert path.read_text() == "{\n}\n"
+
+
+def test_folders_go_only_if_we_made_them_and_nothing_is_in_them(world):
+    world.init("opencode", scope=PROJECT)
+    (world.project / ".opencode" / "notes.md").write_text("mine")
+    world.init("opencode", scope=PROJECT, remove=True)
+    assert (world.project / ".opencode" / "notes.md").exists()
+    assert not (world.project / ".opencode" / "plugins").exists()
+
+
+def test_the_mode_of_a_file_stays(world):
+    path = world.write(".claude/settings.json", MINE)
+    path.chmod(0o640)
+    world.init("claude")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+# Where things are.
+
+
+def test_every_vendor_has_its_places(world):
+    where = world.files.places(str(world.project))
+    home, project = str(world.home), str(world.project)
+    assert [file.path for vendor in EVERYBODY for file in files_of(vendor, USER, where)] == [
+        f"{home}/.claude/settings.json",
+        f"{home}/.codex/hooks.json",
+        f"{home}/.codex/config.toml",
+        f"{home}/.gemini/settings.json",
+        f"{home}/.config/opencode/plugins/atm.js",
+    ]
+    assert [file.path for vendor in EVERYBODY for file in files_of(vendor, PROJECT, where)] == [
+        f"{project}/.claude/settings.json",
+        f"{project}/.codex/hooks.json",
+        f"{project}/.gemini/settings.json",
+        f"{project}/.opencode/plugins/atm.js",
+    ]
+
+
+def test_variables_of_the_vendors_move_their_files_and_a_sandbox_moves_all(world):
+    moved = {"CODEX_HOME": "/c", "GEMINI_CLI_HOME": "/g", "XDG_CONFIG_HOME": "/x"}
+    world.environment.update(moved)
+    where = world.files.places("/p")
+    assert (where.codex, where.gemini, where.opencode, where.project) == ("/c", "/g/.gemini", "/x/opencode", "/p")
+    world.environment["ATM_HOME"] = "/sandbox"
+    where = world.files.places("/p")
+    assert (where.codex, where.gemini) == ("/sandbox/.codex", "/sandbox/.gemini")
+    assert where.opencode == "/sandbox/.config/opencode"
+
+
+def test_without_a_home_there_is_no_place_for_a_users_settings_but_one_for_a_projects(world):
+    del world.environment["HOME"]
+    with pytest.raises(NoHome):
+        plan(world.files, ["gemini"], USER, str(world.project))
+    assert world.files.evidence(KNOWN["gemini"], world.files.places(".")) == ""
+    world.init("gemini", scope=PROJECT)
+    assert world.missing("gemini", scope=PROJECT) == []
+    with pytest.raises(NoHome):
+        files_of("codex", USER, Places("", "", "", "", ""))
+
+
+def test_a_cli_is_found_by_its_program_or_by_its_folder(world):
+    assert detect(world.files, str(world.project)) == {}
+    codex = world.put_on_path("codex")
+    world.write(".gemini/settings.json", "{}")
+    assert detect(world.files, str(world.project)) == {"codex": str(codex), "gemini": str(world.home / ".gemini")}
+
+
+def test_what_others_and_we_ourselves_keep_in_a_folder_is_no_sign_of_its_owner(world):
+    world.write(".claude/teams/crew/config.json", "{}")
+    world.write(".claude/tasks/crew/1.json", "{}")
+    world.write(".gemini/antigravity-cli/cli.log", "")
+    world.write(".gemini/config/hooks.json", "{}")
+    assert detect(world.files, str(world.project)) == {}
+    world.write(".claude/history.jsonl", "")
+    assert list(detect(world.files, str(world.project))) == ["claude"]
+
+
+def test_plain_atm_is_written_where_it_is_on_path_and_its_whole_path_where_it_is_not(world):
+    (program,) = world.files.program()
+    assert os.path.isabs(program)
+    world.init("claude")
+    world.put_on_path("atm")
+    assert world.files.program() == ("atm",)
+    (stale,) = world.missing("claude")
+    assert (stale.standing.state, stale.standing.outdated) == ("outdated", KNOWN["claude"].events)
+    world.init("claude")
+    text = (world.home / ".claude/settings.json").read_text()
+    assert {hook.command.program for hook in hooks_in(text)} == {("atm",)}
+    assert len(hooks_in(text)) == len(KNOWN["claude"].events)
+
+
+# What is in the way.
+
+
+def refusals(changes: list[FileChange]) -> dict[str, AtmError]:
+    return {change.vendor: change.refusal for change in changes if change.refusal is not None}
+
+
+def test_one_file_that_cannot_be_read_does_not_stop_the_others(world):
+    path = world.write(".claude/settings.json", "{ // mine\n}")
+    world.write(".codex/config.toml", "notify = [")
+    found = refusals(world.init())
+    assert set(found) == {"claude", "codex"}
+    assert isinstance(found["claude"], UnreadableFile)
+    assert str(path) in str(found["claude"])
+    assert "comments" in str(found["claude"])
+    assert path.read_text() == "{ // mine\n}"
+    assert (world.home / ".gemini/settings.json").exists()
+    assert {change.vendor for change in world.missing()} == {"claude", "codex"}
+
+
+def test_somebody_elses_notify_stays_and_is_spoken_of(world):
+    path = world.write(".codex/config.toml", 'notify = ["bell"]\n')
+    world.init("codex")
+    assert path.read_text() == 'notify = ["bell"]\n'
+    assert world.missing("codex") == []
+    notes = [note for change in plan(world.files, ["codex"], USER, ".") for note in change.notes]
+    assert any("belongs to another program" in note for note in notes)
+
+
+def test_what_keeps_hooks_from_running_or_runs_them_twice_is_spoken_of(world):
+    world.write(".claude/settings.json", '{"disableAllHooks": true}')
+    world.write(".codex/config.toml", "[[hooks.Stop]]\n")
+    world.init()
+    notes = "\n".join(note for change in plan(world.files, EVERYBODY, USER, ".") for note in change.notes)
+    assert "disableAllHooks" in notes
+    assert "hooks of its own" in notes
+    twice = plan(world.files, EVERYBODY, PROJECT, str(world.project))
+    assert all(any("run twice" in note for note in change.notes) for change in twice)
+
+
+def test_a_plugin_that_is_not_ours_or_was_changed_by_hand_is_left_alone(world):
+    path = world.write(".config/opencode/plugins/atm.js", "export default {}\n")
+    assert "not a plugin that atm wrote" in str(refusals(world.init("opencode"))["opencode"])
+    assert refusals(world.init("opencode", remove=True)) == {}
+    path.unlink()
+    world.init("opencode")
+    path.write_text(path.read_text() + "// mine\n")
+    for remove in (False, True):
+        assert "by hand" in str(refusals(world.init("opencode", remove=remove))["opencode"])
+    assert path.read_text().endswith("// mine\n")
+
+
+def test_a_plugin_of_an_older_version_is_replaced(world):
+    world.init("opencode")
+    path = world.home / ".config/opencode/plugins/atm.js"
+    world.put_on_path("atm")
+    (change,) = world.init("opencode")
+    assert (change.what, change.standing.state) == ("changed", "outdated")
+    assert 'const ATM = ["atm"]' in path.read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_is_followed_and_stays_a_link(world):
+    target = world.write("dotfiles/claude.json", MINE)
+    link = world.home / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(target)
+    world.init("claude")
+    assert link.is_symlink()
+    assert len(hooks_in(target.read_text())) == len(KNOWN["claude"].events)
+    world.init("claude", remove=True)
+    assert link.is_symlink()
+    assert target.read_text() == MINE
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_that_leads_nowhere_yet_gets_its_file_and_loses_it_again(world):
+    link = world.home / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(world.home / "dotfiles" / "claude.json")
+    world.init("claude")
+    assert world.missing("claude") == []
+    assert link.is_symlink()
+    world.init("claude", remove=True)
+    assert link.is_symlink()
+    assert not (world.home / "dotfiles").exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.parametrize("name", [".claude", ".claude/settings.json"])
+def test_a_project_cannot_lead_us_out_of_it_by_a_link(world, name):
+    outside = world.write("private/settings.json", "{}")
+    link = world.project / name
+    link.parent.mkdir(exist_ok=True)
+    link.symlink_to(outside if name.endswith(".json") else outside.parent)
+    assert isinstance(refusals(world.init("claude", scope=PROJECT))["claude"], OutsideLink)
+    assert outside.read_text() == "{}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_link_to_itself_is_refused(world):
+    link = world.home / ".claude" / "settings.json"
+    link.parent.mkdir()
+    link.symlink_to(link)
+    assert "claude" in refusals(world.init("claude"))
+
+
+def test_a_folder_in_the_place_of_the_file_is_refused(world):
+    (world.home / ".claude" / "settings.json").mkdir(parents=True)
+    (world.home / ".codex").write_text("a file in the place of a folder")
+    found = refusals(world.init("claude", "codex"))
+    assert "is a folder" in str(found["claude"])
+    assert isinstance(found["codex"], WriteRefused)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no such pipes")
+def test_a_pipe_in_the_place_of_the_file_does_not_hold_us_up(world):
+    (world.home / ".claude").mkdir()
+    os.mkfifo(world.home / ".claude" / "settings.json")
+    assert "not a plain file" in str(refusals(world.init("claude"))["claude"])
+
+
+def test_a_file_that_is_read_only_stays_as_it_is_though_its_folder_is_not(world):
+    path = world.write(".claude/settings.json", MINE)
+    path.chmod(0o444)
+    error = refusals(world.init("claude"))["claude"]
+    assert isinstance(error, WriteRefused)
+    assert "read-only" in str(error)
+    assert path.read_text() == MINE
+    assert [change.refusal for change in world.missing("claude")] == [None]
+
+
+def test_a_file_beyond_all_measure_is_refused_unread(world):
+    path = world.write(".claude/settings.json", "{}")
+    os.truncate(path, 1 << 40)
+    assert "too many" in str(refusals(world.init("claude"))["claude"])
+
+
+def test_bytes_that_are_no_text_survive(world):
+    path = world.home / ".claude" / "settings.json"
+    path.parent.mkdir()
+    path.write_bytes(b'{\n  "x": "\xff\xfe"\n}\n')
+    world.init("claude")
+    assert world.missing("claude") == []
+    world.init("claude", remove=True)
+    assert path.read_bytes() == b'{\n  "x": "\xff\xfe"\n}\n'
+
+
+def test_notes_of_ours_that_cannot_be_read_cost_nobody_a_file(world):
+    world.init("claude")
+    (world.home / ".local/state/atm/vendor-files.json").write_text("torn")
+    world.init("claude", remove=True)
+    assert json.loads((world.home / ".claude/settings.json").read_text()) == {}
+
+
+# Others at the same time.
+
+
+class BusyDisk(QuickDisk):
+    """Somebody else writes the file just before our version is put in its place."""
+
+    __slots__ = ("left", "path")
+
+    def __init__(self, path: Path, times: int) -> None:
+        super().__init__()
+        self.path = path
+        self.left = times
+
+    def sync(self, fd: int) -> None:
+        if self.left and os.path.samestat(os.fstat(fd), os.lstat(self.path.parent / f".{self.path.name}.new")):
+            self.left -= 1
+            self.path.write_text(json.dumps({"written": self.left}))
+        super().sync(fd)
+
+
+def test_what_the_owner_writes_meanwhile_is_kept(world):
+    path = world.write(".claude/settings.json", MINE)
+    world.use(BusyDisk(path, times=3))
+    world.init("claude")
+    assert world.missing("claude") == []
+    assert json.loads(path.read_text())["written"] == 0
+
+
+def test_an_owner_who_never_stops_writing_is_left_to_it(world):
+    path = world.write(".claude/settings.json", MINE)
+    world.use(BusyDisk(path, times=1000))
+    assert isinstance(refusals(world.init("claude"))["claude"], FileBusy)
+    assert "written" in path.read_text()
+
+
+@pytest.mark.parametrize("remove", [False, True])
+@pytest.mark.parametrize("start", [None, "", MINE])
+def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one_and_the_next_run_finishes(tmp_path, start, remove):
+    for step in range(500):
+        (tmp_path / str(step)).mkdir()
+        world = World(tmp_path / str(step))
+        if start is not None:
+            world.write(".claude/settings.json", start)
+        untouched = world.everything()
+        if remove:
+            world.init("claude")
+        path = world.home / ".claude/settings.json"
+        old = path.read_bytes() if path.exists() else None
+        disk = FaultyDisk(QuickDisk(), stop_at=step)
+        world.use(disk)
+        try:
+            world.init("claude", remove=remove)
+            was_killed = False
+        except Crash:
+            was_killed = True
+        world.use(QuickDisk())
+        now = path.read_bytes() if path.exists() else None
+        world.init("claude", remove=remove)
+        if was_killed:
+            assert now in (old, path.read_bytes() if path.exists() else None), disk.steps[-1]
+        assert (world.missing("claude") == []) is not remove
+        world.init("claude", remove=True)
+        assert world.everything() == untouched, disk.steps[-1]
+        if not was_killed:
+            assert step > 10
+            return
+    raise AssertionError("it never ended")
+
+
+def test_a_full_disk_changes_nothing_and_says_so(world):
+    path = world.write(".claude/settings.json", MINE)
+    steps = FaultyDisk(QuickDisk())
+    world.use(steps)
+    plan(world.files, ["claude"], USER, ".")
+    world.init("claude", remove=True)
+    world.use(FaultyDisk(QuickDisk(), stop_at=_first_write(world), error=OSError(28, "No space left on device")))
+    found = refusals(world.init("claude"))["claude"]
+    assert isinstance(found, WriteRefused)
+    assert "No space left" in str(found)
+    assert path.read_text() == MINE
+    assert [name for name in os.listdir(path.parent) if name.endswith(".new")] == []
+
+
+def _first_write(world: World) -> int:
+    """At which step a run of init first writes into a file."""
+    disk = FaultyDisk(QuickDisk())
+    world.use(disk)
+    world.init("claude")
+    world.use(QuickDisk())
+    world.init("claude", remove=True)
+    return disk.steps.index("write")
+
+
+def test_a_port_is_what_the_adapter_does(world):
+    """The adapter answers for a file that was never there."""
+    file = ConfigFile(str(world.home / "none.json"), "claude", "hooks")
+    assert world.files.read(file) is None
+    assert world.files.before(file) is None
+    assert world.files.change(file, lambda text: text) == (None, None)
+    world.files.forget(file)
+    assert not (world.home / "none.json").exists()
