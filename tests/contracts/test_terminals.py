@@ -102,7 +102,7 @@ class TmuxStage:
 
     def shell(self) -> PaneAddress:
         at = self.open("sh")
-        self._eventually(lambda: (self.terminals.screen(at) or "").strip())
+        self._eventually(lambda: "$" in (seen := self.terminals.screen(at) or "") or "#" in seen)
         return at
 
     def end(self, at: PaneAddress) -> None:
@@ -121,6 +121,8 @@ class TmuxStage:
 
     def close(self) -> None:
         self.tmux("kill-server")
+        for at in self._logs:
+            Path(at.server).unlink(missing_ok=True)  # tmux leaves it
 
 
 Stage = MemoryStage | TmuxStage
@@ -148,7 +150,7 @@ def test_a_pane_says_what_is_in_it(stage):
     assert pane.pid > 0
     assert pane.command.startswith("python")
     assert pane.width > 20
-    assert not (pane.is_dead or pane.in_mode or pane.is_synchronized or pane.is_locked)
+    assert [pane.is_dead, pane.in_mode, pane.is_synchronized, pane.is_locked] == [False] * 4
     assert front(stage, at) == READY
 
 
@@ -157,7 +159,7 @@ def test_a_pane_that_is_not_there_is_nothing(stage, pane):
     beside = stage.agent()
     at = PaneAddress(beside.server, pane)
     assert stage.terminals.pane(at) is None
-    assert not (stage.terminals.screen(at) or stage.terminals.written(at) or stage.terminals.history(at))
+    assert stage.terminals.screen(at) is stage.terminals.written(at) is stage.terminals.history(at) is None
     assert stage.terminals.paste(at, LINE) is False
     assert stage.terminals.press_enter(at) is False
     assert stage.terminals.pane(beside) is not None

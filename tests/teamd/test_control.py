@@ -47,7 +47,8 @@ def talk(path: str, *lines: bytes) -> list[dict[str, Any]]:
             answers.append(json.loads(await reader.readline() or b"{}"))
         return answers
 
-    return serve(path, speak)
+    said: list[dict[str, Any]] = serve(path, speak)
+    return said
 
 
 async def close(writer: asyncio.StreamWriter) -> None:

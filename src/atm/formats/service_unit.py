@@ -96,9 +96,12 @@ def launchd_plist(label: str, command: list[str], environment: dict[str, str]) -
 
 def _command_line(command: list[str]) -> str:
     """
-    Words as systemd splits them again. It expands `$` in arguments, but not in the path of the program, where `$$`
-    stays two; a colon in front of that path switches the expansion off for all of them.
+    Words as systemd splits them again. It refuses programs with quotes or backslashes in their path, so a shell starts
+    those. It expands `$` in arguments, but not in the path of the program, where `$$` stays two; a colon in front of
+    that path switches the expansion off for all of them.
     """
+    if any(c in "\"'\\" for c in command[0]):
+        command = ["/bin/sh", "-c", 'exec "$0" "$@"', *command]
     if any("$" in word for word in command):
         command = [f":{command[0]}", *command[1:]]
     return " ".join(_quoted(word) for word in command)

@@ -221,7 +221,7 @@ class Daemon:
             case "status":
                 return self._status()
             case "plugins":
-                return self._plugins.states()
+                return [*self._plugins.states()]
             case "reload":
                 self._reload.set()
                 return {"reloading": True}
@@ -250,7 +250,7 @@ class Daemon:
             "events": self._hub.published,
             "listeners": self._hub.listeners,
             "loops": [loop.facts() for loop in self._loops.values()],
-            "plugins": self._plugins.states(),
+            "plugins": [*self._plugins.states()],
             "places": [place.name for place in self._places],
             "problems": list(self._problems),
             "log_dropped": self._log_file.dropped,

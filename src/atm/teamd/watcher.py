@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
-from atm.services.team_events import TeamEvents
+from atm.services.team_events import SETTLING, TeamEvents
 from atm.system.files.tree_watch import Touched, TreeWatch
 from atm.teamd.loops import in_thread
 
@@ -40,6 +40,7 @@ class Watcher:
         self._log = log
         self._waiting: dict[Touched, None] = {}
         self._some = asyncio.Event()
+        self._problems: set[str] = set()
         self.batches = 0
 
     async def run(self, stop: asyncio.Event) -> None:
@@ -92,9 +93,16 @@ class Watcher:
         self.batches += 1
         for event in await in_thread(lambda: self._events_of(batch)):
             self._publish(event)
-        for problem in self._events.problems[-10:]:
-            self._log("debug", "watch", problem)
-        self._events.problems.clear()
+        self._say_problems()
+        for team in self._events.unsettled:
+            asyncio.get_running_loop().call_later(SETTLING, self._take, [Touched("rescan", team)])
+
+    def _say_problems(self) -> None:
+        """Each once, for as long as it lasts."""
+        now = set(self._events.problems)
+        for problem in sorted(now - self._problems):
+            self._log("warn", "watch", problem)
+        self._problems = now
 
     def _events_of(self, batch: list[Touched]) -> list[TeamEvent]:
         found: list[TeamEvent] = []
@@ -117,5 +125,5 @@ class Watcher:
             case "teams":
                 return events.teams()
             case "rescan":
-                return events.everything()
+                return events.everything(team or None)
         return []

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import NUMBER, Args, Command, Option
+from atm.ui.cli.log_view import OPTIONS, show_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.formats.json_record import Json
+    from atm.ports.service_units import UnitResult
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -35,13 +37,7 @@ COMMAND = Command(
         ),
         Command("daemon run", "run it here, in the foreground, until Ctrl-C", examples=("atm daemon run",)),
         Command(
-            "daemon logs",
-            "what it has said; the same as `atm logs`",
-            options=(
-                Option("--follow", "-f", help="go on as it says more"),
-                Option("--limit", "-n", value="N", kind="whole number", default=50, help="how many lines"),
-            ),
-            examples=("atm daemon logs --follow",),
+            "daemon logs", "what it has said; the same as `atm logs`", options=OPTIONS, examples=("atm daemon logs -f",)
         ),
         Command(
             "daemon install",
@@ -73,7 +69,7 @@ def execute(args: Args, session: Session) -> int:
         "restart": _restart,
         "status": _status,
         "run": _run,
-        "logs": _logs,
+        "logs": show_log,
         "install": _install,
         "uninstall": _uninstall,
         "events": _events,
@@ -151,8 +147,9 @@ def _lines(session: Session, facts: dict[str, Json], since: str) -> list[str]:
     style = Style(session)
     memory = facts.get("memory")
     size = f", {memory / 1e6:.0f} MB" if isinstance(memory, int) else ""
+    started = f"started {when(session, since)}"
     lines = [
-        f"{style('daemon', BOLD)} process {facts['pid']}, version {facts['version']}, started {when(session, since)}{size}",
+        f"{style('daemon', BOLD)} process {facts['pid']}, version {facts['version']}, {started}{size}",
         f"  watching: {facts['watch']}; {facts['events']} events so far, {facts['listeners']} listeners",
     ]
     lines += [f"  ! {one_line(str(problem))}" for problem in _listed(facts.get("problems"))]
@@ -185,12 +182,6 @@ def _plugin_row(plugin: dict[str, Json]) -> list[str]:
     return [one_line(str(plugin.get(key) or ""))[:80] for key in ("name", "place", "state", "restarts", "last_error")]
 
 
-def _logs(args: Args, session: Session) -> int:
-    from atm.ui.cli.commands.logs import execute as show
-
-    return show(args, session)
-
-
 def _events(args: Args, session: Session) -> int:
     from atm.formats.times import to_iso
     from atm.wiring import listen_to_daemon
@@ -215,10 +206,27 @@ def _events(args: Args, session: Session) -> int:
 def _install(args: Args, session: Session) -> int:
     from atm.wiring import build_units
 
-    return _show_unit(session, "install", build_units(session.environment), dry_run=args.flag("dry_run"))
+    units = build_units(session.environment)
+    if args.flag("dry_run"):
+        session.tell(
+            {"action": "daemon install", "dry_run": True, "path": units.path, "text": units.text()}, units.text()
+        )
+        return 0
+    return _show_unit(session, "daemon install", units.install())
 
 
 def _uninstall(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
     from atm.wiring import build_units
 
-    return _show_unit(session, "uninstall", build_units(session.environment), dry_run=False)
+    return _show_unit(session, "daemon uninstall", build_units(session.environment).uninstall())
+
+
+def _show_unit(session: Session, action: str, result: UnitResult) -> int:
+    """Exit code 2: the file is as it should be, but the service manager did not do its part."""
+    lines = [f"{result.change}: {result.path}"]
+    if result.problem:
+        lines.append(f"  {one_line(result.problem)}")
+    if result.hint:
+        lines.append(f"  run: {result.hint}")
+    session.tell({"action": action, **result.fields()}, "\n".join(lines))
+    return 0 if result.done else 2
