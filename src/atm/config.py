@@ -43,6 +43,7 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "hooks.seconds": (NUMBER, 60, "seconds after which a hook is stopped and passed over"),
     "board.check_seconds": (NUMBER, 600, "seconds that one acceptance check may take"),
     "board.max_retries": (WHOLE, 2, "retries of a failed task, unless the task says otherwise"),
+    "board.remind_minutes": (NUMBER, 30, "minutes after which a task that waits for a word is told of; 0 for never"),
     "delivery.stop_on": (TEXT, "urgent", "unread mail that keeps an agent from ending its turn: urgent, any or never"),
     "delivery.tmux": (YES_NO, True, "may the daemon paste into an agent's terminal where there is no better way"),
     "delivery.ack_minutes": (NUMBER, 15, "minutes after which a missing acknowledgement is told to the lead"),

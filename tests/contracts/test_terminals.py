@@ -76,7 +76,7 @@ class TmuxStage:
         self._folder = folder
         self._eventually = eventually
         self._name = f"atm-test-{uuid.uuid4().hex[:12]}"
-        self._is_up = False
+        self._socket = ""
         self._logs: dict[PaneAddress, Path] = {}
 
     def tmux(self, *words: str) -> str:
@@ -85,12 +85,11 @@ class TmuxStage:
         return subprocess.run(command, capture_output=True, text=True, env=environment, timeout=30, check=False).stdout
 
     def open(self, *words: str) -> PaneAddress:
-        verb = ("new-window",) if self._is_up else ("new-session", "-x", "100", "-y", "30")
+        verb = ("new-window",) if self._socket else ("new-session", "-x", "100", "-y", "30")
         said = self.tmux(*verb, "-d", "-P", "-F", "#{socket_path} #{pane_id}", "--", *words)
-        self._is_up = True
-        server, _, pane = said.strip().rpartition(" ")
+        self._socket, _, pane = said.strip().rpartition(" ")
         self.tmux("set-option", "-w", "-t", pane, "remain-on-exit", "on")
-        return PaneAddress(server, pane)
+        return PaneAddress(self._socket, pane)
 
     def agent(self, *, suggestion: str = "", asks: bool = False) -> PaneAddress:
         options = ["--suggestion", suggestion, *(["--dialog"] if asks else [])]
@@ -120,9 +119,10 @@ class TmuxStage:
         return [seen["text"] for seen in map(json.loads, lines) if seen["kind"] == "prompt"]
 
     def close(self) -> None:
+        if not self._socket:
+            return
         self.tmux("kill-server")
-        for at in self._logs:
-            Path(at.server).unlink(missing_ok=True)  # tmux leaves it
+        Path(self._socket).unlink(missing_ok=True)  # tmux leaves it
 
 
 Stage = MemoryStage | TmuxStage

@@ -274,7 +274,7 @@ SPACE = st.sampled_from(["", " ", "\n", "\n  ", "\n\t", "\r\n   ", " \n\n"])
 def layouts(draw, value):
     """The JSON of a value, with white space wherever JSON allows it."""
 
-    def gap() -> str:
+    def gap() -> Any:
         return draw(SPACE)
 
     if isinstance(value, dict) and value:

@@ -372,6 +372,14 @@ def test_notes_of_ours_that_cannot_be_read_cost_nobody_a_file(world):
     assert json.loads((world.home / ".claude/settings.json").read_text()) == {}
 
 
+def test_a_plugin_that_came_with_the_repository_goes_as_a_whole(world):
+    world.init("opencode", scope=PROJECT)
+    (world.home / ".local/state/atm/vendor-files.json").unlink()
+    (change,) = world.init("opencode", scope=PROJECT, remove=True)
+    assert change.what == "removed"
+    assert not (world.project / ".opencode/plugins/atm.js").exists()
+
+
 # Others at the same time.
 
 

@@ -230,7 +230,7 @@ def composer_holds_a_chip(screen: str) -> bool:
 def composer_holds_only(screen: str, line: str) -> bool:
     """Nothing but this line, or a part of it where the composer is too small, or the chip that stands for it."""
     text = _composed(screen)
-    return bool(text) and (text in _squeezed(line) or bool(_CHIP.fullmatch(text)))
+    return bool(text) and (_letters(text) in _letters(line) or bool(_CHIP.fullmatch(text)))
 
 
 def fault_of(line: str, tag: str) -> str:
@@ -330,6 +330,11 @@ def _is_framed(rows: list[str], at: int) -> bool:
 
 def _rows(screen: str) -> list[str]:
     return [row.rstrip() for row in screen.split("\n")]
+
+
+def _letters(text: str) -> str:
+    """Letters and digits are drawn as they are; of everything else each program and terminal has its own idea."""
+    return "".join(sign for sign in text if sign.isalnum())
 
 
 def _squeezed(text: str) -> str:

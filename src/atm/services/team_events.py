@@ -367,7 +367,7 @@ def _cards_in(board: Board, before: dict[int, State]) -> dict[int, State]:
             found[number] = before[number]
         elif not card.problem and not card.is_hidden:
             told = (card.outcome or card.status, card.owner, card.review, card.plan)
-            # The index keeps lists as tuples and a file has lists: the same card either way.
+            # What nobody set is a tuple, what was read once a list: the same card either way.
             values = [tuple(value) if isinstance(value, list) else value for value in card.values()]
             found[number] = (*map(_short, told), hash(tuple(values)))
     return found

@@ -14,6 +14,7 @@ from atm.domain.vendor_setup import (
     INSTALLED,
     KNOWN,
     NOTIFY,
+    PLUGIN,
     PROJECT,
     USER,
     ConfigFile,
@@ -126,8 +127,10 @@ def _planned(files: VendorFiles, file: ConfigFile, program: tuple[str, ...], rem
 def _applied(files: VendorFiles, change: FileChange, program: tuple[str, ...], remove: bool) -> FileChange:
     if change.what == REFUSED or (change.what == UNCHANGED and not remove):
         return change
+    before, after = change.before, change.after
     try:
-        before, after = files.change(change.file, _edit(files, change.file, program, remove))
+        if before != after:
+            before, after = files.change(change.file, _edit(files, change.file, program, remove))
         if remove or not (before is None or is_blank(before) or _has_ours(change.file, before)):
             files.forget(change.file)  # ours is gone, or has come into a file that somebody made since
     except AtmError as error:
@@ -174,7 +177,9 @@ def _edit(
         if rest == text:
             return text
         former = files.before(file) if _is_empty(file, rest) else None
-        return former.text if former is not None else rest
+        if former is not None:
+            return former.text
+        return None if file.kind == PLUGIN else rest  # the whole file is ours, whoever made it: it may come from git
 
     return take_out if remove else put_in
 

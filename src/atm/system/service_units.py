@@ -66,7 +66,7 @@ class _Units:
 
     def _run(self, *words: str) -> str:
         """Run a manager's command: empty if it did what it was told, else why not."""
-        program = shutil.which(words[0], path=self._environment.get("PATH", os.defpath))
+        program = self._find(words[0])
         if program is None:
             return f"there is no {words[0]} here"
         try:
@@ -83,7 +83,10 @@ class _Units:
         if done.returncode == 0:
             return ""
         said = (done.stderr or done.stdout)[-1000:].decode("utf-8", "replace").strip()
-        return f"{words[0]} {words[-1] if len(words) == 2 else words[2]}: {said or f'exit code {done.returncode}'}"
+        return f"{shlex.join(words)}: {said or f'exit code {done.returncode}'}"
+
+    def _find(self, program: str) -> str | None:
+        return shutil.which(program, path=self._environment.get("PATH", os.defpath))
 
     def _run_all(self, *commands: list[str]) -> str:
         for command in commands:
@@ -104,6 +107,7 @@ class _Units:
         with explained(self.path):
             os.makedirs(os.path.dirname(self.path), exist_ok=True)
             temporary = f"{self.path}.{os.getpid()}.new"
+            _remove(temporary)
             try:
                 with open(temporary, "x", encoding="utf-8", newline="\n") as file:
                     file.write(wanted)
@@ -211,7 +215,7 @@ class LaunchdUnits(_Units):
         service = f"{self._domain}/{self.name}"
         bootout = ["launchctl", "bootout", service]
         is_loaded = not self._run("launchctl", "print", service)
-        problem = self._run(*bootout) if is_loaded or shutil.which("launchctl") is None else ""
+        problem = self._run(*bootout) if is_loaded or self._find("launchctl") is None else ""
         with explained(self.path):
             os.unlink(self.path)
         return self._result(REMOVED, problem, bootout)

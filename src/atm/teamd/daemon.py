@@ -48,6 +48,7 @@ LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]
     ("retention", lambda work: work.apply_retention, 300.0, 120.0),
     ("silence", lambda work: work.look_for_silence, 60.0, 60.0),
     ("escalation", lambda work: work.tell_unanswered, 20.0, 60.0),
+    ("reminders", lambda work: work.remind_boards, 60.0, 60.0),
     ("delivery", lambda work: work.deliver, 60.0, 120.0),
 ]
 """Name, work, period and bound in seconds. Later parts add theirs here."""
@@ -181,7 +182,8 @@ class Daemon:
         settings = self._load_settings()
         room = build_room(self._layout, settings)
         desk = build_desk(self._layout, settings, room)
-        return Work(desk, build_reach(settings), self._hub.publish_from_thread, self.log)
+        minutes = settings.number("board.remind_minutes")
+        return Work(desk, build_reach(settings), self._hub.publish_from_thread, self.log, minutes)
 
     def _load_settings(self) -> Settings:
         self._places, self._problems = load_places(self._layout, self._environment, self._places)
@@ -206,7 +208,8 @@ class Daemon:
     async def _take_over_settings(self) -> None:
         settings = self._load_settings()
         room = build_room(self._layout, settings)
-        self._work.use(build_desk(self._layout, settings, room), build_reach(settings))
+        minutes = settings.number("board.remind_minutes")
+        self._work.use(build_desk(self._layout, settings, room), build_reach(settings), minutes)
         self._watcher.tree.watch_settings_of(self._watched_settings())
         await self._plugins.reload(self._places)
         self.log("info", "settings", "read again", problems=len(self._problems))

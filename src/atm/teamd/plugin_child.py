@@ -90,16 +90,13 @@ class PluginChild:
         return True
 
     async def end(self, patience: float) -> None:
-        """Ask it to end, and if it does not, end it."""
+        """Ask it to end, and give it so many seconds."""
         process = self._process
         if process is None or self.has_ended:
             return
         if patience > 0:
             ask_to_end(process)
-            if await self.wait(patience):
-                return
-        end_group(process)
-        await self.wait(SECONDS_TO_DIE)
+            await self.wait(patience)
 
     async def clear_up(self) -> int | None:
         """
@@ -111,6 +108,7 @@ class PluginChild:
         if process is None:
             return None
         end_group(process)
+        await self.wait(SECONDS_TO_DIE)
         await asyncio.to_thread(kill_strays, self._mark)
         try:
             await asyncio.wait_for(self._silent.wait(), SECONDS_TO_HEAR)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from atm.domain import plugin_health
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.names import same_name
-from atm.domain.plugin_health import DISABLED, RUNNING, Health
+from atm.domain.plugin_health import DISABLED, RUN, RUNNING, Health
 from atm.ports.clock import Chance, Clock
 from atm.teamd.member_book import Played
 from atm.teamd.member_care import MemberCare
@@ -122,7 +122,10 @@ class PluginInstance:
             self._become(plugin_health.disabled(self._health, self._now(), self.spec.problem))
             return
         while not self._stop.is_set():
-            await self._run_once()
+            try:
+                await self._run_once()
+            except Exception as error:  # noqa: BLE001 - the edge of a loop: our own mistakes must not end it either
+                self._conclude(Outcome(RUN, f"the host failed: {type(error).__name__}: {error}"))
             if self._health.retry_at is None:
                 return
             await self._retire_members(keep_inbox=True)

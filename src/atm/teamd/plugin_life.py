@@ -30,6 +30,7 @@ from atm.teamd.plugin_folder import folder_of
 from atm.teamd.plugin_order import Order
 from atm.teamd.plugin_report import LogLines, describe_error
 from atm.teamd.plugin_wire import LineWriter, decode_line
+from atm.teamd.process_care import MARK, kill_strays
 from atm.teamd.synthetic_members import retire
 from atm.wiring import build_context, build_desk, build_room, build_tasks
 
@@ -84,7 +85,7 @@ class Life:
         self._book = HostBook(wire)
         self._events = EventStream(self._cancel, lambda count: wire.send(wire_words.TOOK, n=count))
         self._desk: Desk | None = None
-        self._orphaned = False
+        self.is_orphaned = False
         self.phase = INIT
 
     async def live(self, lines: Iterator[bytes]) -> BaseException | None:
@@ -143,7 +144,7 @@ class Life:
 
     async def _leave_nothing_behind(self) -> None:
         """A write that is under way is finished; without a host we take our members away ourselves."""
-        last = self._call(self._retire_all) if self._orphaned else self._call(lambda: None)
+        last = self._call(self._retire_all) if self.is_orphaned else self._call(lambda: None)
         await asyncio.wait({asyncio.ensure_future(last)}, timeout=SECONDS_TO_FINISH_WRITING)
 
     def _retire_all(self) -> None:
@@ -187,7 +188,7 @@ class Life:
                 self._events.put(event)
 
     def _lose_host(self) -> None:
-        self._orphaned = True
+        self.is_orphaned = True
         self._end()
 
     def _end(self) -> None:
@@ -244,7 +245,8 @@ def _soon(loop: asyncio.AbstractEventLoop, call: Callable[[], None]) -> None:
 
 
 def end_everything() -> None:
-    """This process and what it forked, at once."""
+    """This process and what it started, at once: there is no host any more that would."""
+    kill_strays(os.environ.get(MARK, ""))
     if hasattr(os, "killpg") and os.getpgrp() == os.getpid():
         os.killpg(os.getpid(), signal.SIGKILL)
     os._exit(1)

@@ -60,7 +60,7 @@ def _first_order(lines: Iterator[bytes]) -> Order | None:
 
 
 def _live(plugin: Plugin, metadata: PluginMetadata, order: Order, wire: LineWriter, lines: Iterator[bytes]) -> int:
-    from atm.teamd.plugin_life import Life
+    from atm.teamd.plugin_life import Life, end_everything
 
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)
@@ -70,6 +70,8 @@ def _live(plugin: Plugin, metadata: PluginMetadata, order: Order, wire: LineWrit
         failure = loop.run_until_complete(life.live(lines))
     except BaseException as error:  # noqa: BLE001 - SystemExit and KeyboardInterrupt leave a loop in the middle
         failure = error
+    if life.is_orphaned:
+        end_everything()
     tell_end(wire, life.phase, failure)
     return DONE if failure is None else FAILED
 

@@ -100,15 +100,21 @@ class PluginRun:
         except (OSError, ValueError) as error:
             self._outcome.error = f"its process could not be started: {error}"
             return self._outcome
+        try:
+            trouble = await self._accompany(spawn, stop, seconds_to_stop)
+            await self._child.end(0.0 if stop.is_set() else bounds.kill_after)
+        finally:  # whatever happens to us, no process is left
+            code = await self._child.clear_up()
+        return self._concluded(trouble, code)
+
+    async def _accompany(self, spawn: Spawn, stop: asyncio.Event, seconds_to_stop: Callable[[], float]) -> str:
         self._checked_at = self._clock.monotonic()
-        self._child.send(words.START, self._spec.order(spawn.layout, bounds).fields())
+        self._child.send(words.START, self._spec.order(spawn.layout, self._bounds).fields())
         trouble = await self._watch(stop)
         if stop.is_set() and not self._child.has_ended:
             self._child.send(words.STOP, {})
             self._outcome.was_killed = not await self._child.wait(seconds_to_stop())
-        await self._child.end(0.0 if stop.is_set() else bounds.kill_after)
-        code = await self._child.clear_up()
-        return self._concluded(trouble, code)
+        return trouble
 
     async def _watch(self, stop: asyncio.Event) -> str:
         """Why it has to be ended; empty if it ended by itself or was asked to."""
@@ -120,7 +126,7 @@ class PluginRun:
                 ended.cancel()
                 if self._child.has_ended or stop.is_set():
                     return ""
-                self.resident = await asyncio.to_thread(memory, self._child.pid or 0)
+                self.resident = memory(self._child.pid or 0)
                 trouble = self._trouble()
                 if trouble:
                     return trouble

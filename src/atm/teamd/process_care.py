@@ -37,7 +37,7 @@ def _signal(process: subprocess.Popen[bytes], number: int) -> None:
 
 def kill_strays(mark: str) -> list[int]:
     """Kill whatever still runs with this mark in its environment; the numbers of these processes. Linux only."""
-    found = [pid for pid in _processes() if pid != os.getpid() and _carries(pid, mark)]
+    found = [pid for pid in _processes() if mark and pid != os.getpid() and _carries(pid, mark)]
     for pid in found:
         try:
             os.kill(pid, signal.SIGKILL)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+BOARD_MINUTES = 30.0
 MOST_IN_A_ROW = 20
 """Messages that one agent is given one after the other before the others have their turn."""
 
@@ -40,9 +41,18 @@ Log = Callable[..., None]
 class Work:
     """The services as the daemon uses them, and what it remembers between two rounds."""
 
-    def __init__(self, desk: Boardroom, reach: Reach, publish: Callable[[TeamEvent], None], log: Log) -> None:
+    def __init__(
+        self,
+        desk: Boardroom,
+        reach: Reach,
+        publish: Callable[[TeamEvent], None],
+        log: Log,
+        board_minutes: float = BOARD_MINUTES,
+    ) -> None:
         self.desk = desk
         self.reach = reach
+        self.board_minutes = board_minutes
+        """Minutes after which somebody is told that a review, a plan or a question waits."""
         self._publish = publish
         self._log = log
         self._lock = threading.Lock()
@@ -53,9 +63,9 @@ class Work:
         self._silent: dict[tuple[str, str], str] = {}
         self._said: dict[tuple[str, str], str] = {}
 
-    def use(self, desk: Boardroom, reach: Reach) -> None:
+    def use(self, desk: Boardroom, reach: Reach, board_minutes: float) -> None:
         """The settings have changed: from the next round on."""
-        self.desk, self.reach = desk, reach
+        self.desk, self.reach, self.board_minutes = desk, reach, board_minutes
 
     @property
     def room(self) -> Mailroom:
@@ -132,6 +142,18 @@ class Work:
             for one in told:
                 self._report(one)
             done += len(told)
+        return done
+
+    def remind_boards(self) -> int:
+        """Reviews, plans and questions that wait. Boards that did not change and have nothing due cost one look."""
+        from atm.services.board_escalation import remind
+
+        done = 0
+        for team in self._teams():
+            for one in self._try(remind, self.desk, team, self.board_minutes) or []:
+                said = f"told {one.to}" if not one.problem else one.problem
+                self._log("warn", "reminders", f"#{one.card.id} waits for {one.what}: {said}", team=team.name)
+                done += 1
         return done
 
     def _waiting_in(self, team: str) -> list[Waiting]:

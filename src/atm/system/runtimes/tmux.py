@@ -180,7 +180,7 @@ def _command_line(pid: int) -> str:
 def _foreground_by_ps(tty: str) -> tuple[str, ...]:
     import subprocess
 
-    words = ["ps", "-t", tty.removeprefix("/dev/"), "-o", "pid=,pgid=,tpgid=,args="]
+    words = ["ps", "-ww", "-t", tty.removeprefix("/dev/"), "-o", "pid=,pgid=,tpgid=,args="]
     try:
         done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False)
     except (OSError, ValueError, subprocess.TimeoutExpired):

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 COMMAND = Command(
     "init",
     "set up agent CLIs, so that mail reaches them by itself",
-    text="Writes hooks into the settings of Claude Code, Codex, Gemini CLI and OpenCode. Everything else in these "
-    "files stays as it is, and --remove leaves them as they were. Exit code 3 if no agent CLI is found, 2 if some of "
-    "the files could not be changed.",
+    text="Writes hooks into the settings of Claude Code, Codex, Gemini CLI and OpenCode.\n"
+    "Everything else in these files stays as it is, and --remove leaves them as they were.\n"
+    "Exit code 3 if no agent CLI is found, 2 if some of the files could not be changed.",
     options=(
         Option(
             "--vendor", value="NAME", kind=MANY, help=f"only these: {', '.join(KNOWN)} (default: all that are here)"

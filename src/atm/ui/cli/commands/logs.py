@@ -8,7 +8,7 @@ from atm.ui.cli.log_view import OPTIONS, show_log
 COMMAND = Command(
     "logs",
     "what the daemon and its plugins did",
-    text="One line an event, oldest first. Secrets were taken out before it was written. Exit code 3 if there is no log.",
+    text="One line an event, oldest first. Secrets were taken out before they were written. Exit code 3: no log.",
     options=OPTIONS,
     examples=(
         "atm logs",

@@ -17,8 +17,8 @@ COMMAND = Command(
     "receipts",
     "where a message is, and how that is known",
     text=(
-        "queued → written → surfaced → read → answered. A step that nobody observed is shown as unknown. Without an id: "
-        "what waits for an acknowledgement (exit code 3: nothing does)."
+        "queued → written → surfaced → read → answered. A step that nobody observed is shown as unknown. Without an "
+        "id: what waits for an acknowledgement (exit code 3: nothing does)."
     ),
     arguments=(Argument("message-id", "the id, or the beginning of it", required=False),),
     options=(TEAM,),

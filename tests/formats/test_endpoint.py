@@ -1,0 +1,104 @@
+"""Endpoints and surfacing notes as files: there and back, and garbage is nobody's endpoint."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from atm.domain.endpoints import Endpoint
+from atm.domain.surfacing import Note
+from atm.formats.endpoint import decode_endpoint, encode_endpoint
+from atm.formats.json_record import encode, to_bytes
+from atm.formats.surfacing_note import decode_note, encode_note
+
+PLAIN = st.text()
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.integers(10**300, 10**400),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+ENDPOINT_FIELDS = ("vendor", "session", "host", "boot", "server", "pane", "pane_command", "url")
+
+
+@given(
+    texts=st.fixed_dictionaries({name: PLAIN for name in ENDPOINT_FIELDS}),
+    at=st.floats(min_value=0, max_value=4e9),
+    pid=st.none() | st.integers(),
+    unconfirmed=st.lists(PLAIN),
+)
+def test_an_endpoint_survives_its_file(texts, at, pid, unconfirmed):
+    given_one = Endpoint(**texts, at=at, pane_pid=pid, unconfirmed=unconfirmed)
+    found = decode_endpoint(encode_endpoint("ann", given_one))
+    assert found is not None
+    assert found.at == pytest.approx(at, abs=0.001)
+    assert {name: getattr(found, name) for name in ENDPOINT_FIELDS} == texts
+    assert (found.pane_pid, found.unconfirmed) == (pid, unconfirmed)
+
+
+@given(
+    keys=st.lists(st.text(min_size=1) | st.tuples(PLAIN, PLAIN, PLAIN)),
+    channel=PLAIN,
+    where=PLAIN,
+    at=st.floats(min_value=0, max_value=4e9),
+)
+def test_a_note_survives_its_file(keys, channel, where, at):
+    found = decode_note(encode_note(Note(keys=keys, channel=channel, at=at, where=where)))
+    assert found is not None
+    assert (found.keys, found.channel, found.where, found.at) == (keys, channel, where, at)
+
+
+GARBAGE = [
+    b"",
+    b"{",
+    b"[]",
+    b"null",
+    b"\xff\xfe\x00",
+    b'"text"',
+    b"{}" * 2,
+    b"[" * 100_000,
+    b'{"at": null}',
+    b'{"at": "yesterday", "keys": []}',
+    b'{"at": "yesterday", "vendor": "claude"}',
+    b'{"at": true}',
+    b'{"keys": ["m-1"]}',
+    b'{"at": NaN, "keys": {}}',
+]
+
+
+@pytest.mark.parametrize("data", GARBAGE, ids=lambda data: repr(data[:20]))
+def test_what_is_no_endpoint_is_none(data):
+    assert decode_endpoint(data) is None
+
+
+@pytest.mark.parametrize("data", GARBAGE, ids=lambda data: repr(data[:20]))
+def test_what_is_no_note_is_none(data):
+    assert decode_note(data) is None
+
+
+@given(data=st.binary())
+def test_no_bytes_make_either_of_them_raise(data):
+    decode_endpoint(data)
+    decode_note(data)
+
+
+@given(fields=st.fixed_dictionaries({name: JSON for name in (*ENDPOINT_FIELDS, "pane_pid", "unconfirmed")}))
+def test_an_endpoint_with_wrong_kinds_is_read_as_far_as_it_goes(fields):
+    found = decode_endpoint(to_bytes(encode({"at": "2026-08-27T10:15:30.123Z", **fields})))
+    assert found is not None
+    assert all(isinstance(getattr(found, name), str) for name in ENDPOINT_FIELDS)
+    assert found.pane_pid is None or type(found.pane_pid) is int
+    assert all(isinstance(id, str) for id in found.unconfirmed)
+
+
+@given(at=JSON, keys=JSON, channel=JSON, where=JSON)
+@example(at=10**400, keys=["m-1"], channel="hook", where="")
+@example(at=1.0, keys=[["bob", {"a": 1}, []]], channel="hook", where="")
+@example(at=1.0, keys=[[["bob"]], [1, 2, 3], "m-1", None, 7], channel="hook", where="")
+def test_a_note_with_wrong_kinds_never_raises_and_its_keys_can_be_looked_up(at, keys, channel, where):
+    """A note that cannot be used would keep an agent's mail from it for ever: nobody else removes it."""
+    found = decode_note(to_bytes(encode({"at": at, "keys": keys, "channel": channel, "where": where})))
+    if found is not None:
+        assert set(found.keys) is not None
+        assert isinstance(found.channel, str)
+        assert isinstance(found.where, str)
