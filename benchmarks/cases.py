@@ -16,6 +16,7 @@ from benchmarks.sandboxes import (
     OWNER,
     REPO_SETTINGS,
     SENDER,
+    TEAM,
     TEXT,
     Sandbox,
     copy_of,
@@ -128,9 +129,21 @@ def _programs(bench: Bench) -> list[Variant]:
         rival("rival to many", "dump", many, MANY),
         rival("quick rival to many", "dumps", many, MANY),
     ]
+    variants.append(Variant("hook", hook_program(bench, team, made.atm, plain)))
     if made.installed_script_imports_re:
         variants.append(send("send as installed", made.atm_as_installed, few, plain, FEW))
     return variants
+
+
+PAYLOAD = '{"session_id": "5e55", "cwd": "/work", "hook_event_name": "PostToolUse", "tool_name": "Bash"}'
+
+
+def hook_program(bench: Bench, team: Sandbox, atm: str, folder: str) -> Program:
+    """A hook after a tool call, as most are: the agent has no new mail, and gave a sign of life a moment ago."""
+    payload = bench.new_folder()
+    payload.write_text(PAYLOAD, encoding="utf-8")
+    environment = {**team.environment, "ATM_TEAM": TEAM, "ATM_IDENTITY": SENDER}
+    return Program((atm, "hook", "claude", "PostToolUse"), environment, folder, str(payload))
 
 
 def time_large_append(bench: Bench) -> dict[str, Times]:

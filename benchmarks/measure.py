@@ -101,19 +101,21 @@ class Program:
     words: tuple[str, ...]
     environment: Mapping[str, str]
     folder: str
+    stdin: str = os.devnull
 
     def __call__(self) -> None:
         os.chdir(self.folder)  # posix_spawn takes no working folder
-        pid = os.posix_spawn(self.words[0], self.words, self.environment, file_actions=_SILENT)
+        pid = os.posix_spawn(self.words[0], self.words, self.environment, file_actions=_files(self.stdin))
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if code:
             raise RuntimeError(f"exit code {code} of {' '.join(self.words)}")
 
 
-_SILENT = [
-    (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-]
+def _files(stdin: str) -> list[tuple[int, int, str, int, int]]:
+    return [
+        (os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+    ]
 
 
 @dataclass(frozen=True, slots=True)

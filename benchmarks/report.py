@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from benchmarks.baseline import STYLES
 from benchmarks.board import CLAIMANTS, LARGE, SHARED, SMALL, Claimants
 from benchmarks.cases import CROWD, FEW, HUGE, MANY, UNREAD, Crowds, Effort
+from benchmarks.daemon import MEMBERS, TEAMS, DaemonFigures
 from benchmarks.measure import Machine, Ratio, Times, ratio
 
 
@@ -36,6 +37,7 @@ class Results:
     alone: Crowds
     board: dict[str, Times]
     claimants: Claimants
+    daemon: DaemonFigures
     effort: Effort
     pip: str
 
@@ -61,6 +63,32 @@ def targets(results: Results) -> list[Row]:
         ),
         *_crowd_targets(results),
         *_board_targets(results),
+        _at_most("`atm hook` with nothing to say / bare interpreter", programs["hook"], bare, 2.5),
+        *_daemon_targets(results.daemon),
+    ]
+
+
+def _daemon_targets(daemon: DaemonFigures) -> list[Row]:
+    slowest = daemon.percentile(0.99) * 1000
+    share = daemon.idle_share * 100
+    return [
+        Row(
+            "file change → daemon event in a listener's hands, 99 of 100 within",
+            f"{slowest:.1f} ms",
+            f"{daemon.percentile(0.5) * 1000:.1f} ms in the middle, {len(daemon.latencies)} changes",
+            "≤ 20 ms",
+            slowest <= 20,
+        ),
+        Row(
+            f"daemon beside {TEAMS} teams × {MEMBERS} members: resident memory",
+            f"{daemon.memory_with_teams / 1e6:.0f} MB",
+            f"{daemon.memory_alone / 1e6:.0f} MB beside one team",
+        ),
+        Row(
+            f"the same, idle: share of one core over {daemon.watched:.0f} s",
+            f"{share:.2f} %",
+            f"{daemon.idle_seconds * 1000:.0f} ms of processor time",
+        ),
     ]
 
 
@@ -244,6 +272,12 @@ synced and left alone for a moment.
   nothing with them.
 - **{claimants} processes × {shared} tasks.** Each claims and completes until nothing is left; then every task must
   have been handed out exactly once.
+- **`atm hook`.** After a tool call, for a member without unread mail who gave a sign of life a moment before; its
+  payload comes from a file. Part of the round robin of command lines.
+- **File change → daemon event.** Another program's rename over an inbox; the clock runs from its return until the event
+  has been read from the daemon's socket in this process.
+- **Memory and idle time.** Resident memory as the system tells it, after the first round of every loop; the processor
+  time of the daemon while nothing happens.
 - **`filelock` + `json`** is `benchmarks/baseline.py`: lock a file beside the inbox, `json.load`, append, `json.dump` to
   a temporary file, fsync, rename. The row is the same. It keeps no ledger, does not sync the folder, takes no lock
   that Claude Code knows, and loses what a writer without a lock adds meanwhile. `json.dump` is what people write; it

@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # started as a 
 
 from benchmarks.board import run_claimants, time_board
 from benchmarks.cases import CROWD, QUICK, THOROUGH, Bench, run_crowds, time_large_append, time_programs
+from benchmarks.daemon import measure_daemon
 from benchmarks.installation import PROJECT, install
 from benchmarks.measure import describe_machine
 from benchmarks.report import Results, context, page, table, targets
@@ -50,6 +51,7 @@ def measure_all(folder: Path, quick: bool) -> Results:
         alone=run_crowds(bench, 1),
         board=time_board(bench),
         claimants=run_claimants(bench),
+        daemon=measure_daemon(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -121,12 +121,10 @@ class TestSurfacings:
         assert keep("crew", "ann", "m-1", "one") != keep("crew", "ann", "m-2", "two")
         assert keep("crew", "ann", "m-1", "one") != keep("crew", "bob", "m-1", "one")
 
-    @pytest.mark.parametrize("id", ["a-1", "a/1", "a.1", "a1", "../../a1", "A1", "a" * 100, "a" * 99 + "b", "", "…"])
-    def test_two_ids_never_share_a_file(self, stores, id):
+    def test_two_ids_never_share_a_file(self, stores):
         """Another's message, even one with an id made up for it, must not lie where somebody was told to read."""
-        keep = stores.surfacings.keep_text
-        mine = keep("crew", "ann", "a-1" if id != "a-1" else "a--1", "mine")
-        assert keep("crew", "ann", id, "theirs") != mine
+        ids = ["a1", "a/1", "a.1", "../a1", "a 1", "a" * 100, "a" * 99 + "b", "…", "message"]
+        assert len({stores.surfacings.keep_text("crew", "ann", id, f"text {id}") for id in ids}) == len(ids)
 
 
 class TestEndpoints:

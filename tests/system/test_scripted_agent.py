@@ -288,7 +288,7 @@ class TestInATerminal:
         master, slave = pty.openpty()
         process = subprocess.Popen(scene.words("plain"), stdin=slave, stdout=slave, stderr=subprocess.PIPE)
         os.close(slave)
-        eventually(lambda: scene.log.exists())
+        eventually(scene.log.exists)
         os.close(master)
         eventually(lambda: process.poll() is not None)
         assert process.stderr is not None

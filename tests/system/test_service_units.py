@@ -164,7 +164,8 @@ class TestSystemd:
             "Environment=XDG_STATE_HOME=/s",
         ]
 
-    def test_the_unit_lies_where_xdg_says(self, units, environment, tmp_path):
+    def test_the_unit_lies_where_xdg_says(self, bin, environment, tmp_path):
+        provide(bin, "systemctl", SYSTEMCTL)
         elsewhere = {**environment, "XDG_CONFIG_HOME": str(tmp_path / "xdg")}
         result = find_units(elsewhere, "linux").install()
         assert result.path == f"{tmp_path}/xdg/systemd/user/atm.service"
@@ -176,7 +177,7 @@ class TestSystemd:
         one.uninstall()
         assert os.path.exists(units.path)
         assert os.path.exists(two.path)
-        assert f"Environment=ATM_HOME=/srv/b\n" in contents(two.path)
+        assert "Environment=ATM_HOME=/srv/b\n" in contents(two.path)
 
     def test_a_relative_home_is_the_same_as_its_absolute_path(self, environment, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
@@ -251,7 +252,7 @@ class TestSystemd:
                 act()
         assert "Asynchronous" in contents(units.path)
 
-    def test_a_link_is_left_alone(self, units, tmp_path):
+    def test_a_link_is_left_alone(self, units):
         """`systemctl mask` makes one to /dev/null."""
         os.makedirs(os.path.dirname(units.path))
         os.symlink("/dev/null", units.path)

@@ -27,6 +27,7 @@ class MailDesk:
 
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
+        self._outgoing = Outgoing(desk)
 
     async def send(
         self,
@@ -64,7 +65,7 @@ class MailDesk:
 
     def outgoing(self) -> AsyncIterator[Letter]:
         self._desk.need(Capability.INTERCEPT_SEND, "take the mail of members")
-        return Outgoing(self._desk).letters()
+        return self._outgoing.letters()
 
 
 class RosterDesk:

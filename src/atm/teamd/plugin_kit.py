@@ -128,13 +128,12 @@ class PluginHarness:
         members: Sequence[str] = ("ann", "bob"),
         repo: RepoContext | None = None,
         temp_dir: str | None = None,
-        clock: FakeClock | None = None,
     ) -> None:
         self.plugin = plugin
         self.team = team
         self.room = memory_room()
-        self.clock = clock or FakeClock()
-        self.room.clock = self.clock
+        assert isinstance(self.room.clock, FakeClock)
+        self.clock = self.room.clock
         self.tasks = MemoryTasks(self.clock)
         self.logs: list[LogLine] = []
         create_team(self.room, team)

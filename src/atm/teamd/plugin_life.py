@@ -134,6 +134,8 @@ class Life:
 
     async def _shut_down(self) -> None:
         self._end()
+        if self.phase == INIT:
+            return  # what was never made is not closed
         task = asyncio.ensure_future(self._plugin.shutdown())
         await asyncio.wait({task}, timeout=self._order.stop_within)
         if not task.done():

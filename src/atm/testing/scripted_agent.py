@@ -260,7 +260,7 @@ class Surface:
 
     def draw(self, *said: str) -> None:
         with self._lock:
-            width, rows = os.get_terminal_size(1)
+            width, rows = (told or least for told, least in zip(os.get_terminal_size(1), (80, 24), strict=True))
             up = f"\x1b[{self._height - 1}A" if self._height > 1 else ""
             above = [row for text in said for row in _wrapped(text, width)]
             block = self._block(width, max(1, rows - 6))

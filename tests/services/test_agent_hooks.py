@@ -1,0 +1,523 @@
+"""An agent's hook calls: at each moment what may be said is said, once, and what can be learnt is learnt."""
+
+from __future__ import annotations
+
+import pytest
+
+from atm.domain.briefing import LONGEST_SHOWN
+from atm.domain.endpoints import Endpoint
+from atm.domain.errors import WriteRefused
+from atm.domain.liveness import ENDED, IDLE, WAITING, WORKING
+from atm.domain.moments import (
+    COMPACT,
+    END,
+    MOMENTS,
+    NOTICE,
+    PROMPT,
+    START,
+    STOP,
+    TASK_CREATED,
+    TASK_DONE,
+    TOOL,
+    TURN_DONE,
+    UNKNOWN,
+    HookCall,
+)
+from atm.domain.moments import IDLE as TEAMMATE_IDLE
+from atm.domain.surfacing import ANY, HOOK, NATIVE_BACKENDS, NEVER, URGENT, Note
+from atm.domain.team import Member
+from atm.formats.inbox import decode_row
+from atm.formats.json_record import encode
+from atm.formats.team_config import new_team
+from atm.services.agent_hooks import BEAT_EVERY, Visit, attend
+from atm.services.mail import Letter, send
+from atm.services.roster import add_member
+
+CUT_OFF_AT = 10_000
+"""Characters of a hook's output that Claude Code still puts into the context."""
+
+CARRIES = {START: "context", PROMPT: "context", TOOL: "context", STOP: "block"}
+
+
+class Caller:
+    """A vendor that calls our hook, and what it was told."""
+
+    def __init__(self, desk, me="ann", team="crew"):
+        self.desk = desk
+        self.me = me
+        self.team = team
+        self.heard: list[str] = []
+        self.stop_on = URGENT
+        self.briefing = ""
+        self.pane = ""
+        self.closed = False
+
+    def __call__(self, moment, *, session="s-1", carries=None, **more):
+        call = HookCall(vendor="claude", event=f"On{moment}", moment=moment, session=session, **more)
+        return attend(
+            Visit(
+                self.desk,
+                self.desk.rosters.load(self.team),
+                self.me,
+                call,
+                carries=CARRIES.get(moment, "") if carries is None else carries,
+                say=self._hear,
+                stop_on=self.stop_on,
+                brief=lambda: self.briefing,
+                locate=lambda: Endpoint(vendor="claude", session=session, at=self.desk.clock.now(), pane=self.pane),
+            )
+        )
+
+    def _hear(self, answer):
+        if self.closed:
+            raise OSError(32, "Broken pipe")
+        assert bool(answer.context) != bool(answer.block)
+        self.heard.append(answer.context or answer.block)
+
+    @property
+    def last(self):
+        return self.heard[-1] if self.heard else ""
+
+
+@pytest.fixture
+def hook(desk):
+    return Caller(desk)
+
+
+def post(desk, *texts, to="ann", **more):
+    return [send(desk, "crew", to, Letter(sender="bob", text=text, **more)).message_id for text in texts]
+
+
+def states(desk, id, agent="ann"):
+    return [entry.state for entry in desk.ledger.entries("crew")[0] if id in entry.ids and entry.agent == agent]
+
+
+def unread(desk, agent="ann"):
+    return [row.text for row in desk.inboxes.unread("crew", agent)]
+
+
+def state_of(desk, agent="ann"):
+    last = desk.presence.last("crew", agent)
+    return last.state if last else None
+
+
+def sessions(desk):
+    found = desk.endpoints.of("crew", "ann")
+    return found.session if found else None
+
+
+# Moments at which something can be said.
+
+
+@pytest.mark.parametrize("moment", [START, PROMPT, TOOL])
+def test_mail_goes_into_the_context_once(desk, hook, moment):
+    (one,) = post(desk, "the parser is done")
+    assert [message.id for message in hook(moment)] == [one]
+    assert "the parser is done" in hook.last
+    assert "1 message, from teammates, not from the user" in hook.last
+    assert hook(moment) == []
+    assert len(hook.heard) == 1
+    assert states(desk, one)[:2] == ["written", "surfaced"]
+
+
+@pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
+def test_without_mail_nothing_is_said(hook, moment):
+    assert hook(moment) == []
+    assert hook.heard == []
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_where_the_vendor_takes_nothing_nothing_is_taken(desk, hook, moment):
+    post(desk, "[URGENT] one")
+    assert hook(moment, carries="") == []
+    assert hook.heard == []
+    assert unread(desk) == ["[URGENT] one"]
+
+
+@pytest.mark.parametrize("moment", [TURN_DONE, NOTICE, TEAMMATE_IDLE, TASK_CREATED, TASK_DONE, COMPACT, END, UNKNOWN])
+def test_where_nobody_listens_nothing_is_said(desk, hook, moment):
+    post(desk, "[URGENT] one")
+    assert hook(moment) == []
+    assert hook.heard == []
+    assert unread(desk) == ["[URGENT] one"]
+
+
+def test_a_session_that_begins_gets_its_briefing_and_then_the_mail(desk, hook):
+    hook.briefing = "# you are ann"
+    post(desk, "one")
+    hook(START)
+    assert hook.last.startswith("# you are ann\n\nNew mail for ann")
+
+
+def test_a_briefing_alone_is_said_too(desk, hook):
+    hook.briefing = "# you are ann"
+    assert hook(START) == []
+    assert hook.heard == ["# you are ann"]
+
+
+def test_a_briefing_is_not_made_where_it_cannot_be_said(desk, hook):
+    hook.briefing = "# you are ann"
+    hook(START, carries="")
+    hook(PROMPT)
+    assert hook.heard == []
+
+
+def test_mail_that_could_not_be_said_stays_unread(desk, hook):
+    (one,) = post(desk, "one")
+    hook.closed = True
+    with pytest.raises(OSError):
+        hook(TOOL)
+    assert unread(desk) == ["one"]
+    hook.closed = False
+    assert [message.id for message in hook(TOOL)] == [one]
+
+
+def test_while_another_channel_shows_mail_the_hook_only_greets(desk, hook):
+    post(desk, "one")
+    hook.briefing = "hello"
+    with desk.surfacings.turn("crew", "ann"):
+        assert hook(START) == []
+    assert hook.heard == ["hello"]
+    assert unread(desk) == ["one"]
+
+
+def test_mail_of_a_hook_that_was_killed_is_shown_by_the_next(desk, hook):
+    (one,) = post(desk, "one")
+    desk.inboxes.mark("crew", "ann", {one}, True)
+    desk.surfacings.notes["crew", "ann"] = Note(keys=[one], channel=HOOK, at=0.0)
+    assert [message.id for message in hook(TOOL)] == [one]
+
+
+# Stopping.
+
+
+@pytest.mark.parametrize(
+    ("stop_on", "text", "is_kept"),
+    [
+        (URGENT, "plain", False),
+        (URGENT, "[URGENT] main is broken", True),
+        (ANY, "plain", True),
+        (ANY, "[URGENT] main is broken", True),
+        (NEVER, "plain", False),
+        (NEVER, "[URGENT] main is broken", False),
+    ],
+)
+def test_which_mail_keeps_an_agent_from_stopping(desk, hook, stop_on, text, is_kept):
+    hook.stop_on = stop_on
+    post(desk, text)
+    assert bool(hook(STOP)) is is_kept
+    assert bool(hook.heard) is is_kept
+    assert state_of(desk) == (WORKING if is_kept else IDLE)
+    assert bool(unread(desk)) is not is_kept
+
+
+def test_a_message_that_wants_an_acknowledgement_keeps_an_agent_from_stopping(desk, hook):
+    post(desk, "please look", ack_minutes=5)
+    assert len(hook(STOP)) == 1
+
+
+def test_what_is_older_than_the_urgent_one_is_said_before_it(desk, hook):
+    post(desk, "first")
+    post(desk, "second", is_urgent=True)
+    assert len(hook(STOP)) == 2
+    assert hook.last.index("first") < hook.last.index("second")
+
+
+def test_an_agent_is_kept_from_stopping_only_as_long_as_there_is_mail(desk, hook):
+    hook.stop_on = ANY
+    post(desk, "one")
+    assert hook(STOP)
+    assert hook(STOP, is_again=True) == []
+    assert state_of(desk) == IDLE
+
+
+def test_an_agent_whose_mail_somebody_else_is_showing_may_stop(desk, hook):
+    post(desk, "[URGENT] one")
+    with desk.surfacings.turn("crew", "ann"):
+        assert hook(STOP) == []
+    assert state_of(desk) == IDLE
+
+
+def test_urgent_mail_of_a_hook_that_was_killed_keeps_it_from_stopping_too(desk, hook):
+    (one,) = post(desk, "[URGENT] one")
+    desk.inboxes.mark("crew", "ann", {one}, True)
+    desk.surfacings.notes["crew", "ann"] = Note(keys=[one], channel=HOOK, at=0.0)
+    assert [message.id for message in hook(STOP)] == [one]
+
+
+# Whose context it is.
+
+
+@pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP, END])
+def test_a_subagent_gets_nothing_and_changes_nothing_but_the_heartbeat(desk, hook, moment):
+    post(desk, "[URGENT] one")
+    hook.briefing = "hello"
+    desk.endpoints.put("crew", "ann", Endpoint(vendor="claude", session="s-1", at=0.0, unconfirmed=["m-9"]))
+    assert hook(moment, is_subagent=True) == []
+    assert hook.heard == []
+    assert unread(desk) == ["[URGENT] one"]
+    assert sessions(desk) == "s-1"
+    assert state_of(desk) == WORKING
+    assert states(desk, "m-9") == []
+
+
+@pytest.mark.parametrize("backend", NATIVE_BACKENDS)
+@pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
+def test_a_native_teammate_of_claude_code_gets_its_mail_from_claude_code_alone(desk, backend, moment):
+    add_member(desk, "crew", Member("nat", backend=backend))
+    post(desk, "[URGENT] one", to="nat")
+    hook = Caller(desk, "nat")
+    assert hook(moment) == []
+    assert hook.heard == []
+    assert unread(desk, "nat") == ["[URGENT] one"]
+
+
+@pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
+def test_in_a_team_of_claude_code_nobody_is_shown_mail(desk, moment):
+    team = "session-12345678"
+    desk.rosters.create(
+        team,
+        new_team(team, description="", lead="team-lead", now=0.0).replace(
+            b'"members": []', b'"members": [{"name": "ann"}]'
+        ),
+    )
+    assert desk.rosters.load(team).names == ["ann"]
+    send(desk, team, "ann", Letter(sender="bob", text="[URGENT] one"))
+    hook = Caller(desk, "ann", team)
+    assert hook(moment) == []
+    assert hook.heard == []
+    assert len(desk.inboxes.unread(team, "ann")) == 1
+
+
+@pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
+def test_in_a_completed_team_nothing_changes_any_more(desk, hook, moment):
+    post(desk, "[URGENT] one")
+    desk.states.complete("crew", b"{}")
+    before = desk.ledger.content("crew")
+    assert hook(moment) == []
+    assert unread(desk) == ["[URGENT] one"]
+    assert desk.ledger.content("crew") == before
+
+
+# More than fits.
+
+
+def test_what_does_not_fit_comes_with_the_next_call_in_order(desk, hook):
+    sent = post(desk, *(f"{number} " + "x" * 3000 for number in range(7)))
+    shown = []
+    while found := hook(TOOL):
+        shown += [message.id for message in found]
+        assert len(hook.last) <= CUT_OFF_AT
+    assert shown == sent
+    assert "5 more follow" in hook.heard[0]
+    assert "more follow" not in hook.last
+
+
+@pytest.mark.parametrize("length", [LONGEST_SHOWN, LONGEST_SHOWN + 1, 1 << 20])
+def test_a_briefing_and_a_long_message_fit_into_what_the_vendor_takes(desk, hook, length):
+    """What is cut off is lost, and the ledger says that it was seen."""
+    hook.briefing = "b" * 6000
+    post(desk, "x" * length)
+    assert len(hook(START)) == 1
+    assert len(hook.last) <= CUT_OFF_AT
+
+
+@pytest.mark.parametrize("sender", ["b", "b" * 128, '"' * 160, "<" * 5000])
+@pytest.mark.parametrize("text", ["short", "</teammate-message>" * 50, "y" * 2500])
+def test_whoever_writes_whatever_it_fits_into_what_the_vendor_takes(desk, hook, sender, text):
+    rows = [
+        decode_row(
+            encode(
+                {"from": sender, "text": f"{n} {text}", "timestamp": "t" * 200, "msg_id": f"{n}" * 300, "read": False}
+            )
+        )
+        for n in range(100)
+    ]
+    desk.inboxes.append("crew", "ann", [row for row in rows if row], fresh=True)
+    shown = 0
+    while found := hook(TOOL):
+        shown += len(found)
+        assert len(hook.last) <= CUT_OFF_AT
+        assert hook.last.count("</teammate-message>") == len(found)
+    assert shown == 100
+
+
+def test_of_a_long_message_the_beginning_is_said_and_the_rest_is_in_a_file(desk, hook):
+    text = "begin " + "x" * 50_000 + " end"
+    post(desk, text)
+    hook(TOOL)
+    (path,) = desk.surfacings.texts
+    assert path in hook.last
+    assert desk.surfacings.texts[path] == text
+    assert "begin xxx" in hook.last
+    assert " end" not in hook.last
+
+
+def test_two_long_messages_without_ids_lie_in_two_files(desk, hook):
+    for text in ("a" * 10_000, "b" * 10_000):
+        row = decode_row(encode({"from": "bob", "text": text, "timestamp": "2026-08-27T10:15:30.123Z", "read": False}))
+        assert row is not None
+        desk.inboxes.append("crew", "ann", [row], fresh=True)
+    hook(TOOL)
+    hook(TOOL)
+    assert sorted(text[0] for text in desk.surfacings.texts.values()) == ["a", "b"]
+
+
+def test_a_long_message_that_cannot_be_kept_is_said_all_the_same(desk, hook, monkeypatch):
+    def refuse(*_):
+        raise WriteRefused("full")
+
+    monkeypatch.setattr(desk.surfacings, "keep_text", refuse)
+    post(desk, "x" * 10_000)
+    assert len(hook(TOOL)) == 1
+    assert "atm read --all" in hook.last
+
+
+# What is learnt.
+
+
+@pytest.mark.parametrize(
+    ("moment", "more", "state"),
+    [
+        (START, {}, WORKING),
+        (PROMPT, {}, WORKING),
+        (TOOL, {}, WORKING),
+        (STOP, {}, IDLE),
+        (TURN_DONE, {}, IDLE),
+        (TEAMMATE_IDLE, {}, IDLE),
+        (NOTICE, {"reason": "idle_prompt"}, IDLE),
+        (NOTICE, {"reason": "permission_prompt"}, WAITING),
+        (END, {}, ENDED),
+        (COMPACT, {}, ""),
+        (TASK_CREATED, {}, ""),
+        (TASK_DONE, {}, ""),
+        (UNKNOWN, {}, ""),
+    ],
+)
+def test_every_call_is_a_sign_of_life(desk, hook, moment, more, state):
+    hook(moment, **more)
+    last = desk.presence.last("crew", "ann")
+    assert last.state == state
+    assert last.source == f"claude hook On{moment}"
+
+
+def test_a_call_that_tells_nothing_new_leaves_the_state_as_it_was(desk, hook):
+    hook(TOOL)
+    desk.clock.pass_time(BEAT_EVERY)
+    hook(COMPACT)
+    assert state_of(desk) == WORKING
+    assert desk.presence.last("crew", "ann").at == desk.clock.now()
+
+
+def test_the_same_sign_is_not_written_again_within_half_a_minute(desk, hook):
+    hook(TOOL)
+    first = desk.presence.last("crew", "ann").at
+    desk.clock.pass_time(BEAT_EVERY - 1)
+    hook(TOOL)
+    assert desk.presence.last("crew", "ann").at == first
+    desk.clock.pass_time(1)
+    hook(TOOL)
+    assert desk.presence.last("crew", "ann").at == desk.clock.now()
+
+
+def test_a_clock_that_was_set_back_stops_no_signs_of_life(desk, hook):
+    hook(TOOL)
+    desk.clock.jump(-86_400)
+    hook(TOOL)
+    assert desk.presence.last("crew", "ann").at == desk.clock.now()
+
+
+def test_an_idle_agent_that_gets_a_prompt_works_at_once(desk, hook):
+    hook(STOP)
+    assert state_of(desk) == IDLE
+    hook(PROMPT)
+    assert state_of(desk) == WORKING
+
+
+# Sessions.
+
+
+def test_a_session_that_begins_says_where_it_runs(desk, hook):
+    hook.pane = "%7"
+    hook(START)
+    assert desk.endpoints.of("crew", "ann").pane == "%7"
+
+
+def test_a_session_that_ends_is_forgotten(desk, hook):
+    hook(START)
+    hook(END)
+    assert sessions(desk) is None
+    assert state_of(desk) == ENDED
+
+
+def test_a_newer_session_takes_the_place_of_an_older_one(desk, hook):
+    hook(START, session="old")
+    hook(START, session="new")
+    assert sessions(desk) == "new"
+
+
+def test_the_end_of_a_replaced_session_says_nothing_about_the_member(desk, hook):
+    hook(START, session="old")
+    hook(START, session="new")
+    hook(END, session="old")
+    assert sessions(desk) == "new"
+    assert state_of(desk) == WORKING
+
+
+def test_the_end_of_a_session_without_a_known_one_is_believed(desk, hook):
+    hook(END, session="any")
+    assert state_of(desk) == ENDED
+
+
+def test_mail_shown_before_a_session_was_known_makes_it_known(desk, hook):
+    (one,) = post(desk, "one")
+    hook(TOOL, session="s-7")
+    found = desk.endpoints.of("crew", "ann")
+    assert (found.session, found.unconfirmed) == ("s-7", [one])
+
+
+# Reading.
+
+
+def test_the_next_call_shows_that_the_agent_went_on_with_it(desk, hook):
+    (one,) = post(desk, "one")
+    hook(PROMPT)
+    assert states(desk, one) == ["written", "surfaced"]
+    hook(TOOL)
+    assert states(desk, one) == ["written", "surfaced", "read"]
+    assert "went on (claude hook Ontool) with it in its context" in desk.ledger.entries("crew")[0][-1].evidence
+    hook(TOOL)
+    assert states(desk, one) == ["written", "surfaced", "read"]
+
+
+def test_a_call_of_another_session_shows_nothing(desk, hook):
+    (one,) = post(desk, "one")
+    hook(PROMPT, session="s-1")
+    hook(TOOL, session="s-2")
+    assert states(desk, one) == ["written", "surfaced"]
+
+
+def test_a_session_that_ends_has_not_gone_on(desk, hook):
+    """Interrupted and closed before the model said a word: nobody can say that it was read."""
+    (one,) = post(desk, "one")
+    hook(PROMPT)
+    hook(END)
+    assert states(desk, one) == ["written", "surfaced"]
+
+
+def test_reading_that_cannot_be_entered_is_entered_later(desk, hook):
+    (one,) = post(desk, "one")
+    hook(PROMPT)
+    desk.ledger.refuse = WriteRefused("full")
+    hook(TOOL)
+    desk.ledger.refuse = None
+    hook(TOOL)
+    assert states(desk, one) == ["written", "surfaced", "read"]
+
+
+def test_mail_of_several_calls_is_confirmed_together(desk, hook):
+    sent = post(desk, *(f"{n}" + "x" * 5000 for n in range(2)))
+    hook(TOOL)
+    hook(TOOL)
+    hook(TOOL)
+    assert [states(desk, id)[-1] for id in sent] == ["read", "read"]
