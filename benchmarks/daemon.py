@@ -71,11 +71,16 @@ class running:
         subprocess.run(
             [self._atm, "daemon", "start"], env=self._sandbox.environment, check=True, stdout=subprocess.DEVNULL
         )
-        time.sleep(1)  # its first round is over
-        status = _ask(self._sandbox, "ping")
-        pid = status["pid"]
+        while not self._has_done_its_first_rounds():
+            time.sleep(0.5)
+        pid = _ask(self._sandbox, "ping")["pid"]
         assert isinstance(pid, int)
         return self._sandbox, pid
+
+    def _has_done_its_first_rounds(self) -> bool:
+        loops = _ask(self._sandbox, "status")["loops"]
+        assert isinstance(loops, list)
+        return all(loop["runs"] for loop in loops)
 
     def __exit__(self, *_: object) -> None:
         stop(find_layout(self._sandbox.environment), 15)

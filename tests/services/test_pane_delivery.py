@@ -234,13 +234,21 @@ class TestDoubts:
         stage.agent.on_enter = die
         self.unproven(stage, "in front")
 
+    def test_the_last_picture_of_an_agent_that_died_proves_nothing(self, stage):
+        def die(agent: MemoryPane) -> None:
+            agent.command = "zsh"
+            agent.above.append("❯ ")
+
+        stage.agent.on_enter = die
+        assert stage.paste(expected=Expected(100)).outcome == UNPROVEN
+
     def test_a_pane_that_vanishes_after_the_paste(self, stage):
         stage.agent.on_paste = lambda _: stage.terminals.panes.clear()
         self.unproven(stage, "not seen")
 
     def test_a_pane_that_vanishes_at_enter(self, stage):
         stage.agent.on_enter = lambda _: stage.terminals.panes.clear()
-        self.unproven(stage, "another program")
+        self.unproven(stage, "not there")
 
     def test_a_multiplexer_that_refuses_enter(self, stage):
         def refuse(_: MemoryPane) -> None:

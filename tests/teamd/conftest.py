@@ -255,3 +255,22 @@ def house(atm: Any, layout: Any, tmp_path_factory: pytest.TempPathFactory) -> It
 def daemon(house: DaemonProcess, room: Any) -> DaemonProcess:
     """A daemon that runs, beside a team `crew` of ann and bob."""
     return house.start()
+
+
+@pytest.fixture
+def block(atm: Any) -> Callable[..., Callable[[], None]]:
+    """Make an inbox impossible to write, at once and even for root: a directory lies in its place."""
+
+    def close(agent: str, team: str = "crew") -> Callable[[], None]:
+        path: Path = atm.inbox(agent, team)
+        aside = path.with_suffix(".aside")
+        path.rename(aside)
+        path.mkdir()
+
+        def reopen() -> None:
+            path.rmdir()
+            aside.rename(path)
+
+        return reopen
+
+    return close

@@ -36,7 +36,7 @@ FOREIGN = "foreign"
 """Another program, and who knows what is behind it."""
 DRAFT = "draft"
 """Somebody has begun to write in the composer; a paste would join it, and Enter would submit both."""
-DEAD, MODE, SYNCHRONIZED, LOCKED = "dead", "mode", "synchronized", "locked"
+DEAD, GONE, MODE, SYNCHRONIZED, LOCKED = "dead", "gone", "mode", "synchronized", "locked"
 UNKNOWN = "busy-unknown"
 """No composer to be seen: it starts, or works without one, or is something that we do not know."""
 
@@ -47,6 +47,7 @@ FRONTS = {
     FOREIGN: "another program is in front",
     DRAFT: "somebody has begun to write in its composer",
     DEAD: "its program has ended; the pane is dead",
+    GONE: "it is not there, or its server does not answer",
     MODE: "somebody scrolls or selects in it (copy mode)",
     SYNCHRONIZED: "its keys go to the window's other panes too (synchronize-panes)",
     LOCKED: "its input is switched off",

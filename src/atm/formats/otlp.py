@@ -39,6 +39,8 @@ def attributes(fields: Fields) -> list[Plain]:
 
 
 def _any_value(value: Plain) -> Fields:
+    if value is None:
+        return {}
     if isinstance(value, bool):
         return {"boolValue": value}
     if isinstance(value, int) and -LARGEST_WHOLE <= value < LARGEST_WHOLE:
@@ -128,9 +130,9 @@ class Meter:
 
     def add(self, kind: str, name: str, value: float, fields: Fields, at: int) -> bool:
         """False for what is no number, a counter that would fall, and one series too many."""
-        if not isinstance(value, int | float) or not is_finite(value) or abs(value) >= LARGEST_WHOLE:
+        if not isinstance(value, int | float) or (kind == SUM and value < 0):
             return False
-        if kind == SUM and value < 0:
+        if not is_finite(value) or (isinstance(value, int) and abs(value) >= LARGEST_WHOLE):
             return False
         pairs = attributes(dict(sorted(fields.items())))
         key = encode([kind, name, pairs])
@@ -140,6 +142,8 @@ class Meter:
                 return False
             series = self._series[key] = Series(kind, _cut(redact(name), LONGEST_VALUE), pairs, self._began)
         total = series.value + value if kind == SUM else value
+        if not is_finite(total):
+            return False
         series.value = total if abs(total) < LARGEST_WHOLE else float(total)
         series.at, series.is_new = at, True
         return True

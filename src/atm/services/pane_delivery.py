@@ -14,6 +14,7 @@ from atm.domain.panes import (
     DRAFT,
     FOREIGN,
     FRONTS,
+    GONE,
     READY,
     UNKNOWN,
     composer_holds,
@@ -44,6 +45,10 @@ LOOK_FOR = 3.0
 BEFORE_ENTER = 0.1
 """An Enter that comes with the paste is taken for a part of it: agents tell them apart by time."""
 ENTERS = 2
+
+_SEEN_THROUGH = (READY, DRAFT, UNKNOWN)
+"""The agent is in front, with its composer, if any, in sight."""
+_ALIVE = (*_SEEN_THROUGH, DIALOG)
 
 
 class Expected:
@@ -110,16 +115,16 @@ class _Visit:
     def stranger(self) -> str:
         """Why this is not the pane that the agent registered; empty if it is."""
         pane = self._terminals.pane(self._at)
-        return f"{_where(self._at)} is not there, or its server does not answer" if pane is None else self._other(pane)
+        return f"{_where(self._at)}: {FRONTS[GONE]}" if pane is None else self._other(pane)
 
     def front(self) -> str:
         """What is in front now, somebody else included."""
         written = self._terminals.written(self._at)
         screen = self._terminals.screen(self._at)
         pane = self._terminals.pane(self._at)  # last: whoever leaves now, leaves a shell that we still see
-        if pane is None or screen is None or self._other(pane):
-            return FOREIGN
-        return front_of(pane, screen, written)
+        if pane is None or screen is None:
+            return GONE
+        return FOREIGN if self._other(pane) else front_of(pane, screen, written)
 
     def earlier_attempt(self) -> Pasted | None:
         """The line may be there already, from somebody who was killed half-way; it is never pasted twice."""
@@ -129,7 +134,7 @@ class _Visit:
         if not shows(self._terminals.history(self._at) or "", self._tag):
             return None
         front = self.front()
-        if front in (READY, DRAFT, DIALOG, UNKNOWN):
+        if front in _ALIVE:
             return Pasted(PROVEN, f"{_where(self._at)}: had been submitted before; it is in the pane's history")
         return Pasted(REFUSED, f"{_where(self._at)}: {FRONTS[front]}")
 
@@ -142,7 +147,7 @@ class _Visit:
             self._clock.sleep(BEFORE_ENTER)
             seen = self._terminals.screen(self._at) or ""
             front = self.front()
-            if front not in (READY, DRAFT) or not self._holds(seen):
+            if not self._holds(seen):
                 return self._cannot_submit(before, front, attempt)
             if not composer_holds_only(seen, self._line):
                 return self._left_alone(before, "something else is written in the composer too")
@@ -167,13 +172,13 @@ class _Visit:
         return Pasted(PROVEN, f"{_where(self._at)}: {before}left the composer after Enter; {how}")
 
     def _cannot_submit(self, before: str, front: str, attempt: int) -> Pasted:
-        is_late = attempt > 1 and front in (READY, UNKNOWN)
+        is_late = attempt > 1 and front in _SEEN_THROUGH
         if is_late and shows(self._terminals.history(self._at) or "", self._tag):
             return Pasted(PROVEN, f"{_where(self._at)}: {before}left the composer, long after Enter")
         return self._left_alone(before, "it is no longer in the composer" if front in (READY, DRAFT) else FRONTS[front])
 
     def _left_alone(self, before: str, why: str) -> Pasted:
-        return Pasted(UNPROVEN, f"{_where(self._at)}: {before}pasted, but not seen to be submitted: {why}")
+        return Pasted(UNPROVEN, f"{_where(self._at)}: {before or 'pasted, but '}not seen to be submitted: {why}")
 
     def _leaves(self, seen: str) -> bool:
         return self.wait(lambda: self._has_left(seen))
@@ -182,12 +187,13 @@ class _Visit:
         """
         Gone from the composer, and either seen outside of it, or the screen moved on.
 
-        A dialog that opens hides the composer with everything in it: that proves nothing.
+        A dialog that opens hides the composer with everything in it, and an agent that dies leaves its last picture
+        above a shell's prompt: they prove nothing.
         """
         now = self._terminals.screen(self._at)
-        if now is None or self._holds(now):
+        if now is None or now == seen or self._holds(now):
             return False
-        return shows(now, self._tag) or (now != seen and self.front() in (READY, UNKNOWN))
+        return self.front() in (_ALIVE if shows(now, self._tag) else _SEEN_THROUGH)
 
     def _holds(self, screen: str) -> bool:
         return composer_holds(screen, self._tag) or composer_holds_a_chip(screen)

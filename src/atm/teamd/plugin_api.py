@@ -107,8 +107,8 @@ class Cancel:
         try:
             await asyncio.wait_for(self._event.wait(), seconds)
         except TimeoutError:
-            return False
-        return True
+            pass
+        return self._event.is_set()
 
 
 @dataclass(frozen=True, slots=True)

@@ -110,35 +110,37 @@ class Work:
 
     def look_for_silence(self) -> int:
         """Who fell silent, and who is back. Tasks of the silent go back to the board."""
-        changes = 0
-        for team in self._teams():
+        changes, seen = 0, {}
+        for team in self._names():
             silent = False
-            for member in self._try(self.room.presence.heard_of, team.name) or []:
-                now = liveness(self.room.presence, team.name, member, self.room.clock.now())
-                former = self._silent.get((team.name, member))
-                self._silent[team.name, member] = now.value
+            for member in self._try(self.room.presence.heard_of, team) or []:
+                now = liveness(self.room.presence, team, member, self.room.clock.now())
+                former = self._silent.get((team, member))
+                seen[team, member] = now.value
                 if former in (ONLINE, OFFLINE) and former != now.value and now.value in (ONLINE, OFFLINE):
                     changes += 1
-                    self._tell(MEMBER_BACK if now.value == ONLINE else MEMBER_SILENT, team.name, member, why=now.source)
+                    self._tell(MEMBER_BACK if now.value == ONLINE else MEMBER_SILENT, team, member, why=now.source)
                 silent = silent or now.value == OFFLINE
             if silent:
                 self._release(team)
+        self._silent = seen
         return changes
 
-    def _release(self, team: Team) -> None:
+    def _release(self, team: str) -> None:
         from atm.services.board import release_silent
 
-        if team.completed or not self._try(self.desk.tasks.exists, team.name):
+        if self.room.rosters.is_completed(team) or not self._try(self.desk.tasks.exists, team):
             return
-        released = self._try(release_silent, self.desk, team.name) or []
+        released = self._try(release_silent, self.desk, team) or []
         if released:
-            self._log("info", "silence", f"tasks {', '.join(released)} went back to the board", team=team.name)
+            self._log("info", "silence", f"tasks {', '.join(released)} went back to the board", team=team)
 
     def tell_unanswered(self) -> int:
         done = 0
-        for team in self._teams():
-            waiting = self._try(self._waiting_in, team.name) or []
-            told = self._try(escalate, self.room, team, waiting) or []
+        for name in self._names():
+            waiting = self._try(self._waiting_in, name)
+            team = self._try(self.room.rosters.load, name) if waiting else None
+            told = (self._try(escalate, self.room, team, waiting) or []) if team is not None else []
             for one in told:
                 self._report(one)
             done += len(told)
@@ -149,10 +151,11 @@ class Work:
         from atm.services.board_escalation import remind
 
         done = 0
-        for team in self._teams():
-            for one in self._try(remind, self.desk, team, self.board_minutes) or []:
+        for name in self._names():
+            team = self._try(self.room.rosters.load, name) if self._try(self.desk.tasks.exists, name) else None
+            for one in (self._try(remind, self.desk, team, self.board_minutes) or []) if team is not None else []:
                 said = f"told {one.to}" if not one.problem else one.problem
-                self._log("warn", "reminders", f"#{one.card.id} waits for {one.what}: {said}", team=team.name)
+                self._log("warn", "reminders", f"#{one.card.id} waits for {one.what}: {said}", team=name)
                 done += 1
         return done
 
@@ -216,13 +219,14 @@ class Work:
         if not everything:
             return named
         return [
-            (team.name, member)
-            for team in self._teams()
-            for member in (self._try(self.room.endpoints.known, team.name) or [])
+            (team, member) for team in self._names() for member in (self._try(self.room.endpoints.known, team) or [])
         ]
 
+    def _names(self) -> list[str]:
+        return self._try(self.room.rosters.teams) or []
+
     def _teams(self) -> Iterator[Team]:
-        for name in self._try(self.room.rosters.teams) or []:
+        for name in self._names():
             team = self._try(self.room.rosters.load, name)
             if team is not None:
                 yield team

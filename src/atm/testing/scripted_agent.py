@@ -379,7 +379,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--atm", default="", help="the program whose hooks it calls; default: this Python's atm")
     args = parser.parse_args(words)
     vendor = VENDORS[args.vendor]
-    hooks = Hooks(vendor, args.session, shlex.split(args.atm) or [sys.executable, "-m", "atm"])
+    hooks = Hooks(vendor, args.session, shlex.split(args.atm, posix=os.name != "nt") or [sys.executable, "-m", "atm"])
     agent = Agent(vendor, hooks, Log(args.log), args.think)
     if not args.headless and not sys.stdin.isatty():
         print("scripted_agent: stdin is no terminal; use --headless", file=sys.stderr)

@@ -1,0 +1,320 @@
+"""The daemon as a process: how it comes and goes, what it hears and tells, and what it does about mail."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atm.domain.team import Member
+from atm.services.board import claim
+from atm.services.mail import Letter, send
+from atm.services.planning import Wish, add
+from atm.services.reading import Filter, take
+from atm.services.roster import add_member, create_team
+from atm.system.processes.process_facts import began
+from atm.wiring import build_desk, build_room
+
+LOOPS = {"spool", "reconcile", "retention", "silence", "escalation", "delivery"}
+
+
+def write_letter(room: Any, text: str, to: str = "ann", team: str = "crew") -> str:
+    """Send something; its id."""
+    return str(send(room, team, to, Letter(sender="bob", text=text)).message_id)
+
+
+def ids(atm: Any, agent: str = "ann", team: str = "crew") -> list[str]:
+    """Ids as a foreign program sees them; a torn file fails here. Claude's own spelling too."""
+    return [row.get("message_id") or row.get("msg_id") for row in atm.rows(agent, team)]
+
+
+def rewrite(atm: Any, agent: str, rows: list[Any], team: str = "crew") -> None:
+    """What a program does that read the inbox a while ago and writes it back whole."""
+    path = atm.inbox(agent, team)
+    aside = path.with_name(f".{path.name}.foreign")
+    aside.write_text(json.dumps(rows, indent=2))
+    aside.replace(path)
+
+
+# Coming and going.
+
+
+def test_it_is_started_answers_is_started_anew_and_stops_without_a_trace(house):
+    atm = house.atm
+    first = atm("daemon", "start", "--json").json
+    assert (first["pid"], first["already"]) == (house.pid, False)
+    assert atm("daemon", "start", "--json").json == {**first, "already": True}
+    status = atm("daemon", "status", "--json").json
+    assert (status["running"], status["answers"], status["pid"]) == (True, True, first["pid"])
+    second = atm("daemon", "restart", "--json").json
+    assert second["pid"] != first["pid"]
+    assert began(first["pid"]) == ""
+    atm("daemon", "stop")
+    assert began(second["pid"]) == ""
+    assert {path.name for path in house.folder.iterdir()} <= {"lock", "log.jsonl", "start.log"}
+
+
+def test_a_second_one_refuses_and_names_the_one_that_runs(daemon):
+    refused = daemon.atm("daemon", "run", code=1)
+    assert f"process {daemon.pid}" in refused.err
+    assert daemon.answers
+
+
+def test_every_loop_has_a_period_a_bound_and_a_record_of_its_health(daemon):
+    daemon.until(lambda: all(loop["runs"] for loop in daemon.status()["loops"]))
+    loops = daemon.status()["loops"]
+    assert {loop["name"] for loop in loops} >= LOOPS
+    assert all(loop["period"] > 0 and loop["bound"] > 0 and loop["last_seconds"] is not None for loop in loops)
+    assert [loop for loop in loops if loop["failures"] or loop["state"] != "idle"] == []
+
+
+def test_its_files_are_for_its_owner_alone(daemon):
+    paths = [Path(daemon.socket), *daemon.folder.iterdir()]
+    assert [path.name for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077] == []
+    assert stat.S_IMODE(os.stat(os.path.dirname(daemon.socket)).st_mode) == 0o700
+
+
+def test_a_killed_one_leaves_a_seat_that_the_next_takes(daemon):
+    former = daemon.pid
+    daemon.kill()
+    assert daemon.atm("daemon", "status", code=3).out
+    daemon.start()
+    assert daemon.pid != former
+
+
+def test_it_can_be_asked_to_stop_through_its_socket(daemon):
+    assert daemon.ask("stop") == {"stopping": True}
+    assert daemon.process.wait(20) == 0
+
+
+def test_control_c_ends_it_as_a_request_does(daemon):
+    daemon.process.send_signal(signal.SIGINT)
+    assert daemon.process.wait(20) == 0
+    assert "stopped; left: nothing" in daemon.texts("daemon")
+
+
+def test_a_home_too_deep_for_a_socket_leaves_nothing_in_the_temporary_folder(house, tmp_path):
+    deep = tmp_path / ("deep" * 25)
+    house.atm.environment["ATM_HOME"] = str(deep)
+    started = house.atm("daemon", "start", "--json").json
+    facts = json.loads((deep / ".local/state/atm/daemon/pid.json").read_text())
+    assert (facts["pid"], Path(facts["socket"]).exists()) == (started["pid"], True)
+    house.atm("daemon", "stop")
+    assert not Path(facts["socket"]).parent.exists()
+
+
+def test_a_request_that_names_no_loop_is_answered_under_its_own_id(daemon):
+    with daemon.connect() as line:
+        line.sendall(b'{"v": 1, "id": "77", "do": "wake", "loop": "nonsense"}\n')
+        answer = json.loads(line.recv(65_536))
+    assert (answer["ok"], answer["id"]) == (False, "77")
+
+
+# Settings.
+
+
+def settings(house: Any) -> Path:
+    path = Path(house.layout.settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@pytest.mark.parametrize("by", ["signal", "request", "file"])
+def test_settings_are_read_again_on_a_signal_on_request_and_when_a_file_changes(daemon, tmp_path, by):
+    heard = daemon.listen("settings")
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    listed = Path(daemon.layout.daemon_settings)
+    listed.parent.mkdir(parents=True, exist_ok=True)
+    listed.write_text(f'repos = ["{repo}"]\n')
+    if by == "signal":
+        daemon.process.send_signal(signal.SIGHUP)
+    elif by == "request":
+        assert daemon.ask("reload") == {"reloading": True}
+    daemon.until(lambda: daemon.status()["places"] == ["machine", str(repo)])
+    daemon.until(lambda: heard.of("settings.reloaded"))
+    assert daemon.answers
+
+
+WRONG = {
+    "no settings": "[messaging\n",
+    "an unknown key": "[messaging]\nmax_retrys = 3\n",
+    "the wrong kind": '[messaging]\nmax_retries = "three"\n',
+    "a name that is a path": '[core]\ndefault_team = "../../etc"\n',
+    "no UTF-8": b"[core]\nidentity = \"\xff\xfe\"\n",
+    "too deep": f"[core]\nidentity = {'[' * 100_000}\n",
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
+def test_settings_that_become_wrong_change_nothing_and_are_named_until_they_are_right_again(daemon, block, wrong):
+    path = settings(daemon)
+    path.write_text("[messaging]\nmax_retries = 1\n")
+    daemon.until(lambda: "read again" in daemon.texts("settings"))
+    path.write_bytes(wrong if isinstance(wrong, bytes) else wrong.encode())
+    daemon.until(lambda: any(str(path) in problem for problem in daemon.status()["problems"]))
+    reopen = block("ann")
+    daemon.atm("send", "ann", "one try is all it gets", "--team", "crew")
+    failed = Path(daemon.layout.spool_failed)
+    daemon.until(lambda: failed.is_dir() and [*failed.iterdir()])
+    reopen()
+    path.write_text("[messaging]\nmax_retries = 5\n")
+    daemon.until(lambda: daemon.status()["problems"] == [])
+    assert daemon.process.poll() is None
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
+def test_a_daemon_starts_although_settings_are_wrong_and_says_so(house, room, wrong):
+    settings(house).write_bytes(wrong if isinstance(wrong, bytes) else wrong.encode())
+    house.start()
+    assert any(str(settings(house)) in problem for problem in house.status()["problems"])
+
+
+def test_a_settings_file_that_is_a_pipe_holds_nobody_up(daemon):
+    os.mkfifo(settings(daemon))
+    os.mkfifo(daemon.layout.daemon_settings)
+    daemon.process.send_signal(signal.SIGHUP)
+    daemon.until(lambda: daemon.status()["problems"])
+    assert daemon.answers
+
+
+def test_a_repository_that_vanishes_is_told_and_costs_nothing(daemon, tmp_path):
+    repo = tmp_path / "repo"
+    repo.mkdir()
+    listed = Path(daemon.layout.daemon_settings)
+    listed.parent.mkdir(parents=True, exist_ok=True)
+    listed.write_text(f'repos = ["{repo}"]\n')
+    daemon.until(lambda: str(repo) in daemon.status()["places"])
+    repo.rmdir()
+    daemon.ask("reload")
+    daemon.until(lambda: any(str(repo) in problem for problem in daemon.status()["problems"]))
+    assert daemon.status()["places"] == ["machine"]
+
+
+# Events.
+
+
+def test_whoever_listens_hears_of_mail_tasks_and_members(daemon, room):
+    heard = daemon.listen(team="crew")
+    desk = build_desk(daemon.layout, _defaults(daemon.layout), room)
+    written = write_letter(room, "hello")
+    daemon.until(lambda: heard.of("message.written", subject="ann"))
+    take(room, "crew", "ann", Filter())
+    daemon.until(lambda: heard.of("message.read", subject="ann"))
+    add(desk, "crew", "bob", [Wish("write the tests")])
+    daemon.until(lambda: heard.of("task.created", subject="1"))
+    claim(desk, "crew", "ann", "1")
+    daemon.until(lambda: heard.of("task.changed", subject="1"))
+    add_member(room, "crew", Member("cleo"))
+    daemon.until(lambda: heard.of("member.joined", subject="cleo"))
+    assert [event["detail"]["id"] for event in heard.of("message.written")] == [written]
+    assert heard.of("task.changed")[-1]["detail"]["owner"] == "ann"
+
+
+def _defaults(layout: Any) -> Any:
+    from atm.config import load
+
+    return load(layout, {}, "/", {})
+
+
+def test_what_was_there_before_it_started_is_no_news(house, room):
+    write_letter(room, "old")
+    house.start()
+    heard = house.listen()
+    house.until(lambda: house.status()["listeners"] >= 2)
+    write_letter(room, "new")
+    house.until(lambda: heard.of("message.written"))
+    assert len(heard.of("message.written")) == 1
+
+
+# Mail.
+
+
+def test_waiting_mail_is_delivered_within_seconds_after_its_inbox_can_be_written_again(daemon, block):
+    reopen = block("ann")
+    sent = daemon.atm("send", "ann", "hello", "--team", "crew", "--json").json
+    assert daemon.atm.pending
+    reopen()
+    daemon.until(lambda: not daemon.atm.pending)
+    assert ids(daemon.atm) == [sent["message_id"]]
+
+
+def test_mail_that_can_be_delivered_is_delivered_before_it_stops(daemon, block):
+    """It stops in order: what waits in the spool is tried once more, due or not."""
+    reopen = block("ann")
+    daemon.atm("send", "ann", "hello", "--team", "crew")
+    daemon.another_round("spool")
+    reopen()
+    assert daemon.atm.pending
+    daemon.end()
+    assert len(ids(daemon.atm)) == 1
+    assert daemon.atm.pending == []
+
+
+def test_a_row_that_a_stale_rewrite_dropped_is_back_at_once_and_once(daemon, room):
+    write_letter(room, "kept")
+    stale = daemon.atm.rows("ann")
+    dropped = write_letter(room, "dropped")
+    rewrite(daemon.atm, "ann", stale)
+    daemon.until(lambda: dropped in ids(daemon.atm))
+    daemon.another_round("reconcile")
+    found = ids(daemon.atm)
+    assert len(found) == len(set(found)) == 2
+    assert [line["state"] for line in daemon.atm.ledger()].count("restored") == 1
+
+
+def test_a_row_that_was_dropped_while_no_daemon_ran_is_back_when_one_does(house, room):
+    dropped = write_letter(room, "dropped")
+    rewrite(house.atm, "ann", [])
+    house.start()
+    house.until(lambda: dropped in ids(house.atm))
+
+
+def test_a_row_that_claude_code_consumed_in_its_own_team_stays_away(daemon, room):
+    folder = daemon.atm.home / ".claude/teams/session-1234"
+    folder.mkdir()
+    members = [{"name": name, "agentId": f"{name}@session-1234"} for name in ("team-lead", "ann")]
+    (folder / "config.json").write_text(json.dumps({"name": "session-1234", "createdAt": 1, "members": members}))
+    heard = daemon.listen(team="session-1234")
+    daemon.until(lambda: heard.of("team.created") or write_letter(room, "x", "ann", "session-1234"))
+    write_letter(room, "consumed", "ann", "session-1234")
+    daemon.until(lambda: heard.of("message.written"))
+    rewrite(daemon.atm, "ann", [], "session-1234")
+    daemon.until(lambda: heard.of("message.gone"))
+    daemon.another_round("reconcile")
+    assert daemon.atm.rows("ann", "session-1234") == []
+
+
+def test_a_row_that_its_owner_has_read_and_removed_stays_away(daemon, room):
+    heard = daemon.listen()
+    write_letter(room, "read")
+    take(room, "crew", "ann", Filter())
+    daemon.until(lambda: heard.of("message.read"))
+    rewrite(daemon.atm, "ann", [])
+    daemon.until(lambda: heard.of("message.gone"))
+    daemon.another_round("reconcile")
+    assert daemon.atm.rows("ann") == []
+
+
+def test_a_team_made_anew_under_the_same_name_gets_nothing_of_the_former_one(daemon, room):
+    heard = daemon.listen(team="crew")
+    write_letter(room, "of the former team")
+    daemon.until(lambda: heard.of("message.written"))
+    daemon.atm("teams", "delete", "crew", "--yes", "--force", code=None)
+    daemon.until(lambda: heard.of("team.gone"))
+    fresh = build_room(daemon.layout)
+    create_team(fresh, "crew")
+    add_member(fresh, "crew", Member("ann"))
+    daemon.until(lambda: heard.of("team.created"))
+    write_letter(fresh, "of the new team")
+    daemon.until(lambda: len(heard.of("message.written")) == 2)
+    daemon.another_round("reconcile")
+    assert [row["text"] for row in daemon.atm.rows("ann")] == ["of the new team"]
+    dropped = write_letter(fresh, "dropped")
+    rewrite(daemon.atm, "ann", [])
+    daemon.until(lambda: dropped in ids(daemon.atm))
