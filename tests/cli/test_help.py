@@ -114,7 +114,7 @@ def test_an_unknown_option_is_answered_with_the_nearest(quickly, words, meant):
         (["read", "--limit", "1.5"], "whole number"),
         (["read", "--wait", "inf"], "cannot be inf"),
         (["inbox", "extra"], "one word too many"),
-        (["receipts"], "<message-id> is missing"),
+        (["ack"], "<message-id> is missing"),
         (["teams", "add-member", "crew"], "<agent> is missing"),
         (["completion", "tcsh"], "unknown shell"),
     ],

@@ -27,7 +27,7 @@ from atm.services.planning import Wish, add
 from atm.services.roster import add_member, create_team
 from atm.services.team_end import delete_team
 from atm.services.team_events import SETTLING, TeamEvents
-from atm.system.files.inotify import EVENT, IN_Q_OVERFLOW, Inotify, is_available
+from atm.system.files.inotify import EVENT, IN_IGNORED, IN_Q_OVERFLOW, IN_UNMOUNT, Inotify, is_available
 from atm.system.files.tree_watch import KINDS, RESCAN, TICK_NS, Touched, TreeWatch
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, MemoryPrograms
@@ -237,7 +237,10 @@ class TestFiles:
         watch = start(str(tmp_path / "one"))
         file(str(tmp_path / "one" / ".atm" / "config.toml"))
         file(str(tmp_path / "two" / ".atm" / "config.toml"))
+        grow_old(tmp_path)
         told(watch, Touched("settings", "", str(tmp_path / "one" / ".atm" / "config.toml")))
+        watch.watch_settings_of([str(tmp_path / "one")])
+        assert watch.collect() == []
         watch.watch_settings_of([str(tmp_path / "two")])
         watch.collect()
         file(str(tmp_path / "one" / ".atm.toml"))
@@ -279,9 +282,11 @@ class TestTeams:
 
     def test_a_team_that_is_moved_away_is_told_and_not_followed(self, native, layout, tmp_path):
         team(layout)
-        watch = native()
+        notifier = Inotify()
+        watch = native(notifier=notifier)
         os.rename(layout.team("crew"), tmp_path / "elsewhere")
         assert watch.collect() == [Touched("teams", "crew"), Touched("rescan", "crew")]
+        assert notifier.watch_of(layout.inboxes("crew")) is None
         (tmp_path / "elsewhere" / "inboxes" / "ann.json").write_text("[1]")
         shutil.rmtree(tmp_path / "elsewhere")
         assert watch.collect() == []
@@ -433,6 +438,36 @@ class TestRoots:
         file(str(tmp_path / "outside" / "inboxes" / "ann.json"))
         assert watch.collect() == []
 
+    def test_a_team_that_becomes_a_link_is_not_followed(self, start, layout, tmp_path):
+        team(layout)
+        watch = start()
+        os.rename(layout.team("crew"), tmp_path / "outside")
+        os.symlink(tmp_path / "outside", layout.team("crew"))
+        assert Touched("teams", "crew") in watch.collect()
+        file(layout.inbox("crew", "ann"), "[1]")
+        assert watch.collect() == []
+
+    def test_a_root_that_comes_while_we_look_for_it_is_not_missed(self, native, layout):
+        class Late(Inotify):
+            def _system_add(self, folder: str, mask: int) -> int:
+                os.makedirs(layout.claude_root, exist_ok=True)
+                return super()._system_add(folder, mask)
+
+        watch = native(notifier=Late())
+        team(layout)
+        told(watch, Touched("teams", "crew"))
+
+    def test_what_is_no_longer_on_the_way_wakes_nobody(self, native, layout, home):
+        (home / "noise").write_text("1")
+        watch = native()
+        (home / "noise").write_text("2")
+        assert is_quiet(watch)  # on the way only names matter
+        for root in (layout.teams, layout.task_lists, layout.spool_pending, f"{layout.state_root}/teams"):
+            os.makedirs(root)
+        watch.collect()
+        (home / "more noise").write_text("1")
+        assert is_quiet(watch)
+
     def test_links_in_a_circle_end(self, start, layout):
         os.symlink(layout.claude_root, layout.claude_root)
         watch = start()
@@ -470,16 +505,14 @@ class TestRoots:
 
 
 class Flooded(Inotify):
-    """Its queue was full at the next read, and nothing of it is left."""
+    """What the kernel said is lost at the next read, and this is all that is left."""
 
-    is_full = False
+    injected = b""
 
     def _take(self) -> bytes:
         data = super()._take()
-        if self.is_full:
-            self.is_full = False
-            return EVENT.pack(-1, IN_Q_OVERFLOW, 0, 0)
-        return data
+        injected, self.injected = self.injected, b""
+        return injected or data
 
 
 class Poor(Inotify):
@@ -506,7 +539,7 @@ class TestLimits:
         team(layout, "new")
         shutil.rmtree(layout.team("crew"))
         team(layout)
-        flooded.is_full = True
+        flooded.injected = EVENT.pack(-1, IN_Q_OVERFLOW, 0, 0)
         assert watch.collect() == [RESCAN]
         assert watch.collect() == []
         for name in ("crew", "new"):
@@ -518,7 +551,7 @@ class TestLimits:
         flooded = Flooded()
         watch = native(notifier=flooded)
         os.rename(layout.team("crew"), tmp_path / "away")
-        flooded.is_full = True
+        flooded.injected = EVENT.pack(-1, IN_Q_OVERFLOW, 0, 0)
         watch.collect()
         (tmp_path / "away" / "inboxes" / "ann.json").write_text("[1]")
         assert watch.collect() == []
@@ -557,6 +590,41 @@ class TestLimits:
         told(watch, Touched("inbox", "new", "ann"))
         shutil.rmtree(layout.team("new"))
         told(watch, Touched("teams", "new"))
+
+    def test_each_time_they_are_used_up_everything_is_looked_at(self, native, layout):
+        poor = Poor()
+        poor.left = 100
+        watch = native(notifier=poor)
+        for name in ("one", "two"):
+            poor.left = 1
+            team(layout, name)
+            assert watch.collect() == [RESCAN]
+            poor.left = 100
+            watch.collect()
+            assert watch.native
+
+    def test_a_file_system_that_is_taken_away_is_a_loss(self, native, layout):
+        team(layout)
+        flooded = Flooded()
+        watch = native(notifier=flooded)
+        watched = flooded.watch_of(layout.inboxes("crew"))
+        flooded.injected = EVENT.pack(watched, IN_UNMOUNT, 0, 0) + EVENT.pack(watched, IN_IGNORED, 0, 0)
+        assert watch.collect() == [Touched("rescan", "crew")]
+        replace(layout.inbox("crew", "ann"))
+        assert watch.collect() == [Touched("inbox", "crew", "ann")]
+
+    def test_a_second_change_within_a_time_stamp_is_told_when_the_stamp_has_aged(self, layout, home):
+        team(layout)
+        path = layout.inbox("crew", "ann")
+        watch = TreeWatch(layout, native=False)
+        file(path, "[1]")
+        stamp = os.lstat(path).st_mtime_ns
+        told(watch, Touched("inbox", "crew", "ann"))
+        file(path, "[2]")
+        os.utime(path, ns=(stamp, stamp))
+        let_stamps_age(home)
+        assert watch.collect() == [Touched("inbox", "crew", "ann")]
+        assert watch.collect() == []
 
     def test_a_system_without_it_looks(self, layout, monkeypatch):
         monkeypatch.setattr(sys, "platform", "darwin")
@@ -609,7 +677,13 @@ class TestLimits:
         watch = native()
         replace(layout.inbox("crew", "ann"))
         watch.collect()
-        assert select.select([watch.fileno()], [], [], 0.3)[0] == []
+        assert is_quiet(watch)
+
+
+def is_quiet(watch: TreeWatch) -> bool:
+    fd = watch.fileno()
+    assert fd is not None
+    return select.select([fd], [], [], 0)[0] == []
 
 
 def follow(events: TeamEvents, touched: list[Touched]) -> list[TeamEvent]:

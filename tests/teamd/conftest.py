@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 from atm.formats.control_line import BadLine, Request, encode_request
-from atm.system.processes.daemon_client import ask
+from atm.system.processes.daemon_client import ask, stop
 from atm.system.processes.daemon_seat import Running, find_running
 
 PROC = Path("/proc")
@@ -141,10 +141,7 @@ class DaemonProcess:
         for listener in self._lines:
             listener.close()
         if self.running is not None:
-            self.atm("daemon", "stop", code=None)
-        running = self.running
-        for pid in {running.pid} if running is not None else set():
-            _kill(pid)
+            stop(self.layout, 15.0)
         left = processes_of(self.atm.home)
         for process in self._processes:
             if process.poll() is None:

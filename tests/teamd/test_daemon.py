@@ -152,14 +152,14 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
-def test_settings_that_become_wrong_change_nothing_and_are_named_until_they_are_right_again(daemon, block, wrong):
+def test_settings_that_become_wrong_change_nothing_and_are_named_until_they_are_right_again(daemon, room, block, wrong):
     path = settings(daemon)
     path.write_text("[messaging]\nmax_retries = 1\n")
     daemon.until(lambda: "read again" in daemon.texts("settings"))
     path.write_bytes(wrong if isinstance(wrong, bytes) else wrong.encode())
     daemon.until(lambda: any(str(path) in problem for problem in daemon.status()["problems"]))
     reopen = block("ann")
-    daemon.atm("send", "ann", "one try is all it gets", "--team", "crew")
+    write_letter(room, "one try is all it gets")
     failed = Path(daemon.layout.spool_failed)
     daemon.until(lambda: failed.is_dir() and [*failed.iterdir()])
     reopen()
@@ -176,7 +176,7 @@ def test_a_daemon_starts_although_settings_are_wrong_and_says_so(house, room, wr
 
 
 def test_a_settings_file_that_is_a_pipe_holds_nobody_up(daemon):
-    os.mkfifo(settings(daemon))
+    settings(daemon)
     os.mkfifo(daemon.layout.daemon_settings)
     daemon.process.send_signal(signal.SIGHUP)
     daemon.until(lambda: daemon.status()["problems"])
@@ -222,11 +222,12 @@ def _defaults(layout: Any) -> Any:
     return load(layout, {}, "/", {})
 
 
-def test_what_was_there_before_it_started_is_no_news(house, room):
-    write_letter(room, "old")
+def test_whoever_is_told_that_he_listens_misses_nothing_from_then_on(house, room):
+    """Also in the first moments of a daemon, while it looks at what there is."""
+    for number in range(20):
+        write_letter(room, f"old {number}")
     house.start()
     heard = house.listen()
-    house.until(lambda: house.status()["listeners"] >= 2)
     write_letter(room, "new")
     house.until(lambda: heard.of("message.written"))
     assert len(heard.of("message.written")) == 1

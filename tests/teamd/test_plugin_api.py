@@ -448,7 +448,7 @@ def test_streams_end_when_the_plugin_shall_end():
         kit.emit(TeamEvent("task.created", "crew", "1", kit.now()))
         await kit.settle()
         await kit.stop()
-        assert await asyncio.wait_for(both, 5) == [1, 0]
+        assert [*await asyncio.wait_for(both, 5)] == [1, 0]
 
     asyncio.run(play())
 

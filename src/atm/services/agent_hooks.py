@@ -10,7 +10,7 @@ from __future__ import annotations
 from atm.domain.briefing import LONGEST_CONTEXT, LONGEST_SHOWN, beginning_of, framed, mail_in_words
 from atm.domain.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.errors import AtmError
-from atm.domain.liveness import ENDED, WAITING, WORKING
+from atm.domain.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.names import is_claudes_team
@@ -78,7 +78,8 @@ def attend(visit: Visit) -> list[Message]:
     moment = visit.call.moment
     if moment == START:
         visit.room.endpoints.put(visit.team.name, visit.me, visit.locate())
-        _sign(visit, WORKING)
+        # It waits for its first prompt, except in the middle of a turn whose context was cut.
+        _sign(visit, WORKING if visit.call.reason == "compact" else IDLE)
         return _speak(visit, visit.brief() if visit.carries == "context" else "")
     if moment in (PROMPT, TOOL):
         _sign(visit, WORKING)

@@ -9,6 +9,7 @@ that fails gives it back; a channel that cannot tell leaves it unread and says s
 from __future__ import annotations
 
 from atm.domain.briefing import framed, mail_in_words
+from atm.domain.endpoints import Endpoint
 from atm.domain.escalation import derived_id
 from atm.domain.liveness import ENDED, IDLE
 from atm.domain.names import is_claudes_team
@@ -25,10 +26,9 @@ from atm.services.surfacing import Surfacing, enter, unread_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.endpoints import Endpoint
     from atm.domain.messages import Message
     from atm.domain.surfacing import Note
-    from atm.domain.team import Team
+    from atm.domain.team import Member, Team
     from atm.ports.agent_servers import AgentServers
     from atm.ports.terminals import Terminals
     from atm.services.mailroom import Mailroom
@@ -74,7 +74,7 @@ def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
     unread = unread_for(room, team.name, name)
     if not unread and not room.surfacings.is_cut_off(team.name, name):
         return None
-    endpoint = _living(room, team.name, name)
+    endpoint = _living(room, team.name, name) or _pane_in_roster(room, member)
     choice = choose_channel(
         member,
         endpoint,
@@ -94,6 +94,13 @@ def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
 def _living(room: Mailroom, team: str, name: str) -> Endpoint | None:
     endpoint = room.endpoints.of(team, name)
     return endpoint if endpoint is not None and endpoint.is_on(room.presence.host, room.presence.boot) else None
+
+
+def _pane_in_roster(room: Mailroom, member: Member) -> Endpoint | None:
+    """A program without hooks, whose pane a person entered with `atm teams update-member --pane-id`."""
+    if not (member.pane_id.startswith("%") and member.pane_id[1:].isdecimal()):
+        return None
+    return Endpoint(vendor="", session="", at=room.clock.now(), pane=member.pane_id)
 
 
 def _is_idle(room: Mailroom, team: str, name: str) -> bool:

@@ -147,7 +147,7 @@ class _Visit:
             self._clock.sleep(BEFORE_ENTER)
             seen = self._terminals.screen(self._at) or ""
             front = self.front()
-            if not self._holds(seen):
+            if front not in (READY, DRAFT) or not self._holds(seen):
                 return self._cannot_submit(before, front, attempt)
             if not composer_holds_only(seen, self._line):
                 return self._left_alone(before, "something else is written in the composer too")
@@ -172,7 +172,7 @@ class _Visit:
         return Pasted(PROVEN, f"{_where(self._at)}: {before}left the composer after Enter; {how}")
 
     def _cannot_submit(self, before: str, front: str, attempt: int) -> Pasted:
-        is_late = attempt > 1 and front in _SEEN_THROUGH
+        is_late = False
         if is_late and shows(self._terminals.history(self._at) or "", self._tag):
             return Pasted(PROVEN, f"{_where(self._at)}: {before}left the composer, long after Enter")
         return self._left_alone(before, "it is no longer in the composer" if front in (READY, DRAFT) else FRONTS[front])

@@ -11,7 +11,7 @@ import os
 
 from atm.formats.json_record import NotJson, decode_object
 from atm.formats.times import to_iso
-from atm.system.daemon_log import KEPT, numbered, open_regular, rank
+from atm.system.daemon_log import numbered, open_regular, rank
 from atm.system.files.watching import watch
 
 TYPE_CHECKING = False
@@ -182,21 +182,27 @@ class _Tail:
         if self._fd == -1:
             return open_files(self._path)
         ours = os.fstat(self._fd)
-        try:
-            if os.path.samestat(os.lstat(self._path), ours):
-                return []
-        except OSError:
-            pass
+        if _has_name(ours, self._path):
+            return []
         newer, files = [], open_files(self._path)
         found = any(os.path.samestat(os.fstat(fd), ours) for fd in files)
         for fd in files:
             known = os.fstat(fd)
-            if os.path.samestat(known, ours) or (not found and known.st_mtime_ns <= ours.st_mtime_ns):
+            # Ours was removed: what was written after it is new, and so is whatever has its name now.
+            is_older = not found and known.st_mtime_ns <= ours.st_mtime_ns and not _has_name(known, self._path)
+            if is_older or os.path.samestat(known, ours):
                 break
             newer.append(fd)
         for fd in files[len(newer) :]:
             os.close(fd)
         return newer
+
+
+def _has_name(known: os.stat_result, path: str) -> bool:
+    try:
+        return os.path.samestat(os.lstat(path), known)
+    except OSError:
+        return False
 
 
 def parse_line(line: bytes) -> Record | None:
@@ -218,14 +224,15 @@ def parse_line(line: bytes) -> Record | None:
 
 
 def open_files(path: str) -> list[int]:
-    """The log's files, open, newest first; the same file never twice, though it may move while we look."""
+    """
+    The log's files, open, newest first; the same file never twice, though it may move while we look. A number that is
+    missing is no end: while files are moved there is a gap in them.
+    """
     found: list[int] = []
     for number in range(MOST_FILES):
         try:
             fd = open_regular(numbered(path, number), os.O_RDONLY)
         except OSError:
-            if number > KEPT:
-                break
             continue
         if any(os.path.samestat(os.fstat(fd), os.fstat(other)) for other in found):
             os.close(fd)

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from atm.config import Setting, Settings, read_file
+from atm.config import REPO_FILES, Setting, Settings, read_file
 from atm.domain.errors import BadSetting
 from atm.formats.layout import Layout
 from atm.formats.settings_text import NotSettings, read_settings
@@ -23,9 +23,6 @@ from atm.formats.settings_text import NotSettings, read_settings
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.formats.settings_text import Table, Value
-
-REPO_FILES = (".atm.toml", ".atm/config.toml", "config.atm.toml")
-"""Where a repository keeps its settings; of several the first counts."""
 
 USER_FILE, REPO_FILE = "user file", "repo file"
 PLUGINS = "plugins."

@@ -19,7 +19,7 @@ import os
 import time
 from dataclasses import dataclass
 
-from atm.domain.names import is_claudes_team, is_safe_name
+from atm.domain.names import is_safe_name
 from atm.formats.layout import inbox_owner
 from atm.formats.task import task_number
 from atm.system.files.inotify import Inotify, ways_to
@@ -108,15 +108,10 @@ class Places:
         if not is_safe_name(name):
             is_repos = place.kind == SETTINGS and f"{folder}/{name}/config.toml" in self._files
             return place if is_repos else None
-        if place.kind == TEAMS:
-            return Place(TEAM, name)
-        if place.kind == LISTS:
-            return Place(LIST, name)
-        if place.kind == OWN_TEAMS:
-            return Place(OWN_TEAM, name) if is_claudes_team(name) else None
         if place.kind in (TEAM, OWN_TEAM):
             return self._inside_team(f"{folder}/{name}", place.team)
-        return None
+        kind = {TEAMS: TEAM, LISTS: LIST, OWN_TEAMS: OWN_TEAM}.get(place.kind)
+        return Place(kind, name) if kind else None
 
     def _inside_team(self, path: str, team: str) -> Place | None:
         endpoints = os.path.dirname(self._layout.endpoint(team, "x"))

@@ -44,16 +44,12 @@ class Schedule:
     every: float = 86_400.0
     at: tuple[int, int] | None = None
 
-    def period(self, now: float) -> tuple[str, float]:
-        """The period that `now` is in, by the second at which it began; and that second."""
-        began = self._began(now)
-        return f"{int(began)}", began
-
-    def _began(self, now: float) -> float:
+    def period(self, now: float) -> int:
+        """The period that `now` is in, by the second at which it began."""
         if self.at is None:
-            return now - now % self.every
+            return int(now - now % self.every)
         today = datetime.fromtimestamp(now).replace(hour=self.at[0], minute=self.at[1], second=0, microsecond=0)
-        return (today if today.timestamp() <= now else today - timedelta(days=1)).timestamp()
+        return int((today if today.timestamp() <= now else today - timedelta(days=1)).timestamp())
 
 
 @dataclass(slots=True)
@@ -61,7 +57,7 @@ class Memory:
     """What must outlive a restart: the last period told of each team, and what was counted since."""
 
     path: str
-    told: dict[str, str] = field(default_factory=dict)
+    told: dict[str, int] = field(default_factory=dict)
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
 
     def load(self) -> None:
@@ -71,7 +67,7 @@ class Memory:
         except (OSError, ValueError):
             return  # the first time, or damaged: the next period is told
         known = data if isinstance(data, dict) else {}
-        self.told = {t: p for t, p in _table(known.get("told")).items() if isinstance(p, str)}
+        self.told = {team: p for team, p in _table(known.get("told")).items() if isinstance(p, int)}
         self.counts = {
             team: {kind: n for kind, n in _table(kinds).items() if isinstance(n, int)}
             for team, kinds in _table(known.get("counts")).items()
@@ -129,13 +125,13 @@ class Digest:
                 self.memory.count(event.team, event.kind)
 
     async def _tell_all(self, ctx: PluginContext) -> None:
-        period, began = self.schedule.period(ctx.now())
+        period = self.schedule.period(ctx.now())
         for team in await self._meant(ctx):
-            if team not in self.memory.told:
-                self.memory.told[team] = period  # met in the middle of a period: the next one is the first
-            if self.memory.told[team] == period:
-                continue
-            await self._tell(ctx, team, period, began)
+            # Met in the middle of a period, the next one is the first. A clock that was set back tells nothing twice,
+            # unless it had run ahead for so long that we would be silent for ever.
+            last = self.memory.told.setdefault(team, period)
+            if period > last or last > period + 2 * self.schedule.every:
+                await self._tell(ctx, team, period)
         try:
             self.memory.save()
         except OSError as error:  # the ids of messages still keep a period from being told twice
@@ -146,15 +142,16 @@ class Digest:
             return self.teams
         return [team for team in await ctx.roster.teams() if not is_claudes_team(team)]
 
-    async def _tell(self, ctx: PluginContext, team: str, period: str, began: float) -> None:
+    async def _tell(self, ctx: PluginContext, team: str, period: int) -> None:
         """Once for each period: a team that cannot be told is not tried again before the next."""
         try:
             facts = await ctx.mail.overview(team)
             counts = self.memory.counts.get(team, {})
             report = lines_of(facts, counts, ctx.now())
             if not facts.completed and (report or not self.skips_empty):
-                text = "\n".join([headline(facts.team, began), "", *(report or ["Nothing to report."])])
-                await ctx.mail.send(self.to or facts.lead, team, text, summary=headline(team, began), once=period)
+                head = headline(facts.team, period)
+                text = "\n".join([head, "", *(report or ["Nothing to report."])])
+                await ctx.mail.send(self.to or facts.lead, team, text, summary=head, once=str(period))
         except (NoSuchMember, NoSuchTeam, TeamCompleted) as error:
             ctx.log("warn", f"no digest for {team}: {error}")
         except AtmError as error:

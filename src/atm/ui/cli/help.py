@@ -35,7 +35,9 @@ def describe(command: Command) -> str:
     """The whole help of a command."""
     lines = [f"{command.summary[0].upper()}{command.summary[1:]}.", "", f"usage: {command.usage}"]
     if command.text:
-        lines += ["", command.text]
+        from textwrap import fill
+
+        lines += ["", *(fill(part, 100) for part in command.text.split("\n"))]
     if command.subcommands:
         lines += ["", "commands:", *_columns([(c.word, c.summary) for c in command.subcommands])]
     if command.arguments:

@@ -1,0 +1,471 @@
+"""
+The world stops, or the disk refuses, at every single step of putting mail before an agent.
+
+Afterwards a fresh process finds every message either shown or still to be shown (G1), and none is shown twice (G2) but
+in the one window that nobody can close: killed after it was said and before the ledger line was durable. That window
+is asserted exactly: a message is said a second time if and only if it was said and the ledger does not know it.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atm.domain.endpoints import Endpoint
+from atm.domain.errors import AtmError
+from atm.domain.liveness import WORKING
+from atm.domain.moments import TOOL, HookAnswer, HookCall
+from atm.domain.receipts import already_read
+from atm.domain.surfacing import HOOK, URGENT
+from atm.domain.team import Member
+from atm.formats.journal import histories
+from atm.ports.agent_servers import REFUSED, Answer
+from atm.ports.terminals import PaneAddress
+from atm.services.agent_hooks import Visit, attend
+from atm.services.delivery import Reach, push
+from atm.services.escalation import SENDER, escalate, unacknowledged
+from atm.services.idle_notices import goes_idle
+from atm.services.mail import Letter, send
+from atm.services.mail_upkeep import drain, put_back_dropped
+from atm.services.mailroom import Mailroom
+from atm.services.presence import beat
+from atm.services.reading import Filter, take
+from atm.services.roster import add_member, create_team
+from atm.services.surfacing import Surfacing
+from atm.system.machine import find_layout
+from atm.testing import Crash, FaultyDisk, QuickDisk
+from atm.testing.terminal_twin import MemoryPane, MemoryTerminals
+from atm.wiring import build_room
+
+LEAD = "team-lead"
+AT = PaneAddress("/tmp/tmux", "%1")
+TEXTS = ["the first", "the second"]
+REFUSALS = ["ENOSPC", "EACCES", "EIO"]
+
+
+class HurriedClock:
+    """Real time, but waiting takes none."""
+
+    def __init__(self, ahead: float = 0.0) -> None:
+        self._ahead = ahead
+
+    def now(self) -> float:
+        return time.time() + self._ahead
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def sleep(self, seconds: float) -> None:
+        self._ahead += seconds
+
+
+def a_room(home: Path, disk: FaultyDisk | None = None, *, ahead: float = 0.0) -> Mailroom:
+    layout = find_layout({"ATM_HOME": str(home)})
+    return build_room(layout, disk=disk or QuickDisk(), clock=HurriedClock(ahead))
+
+
+def a_team(home: Path) -> Mailroom:
+    room = a_room(home)
+    create_team(room, "crew")
+    for member in (Member("ann"), Member("bob"), Member(LEAD), Member("hugo", backend="human")):
+        add_member(room, "crew", member)
+    return room
+
+
+def with_mail(home: Path) -> None:
+    room = a_team(home)
+    for text in TEXTS:
+        send(room, "crew", "ann", Letter(sender="bob", text=text))
+
+
+Act = Callable[[Mailroom], object]
+
+
+def steps_of(home: Path, act: Act, *, ahead: float = 0.0) -> list[str]:
+    disk = FaultyDisk(QuickDisk())
+    act(a_room(home, disk, ahead=ahead))
+    return disk.steps
+
+
+def an_error(name: str) -> OSError:
+    number = getattr(errno, name)
+    return OSError(number, os.strerror(number))
+
+
+def known_as_shown(home: Path) -> set[str]:
+    """The texts of which the ledger says that ann has seen them."""
+    room = a_room(home)
+    past = histories(room.ledger.entries("crew")[0])
+    return {row.text for row in room.inboxes.rows("crew", "ann") if already_read(past.get((row.id or "", "ann"), []))}
+
+
+# A hook, and the turn alone.
+
+
+def call_hook(room: Mailroom, said: list[str]) -> bool:
+    """One call after a tool; what it says is heard, whatever happens to it afterwards. Was anything said?"""
+
+    def hear(answer: HookAnswer) -> None:
+        said.extend(text for text in TEXTS if text in answer.context)
+
+    team = room.rosters.load("crew")
+    call = HookCall(vendor="claude", event="PostToolUse", moment=TOOL, session="s-1")
+    visit = Visit(
+        room,
+        team,
+        "ann",
+        call,
+        carries="context",
+        say=hear,
+        stop_on=URGENT,
+        brief=str,
+        locate=lambda: Endpoint(vendor="claude", session="s-1", at=room.clock.now()),
+    )
+    return bool(attend(visit))
+
+
+def take_a_turn(room: Mailroom, said: list[str]) -> bool:
+    turn = Surfacing(room, "crew", "ann", HOOK)
+    with turn as unread:
+        taken = turn.take(unread) if unread else []
+        said.extend(message.text for message in taken)
+        if taken:
+            turn.shown("a test")
+        return bool(taken)
+
+
+SHOWING = {"hook": call_hook, "turn": take_a_turn}
+
+
+def said_later(home: Path, show: Callable[[Mailroom, list[str]], bool]) -> list[str]:
+    """What a fresh process says, half a minute later."""
+    said: list[str] = []
+    room = a_room(home, ahead=31)
+    while show(room, said):
+        assert len(said) < 10
+    return said
+
+
+@pytest.mark.parametrize("way", SHOWING)
+def test_a_showing_takes_a_known_number_of_steps(tmp_path, way):
+    with_mail(tmp_path)
+    steps = steps_of(tmp_path, lambda room: SHOWING[way](room, []))
+    assert {"lock", "exchange", "sync", "remove"} <= set(steps)
+    assert len(steps) < 200
+
+
+@pytest.mark.parametrize("way", SHOWING)
+def test_killed_at_any_step_mail_is_shown_once_but_in_the_one_window(tmp_path, way):
+    show = SHOWING[way]
+    with_mail(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", lambda room: show(room, []))
+    doubled_at = []
+    for step in range(len(steps)):
+        home = tmp_path / f"step-{step}"
+        with_mail(home)
+        said: list[str] = []
+        with pytest.raises(Crash):
+            show(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)), said)
+        window = set(said) - known_as_shown(home)
+        later = said_later(home, show)
+        where = f"killed at step {step} ({steps[step]}), said {said}, then {later}"
+        assert set(said) | set(later) == set(TEXTS), f"lost: {where}"
+        assert later == [text for text in TEXTS if text in later], f"out of order: {where}"
+        assert set(said) & set(later) == window, f"the window is not what was promised: {where}"
+        if window:
+            doubled_at.append(step)
+    # One stretch without a gap: from the moment it was said to the line in the ledger.
+    assert doubled_at == list(range(doubled_at[0], doubled_at[-1] + 1))
+    assert "sync" not in [steps[step] for step in doubled_at[:-1]], "the ledger was durable, and it was said again"
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.parametrize("way", SHOWING)
+def test_an_error_at_any_step_shows_mail_once(tmp_path, way, name):
+    show = SHOWING[way]
+    with_mail(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", lambda room: show(room, []))
+    for step in range(len(steps)):
+        home = tmp_path / f"step-{step}"
+        with_mail(home)
+        said: list[str] = []
+        where = f"{name} at step {step} ({steps[step]})"
+        try:
+            show(a_room(home, FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))), said)
+        except AtmError:
+            pass
+        except OSError as error:
+            raise AssertionError(f"not one of our errors: {where}") from error
+        said += said_later(home, show)
+        assert said == TEXTS, where
+
+
+def test_killed_at_any_step_its_owner_finds_the_mail_with_read_or_a_hook(tmp_path):
+    """Between the kill and the next hook the owner reads: nothing that was not shown may be hidden, nothing doubled."""
+    with_mail(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", lambda room: call_hook(room, []))
+    for step in range(len(steps)):
+        home = tmp_path / f"step-{step}"
+        with_mail(home)
+        said: list[str] = []
+        with pytest.raises(Crash):
+            call_hook(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)), said)
+        window = set(said) - known_as_shown(home)
+        room = a_room(home, ahead=31)
+        later = [message.text for message in take(room, "crew", "ann", Filter()).messages]
+        later += said_later(home, call_hook)
+        assert sorted(said + later) == sorted([*TEXTS, *window]), f"killed at step {step} ({steps[step]})"
+
+
+def test_killed_twice_mail_is_still_not_lost(tmp_path):
+    """The second process is killed while it clears up after the first, at every step of that."""
+    with_mail(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", lambda room: call_hook(room, []))
+    exchange = steps.index("exchange")
+    for step in range(2 * len(steps)):
+        home = tmp_path / f"step-{step}"
+        with_mail(home)
+        with pytest.raises(Crash):
+            call_hook(a_room(home, FaultyDisk(QuickDisk(), stop_at=exchange + 1)), [])
+        said: list[str] = []
+        disk = FaultyDisk(QuickDisk(), stop_at=step)
+        try:
+            call_hook(a_room(home, disk, ahead=31), said)
+        except Crash:
+            pass
+        window = set(said) - known_as_shown(home)
+        later = said_later(home, call_hook)
+        assert sorted(said + later) == sorted([*TEXTS, *window]), f"killed again at step {step} ({disk.steps[-1]})"
+        if not disk.dead:
+            return
+    raise AssertionError("it never came to its end")
+
+
+# A pane.
+
+
+class NoServers:
+    def tell(self, url: str, session: str, id: str, text: str) -> Answer:  # noqa: ARG002
+        return Answer(REFUSED, "there is none")
+
+
+class KilledAt(MemoryTerminals):
+    """The process dies at a chosen call of the multiplexer: before it, or just after."""
+
+    def __init__(self, terminals: MemoryTerminals, disk: FaultyDisk, at: int, *, after: bool) -> None:
+        super().__init__()
+        self.panes = terminals.panes
+        self._disk = disk
+        self._at = at
+        self._after = after
+        self.calls: list[str] = []
+
+    def paste(self, at: PaneAddress, line: str) -> bool:
+        return self._call("paste", lambda: MemoryTerminals.paste(self, at, line))
+
+    def press_enter(self, at: PaneAddress) -> bool:
+        return self._call("press_enter", lambda: MemoryTerminals.press_enter(self, at))
+
+    def _call(self, name: str, act: Callable[[], bool]) -> bool:
+        self.calls.append(name)
+        is_now = len(self.calls) - 1 == self._at
+        if is_now and not self._after:
+            self._disk._die()
+        result = act()
+        if is_now:
+            self._disk._die()
+        return result
+
+
+def with_pane(home: Path, texts: list[str]) -> MemoryTerminals:
+    room = a_team(home)
+    for text in texts:
+        send(room, "crew", "ann", Letter(sender="bob", text=text))
+    place = {"host": room.presence.host, "boot": room.presence.boot, "server": AT.server, "pane": AT.pane}
+    room.endpoints.put(
+        "crew",
+        "ann",
+        Endpoint(vendor="", session="", at=room.clock.now(), pane_pid=100, pane_command="claude", **place),
+    )
+    terminals = MemoryTerminals()
+    terminals.open(AT)
+    return terminals
+
+
+def push_once(room: Mailroom, terminals: MemoryTerminals) -> object:
+    return push(room, Reach(terminals, NoServers()), room.rosters.load("crew"), "ann")
+
+
+def finish_pushing(home: Path, terminals: MemoryTerminals) -> None:
+    room = a_room(home, ahead=31)
+    for _ in range(10):
+        if push_once(room, terminals) is None:
+            return
+    raise AssertionError(f"it is pushed for ever; the composer holds {terminals.panes[AT].composer!r}")
+
+
+def check_pane(pane: MemoryPane, home: Path, texts: list[str], where: str) -> None:
+    room = a_room(home)
+    assert room.inboxes.unread("crew", "ann") == [], f"still unread: {where}"
+    assert (len(pane.submitted), pane.composer, pane.ran) == (1, "", []), f"{where}: {pane.submitted}"
+    whole = pane.submitted[0]
+    if " read /" in whole:
+        whole = Path(whole.rpartition(" read ")[2]).read_text()
+    assert [text for text in texts if text in whole] == texts, where
+
+
+@pytest.mark.parametrize("texts", [TEXTS[:1], TEXTS], ids=["one", "two"])
+def test_killed_at_any_step_of_the_disk_a_line_is_submitted_once(tmp_path, texts):
+    terminals = with_pane(tmp_path / "count", texts)
+    steps = steps_of(tmp_path / "count", lambda room: push_once(room, terminals))
+    for step in range(len(steps)):
+        home = tmp_path / f"step-{step}"
+        terminals = with_pane(home, texts)
+        with pytest.raises(Crash):
+            push_once(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)), terminals)
+        finish_pushing(home, terminals)
+        check_pane(terminals.panes[AT], home, texts, f"killed at step {step} ({steps[step]})")
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("call", [0, 1])
+def test_killed_around_paste_and_enter_a_line_is_submitted_once(tmp_path, call, after):
+    terminals = with_pane(tmp_path, TEXTS)
+    disk = FaultyDisk(QuickDisk())
+    with pytest.raises(Crash):
+        push_once(a_room(tmp_path, disk), KilledAt(terminals, disk, call, after=after))
+    finish_pushing(tmp_path, terminals)
+    check_pane(terminals.panes[AT], tmp_path, TEXTS, f"call {call}, after: {after}")
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_an_error_at_any_step_of_a_push_submits_a_line_once(tmp_path, name):
+    terminals = with_pane(tmp_path / "count", TEXTS)
+    steps = steps_of(tmp_path / "count", lambda room: push_once(room, terminals))
+    for step in range(len(steps)):
+        home = tmp_path / f"step-{step}"
+        terminals = with_pane(home, TEXTS)
+        where = f"{name} at step {step} ({steps[step]})"
+        try:
+            push_once(a_room(home, FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))), terminals)
+        except AtmError:
+            pass
+        except OSError as error:
+            raise AssertionError(f"not one of our errors: {where}") from error
+        finish_pushing(home, terminals)
+        check_pane(terminals.panes[AT], home, TEXTS, where)
+
+
+# An idle notice.
+
+
+def with_a_former_notice(home: Path) -> None:
+    """One notice that nobody has read, one that was, and a message of the same sender."""
+    room = a_team(home)
+    goes_idle(room, room.rosters.load("crew"), "ann", "a test")
+    take(room, "crew", LEAD, Filter())
+    send(room, "crew", LEAD, Letter(sender="ann", text="a message"))
+    for state in (WORKING, "", WORKING):
+        if state:
+            beat(room.presence, "crew", "ann", room.clock.now(), "a test", state=state)
+        else:
+            goes_idle(room, room.rosters.load("crew"), "ann", "a test")
+
+
+def go_idle(room: Mailroom) -> object:
+    return goes_idle(room, room.rosters.load("crew"), "ann", "a test")
+
+
+def check_notices(home: Path, where: str) -> None:
+    room = a_room(home, ahead=31)
+    for _ in range(2):
+        rows = room.inboxes.rows("crew", LEAD)
+        found = sorted((row.text == "a message", row.read) for row in rows)
+        assert found == [(False, False), (False, True), (True, False)], f"{where}: {[row.raw for row in rows]}"
+        put_back_dropped(room, room.rosters.load("crew"), everything=True)
+
+
+def test_killed_at_any_step_an_idle_notice_takes_the_place_of_the_former_or_does_not(tmp_path):
+    with_a_former_notice(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", go_idle)
+    assert "exchange" in steps
+    for step in range(len(steps)):
+        home = tmp_path / f"step-{step}"
+        with_a_former_notice(home)
+        with pytest.raises(Crash):
+            go_idle(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
+        send(a_room(home, ahead=31), "crew", "bob", Letter(sender="ann", text="the next command"))
+        check_notices(home, f"killed at step {step} ({steps[step]})")
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_an_error_at_any_step_of_an_idle_notice_hurts_nobody(tmp_path, name):
+    with_a_former_notice(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", go_idle)
+    for step in range(1, len(steps)):
+        home = tmp_path / f"step-{step}"
+        with_a_former_notice(home)
+        where = f"{name} at step {step} ({steps[step]})"
+        try:
+            go_idle(a_room(home, FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))))
+        except AtmError:
+            pass  # the roster itself could not be read
+        check_notices(home, where)
+
+
+# Escalation.
+
+
+HALF_AN_HOUR = 31 * 60.0
+
+
+def with_a_silent_member(home: Path) -> None:
+    send(a_team(home), "crew", "ann", Letter(sender="bob", text="please", ack_minutes=15))
+
+
+def take_steps(room: Mailroom) -> object:
+    return escalate(room, room.rosters.load("crew"), unacknowledged(room, "crew"))
+
+
+def check_told(home: Path, where: str) -> None:
+    room = a_room(home, ahead=HALF_AN_HOUR + 31)
+    for _ in range(3):
+        take_steps(room)
+        drain(room, everything=True)
+    for name in (LEAD, "hugo"):
+        told = [row for row in room.inboxes.rows("crew", name) if row.sender == SENDER]
+        assert len(told) == 1, f"{name} was told {len(told)} times: {where}"
+    (waiting,) = unacknowledged(room, "crew")
+    assert waiting.told == 2, where
+    assert put_back_dropped(room, room.rosters.load("crew"), everything=True) == 0, where
+
+
+def test_killed_at_any_step_lead_and_human_are_told_once(tmp_path):
+    with_a_silent_member(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", take_steps, ahead=HALF_AN_HOUR)
+    for step in range(len(steps)):
+        home = tmp_path / f"step-{step}"
+        with_a_silent_member(home)
+        with pytest.raises(Crash):
+            take_steps(a_room(home, FaultyDisk(QuickDisk(), stop_at=step), ahead=HALF_AN_HOUR))
+        check_told(home, f"killed at step {step} ({steps[step]})")
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_an_error_at_any_step_tells_lead_and_human_once(tmp_path, name):
+    with_a_silent_member(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", take_steps, ahead=HALF_AN_HOUR)
+    for step in range(len(steps)):
+        home = tmp_path / f"step-{step}"
+        with_a_silent_member(home)
+        where = f"{name} at step {step} ({steps[step]})"
+        try:
+            take_steps(a_room(home, FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name)), ahead=HALF_AN_HOUR))
+        except AtmError:
+            pass
+        check_told(home, where)
