@@ -97,6 +97,12 @@ def an_error(name: str) -> OSError:
     return OSError(number, os.strerror(number))
 
 
+def ends(disk: FaultyDisk) -> None:
+    """The process that met the error ends: what a refused `close` left open is closed, and its locks go."""
+    for fd in disk._open:
+        os.close(fd)
+
+
 def known_as_shown(home: Path) -> set[str]:
     """The texts of which the ledger says that ann has seen them."""
     room = a_room(home)
@@ -195,12 +201,14 @@ def test_an_error_at_any_step_shows_mail_once(tmp_path, way, name):
         with_mail(home)
         said: list[str] = []
         where = f"{name} at step {step} ({steps[step]})"
+        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
         try:
-            show(a_room(home, FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))), said)
+            show(a_room(home, disk), said)
         except AtmError:
             pass
         except OSError as error:
             raise AssertionError(f"not one of our errors: {where}") from error
+        ends(disk)
         said += said_later(home, show)
         assert said == TEXTS, where
 
@@ -351,12 +359,14 @@ def test_an_error_at_any_step_of_a_push_submits_a_line_once(tmp_path, name):
         home = tmp_path / f"step-{step}"
         terminals = with_pane(home, TEXTS)
         where = f"{name} at step {step} ({steps[step]})"
+        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
         try:
-            push_once(a_room(home, FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))), terminals)
+            push_once(a_room(home, disk), terminals)
         except AtmError:
             pass
         except OSError as error:
             raise AssertionError(f"not one of our errors: {where}") from error
+        ends(disk)
         finish_pushing(home, terminals)
         check_pane(terminals.panes[AT], home, TEXTS, where)
 
@@ -411,10 +421,12 @@ def test_an_error_at_any_step_of_an_idle_notice_hurts_nobody(tmp_path, name):
         home = tmp_path / f"step-{step}"
         with_a_former_notice(home)
         where = f"{name} at step {step} ({steps[step]})"
+        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
         try:
-            go_idle(a_room(home, FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))))
+            go_idle(a_room(home, disk))
         except AtmError:
             pass  # the roster itself could not be read
+        ends(disk)
         check_notices(home, where)
 
 
@@ -464,8 +476,10 @@ def test_an_error_at_any_step_tells_lead_and_human_once(tmp_path, name):
         home = tmp_path / f"step-{step}"
         with_a_silent_member(home)
         where = f"{name} at step {step} ({steps[step]})"
+        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
         try:
-            take_steps(a_room(home, FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name)), ahead=HALF_AN_HOUR))
+            take_steps(a_room(home, disk, ahead=HALF_AN_HOUR))
         except AtmError:
             pass
+        ends(disk)
         check_told(home, where)

@@ -354,6 +354,15 @@ def test_a_listener_gets_every_record_and_may_fail(path, clock):
     assert texts(path) == ["one"]
 
 
+def test_a_listener_hears_what_the_disk_refuses(path, clock):
+    heard: list = []
+    path.mkdir(parents=True)
+    log = JsonLog(str(path), clock, also=heard.append)
+    log.write("info", "x", "one")
+    assert log.dropped == 1
+    assert heard[0]["text"] == "one"
+
+
 # Reading.
 
 

@@ -250,8 +250,10 @@ def house(atm: Any, layout: Any, tmp_path_factory: pytest.TempPathFactory) -> It
 
 @pytest.fixture
 def daemon(house: DaemonProcess, room: Any) -> DaemonProcess:
-    """A daemon that runs, beside a team `crew` of ann and bob."""
-    return house.start()
+    """A daemon that runs and has looked at everything once, beside a team `crew` of ann and bob."""
+    house.start()
+    house.until(lambda: all(loop["runs"] for loop in house.status()["loops"]))
+    return house
 
 
 @pytest.fixture

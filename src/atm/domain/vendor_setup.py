@@ -12,13 +12,13 @@ import shlex
 from dataclasses import dataclass
 
 from atm.domain.errors import NoHome
-from atm.domain.moments import CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
+from atm.domain.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
 
 USER, PROJECT = "user", "project"
 SCOPES = (USER, PROJECT)
 
-HOOKS, NOTIFY, PLUGIN = "hooks", "notify", "plugin"
-"""What a file holds of ours: entries in JSON, one key in TOML, or the whole file."""
+HOOKS, NAMED_HOOKS, NOTIFY, PLUGIN = "hooks", "named-hooks", "notify", "plugin"
+"""What a file holds of ours: entries in JSON, of one shape or the other; one key in TOML; or the whole file."""
 
 INSTALLED, MISSING, OUTDATED = "installed", "missing", "outdated"
 
@@ -39,9 +39,17 @@ class Vendor:
     """Any of these on PATH says that it is installed."""
     no_evidence: tuple[str, ...] = ()
     """Beginnings of names in its folder that say nothing about it: others, and we ourselves, write there too."""
+    evidence: tuple[str, ...] = ()
+    """Names in its folder that alone say that it was here, where the folder is not its own."""
     events: tuple[str, ...] = ()
     timeout: int = HOOK_SECONDS
     """In the unit that it counts in."""
+    unless: str = ""
+    """What follows our command on its line, for the day on which there is no atm any more."""
+
+    def is_evidence(self, name: str) -> bool:
+        """Does something of that name in its folder say that it was here?"""
+        return name in self.evidence if self.evidence else not name.startswith((".", *self.no_evidence))
 
 
 KNOWN: dict[str, Vendor] = {
@@ -73,6 +81,21 @@ KNOWN: dict[str, Vendor] = {
         events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "Notification", "SessionEnd"),
         timeout=HOOK_SECONDS * 1000,
     ),
+    # Known from the page that comes with the program, agy-customizations/docs/hooks.md, as others quote it: the file
+    # (`~/.gemini/config/hooks.json`, `.agents/hooks.json` in a project), its shape, the events, the time-out in
+    # seconds. Not on that page, and so not used: SessionStart, though it is reported to fire. PreToolUse and
+    # PostToolUse are on it and not used either: an answer without a decision refuses the tool, and a hook that fails
+    # spoils its result. Not verified by us: anything, as no agy was at hand; and whether every version reads a
+    # project's file (some are reported not to). Versions up to 1.1.1 are reported to want the events in groups.
+    AGY: Vendor(
+        AGY,
+        "Antigravity CLI",
+        ("agy",),  # not `antigravity`, which is the editor
+        evidence=("antigravity-cli",),
+        events=("PreInvocation", "Stop"),
+        # A hook that cannot be started is reported to break off the turn. Both sh and cmd, which run it, know this.
+        unless=" || exit 0",
+    ),
     OPENCODE: Vendor(OPENCODE, "OpenCode", ("opencode", "opencode2")),
 }
 
@@ -84,11 +107,18 @@ class Places:
     claude: str
     codex: str
     gemini: str
+    agy: str
     opencode: str
     project: str
 
     def root_of(self, vendor: str) -> str:
-        return {CLAUDE: self.claude, CODEX: self.codex, GEMINI: self.gemini, OPENCODE: self.opencode}[vendor]
+        return {
+            CLAUDE: self.claude,
+            CODEX: self.codex,
+            GEMINI: self.gemini,
+            AGY: self.agy,
+            OPENCODE: self.opencode,
+        }[vendor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,12 +205,14 @@ _USER_FILES = {
     CLAUDE: (("settings.json", HOOKS),),
     CODEX: (("hooks.json", HOOKS), ("config.toml", NOTIFY)),
     GEMINI: (("settings.json", HOOKS),),
+    AGY: (("config/hooks.json", NAMED_HOOKS),),
     OPENCODE: (("plugins/atm.js", PLUGIN),),
 }
 _PROJECT_FILES = {
     CLAUDE: ((".claude/settings.json", HOOKS),),
     CODEX: ((".codex/hooks.json", HOOKS),),
     GEMINI: ((".gemini/settings.json", HOOKS),),
+    AGY: ((".agents/hooks.json", NAMED_HOOKS),),
     OPENCODE: ((".opencode/plugins/atm.js", PLUGIN),),
 }
 
@@ -191,7 +223,7 @@ def entries_for(vendor: str, program: tuple[str, ...]) -> tuple[HookEntry, ...]:
 
 
 def hook_command(program: tuple[str, ...], vendor: str, event: str) -> str:
-    return " ".join([*map(_quoted, program), "hook", vendor, event])
+    return " ".join([*map(_quoted, program), "hook", vendor, event]) + KNOWN[vendor].unless
 
 
 def notify_words(program: tuple[str, ...]) -> tuple[str, ...]:

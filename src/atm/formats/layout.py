@@ -154,6 +154,11 @@ class Layout:
         return f"{self.state_root}/pasted/{team}/{member}"
 
     @property
+    def vendor_files(self) -> str:
+        """What was in the place of settings files of agent CLIs before `atm init` made them."""
+        return f"{self.state_root}/vendor-files.json"
+
+    @property
     def locks(self) -> str:
         return f"{self.state_root}/locks"
 

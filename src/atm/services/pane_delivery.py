@@ -172,7 +172,7 @@ class _Visit:
         return Pasted(PROVEN, f"{_where(self._at)}: {before}left the composer after Enter; {how}")
 
     def _cannot_submit(self, before: str, front: str, attempt: int) -> Pasted:
-        is_late = False
+        is_late = attempt > 1 and front in _SEEN_THROUGH
         if is_late and shows(self._terminals.history(self._at) or "", self._tag):
             return Pasted(PROVEN, f"{_where(self._at)}: {before}left the composer, long after Enter")
         return self._left_alone(before, "it is no longer in the composer" if front in (READY, DRAFT) else FRONTS[front])

@@ -13,6 +13,7 @@ from atm.domain.vendor_setup import (
     HOOKS,
     INSTALLED,
     KNOWN,
+    NAMED_HOOKS,
     NOTIFY,
     PLUGIN,
     PROJECT,
@@ -27,6 +28,8 @@ from atm.domain.vendor_setup import (
 from atm.formats.codex_notify import has_hook_tables, has_other_notify, notify_program, with_notify, without_notify
 from atm.formats.opencode_plugin import is_ours, is_untouched, plugin_text, says_the_same
 from atm.formats.vendor_settings import (
+    GROUPED,
+    NAMED,
     NotEditable,
     holds_nothing,
     hooks_in,
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
 CREATED, CHANGED, REMOVED, UNCHANGED, REFUSED = "created", "changed", "removed", "unchanged", "refused"
 NOT_LOOKED_AT = Standing()
+_SHAPES = {HOOKS: GROUPED, NAMED_HOOKS: NAMED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +157,8 @@ def _with_warning(files: VendorFiles, change: FileChange, scope: str, places: Pl
 
 
 def _has_ours(file: ConfigFile, text: str) -> bool:
-    if file.kind == HOOKS:
-        return bool(hooks_in(text))
+    if file.kind in _SHAPES:
+        return bool(hooks_in(text, _SHAPES[file.kind]))
     return notify_program(text) is not None if file.kind == NOTIFY else is_ours(text)
 
 
@@ -185,8 +189,8 @@ def _edit(
 
 
 def _with_ours(file: ConfigFile, text: str, program: tuple[str, ...]) -> str:
-    if file.kind == HOOKS:
-        return with_hooks(text, entries_for(file.vendor, program))
+    if file.kind in _SHAPES:
+        return with_hooks(text, entries_for(file.vendor, program), _SHAPES[file.kind])
     if file.kind == NOTIFY:
         return text if has_other_notify(text) else with_notify(text, notify_words(program))
     _check_plugin(text)
@@ -195,8 +199,8 @@ def _with_ours(file: ConfigFile, text: str, program: tuple[str, ...]) -> str:
 
 
 def _without_ours(file: ConfigFile, text: str) -> str:
-    if file.kind == HOOKS:
-        return without_hooks(text)
+    if file.kind in _SHAPES:
+        return without_hooks(text, _SHAPES[file.kind])
     if file.kind == NOTIFY:
         return without_notify(text)
     if not is_ours(text):
@@ -213,15 +217,15 @@ def _check_plugin(text: str) -> None:
 
 
 def _is_empty(file: ConfigFile, text: str) -> bool:
-    return holds_nothing(text) if file.kind == HOOKS else is_blank(text)
+    return holds_nothing(text) if file.kind in _SHAPES else is_blank(text)
 
 
 def _look(file: ConfigFile, text: str, program: tuple[str, ...]) -> tuple[Standing, tuple[str, ...]]:
     """How a file stands, and what its owner should know."""
-    if file.kind == HOOKS:
-        standing = compare(entries_for(file.vendor, program), hooks_in(text), program, file.vendor)
-        off = switched_off(text)
-        return standing, (f"{off} in {file.path} keeps every hook from running",) if off else ()
+    if file.kind in _SHAPES:
+        found, off = hooks_in(text, _SHAPES[file.kind]), switched_off(text, _SHAPES[file.kind])
+        standing = compare(entries_for(file.vendor, program), found, program, file.vendor)
+        return standing, (f"{off} in {file.path} keeps our hooks from running",) if off else ()
     if file.kind == NOTIFY:
         return _look_at_notify(file, text, program)
     if is_blank(text):

@@ -81,18 +81,22 @@ class JsonLog:
         level = level if level in LEVELS else "info"
         if rank(level) < self._least:
             return
+        record: Record = {}
         try:
             with self._lock:
                 record = self._record(level, source, text, fields)
                 self._append(record)
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a log must not stop whom it is about
             self._lose(error)
-            return
-        if self._also is not None:
-            try:
+        self._tell(record)
+
+    def _tell(self, record: Record) -> None:
+        """Whoever listens hears of it even if the disk is full."""
+        try:
+            if self._also is not None and record:
                 self._also(record)
-            except Exception as error:  # noqa: BLE001 - the same of whoever listens
-                self.last_error = str(error)
+        except Exception as error:  # noqa: BLE001 - the same of whoever listens
+            self.last_error = str(error)
 
     def close(self) -> None:
         with self._lock:

@@ -152,8 +152,7 @@ class _Tail:
         while self._waiting:
             yield from self._drain()  # what came between the last look and the move
             yield self._rest
-            if self._late != -1:
-                os.close(self._late)
+            yield from self._late_lines()
             self._late, self._late_position = self._fd, self._position
             self._fd, self._position, self._rest = self._waiting.pop(), 0, b""
             yield from self._drain()
@@ -162,8 +161,9 @@ class _Tail:
         fd, self._late = self._late, -1
         if fd != -1:
             os.lseek(fd, self._late_position, os.SEEK_SET)
-            yield from os.read(fd, _CHUNK).split(b"\n")
+            data = os.read(fd, _CHUNK)
             os.close(fd)
+            yield from data.split(b"\n")
 
     def _drain(self) -> Iterator[bytes]:
         if self._fd == -1:

@@ -51,7 +51,7 @@ class VendorFilesOnDisk:
         self._locks = locks
         self._layout = layout
         self._environment = environment
-        self._notes = Notes(locks, f"{layout.state_root}/vendor-files.json")
+        self._notes = Notes(locks, layout.vendor_files)
 
     # Where things are.
 
@@ -68,6 +68,7 @@ class VendorFilesOnDisk:
             claude=self._layout.claude_root,
             codex=root("CODEX_HOME", "/.codex"),
             gemini=gemini and f"{gemini}/.gemini",
+            agy=home and f"{home}/.gemini",  # it has no variable of its own, nor heeds its predecessor's
             opencode=config and f"{config}/opencode",
             project=_with_slashes(os.path.abspath(project)),
         )
@@ -84,8 +85,8 @@ class VendorFilesOnDisk:
         try:
             names = self._disk.names(root) if root else []
         except OSError:
-            return root  # it is there, though not for us to look into
-        return root if any(not name.startswith((".", *vendor.no_evidence)) for name in names) else ""
+            return "" if vendor.evidence else root  # it is there, though not for us to look into
+        return root if any(map(vendor.is_evidence, names)) else ""
 
     def program(self) -> tuple[str, ...]:
         if self._on_path("atm"):

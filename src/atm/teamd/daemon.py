@@ -49,7 +49,7 @@ LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]
     ("silence", lambda work: work.look_for_silence, 60.0, 60.0),
     ("escalation", lambda work: work.tell_unanswered, 20.0, 60.0),
     ("reminders", lambda work: work.remind_boards, 60.0, 60.0),
-    ("delivery", lambda work: work.deliver, 60.0, 120.0),
+    ("delivery", lambda work: work.deliver, 15.0, 120.0),
 ]
 """Name, work, period and bound in seconds. Later parts add theirs here."""
 

@@ -15,7 +15,7 @@ from atm.domain.errors import AtmError
 from atm.domain.events import MEMBER_BACK, MEMBER_SILENT, MESSAGE_ESCALATED, MESSAGE_FAILED, MESSAGE_SURFACED, TeamEvent
 from atm.domain.liveness import OFFLINE, ONLINE
 from atm.domain.receipts import ACK_DUE
-from atm.services.delivery import SURFACED, Pushed, Reach, push
+from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, Pushed, Reach, push
 from atm.services.escalation import Told, escalate, unacknowledged
 from atm.services.mail_upkeep import compact_if_due, drain, put_back_dropped
 from atm.services.mailroom import Recipient
@@ -62,6 +62,8 @@ class Work:
         self._waiting: dict[str, tuple[object, list[Waiting]]] = {}
         self._silent: dict[tuple[str, str], str] = {}
         self._said: dict[tuple[str, str], str] = {}
+        self._again: set[tuple[str, str]] = set()
+        """Whom a pane or a server refused: tried again on every round."""
 
     def use(self, desk: Boardroom, reach: Reach, board_minutes: float) -> None:
         """The settings have changed: from the next round on."""
@@ -193,6 +195,7 @@ class Work:
     def _note(self, pushed: Pushed) -> int:
         """In the log when something was done, or when the reason for waiting is a new one."""
         key, said = (pushed.team, pushed.member), f"{pushed.outcome}: {pushed.evidence}"
+        (self._again.add if pushed.outcome in (REFUSED, IN_DOUBT) else self._again.discard)(key)
         if self._said.get(key) != said:
             self._said[key] = said
             self._log("info", "delivery", said, team=pushed.team, member=pushed.member, ids=pushed.ids[:20])
@@ -215,12 +218,19 @@ class Work:
         with self._lock:
             named = sorted(self._touched_members)
             self._touched_members.clear()
-            everything = self._is_first_round.pop("deliver", False) or not named
-        if not everything:
+            is_first = self._is_first_round.pop("deliver", False)
+        if named and not is_first:
             return named
-        return [
+        known = {
             (team, member) for team in self._names() for member in (self._try(self.room.endpoints.known, team) or [])
-        ]
+        }
+        return sorted(known | self._again | (self._with_panes() if is_first else set()))
+
+    def _with_panes(self) -> set[tuple[str, str]]:
+        """Programs without hooks, of which only the roster knows; mail may have come while no daemon ran."""
+        return {
+            (team.name, member.name) for team in self._teams() for member in team.members if member.pane_id[:1] == "%"
+        }
 
     def _names(self) -> list[str]:
         return self._try(self.room.rosters.teams) or []

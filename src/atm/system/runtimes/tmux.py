@@ -99,7 +99,7 @@ class TmuxTerminals:
         server = ("-S", at.server) if at.server else ()
         try:
             done = subprocess.run(
-                ["tmux", "-u", *server, *words],
+                ["tmux", *server, *words],
                 input=data,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

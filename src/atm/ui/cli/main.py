@@ -25,6 +25,7 @@ COMMANDS = {
     "teams": "teams and their members, from the first to the last day",
     "tasks": "the board: add, claim, review and complete tasks",
     "daemon": "the daemon that delivers, watches and carries plugins",
+    "plugins": "what the daemon can do more: list, enable, write your own",
     "deliver": "put waiting mail before the agents now",
     "hook": "what the hooks of coding agents call",
     "prime": "the briefing that a session begins with",

@@ -1,0 +1,1 @@
+"""The verbs of `atm plugins`, by subject."""
