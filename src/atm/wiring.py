@@ -62,6 +62,7 @@ if TYPE_CHECKING:
     from atm.services.file_references import References
     from atm.system.daemon_log import JsonLog
     from atm.system.files.watching import Watch
+    from atm.system.otlp import Otlp
     from atm.system.processes.daemon_seat import Running
 
 
@@ -285,6 +286,14 @@ def build_log(
     from atm.system.daemon_log import JsonLog
 
     return JsonLog(layout.daemon_log, RealClock(), host=host_name(), pid=os.getpid(), least=least, also=also)
+
+
+def build_exporter(environment: Mapping[str, str], setting: str) -> Otlp | None:
+    """To the OpenTelemetry collector that the environment or the settings name; None if they name none."""
+    from atm.system.otlp import Otlp, endpoint_from
+
+    found = endpoint_from(environment, setting)
+    return Otlp(found[0], headers=found[1], host=host_name()) if found is not None else None
 
 
 def has_daemon_log(layout: Layout) -> bool:

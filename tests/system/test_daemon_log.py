@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import stat
 import subprocess
 import sys
@@ -214,7 +213,7 @@ def test_a_writer_that_is_killed_leaves_whole_lines_and_no_lock(path, eventually
     try:
         eventually((path.parent / "log.jsonl.2").exists)
     finally:
-        process.send_signal(signal.SIGKILL)
+        process.kill()
         process.wait(20)
     log = JsonLog(str(path), RealClock(), largest=200_000, kept=20)
     log.write("info", "two", "after")

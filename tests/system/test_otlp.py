@@ -430,6 +430,7 @@ def test_closing_does_not_wait_for_a_collector_that_is_away(collector, export):
     assert exporter.stats()["sent"] == 0
 
 
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="timers that signal are a POSIX thing")
 def test_a_signal_handler_may_report_while_its_thread_does(collector, export):
     exporter = export(collector.url, every=3600)
     old = signal.signal(signal.SIGALRM, lambda *_: exporter.count("signals"))

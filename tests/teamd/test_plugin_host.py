@@ -775,3 +775,25 @@ def test_no_process_is_left_when_the_daemon_is_killed(stage, target, eventually)
         eventually(lambda child=child: gone(child), 30)
     if name == "player":
         eventually(lambda: stage.members() == ["ann", "bob"])
+
+
+# In the daemon itself.
+
+
+def test_the_daemon_takes_over_what_is_enabled_and_disabled_while_it_runs(daemon):
+    def states() -> list[dict[str, Any]]:
+        listed = daemon.atm("plugins", "list", "--json").json
+        assert listed["daemon"] is True
+        found: list[dict[str, Any]] = next(one for one in listed["plugins"] if one["name"] == "digest")["instances"]
+        return found
+
+    assert states() == []
+    daemon.atm("plugins", "enable", "digest")
+    daemon.until(lambda: [one["state"] for one in states()] == ["running"])
+    (running,) = states()
+    assert "it is running" in daemon.texts("plugin:digest")
+    assert "running in machine" in daemon.atm("plugins", "info", "digest").out
+    assert "it is running" in daemon.atm("plugins", "logs", "digest").out
+    daemon.atm("plugins", "disable", "digest")
+    daemon.until(lambda: states() == [])
+    daemon.until(lambda: gone(running["pid"]))

@@ -133,18 +133,22 @@ class VendorFilesOnDisk:
             return
         with explained(file.path):
             folders = noted.get("folders") if isinstance(noted, dict) else None
+            left: list[str] = []
             if isinstance(folders, list) and self._disk.look(real) is None:
-                self._remove_empty([str(folder) for folder in folders])
-            self._notes.change(lambda notes: notes.pop(real, None))
+                left = self._remove_empty([str(folder) for folder in folders])
+            self._notes.change(lambda notes: _forget(notes, real, left))
 
-    def _remove_empty(self, folders: list[str]) -> None:
-        for folder in reversed(folders):
+    def _remove_empty(self, folders: list[str]) -> list[str]:
+        """Those that stay, because somebody keeps something in them."""
+        while folders:
             try:
-                self._disk.remove_folder(folder)
+                self._disk.remove_folder(folders[-1])
             except FileNotFoundError:
-                continue
+                pass
             except OSError:
-                return  # somebody keeps something in it
+                break
+            folders.pop()
+        return folders
 
     def _real(self, file: ConfigFile) -> str:
         real = self._disk.real_path(file.path)
@@ -243,6 +247,17 @@ class Notes:
             change(notes)
             if notes != former:
                 write_over(self._disk, self._path, to_bytes(indent(notes) + "\n"))
+
+
+def _forget(notes: dict[str, Json], real: str, left: list[str]) -> None:
+    """Folders that stay because a file of ours is still in them go with that one: two vendors share `~/.gemini`."""
+    notes.pop(real, None)
+    for path, note in notes.items():
+        shared: list[Json] = [folder for folder in left if path.startswith(f"{folder}/")]
+        if shared and isinstance(note, dict):
+            made = note.get("folders")
+            notes[path] = {**note, "folders": [*shared, *(made if isinstance(made, list) else [])]}
+            return
 
 
 def _with_slashes(path: str) -> str:

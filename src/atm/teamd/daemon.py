@@ -25,10 +25,11 @@ from atm.system.files.tree_watch import Touched, TreeWatch
 from atm.system.processes.daemon_seat import Running, Seat, take_seat
 from atm.system.processes.process_facts import memory
 from atm.teamd.control import Control
-from atm.teamd.hub import Hub
+from atm.teamd.hub import Hub, Listener
 from atm.teamd.loops import Loop
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugin_host import PluginHost
+from atm.teamd.telemetry import Telemetry
 from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
 from atm.wiring import build_desk, build_log, build_reach, build_room
@@ -69,7 +70,8 @@ class Daemon:
     def __init__(self, layout: Layout, environment: Mapping[str, str]) -> None:
         self._layout = layout
         self._environment = environment
-        self._log_file = build_log(layout)
+        self._telemetry = Telemetry(environment)
+        self._log_file = build_log(layout, also=self._telemetry.log)
         self._stop = asyncio.Event()
         self._reload = asyncio.Event()
         self._began = time.monotonic()
@@ -78,7 +80,8 @@ class Daemon:
         self._hub = Hub()
         self._work = self._build_work()
         self._loops = {
-            name: Loop(name, pick(self._work), period=period, bound=bound) for name, pick, period, bound in LOOPS
+            name: Loop(name, pick(self._work), period=period, bound=bound, observe=self._telemetry.round)
+            for name, pick, period, bound in LOOPS
         }
         tree = TreeWatch(layout, self._watched_settings())
         events = TeamEvents(self._work.room, self._work.desk.tasks)
@@ -105,6 +108,7 @@ class Daemon:
             self.log("warn" if left else "info", "daemon", f"stopped; left: {', '.join(left) or 'nothing'}")
             return left
         finally:
+            self._telemetry.close()
             seat.leave()
 
     def _sit_down(self) -> Seat:
@@ -153,12 +157,12 @@ class Daemon:
 
     async def _forward(self) -> None:
         """Plugins hear what everybody hears."""
-        from atm.teamd.hub import Listener
-
         listener = Listener()
         self._hub.listen(listener)
         while True:
-            self._plugins.publish(await listener.next())
+            event = await listener.next()
+            self._telemetry.event(event)
+            self._plugins.publish(event)
 
     def _listen_to_signals(self) -> None:
         loop = asyncio.get_running_loop()
@@ -189,7 +193,9 @@ class Daemon:
         self._places, self._problems = load_places(self._layout, self._environment, self._places)
         for problem in self._problems:
             self.log("warn", "settings", problem)
-        return self._places[0].settings
+        settings = self._places[0].settings
+        self._telemetry.use(settings.text("daemon.telemetry"))
+        return settings
 
     def _watched_settings(self) -> list[str]:
         return [self._layout.settings, self._layout.daemon_settings, *(p.root for p in self._places if p.repo)]
@@ -257,6 +263,7 @@ class Daemon:
             "places": [place.name for place in self._places],
             "problems": list(self._problems),
             "log_dropped": self._log_file.dropped,
+            "telemetry": self._telemetry.stats(),
         }
 
 

@@ -45,6 +45,8 @@ class Loop:
     period: float
     bound: float = 60.0
     jitter: float = 0.1
+    observe: Callable[[str, float, float, bool], None] = lambda *_: None
+    """Told of every round: the loop, when it began and ended (seconds since 1970), and whether it went well."""
     health: Health = field(default_factory=Health)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -77,7 +79,7 @@ class Loop:
         self.health.state = STOPPED
 
     async def _once(self, stop: asyncio.Event, report: Callable[[str, str], None]) -> None:
-        health, began = self.health, time.monotonic()
+        health, began, failures = self.health, time.monotonic(), self.health.failures
         health.state, health.began, health.next_at = RUNNING, began, None
         running = in_thread(self.work)
         try:
@@ -94,6 +96,8 @@ class Loop:
         health.runs += 1
         health.done += done or 0
         health.last_seconds = time.monotonic() - began
+        now = time.time()
+        self.observe(self.name, now - health.last_seconds, now, health.failures == failures)
         if health.state != STUCK or running.done():
             health.state = IDLE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from atm.domain.errors import UsageError
-from atm.domain.moments import CODEX, GEMINI
+from atm.domain.moments import AGY, CODEX, GEMINI
 from atm.domain.untrusted_text import one_line
 from atm.domain.vendor_setup import INSTALLED, KNOWN, PROJECT, USER
 from atm.services.vendor_setup import CREATED, REFUSED, REMOVED, UNCHANGED, FileChange, apply, check, detect, plan
@@ -14,13 +14,14 @@ from atm.ui.cli.render import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Style
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.vendor_setup import Vendor
     from atm.ports.vendor_files import VendorFiles
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
     "init",
     "set up agent CLIs, so that mail reaches them by itself",
-    text="Writes hooks into the settings of Claude Code, Codex, Gemini CLI and OpenCode.\n"
+    text="Writes hooks into the settings of Claude Code, Codex, Gemini CLI, Antigravity CLI and OpenCode.\n"
     "Everything else in these files stays as it is, and --remove leaves them as they were.\n"
     "Exit code 3 if no agent CLI is found, 2 if some of the files could not be changed.",
     options=(
@@ -77,15 +78,16 @@ def _named(args: Args) -> list[str]:
 
 def _say_nothing_found(session: Session, files: VendorFiles) -> int:
     places = files.places(session.settings.root)
-    looked = {
-        name: [*vendor.programs, *([places.root_of(name)] if places.root_of(name) else [])]
-        for name, vendor in KNOWN.items()
-    }
+    looked = {name: [*vendor.programs, *_traces(vendor, places.root_of(name))] for name, vendor in KNOWN.items()}
     lines = ["No agent CLI was found here. Looked for:"]
-    lines += [f"  {KNOWN[name].title:<12} {one_line(', '.join(places))}" for name, places in looked.items()]
+    lines += [f"  {KNOWN[name].title:<15} {one_line(', '.join(words))}" for name, words in looked.items()]
     lines.append("Name one to set it up all the same: atm init --vendor claude")
     session.tell({"action": "init", "vendors": [], "files": [], "looked_for": looked}, "\n".join(lines))
     return NOTHING
+
+
+def _traces(vendor: Vendor, root: str) -> list[str]:
+    return ([f"{root}/{name}" for name in vendor.evidence] or [root]) if root else []
 
 
 # --check
@@ -200,11 +202,23 @@ def _next_steps(files: VendorFiles, vendors: set[str], scope: str) -> list[str]:
         lines.append(
             "  Gemini CLI asks before it runs hooks of a project, and runs none in a folder it does not trust."
         )
+    if AGY in vendors:
+        lines += _words_about_agy(scope)
     lines.append("  Tell each agent who it is: ATM_TEAM and ATM_IDENTITY in its environment,")
     lines.append("  or core.default_team and core.identity in the .atm.toml of its repository.")
     if scope == PROJECT and files.program() != ("atm",):
         lines.append(f"  atm is not on PATH, so these files name {one_line(files.program()[0])}: not so for others who")
         lines.append("  share this repository.")
+    return lines
+
+
+def _words_about_agy(scope: str) -> list[str]:
+    """On projects: google-antigravity/antigravity-cli has open reports, 1036 and 1052, and people for whom it works."""
+    lines = ["  Antigravity CLI does not say when it reads no hooks from a file: type /hooks in agy and look for atm."]
+    if scope == PROJECT:
+        lines.append("  It reads those of a project in a folder that it trusts; if it does not, use --user instead.")
+    else:
+        lines.append("  It runs them in its own folder, where no .atm.toml is seen: give agy the variables below.")
     return lines
 
 

@@ -1,0 +1,489 @@
+"""The daemon in trouble: whatever is taken away, blocked, flooded or broken, the rest goes on and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atm.domain.errors import AtmError
+from atm.domain.team import Member
+from atm.services.mail import Letter, send
+from atm.services.roster import add_member, create_team
+from atm.system.processes.process_facts import began
+from atm.wiring import build_room
+
+PING = b'{"v": 1, "id": "1", "do": "ping"}\n'
+
+
+def write_letter(room: Any, text: str, to: str = "ann", team: str = "crew") -> str:
+    return str(send(room, team, to, Letter(sender="bob", text=text)).message_id)
+
+
+def ids(atm: Any, agent: str = "ann", team: str = "crew") -> list[str]:
+    return [row["message_id"] for row in atm.rows(agent, team) if "message_id" in row]
+
+
+@pytest.fixture
+def other(room: Any) -> Any:
+    """Another team, which has nothing to do with the trouble: `calm`, of dora and emil."""
+    create_team(room, "calm")
+    for name in ("dora", "emil"):
+        add_member(room, "calm", Member(name))
+    return room
+
+
+def works_for(daemon: Any, room: Any) -> None:
+    """The calm team has everything that a daemon gives: events, put-back, the spool."""
+    heard = daemon.listen(team="calm")
+    dropped = write_letter(room, "dropped", "dora", "calm")
+    daemon.until(lambda: heard.of("message.written", subject="dora"))
+    path = daemon.atm.inbox("dora", "calm")
+    path.write_text("[]")
+    daemon.until(lambda: dropped in ids(daemon.atm, "dora", "calm"))
+    daemon.another_round("spool")
+
+
+# Teams that vanish.
+
+
+def test_a_team_deleted_in_the_middle_of_a_storm_costs_nobody_else_anything(daemon, other):
+    heard = daemon.listen("team")
+    half_way, calm, gone = threading.Event(), [], []
+
+    def storm(team: str, to: str, into: list[str]) -> None:
+        room = build_room(daemon.layout)
+        for number in range(40):
+            try:
+                into.append(write_letter(room, f"{number}", to, team))
+            except AtmError as error:
+                into.append(str(error))
+            if number == 20:
+                half_way.set()
+
+    storms = [threading.Thread(target=storm, args=("crew", name, gone)) for name in ("ann", "bob")]
+    storms += [threading.Thread(target=storm, args=("calm", name, calm)) for name in ("dora", "emil")]
+    for thread in storms:
+        thread.start()
+    half_way.wait(30)
+    shutil.rmtree(daemon.atm.home / ".claude/teams/crew", ignore_errors=True)
+    for thread in storms:
+        thread.join(60)
+    shutil.rmtree(daemon.atm.home / ".claude/teams/crew", ignore_errors=True)
+    daemon.until(lambda: heard.of("team.gone", team="crew"))
+    daemon.until(lambda: not daemon.atm.pending)
+    assert sorted([*ids(daemon.atm, "dora", "calm"), *ids(daemon.atm, "emil", "calm")]) == sorted(calm)
+    for name in ("spool", "reconcile", "delivery"):
+        daemon.another_round(name)
+    assert not (daemon.atm.home / ".claude/teams/crew").exists(), "the daemon brought a deleted team back"
+    assert [loop["name"] for loop in daemon.status()["loops"] if loop["failures"]] == []
+    works_for(daemon, other)
+
+
+def test_everything_deleted_while_it_runs_is_found_again_when_it_is_there_again(daemon):
+    shutil.rmtree(daemon.atm.home / ".claude")
+    daemon.until(lambda: daemon.ask("wake", loop="reconcile"))
+    fresh = build_room(daemon.layout)
+    create_team(fresh, "calm")
+    add_member(fresh, "calm", Member("dora"))
+    works_for(daemon, fresh)
+
+
+BROKEN: dict[str, Callable[[Path], object]] = {
+    "config.json": lambda team: (team / "config.json").write_text("{"),
+    "config.json, deep": lambda team: (team / "config.json").write_text("[" * 200_000),
+    "inbox": lambda team: (team / "inboxes/ann.json").write_text('[{"from": '),
+    "inbox, deep": lambda team: (team / "inboxes/ann.json").write_text("[" * 200_000),
+    "inbox, long number": lambda team: (team / "inboxes/ann.json").write_text('[{"read": ' + "9" * 10_000 + "}]"),
+    "inbox, half characters": lambda team: (team / "inboxes/ann.json").write_text(
+        '[{"from": "\\ud800", "text": "\\udfff", "summary": "\\udc80", "timestamp": "\\ud800", "read": false}]'
+    ),
+    "inbox, a folder": lambda team: _replace(team / "inboxes/ann.json").mkdir(),
+    "inboxes, a file": lambda team: _replace(team / "inboxes").write_text(""),
+    "ledger": lambda team: _replace(team / "mailbox.log").write_bytes(b"\xff\xfe{\n" * 100),
+    "ledger, a folder": lambda team: _replace(team / "mailbox.log").mkdir(),
+    "heartbeat": lambda team: _made(team / "heartbeats/ann.json").write_text('{"at": 1e999, "pid": -1}'),
+    "heartbeats, a file": lambda team: _replace(team / "heartbeats").write_text(""),
+    "endpoint": lambda team: _made(team / "endpoints/ann.json").write_text('{"host": 5, "pane": []}'),
+    "task": lambda team: _made(team.parents[1] / "tasks/crew/1.json").write_text("[" * 200_000),
+    "tasks, a file": lambda team: _made(team.parents[1] / "tasks/crew").write_text(""),
+    "state.json": lambda team: (team / "state.json").write_text("[]"),
+}
+
+
+def _replace(path: Path) -> Path:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
+    return path
+
+
+def _made(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN.keys())
+def test_a_team_whose_files_are_broken_costs_nobody_else_anything(daemon, other, damage):
+    write_letter(other, "before")
+    damage(daemon.atm.home / ".claude/teams/crew")
+    works_for(daemon, other)
+    for loop in daemon.status()["loops"]:
+        daemon.another_round(loop["name"])
+    assert [(loop["name"], loop["last_error"]) for loop in daemon.status()["loops"] if loop["failures"]] == []
+    assert [line for line in daemon.log() if line["level"] == "error"] == []
+
+
+# Whoever hangs.
+
+
+def test_an_inbox_that_is_a_pipe_holds_nobody_else_up(daemon, other):
+    path = daemon.atm.inbox("ann")
+    path.unlink()
+    os.mkfifo(path)
+    try:
+        works_for(daemon, other)
+        assert daemon.end() == 0
+    finally:
+        path.unlink()
+
+
+@contextmanager
+def held(*paths: Path) -> Iterator[None]:
+    """Inboxes locked as Claude Code does it, by somebody alive who keeps his locks fresh."""
+    done = threading.Event()
+    folders = [path.with_name(f"{path.name}.lock") for path in paths]
+
+    def keep() -> None:
+        while not done.wait(0.5):
+            for folder in folders:
+                os.utime(folder)
+
+    for folder in folders:
+        folder.mkdir()
+    thread = threading.Thread(target=keep)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+        for folder in folders:
+            folder.rmdir()
+
+
+def test_an_inbox_that_somebody_keeps_locked_holds_nobody_else_up_and_gets_its_row_afterwards(daemon, other):
+    dropped = write_letter(other, "dropped")
+    with held(daemon.atm.inbox("ann")):
+        daemon.atm.inbox("ann").write_text("[]")
+        daemon.until(lambda: daemon.loop("reconcile")["state"] == "running")
+        works_for(daemon, other)
+        daemon.until(lambda: daemon.loop("reconcile")["state"] == "idle")
+        assert ids(daemon.atm) == []
+    daemon.until(lambda: dropped in ids(daemon.atm), seconds=60)
+
+
+@pytest.fixture
+def busy(daemon: Any, room: Any) -> Iterator[Any]:
+    """A daemon whose reconcile is at work for a minute: many rows to put back, every inbox locked by somebody."""
+    names = [f"m{number}" for number in range(12)]
+    for name in names:
+        add_member(room, "crew", Member(name))
+        write_letter(room, "dropped", name)
+    paths = [daemon.atm.inbox(name) for name in names]
+    with held(*paths):
+        for path in paths:
+            path.write_text("[]")
+        daemon.until(lambda: daemon.loop("reconcile")["state"] == "running")
+        yield daemon
+
+
+def test_stopping_does_not_wait_for_a_busy_loop_and_says_what_was_left(busy):
+    began_at = time.monotonic()
+    assert busy.end() == 0
+    assert time.monotonic() - began_at < 15  # ten seconds, and some for a slow machine
+    assert any("left" in text and "reconcile" in text for text in busy.texts("daemon"))
+    assert "reconcile" in busy.said
+
+
+def test_whoever_stops_it_is_told_what_was_left(busy):
+    stopped = busy.atm("daemon", "stop")
+    assert "reconcile" in stopped.out + stopped.err
+
+
+def test_what_a_stopped_daemon_had_begun_is_finished_by_the_next(daemon, room):
+    dropped = write_letter(room, "dropped")
+    with held(daemon.atm.inbox("ann")):
+        daemon.atm.inbox("ann").write_text("[]")
+        daemon.until(lambda: daemon.loop("reconcile")["state"] == "running")
+        daemon.end()
+    daemon.start()
+    daemon.until(lambda: dropped in ids(daemon.atm))
+    assert len(ids(daemon.atm)) == 1
+
+
+# Clients.
+
+
+def test_fifty_connections_at_once_are_all_answered(daemon):
+    lines = [daemon.connect() for _ in range(50)]
+    for line in lines:
+        line.sendall(PING)
+    answers = [json.loads(line.recv(65_536)) for line in lines]
+    for line in lines:
+        line.close()
+    assert [answer["result"]["pid"] for answer in answers] == [daemon.pid] * 50
+
+
+def test_connections_that_say_nothing_shut_nobody_else_out(daemon):
+    lines = [daemon.connect() for _ in range(150)]
+    try:
+        assert daemon.status()["pid"] == daemon.pid
+    finally:
+        for line in lines:
+            line.close()
+
+
+def test_a_client_that_asks_and_never_reads_holds_nobody_up_and_does_not_keep_it_from_stopping(daemon):
+    with daemon.connect(seconds=1) as line:
+        with pytest.raises(TimeoutError):
+            while True:
+                line.sendall(PING * 1000)
+        assert daemon.status()["memory"] < 200e6
+        assert daemon.end() == 0
+
+
+def test_a_listener_that_never_reads_holds_no_other_listener_up(daemon, room):
+    with daemon.connect() as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.sendall(b'{"v": 1, "id": "1", "do": "events"}\n')
+        heard = daemon.listen()
+        for number in range(300):
+            write_letter(room, f"{number} {'x' * 80}")
+        daemon.until(lambda: len(heard.of("message.written")) == 300)
+        assert daemon.end() == 0
+
+
+GARBAGE = {
+    "nothing": b"\n\n\n",
+    "no text": bytes(range(256)) + b"\n",
+    "deep": b"[" * 100_000 + b"\n",
+    "deep fields": b'{"v": 1, "do": "ping", "x": ' + b'{"x": ' * 50_000 + b"\n",
+    "a long number": b'{"v": 1, "do": "ping", "x": ' + b"9" * 10_000 + b"}\n",
+    "half characters": b'{"v": 1, "id": "\\ud800", "do": "\\udfff"}\n',
+    "half a team": b'{"v": 1, "id": "\\ud800", "do": "events", "team": "\\udfff", "kinds": ["\\ud800"]}\n',
+    "kinds of kinds": b'{"v": 1, "do": "events", "kinds": {"a": 1}, "team": 7}\n',
+}
+
+
+@pytest.mark.parametrize("data", GARBAGE.values(), ids=GARBAGE.keys())
+def test_garbage_is_answered_or_hung_up_on_and_leaves_no_trace(daemon, data):
+    with daemon.connect() as line:
+        line.sendall(data)
+        assert line.recv(65_536) is not None
+    assert daemon.answers
+    assert daemon.end() == 0
+    assert "Traceback" not in daemon.said
+
+
+# What is taken away.
+
+
+def test_a_log_that_is_removed_or_turned_over_goes_on_in_a_new_file(daemon):
+    path = Path(daemon.layout.daemon_log)
+    path.unlink()
+    daemon.ask("reload")
+    daemon.until(lambda: "read again" in daemon.texts("settings"))
+    path.rename(path.with_suffix(".old"))
+    daemon.ask("reload")
+    daemon.until(lambda: "read again" in daemon.texts("settings"))
+    assert daemon.status()["log_dropped"] == 0
+
+
+def test_a_socket_that_is_removed_shows_and_a_restart_heals_it(daemon):
+    pid = daemon.pid
+    os.unlink(daemon.socket)
+    assert f"process {pid}" in daemon.atm("daemon", "status", code=1).out
+    assert daemon.atm("daemon", "status", "--json", code=1).json["answers"] is False
+    daemon.atm("daemon", "restart")
+    assert daemon.process.wait(20) == 0
+    assert daemon.answers
+
+
+def test_without_its_folder_it_gives_way_so_that_never_two_serve_one_home(daemon):
+    former = daemon.process
+    shutil.rmtree(daemon.folder)
+    daemon.atm("daemon", "start")
+    daemon.until(lambda: former.poll() is not None or daemon.running is None, seconds=60)
+    daemon.until(lambda: daemon.answers)
+    from_now_on = daemon.pid
+    former.wait(60)
+    assert daemon.answers
+    assert daemon.pid == from_now_on, "the former one took the files of the new one along when it left"
+
+
+def test_the_whole_state_folder_can_be_removed_and_nothing_is_lost(daemon, other):
+    written = write_letter(other, "kept")
+    shutil.rmtree(daemon.layout.state_root)
+    daemon.atm("daemon", "restart")
+    daemon.until(lambda: daemon.process.poll() is not None, seconds=60)
+    works_for(daemon, other)
+    assert ids(daemon.atm) == [written]
+
+
+def test_a_full_disk_is_survived_and_counted(house, room):
+    if os.getuid() != 0 or sys.platform != "linux":
+        pytest.skip("mounting needs root")
+    small = Path(house.layout.state_root)
+    small.mkdir(parents=True, exist_ok=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "atm-test", str(small)], check=False)
+    if mounted.returncode:
+        pytest.skip("tmpfs cannot be mounted here")
+    try:
+        house.start()
+        full = small / "full"
+        with open(full, "wb", buffering=0) as file:
+            with pytest.raises(OSError, match="No space"):
+                while True:
+                    file.write(b"x" * 4096)
+        for _ in range(100):
+            house.ask("reload")
+            house.another_round("spool")
+            if house.status()["log_dropped"]:
+                break
+        assert house.answers
+        full.unlink()
+        works_for(house, _calm_team(house))
+        assert house.end() == 0
+    finally:
+        house.clean_up()
+        subprocess.run(["umount", "-l", str(small)], check=True)
+
+
+def _calm_team(house: Any) -> Any:
+    made = build_room(house.layout)
+    create_team(made, "calm")
+    add_member(made, "calm", Member("dora"))
+    return made
+
+
+def test_it_lives_through_a_shortage_of_open_files(house, room):
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
+    try:
+        house.spawn()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    house.until(lambda: house.answers)
+    lines = []
+    for _ in range(80):
+        line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        line.setblocking(False)
+        try:
+            line.connect(house.socket)
+        except BlockingIOError:
+            line.close()
+            break
+        lines.append(line)
+    write_letter(room, "meanwhile")
+    for line in lines:
+        line.close()
+    house.until(lambda: house.answers)
+    works_for(house, _calm_team(house))
+
+
+# Plugins.
+
+PLUGIN = '''
+import asyncio, os, signal, subprocess, sys, time
+from atm.teamd.plugin_api import PluginMetadata
+
+class Stubborn:
+    """Ignores every request to end, and so does what it started."""
+    def metadata(self):
+        return PluginMetadata("stubborn", "1.0", "for tests", ())
+    async def init(self, ctx):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    async def run(self, ctx, cancel):
+        program = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+        subprocess.Popen([sys.executable, "-c", program])
+        while True:
+            time.sleep(0.2)
+            await asyncio.sleep(0)
+    async def shutdown(self):
+        time.sleep(600)
+
+class Broken:
+    def metadata(self):
+        return PluginMetadata("broken", "1.0", "for tests", ())
+    async def init(self, ctx):
+        raise ZeroDivisionError("oh")
+    async def run(self, ctx, cancel):
+        pass
+    async def shutdown(self):
+        pass
+'''
+
+
+@pytest.fixture
+def plugged(house: Any, room: Any, tmp_path: Path) -> Any:
+    """A daemon with one plugin that does not end and one that does not begin."""
+    installed = tmp_path / "installed"
+    facts = installed / "atm_trouble-1.0.dist-info"
+    facts.mkdir(parents=True)
+    (installed / "atm_trouble.py").write_text(PLUGIN)
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: atm-trouble\nVersion: 1.0\n")
+    points = "[atm.plugins]\nstubborn = atm_trouble:Stubborn\nbroken = atm_trouble:Broken\n"
+    (facts / "entry_points.txt").write_text(points)
+    settings = Path(house.layout.settings)
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("[plugins.stubborn]\nenabled = true\n[plugins.broken]\nenabled = true\n")
+    house.start(env={"PYTHONPATH": str(installed)})
+    house.until(lambda: len(children(house)) >= 3)
+    return house
+
+
+def children(house: Any) -> list[int]:
+    """Whoever is in this sandbox besides the daemon."""
+    from tests.teamd.conftest import processes_of
+
+    return [pid for pid in processes_of(house.atm.home) if pid != house.process.pid]
+
+
+def test_plugins_that_do_not_end_are_ended_with_it_and_named(plugged):
+    began_at = time.monotonic()
+    assert plugged.end() == 0
+    assert time.monotonic() - began_at < 15
+    assert "plugin stubborn (killed)" in plugged.said
+    plugged.until(lambda: not children(plugged))
+
+
+def test_plugins_of_a_killed_daemon_end_by_themselves_or_with_the_next(plugged):
+    plugged.kill()
+    plugged.spawn()
+    plugged.until(lambda: plugged.answers)
+    plugged.process.send_signal(signal.SIGTERM)
+    plugged.process.wait(30)
+    plugged.until(lambda: not children(plugged), seconds=60)
+
+
+def test_a_broken_plugin_costs_nobody_else_anything(plugged, other):
+    works_for(plugged, other)
+    states = {plugin["name"]: plugin for plugin in plugged.status()["plugins"]}
+    assert "ZeroDivisionError" in states["broken"]["last_error"]
+    assert began(plugged.pid)
