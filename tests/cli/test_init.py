@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from atm.domain.vendor_setup import KNOWN
+
+CORPUS = Path(__file__).parents[1] / "corpus" / "hooks" / "agy"
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs on PATH are shell scripts here")
 
@@ -100,7 +103,7 @@ def test_check_as_json_says_it_for_each_file(atm):
 def test_remove_takes_out_what_init_put_in_even_if_the_agent_is_gone(atm):
     settings_of(atm).parent.mkdir()
     settings_of(atm).write_bytes(b'{\r\n\t"model": "opus"\r\n}')
-    atm("init", "--vendor", "claude", "codex", "gemini", "opencode")
+    atm("init", "--vendor", "claude", "codex", "gemini", "agy", "opencode")
     assert "changed" in atm("init", "--remove").out
     assert settings_of(atm).read_bytes() == b'{\r\n\t"model": "opus"\r\n}'
     for gone in (".codex", ".gemini", ".config/opencode"):
@@ -111,10 +114,11 @@ def test_remove_takes_out_what_init_put_in_even_if_the_agent_is_gone(atm):
 def test_a_project_has_its_own_files_in_the_root_of_the_repository(atm):
     (atm.folder / ".git").mkdir()
     (atm.folder / "deep").mkdir()
-    done = atm("init", "--project", "--vendor", "claude,codex,gemini,opencode", cwd=atm.folder / "deep")
+    done = atm("init", "--project", "--vendor", "claude,codex,gemini,agy,opencode", cwd=atm.folder / "deep")
     found = {str(path.relative_to(atm.folder)) for path in atm.folder.rglob("*") if path.is_file()}
     assert found == {
-        *(".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json", ".opencode/plugins/atm.js"),
+        *(".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json", ".agents/hooks.json"),
+        ".opencode/plugins/atm.js",
     }
     assert "Gemini CLI asks" in done.out
     atm("init", "--project", "--check", "--vendor", "claude")
@@ -137,7 +141,7 @@ def test_an_atm_that_is_not_on_path_is_named_by_its_whole_path(atm):
 
 def test_where_no_agent_is_found_it_says_what_it_looked_for(atm):
     done = atm("init", code=3)
-    for word in ("claude", "codex", "gemini", "opencode", "--vendor"):
+    for word in ("claude", "codex", "gemini", "agy", "antigravity-cli", "opencode", "--vendor"):
         assert word in done.out
     found = atm("init", "--json", code=3).json
     assert found["vendors"] == []
@@ -247,6 +251,77 @@ def test_claude_codes_own_variable_moves_its_settings(atm, tmp_path):
     atm("init", "--vendor", "claude", env={"CLAUDE_CONFIG_DIR": str(tmp_path / "elsewhere")})
     assert (tmp_path / "elsewhere" / "settings.json").exists()
     assert not settings_of(atm).exists()
+
+
+# Antigravity CLI.
+
+
+def hooks_of_agy(atm) -> Path:
+    return Path(atm.home, ".gemini", "config", "hooks.json")
+
+
+def test_agy_is_set_up_in_its_own_file_where_it_is_and_gemini_is_not(atm):
+    _program(atm.programs, "agy")
+    done = atm("init")
+    assert f"created  {hooks_of_agy(atm)}" in done.out
+    assert "/hooks in agy" in done.out
+    assert "no .atm.toml" in done.out
+    assert list(json.loads(hooks_of_agy(atm).read_text())) == ["atm"]
+    assert [path.name for path in (atm.home / ".gemini").iterdir()] == ["config"]
+    assert atm("init").out == "Everything is installed already.\n"
+    assert atm("init", "--check").out.startswith("installed  Antigravity CLI")
+    atm("init", "--remove")
+    assert not (atm.home / ".gemini").exists()
+
+
+def test_a_project_of_agy_has_words_of_its_own(atm):
+    done = atm("init", "--project", "--vendor", "agy")
+    assert "use --user" in done.out
+    assert list(json.loads((atm.folder / ".agents/hooks.json").read_text())["atm"]) == list(KNOWN["agy"].events)
+
+
+def test_a_file_of_agy_in_another_shape_is_refused_and_stays(atm):
+    hooks_of_agy(atm).parent.mkdir(parents=True)
+    hooks_of_agy(atm).write_text('{"Stop": [{"hooks": []}]}')
+    done = atm("init", "--vendor", "agy", "claude", code=2)
+    assert "reads no hook" in done.err
+    assert "fix:" in done.err
+    assert hooks_of_agy(atm).read_text() == '{"Stop": [{"hooks": []}]}'
+    assert "reads no hook" in atm("init", "--check", "--vendor", "agy", code=1).out
+
+
+def run_as_agy_does(atm, event: str, payload: str) -> subprocess.CompletedProcess[str]:
+    """By the shell, in the folder of the file, with the payload on standard input."""
+    (hook,) = json.loads(hooks_of_agy(atm).read_text())["atm"][event]
+    environment = {**atm.environment, "ATM_TEAM": "crew", "ATM_IDENTITY": "bob"}
+    words = ["/bin/sh", "-c", hook["command"]]
+    folder = hooks_of_agy(atm).parent
+    done = subprocess.run(
+        words, cwd=folder, env=environment, input=payload, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done
+    return done
+
+
+def test_what_is_written_brings_mail_when_agy_runs_it(atm, room):
+    (atm.programs / "atm").unlink()  # it does nothing here; so the real one is named by its whole path
+    atm("init", "--vendor", "agy")
+    assert run_as_agy_does(atm, "PreInvocation", (CORPUS / "pre-invocation.json").read_text()).stdout == ""
+    atm("send", "bob", "the mill is on fire", "--team", "crew", "--from", "ann")
+    done = run_as_agy_does(atm, "PreInvocation", (CORPUS / "pre-invocation.json").read_text())
+    (step,) = json.loads(done.stdout)["injectSteps"]
+    assert "the mill is on fire" in step["userMessage"]
+    atm("send", "bob", "and the barn", "--team", "crew", "--from", "ann")
+    done = run_as_agy_does(atm, "Stop", (CORPUS / "stop.json").read_text())
+    assert json.loads(done.stdout)["decision"] == "continue"
+    assert run_as_agy_does(atm, "Stop", (CORPUS / "stop.json").read_text()).stdout == ""
+
+
+def test_agy_goes_on_when_atm_is_gone(atm):
+    atm("init", "--vendor", "agy")
+    (atm.programs / "atm").unlink()
+    for event in KNOWN["agy"].events:
+        assert run_as_agy_does(atm, event, "{}").stdout == ""
 
 
 def test_many_at_once_leave_each_hook_once(atm):

@@ -17,7 +17,9 @@ from atm.formats.codex_notify import (
     with_notify,
     without_notify,
 )
+from atm.formats.json_pieces import BYTE_ORDER_MARK
 from atm.formats.vendor_settings import (
+    NAMED,
     NotEditable,
     holds_nothing,
     hooks_in,
@@ -221,6 +223,7 @@ def test_a_file_that_its_program_wrote_anew_loses_our_hooks_and_nothing_else():
         '"C:/Program Files/atm/atm.exe" hook claude Stop',
         "/venv/bin/python3 -m atm hook gemini AfterTool",
         "A=1 B= atm hook opencode session",
+        "atm hook agy Stop || exit 0",
     ],
 )
 def test_a_command_of_ours_is_known(command):
@@ -252,6 +255,120 @@ def test_a_key_that_switches_all_hooks_off_is_seen():
     assert switched_off('{"disableAllHooks": true}') == "disableAllHooks"
     assert switched_off('{"hooksConfig": {"enabled": false}}') == "hooksConfig.enabled"
     assert switched_off('{"disableAllHooks": false, "hooksConfig": []}') == switched_off("") == ""
+
+
+# Antigravity CLI, whose hooks have names.
+
+AGY = entries_for("agy", ATM)
+LINT = {"type": "command", "command": "./lint.sh || atm hook agy Stop"}
+NAMED_FILES = {
+    "an empty object": "{}",
+    "an empty object with space in it": "{ \t }\n",
+    "somebody's hook": json.dumps({"lint": {"Stop": [LINT], "enabled": False}}, indent=2) + "\n",
+    "somebody's hook on one line": json.dumps({"lint": {"Stop": [LINT, LINT]}}),
+    "two of them with tabs": json.dumps({"lint": {"PreInvocation": [LINT]}, "z": {}}, indent="\t"),
+    "tools, in groups": json.dumps({"gate": {"PreToolUse": [THEIRS], "PostToolUse": [THEIRS, {}]}}, indent=4),
+    "as its manual writes it": '{\n  "note": {\n    "PreInvocation": [\n      {"command": "./r.sh"}\n    ]\n  }\n}\n',
+    "CRLF": '{\r\n  "lint": {\r\n    "Stop": []\r\n  }\r\n}\r\n',
+    "a byte order mark": '\ufeff{\n  "lint": {}\n}\n',
+    "our name, empty": '{\n  "atm": {}\n}\n',
+    "our name, over lines": '{"atm": {\n\n}}',
+    "our name, switched off": '{\n  "atm": {\n    "enabled": false\n  }\n}\n',
+    "our name, with somebody's hook": json.dumps({"atm": {"Stop": [LINT], "PreToolUse": [THEIRS]}, "b": {}}, indent=2),
+    "our name, an event without hooks": '{"atm": {"Stop": [], "PreInvocation": [ ]}, "b": {"Stop": []}}',
+    "a name like that of the others' key": '{"hooks": {"Stop": [{"hooks": []}, 1, "two", null, {"command": 5}]}}',
+    "a name twice": '{"lint": {"Stop": []}, "lint": {"Stop": [{}]}}',
+    "events that are none": '{"lint": {"Stop": null, "description": "x", "SessionEnd": [1]}}',
+}
+
+
+@pytest.mark.parametrize("text", NAMED_FILES.values(), ids=NAMED_FILES.keys())
+def test_named_hooks_come_and_go_to_the_letter(text):
+    once = with_hooks(text, AGY, NAMED)
+    assert compare(AGY, hooks_in(once, NAMED), ATM, "agy").state == "installed"
+    assert with_hooks(once, AGY, NAMED) == once
+    moved = with_hooks(once, entries_for("agy", MOVED), NAMED)
+    assert [hook.command.program for hook in hooks_in(moved, NAMED)] == [MOVED, MOVED]
+    assert with_hooks(moved, AGY, NAMED) == once
+    assert without_hooks(moved, NAMED) == without_hooks(once, NAMED) == text
+    assert without_hooks(text, NAMED) == text
+
+
+@pytest.mark.parametrize("text", NAMED_FILES.values(), ids=NAMED_FILES.keys())
+def test_hooks_of_other_names_say_the_same_in_the_same_order(text):
+    before, after = json.loads(text.lstrip("\ufeff")), json.loads(with_hooks(text, AGY, NAMED).lstrip("\ufeff"))
+    assert [name for name in after if name != "atm"] == [name for name in before if name != "atm"]
+    assert {**after, "atm": 0} == {**before, "atm": 0}
+    for key, value in before.get("atm", {}).items():
+        assert (after["atm"][key][: len(value)] if isinstance(value, list) else after["atm"][key]) == value
+
+
+def test_a_named_hook_has_no_group_around_it_and_lets_agy_live_without_us():
+    assert json.loads(with_hooks("", AGY, NAMED)) == {
+        "atm": {
+            "PreInvocation": [{"type": "command", "command": "atm hook agy PreInvocation || exit 0", "timeout": 5}],
+            "Stop": [{"type": "command", "command": "atm hook agy Stop || exit 0", "timeout": 5}],
+        }
+    }
+
+
+def test_agy_never_gets_a_hook_that_stands_before_a_tool():
+    assert "PreToolUse" not in KNOWN["agy"].events
+
+
+def test_what_somebody_added_to_a_named_hook_of_ours_stays_when_the_program_is_put_right():
+    text = json.dumps({"mine": {"Stop": [LINT, {"command": "A=1 /old/atm hook agy Stop | tee x", "timeout": 9}]}})
+    once = with_hooks(text, AGY, NAMED)
+    after = json.loads(once)
+    assert after["mine"]["Stop"] == [LINT, {"command": "A=1 atm hook agy Stop | tee x", "timeout": 9}]
+    assert list(after["atm"]) == ["PreInvocation"]
+    assert json.loads(without_hooks(once, NAMED)) == {"mine": {"Stop": [LINT]}}
+
+
+def test_ours_under_two_names_become_one():
+    one = {"Stop": [{"type": "command", "command": "atm hook agy Stop"}]}
+    after = with_hooks(json.dumps({"a": one, "lint": {"Stop": [LINT]}, "b": one}, indent=2), AGY, NAMED)
+    assert sorted(hook.event for hook in hooks_in(after, NAMED)) == ["PreInvocation", "Stop"]
+    assert json.loads(after)["lint"] == {"Stop": [LINT]}
+
+
+def test_ours_that_somebody_put_before_tools_is_taken_out_with_the_rest():
+    ours = {"type": "command", "command": "atm hook agy PreToolUse"}
+    text = json.dumps({"gate": {"PreToolUse": [{"matcher": "*", "hooks": [LINT, ours]}, {"hooks": [ours]}]}})
+    assert json.loads(without_hooks(text, NAMED)) == {"gate": {"PreToolUse": [{"matcher": "*", "hooks": [LINT]}]}}
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"PreInvocation": [{"hooks": []}]}', "'PreInvocation' is not an object with hooks"),
+        ('{"lint": {}, "enabled": true}', "'enabled' is not an object with hooks"),
+        ('{"atm": []}', "'atm' is not an object with hooks"),
+        ('{"' + "x" * 100_000 + '": 1}', r"'x{60}' is not"),
+        ('{"\\u001b]0;owned": 1}', r"its '\\x1b]0;owned' is not"),
+        ('{"atm": {"Stop": {}}}', "'atm.Stop' is not a list"),
+        ('{"lint": {"Stop": [],}}', "not JSON"),
+        ("{ // mine\n}", "comments"),
+        ("[]", "not an object"),
+        ('{"a": ' + "[" * 200_000, "not JSON"),
+    ],
+)
+def test_a_file_of_which_agy_would_read_nothing_is_refused_with_a_reason(text, reason):
+    with pytest.raises(NotEditable, match=reason):
+        with_hooks(text, AGY, NAMED)
+
+
+def test_ours_comes_out_of_a_file_that_somebody_spoilt_since():
+    spoilt = with_hooks("{}", AGY, NAMED).replace("{", '{"Stop": [], ', 1)
+    assert json.loads(without_hooks(spoilt, NAMED)) == {"Stop": []}
+
+
+def test_a_name_that_is_switched_off_is_seen_if_ours_are_or_will_be_under_it():
+    ours = {"enabled": False, "Stop": [{"command": "atm hook agy Stop"}]}
+    assert switched_off('{"atm": {"enabled": false}}', NAMED) == "atm.enabled"
+    assert switched_off(json.dumps({"b": {"enabled": False}, "mine": ours}), NAMED) == "mine.enabled"
+    for text in ("", '{"b": {"enabled": false}, "atm": {"enabled": true}}', '{"atm": 1, "disableAllHooks": true}'):
+        assert switched_off(text, NAMED) == ""
 
 
 # Generated files.
@@ -326,6 +443,50 @@ def test_any_file_keeps_every_hook_of_others_in_order(text):
 
     assert theirs(with_hooks(text, CLAUDE)) == theirs(text)
     assert theirs(without_hooks(text)) == theirs(text)
+
+
+AGY_COMMANDS = st.sampled_from(["x", "atm hook agy Stop", "/o/atm hook agy PreInvocation || exit 0", "echo hook"])
+AGY_HOOK = st.fixed_dictionaries({"command": AGY_COMMANDS}, optional={"timeout": st.integers()}) | PLAIN
+AGY_GROUP = st.fixed_dictionaries({"matcher": st.just("*"), "hooks": st.lists(AGY_HOOK, max_size=2)})
+AGY_EVENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "enabled": st.booleans(),
+        "Stop": st.lists(AGY_HOOK, max_size=3),
+        "PreInvocation": st.lists(AGY_HOOK, max_size=3),
+        "PreToolUse": st.lists(AGY_GROUP, max_size=2),
+    },
+)
+
+
+@st.composite
+def named_files(draw):
+    names = st.sampled_from(["atm", "lint", "hooks", ""]) | st.text(max_size=4)
+    value = draw(st.dictionaries(names, AGY_EVENTS, max_size=3))
+    return f"{draw(st.sampled_from(['', BYTE_ORDER_MARK]))}{draw(SPACE)}{draw(layouts(value))}{draw(SPACE)}"
+
+
+@settings(max_examples=300, deadline=None)
+@given(named_files())
+def test_any_file_with_named_hooks_gets_back_what_it_was_and_keeps_those_of_others(text):
+    def theirs(raw: str) -> list[Any]:
+        lists = [
+            (name, event, hook)
+            for name, events in json.loads(raw.lstrip(BYTE_ORDER_MARK)).items()
+            for event, items in events.items()
+            if isinstance(items, list)
+            for item in items
+            for hook in (item["hooks"] if event == "PreToolUse" else [item])
+        ]
+        return [row for row in lists if not (isinstance(row[2], dict) and our_command(row[2].get("command")))]
+
+    cleared = without_hooks(text, NAMED)
+    assert hooks_in(cleared, NAMED) == []
+    once = with_hooks(cleared, AGY, NAMED)
+    assert with_hooks(once, AGY, NAMED) == once
+    assert without_hooks(once, NAMED) == cleared
+    assert compare(AGY, hooks_in(with_hooks(text, AGY, NAMED), NAMED), ATM, "agy").state == "installed"
+    assert theirs(cleared) == theirs(once) == theirs(with_hooks(text, AGY, NAMED)) == theirs(text)
 
 
 # Codex's notify.

@@ -11,7 +11,7 @@ import pytest
 
 from atm.domain.errors import AtmError, FileBusy, NoHome, OutsideLink, UnreadableFile, WriteRefused
 from atm.domain.vendor_setup import KNOWN, PROJECT, USER, ConfigFile, Places, files_of
-from atm.formats.vendor_settings import hooks_in
+from atm.formats.vendor_settings import NAMED, hooks_in
 from atm.ports.disk import Disk
 from atm.services.vendor_setup import FileChange, apply, check, detect, plan
 from atm.system.files.locking import Locks
@@ -92,6 +92,7 @@ def test_files_that_were_there_are_what_they_were(world):
     world.write(".codex/hooks.json", "{}")
     world.write(".codex/config.toml", "[tui]\r\nx = 1\r\n")
     world.write(".gemini/settings.json", "\ufeff{}\n")
+    world.write(".gemini/config/hooks.json", '{"lint": {"Stop": [{"command": "./lint.sh"}]}}')
     before = world.everything()
     world.init()
     assert world.missing() == []
@@ -105,10 +106,11 @@ def test_files_that_were_there_are_what_they_were(world):
 def test_a_file_with_nothing_in_it_is_that_again(world, text):
     for path in (".claude/settings.json", ".codex/hooks.json", ".codex/config.toml", ".config/opencode/plugins/atm.js"):
         world.write(path, text)
+    world.write(".gemini/config/hooks.json", text)
     before = world.everything()
-    world.init("claude", "codex", "opencode")
-    assert world.missing("claude", "codex", "opencode") == []
-    world.init("claude", "codex", "opencode", remove=True)
+    world.init("claude", "codex", "agy", "opencode")
+    assert world.missing("claude", "codex", "agy", "opencode") == []
+    world.init("claude", "codex", "agy", "opencode", remove=True)
     assert world.everything() == before
 
 
@@ -136,6 +138,28 @@ def test_folders_go_only_if_we_made_them_and_nothing_is_in_them(world):
     assert not (world.project / ".opencode" / "plugins").exists()
 
 
+@pytest.mark.parametrize("order", [["gemini", "agy"], ["agy", "gemini"]])
+@pytest.mark.parametrize("together", [True, False])
+def test_a_folder_that_two_vendors_share_goes_with_the_last_of_them(world, order, together):
+    before = world.everything()
+    for vendor in order:
+        world.init(vendor)
+    world.init("gemini", "agy", remove=True) if together else world.init(order[0], remove=True)
+    if not together:
+        assert world.missing(order[1]) == []
+        world.init(order[1], remove=True)
+    assert world.everything() == before
+    assert json.loads((world.home / ".local/state/atm/vendor-files.json").read_text()) == {}
+
+
+def test_a_shared_folder_stays_if_somebody_else_keeps_something_in_it(world):
+    world.init("agy")
+    world.init("gemini")
+    world.write(".gemini/oauth.json", "{}")
+    world.init("gemini", "agy", remove=True)
+    assert os.listdir(world.home / ".gemini") == ["oauth.json"]
+
+
 def test_the_mode_of_a_file_stays(world):
     path = world.write(".claude/settings.json", MINE)
     path.chmod(0o640)
@@ -154,12 +178,14 @@ def test_every_vendor_has_its_places(world):
         f"{home}/.codex/hooks.json",
         f"{home}/.codex/config.toml",
         f"{home}/.gemini/settings.json",
+        f"{home}/.gemini/config/hooks.json",
         f"{home}/.config/opencode/plugins/atm.js",
     ]
     assert [file.path for vendor in EVERYBODY for file in files_of(vendor, PROJECT, where)] == [
         f"{project}/.claude/settings.json",
         f"{project}/.codex/hooks.json",
         f"{project}/.gemini/settings.json",
+        f"{project}/.agents/hooks.json",
         f"{project}/.opencode/plugins/atm.js",
     ]
 
@@ -169,9 +195,10 @@ def test_variables_of_the_vendors_move_their_files_and_a_sandbox_moves_all(world
     world.environment.update(moved)
     where = world.files.places("/p")
     assert (where.codex, where.gemini, where.opencode, where.project) == ("/c", "/g/.gemini", "/x/opencode", "/p")
+    assert where.agy == f"{world.home}/.gemini"
     world.environment["ATM_HOME"] = "/sandbox"
     where = world.files.places("/p")
-    assert (where.codex, where.gemini) == ("/sandbox/.codex", "/sandbox/.gemini")
+    assert (where.codex, where.gemini, where.agy) == ("/sandbox/.codex", "/sandbox/.gemini", "/sandbox/.gemini")
     assert where.opencode == "/sandbox/.config/opencode"
 
 
@@ -183,7 +210,10 @@ def test_without_a_home_there_is_no_place_for_a_users_settings_but_one_for_a_pro
     world.init("gemini", scope=PROJECT)
     assert world.missing("gemini", scope=PROJECT) == []
     with pytest.raises(NoHome):
-        files_of("codex", USER, Places("", "", "", "", ""))
+        files_of("codex", USER, Places("", "", "", "", "", ""))
+    with pytest.raises(NoHome):
+        plan(world.files, ["agy"], USER, str(world.project))
+    assert world.files.evidence(KNOWN["agy"], world.files.places(".")) == ""
 
 
 def test_a_cli_is_found_by_its_program_or_by_its_folder(world):
@@ -196,11 +226,32 @@ def test_a_cli_is_found_by_its_program_or_by_its_folder(world):
 def test_what_others_and_we_ourselves_keep_in_a_folder_is_no_sign_of_its_owner(world):
     world.write(".claude/teams/crew/config.json", "{}")
     world.write(".claude/tasks/crew/1.json", "{}")
-    world.write(".gemini/antigravity-cli/cli.log", "")
+    world.write(".gemini/antigravity/brain/x", "")
+    world.write(".gemini/antigravity-ide/x", "")
     world.write(".gemini/config/hooks.json", "{}")
     assert detect(world.files, str(world.project)) == {}
     world.write(".claude/history.jsonl", "")
     assert list(detect(world.files, str(world.project))) == ["claude"]
+
+
+def test_agy_is_found_by_its_program_or_by_the_folder_that_it_alone_has_and_is_not_taken_for_gemini(world):
+    program = world.put_on_path("agy")
+    assert detect(world.files, str(world.project)) == {"agy": str(program)}
+    program.unlink()
+    world.put_on_path("antigravity")
+    assert detect(world.files, str(world.project)) == {}
+    world.write(".gemini/antigravity-cli/cli.log", "")
+    assert detect(world.files, str(world.project)) == {"agy": str(world.home / ".gemini")}
+
+
+@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may look everywhere")
+def test_a_folder_into_which_we_may_not_look_says_nothing_of_agy(world):
+    world.write(".gemini/antigravity-cli/cli.log", "")
+    (world.home / ".gemini").chmod(0)
+    try:
+        assert "agy" not in detect(world.files, str(world.project))
+    finally:
+        (world.home / ".gemini").chmod(0o755)
 
 
 def test_plain_atm_is_written_where_it_is_on_path_and_its_whole_path_where_it_is_not(world):
@@ -255,6 +306,28 @@ def test_what_keeps_hooks_from_running_or_runs_them_twice_is_spoken_of(world):
     assert "hooks of its own" in notes
     twice = plan(world.files, EVERYBODY, PROJECT, str(world.project))
     assert all(any("run twice" in note for note in change.notes) for change in twice)
+
+
+def test_a_file_of_which_agy_would_read_nothing_is_left_alone_and_said_so(world):
+    text = '{"PreInvocation": [{"hooks": []}]}'
+    path = world.write(".gemini/config/hooks.json", text)
+    found = refusals(world.init("agy"))["agy"]
+    assert isinstance(found, UnreadableFile)
+    assert "reads no hook" in str(found)
+    assert path.read_text() == text
+    assert [change.is_installed for change in world.missing("agy")] == [False]
+    assert refusals(world.init("agy", remove=True)) == {}
+    assert path.read_text() == text
+
+
+def test_hooks_of_agy_that_are_switched_off_are_spoken_of(world):
+    path = world.write(".gemini/config/hooks.json", '{"atm": {"enabled": false}}')
+    world.init("agy")
+    (change,) = plan(world.files, ["agy"], USER, str(world.project))
+    assert change.notes == (f"atm.enabled in {path} keeps our hooks from running",)
+    assert len(hooks_in(path.read_text(), NAMED)) == len(KNOWN["agy"].events)
+    world.init("agy", remove=True)
+    assert path.read_text() == '{"atm": {"enabled": false}}'
 
 
 def test_a_plugin_that_is_not_ours_or_was_changed_by_hand_is_left_alone(world):
@@ -416,35 +489,71 @@ def test_an_owner_who_never_stops_writing_is_left_to_it(world):
 
 
 @pytest.mark.parametrize("remove", [False, True])
-@pytest.mark.parametrize("start", [None, "", MINE])
-def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one_and_the_next_run_finishes(tmp_path, start, remove):
+@pytest.mark.parametrize(
+    ("vendor", "name", "start"),
+    [
+        ("claude", ".claude/settings.json", None),
+        ("claude", ".claude/settings.json", ""),
+        ("claude", ".claude/settings.json", MINE),
+        ("agy", ".gemini/config/hooks.json", None),
+        ("agy", ".gemini/config/hooks.json", '{"lint": {"Stop": []}}'),
+    ],
+)
+def test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one_and_the_next_run_finishes(
+    tmp_path, vendor, name, start, remove
+):
     for step in range(500):
         (tmp_path / str(step)).mkdir()
         world = World(tmp_path / str(step))
         if start is not None:
-            world.write(".claude/settings.json", start)
+            world.write(name, start)
         untouched = world.everything()
         if remove:
-            world.init("claude")
-        path = world.home / ".claude/settings.json"
+            world.init(vendor)
+        path = world.home / name
         old = path.read_bytes() if path.exists() else None
         disk = FaultyDisk(QuickDisk(), stop_at=step)
         world.use(disk)
         try:
-            world.init("claude", remove=remove)
+            world.init(vendor, remove=remove)
             was_killed = False
         except Crash:
             was_killed = True
         world.use(QuickDisk())
         now = path.read_bytes() if path.exists() else None
-        world.init("claude", remove=remove)
+        world.init(vendor, remove=remove)
         if was_killed:
             assert now in (old, path.read_bytes() if path.exists() else None), disk.steps[-1]
-        assert (world.missing("claude") == []) is not remove
-        world.init("claude", remove=True)
+        assert (world.missing(vendor) == []) is not remove
+        world.init(vendor, remove=True)
         assert world.everything() == untouched, disk.steps[-1]
         if not was_killed:
             assert step > 10
+            return
+    raise AssertionError("it never ended")
+
+
+def test_a_kill_while_a_shared_folder_is_handed_on_costs_nothing(tmp_path):
+    for step in range(500):
+        (tmp_path / str(step)).mkdir()
+        world = World(tmp_path / str(step))
+        untouched = world.everything()
+        world.init("agy")
+        world.init("gemini")
+        disk = FaultyDisk(QuickDisk(), stop_at=step)
+        world.use(disk)
+        try:
+            world.init("agy", remove=True)
+            was_killed = False
+        except Crash:
+            was_killed = True
+        world.use(QuickDisk())
+        assert world.missing("gemini") == []
+        world.init("agy", remove=True)
+        world.init("gemini", remove=True)
+        assert world.everything() == untouched, disk.steps[-1]
+        if not was_killed:
+            assert step > 5
             return
     raise AssertionError("it never ended")
 

@@ -17,9 +17,12 @@ LABEL = "org.agent-team-manager.atm"
 
 RESTART_SECONDS, STOP_SECONDS = 5, 15
 
-KEPT_VARIABLES = ("ATM_HOME", "CLAUDE_CONFIG_DIR")
+KEPT_VARIABLES = ("ATM_HOME", "CLAUDE_CONFIG_DIR", "PATH")
 KEPT_FOLDERS = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME")
-"""What tells the daemon where its files lie. Other `XDG_` variables belong to one log-in, and would change with it."""
+"""
+What tells the daemon where its files lie, and where tmux and git are. Other `XDG_` variables belong to one log-in, and
+would change with it.
+"""
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/.,:@+=-")
 

@@ -92,6 +92,8 @@ class TmuxTerminals:
 
     def _run(self, at: PaneAddress, words: tuple[str, ...], data: bytes = b"") -> tuple[int | None, str]:
         """Its exit code, None if it did not end in time, and what it said."""
+        if not _is_pane_id(at.pane):
+            return 1, ""
         import subprocess
 
         server = ("-S", at.server) if at.server else ()

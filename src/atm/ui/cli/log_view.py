@@ -96,7 +96,7 @@ def _follow(args: Args, session: Session) -> int:
 
 
 def _since(args: Args, session: Session) -> float | None:
-    from atm.ui.cli.commands.read import _since as since
+    from atm.ui.cli.commands.read import since
 
     return since(args, session)
 

@@ -93,7 +93,7 @@ def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> Mail
     wanted = Filter(
         everything=args.flag("all"),
         sender=args.text("from"),
-        since=_since(args, session),
+        since=since(args, session),
         limit=args.whole("limit"),
     )
     look = take if marking else peek
@@ -123,12 +123,13 @@ def _wait(session: Session, owner: Recipient, look: Callable[[], Mail], seconds:
             drain_on_the_way(session.room)  # nobody else may come by, and the reader has time
 
 
-def _since(args: Args, session: Session) -> float | None:
+def since(args: Args, session: Session) -> float | None:
+    """`--since`: a time, or how long ago."""
     given = args.text("since")
     if given is None:
         return None
     sizes = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-    if given[-1:] in sizes and given[:-1].isascii() and given[:-1].isdecimal():
+    if given[-1:] in sizes and given[:-1].isascii() and given[:-1].isdecimal() and len(given) < 12:
         return session.room.clock.now() - int(given[:-1]) * sizes[given[-1]]
     from atm.formats.times import from_iso
 
