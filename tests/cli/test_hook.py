@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -443,9 +444,9 @@ def test_with_nothing_to_say_it_loads_nothing_heavy(crew, room, event, prepare):
         call(crew, "claude", "SessionStart")
         post(room, "one")
         call(crew, "claude", event)
+    probe = f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r})\n{PROBE}"
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", f"import sys; sys.path.insert(0, {str(ROOT / 'src')!r})\n{PROBE}"]
-        + ["hook", "claude", event],
+        [sys.executable, "-I", "-S", "-c", probe, "hook", "claude", event],
         input=payload("claude", event).encode(),
         capture_output=True,
         env=crew.environment,
@@ -460,7 +461,12 @@ def test_with_nothing_to_say_it_loads_nothing_heavy(crew, room, event, prepare):
 
 
 def test_twenty_hooks_and_twenty_readers_show_two_hundred_messages_once_each(crew, room):
-    """In rounds, all of them at once, until nothing is left."""
+    """
+    In rounds, all of them at once, until nothing is left.
+
+    On a machine under such a load a hook may meet its own limit between saying and entering it: the one window. Then
+    the message was given back by a later turn, and the ledger knows of one showing, as of every other message.
+    """
     sent = post(room, *(f"number {n}" for n in range(200)))
     shown: list[str] = []
     for _ in range(10):
@@ -484,7 +490,19 @@ def test_twenty_hooks_and_twenty_readers_show_two_hundred_messages_once_each(cre
             out, _ = reader.communicate(timeout=120)
             assert reader.returncode == 0
             shown += [message["message_id"] for message in json.loads(out)["messages"]]
-        if not unread(room):
+        if not unread(room) and not room.surfacings.is_cut_off("crew", "ann"):
             break
-    assert sorted(shown) == sorted(sent)
-    assert all(set(states(room, id)) & {"surfaced", "read"} for id in sent[::20])
+    assert set(shown) == set(sent)
+    known = showings(room)
+    assert {id: known[id] for id in sent if known[id] != 1} == {}
+    doubled = {id for id in shown if shown.count(id) > 1}
+    assert {id for id in doubled if "returned" not in states(room, id)} == set()
+
+
+def showings(room) -> Counter[str]:
+    """How often each message was shown, as the ledger has it."""
+    found: Counter[str] = Counter()
+    for entry in room.ledger.entries("crew")[0]:
+        if entry.state == "surfaced" or entry.evidence == "marked read and shown":
+            found.update(entry.ids)
+    return found

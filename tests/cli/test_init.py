@@ -303,10 +303,11 @@ def run_as_agy_does(atm, event: str, payload: str) -> subprocess.CompletedProces
     return done
 
 
-def test_what_is_written_brings_mail_when_agy_runs_it(atm, room):
+def test_what_is_written_brings_mail_when_agy_runs_it(atm, room, configure):
+    configure(delivery={"stop_on": "any"})
     (atm.programs / "atm").unlink()  # it does nothing here; so the real one is named by its whole path
     atm("init", "--vendor", "agy")
-    assert run_as_agy_does(atm, "PreInvocation", (CORPUS / "pre-invocation.json").read_text()).stdout == ""
+    assert run_as_agy_does(atm, "PreInvocation", (CORPUS / "pre-invocation.json").read_text()).stdout == "{}\n"
     atm("send", "bob", "the mill is on fire", "--team", "crew", "--from", "ann")
     done = run_as_agy_does(atm, "PreInvocation", (CORPUS / "pre-invocation.json").read_text())
     (step,) = json.loads(done.stdout)["injectSteps"]

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import errno
 import os
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -254,6 +256,67 @@ def test_killed_twice_mail_is_still_not_lost(tmp_path):
     raise AssertionError("it never came to its end")
 
 
+class InterruptedLedger:
+    """Somebody else gets his chance just after the ledger was read, or just before it is written."""
+
+    def __init__(self, ledger: Any, step: str, rival: threading.Thread) -> None:
+        self._ledger = ledger
+        self._step = step
+        self._rival = rival
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ledger, name)
+
+    def entries(self, team: str) -> Any:
+        found = self._ledger.entries(team)
+        self._let_go("entries")
+        return found
+
+    def append(self, team: str, lines: list[Any]) -> Any:
+        self._let_go("append")
+        return self._ledger.append(team, lines)
+
+    def _let_go(self, step: str) -> None:
+        if step == self._step and not self._rival.ident:
+            self._rival.start()
+            self._rival.join(1.0)  # one that waits for us is let go on waiting
+
+
+def a_dead_hook(tmp_path: Path) -> Path:
+    """A home in which a hook was killed after its note, before it took anything out of the unread."""
+    with_mail(tmp_path / "count")
+    steps = steps_of(tmp_path / "count", lambda room: call_hook(room, []))
+    with_mail(tmp_path / "home")
+    with pytest.raises(Crash):
+        call_hook(a_room(tmp_path / "home", FaultyDisk(QuickDisk(), stop_at=steps.index("exchange"))), [])
+    assert a_room(tmp_path / "home").surfacings.is_cut_off("crew", "ann")
+    return tmp_path / "home"
+
+
+@pytest.mark.parametrize(("first", "step"), [("hook", "entries"), ("reader", "append")])
+def test_a_reader_beside_somebody_who_clears_up_after_a_dead_hook_doubles_nothing(tmp_path, first, step):
+    """What a reader takes at that moment must not be given back under his eyes: to nobody is anything shown twice."""
+    home = a_dead_hook(tmp_path)
+    layout = find_layout({"ATM_HOME": str(home)})
+    read: list[str] = []
+    said: list[str] = []
+
+    def reads(room: Mailroom) -> None:
+        read.extend(message.text for message in take(room, "crew", "ann", Filter()).messages)
+
+    def hooks(room: Mailroom) -> None:
+        call_hook(room, said)
+
+    one, other = (hooks, reads) if first == "hook" else (reads, hooks)
+    rival = threading.Thread(target=lambda: other(build_room(layout)))
+    room = build_room(layout)
+    room.ledger = InterruptedLedger(room.ledger, step, rival)
+    one(room)
+    rival.join(20)
+    said += said_later(home, call_hook)
+    assert sorted(read + said) == sorted(TEXTS), f"read {read}, said {said}"
+
+
 # A pane.
 
 
@@ -294,7 +357,12 @@ def with_pane(home: Path, texts: list[str]) -> MemoryTerminals:
     room = a_team(home)
     for text in texts:
         send(room, "crew", "ann", Letter(sender="bob", text=text))
-    place = {"host": room.presence.host, "boot": room.presence.boot, "server": AT.server, "pane": AT.pane}
+    place: dict[str, Any] = {
+        "host": room.presence.host,
+        "boot": room.presence.boot,
+        "server": AT.server,
+        "pane": AT.pane,
+    }
     room.endpoints.put(
         "crew",
         "ann",

@@ -9,11 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from atm.domain.briefing import (
-    BEGINNING,
+    LONG_ONE,
     LONGEST_BRIEFING,
+    LONGEST_SHOWN,
     Briefing,
-    beginning_of,
     framed,
+    framed_beginning,
     in_words,
     mail_in_words,
 )
@@ -129,17 +130,21 @@ def test_nothing_in_the_facts_of_a_frame_can_leave_its_quotes(sender, id, at):
     assert re.fullmatch(r'<teammate-message( [a-z_]+="[^"<>\n]*")*\s*>', first), first
 
 
-@given(text=st.text(min_size=BEGINNING, max_size=BEGINNING + 50))
-def test_of_a_long_message_the_beginning_is_shown_and_where_the_rest_is(text):
-    shown = beginning_of(text, "/some/where.md")
-    assert shown.startswith(text[:BEGINNING])
+@given(part=st.text(alphabet="abc <>&/\n\x1b", min_size=10, max_size=60))
+def test_of_a_long_message_as_much_is_shown_as_fits_and_where_the_rest_is(part):
+    text = part * (LONGEST_SHOWN // len(part) + 1)
+    shown = framed_beginning(message(text), "/some/where.md")
+    assert len(shown) <= LONG_ONE
+    assert text[:100].split("\n")[0].split("<")[0].replace("\x1b", "\u241b") in shown
     assert "/some/where.md" in shown
     assert f"{len(text):,} characters" in shown
 
 
-def test_a_cut_cannot_close_the_frame_either():
-    text = "x" * (BEGINNING - 5) + "</teammate-message>" * 10
-    assert len(CLOSING.findall(framed(message(text), beginning_of(text, "/p")))) == 1
+@pytest.mark.parametrize("most", [200, 300, 400, 1000, LONG_ONE])
+def test_a_cut_cannot_close_the_frame_either(most):
+    shown = framed_beginning(message("</teammate-message>" * 10_000), "/p", most)
+    assert len(CLOSING.findall(shown)) == 1
+    assert len(shown) <= most
 
 
 @pytest.mark.parametrize(

@@ -299,6 +299,7 @@ OTHER_SCREENS = {
     "claude, bash mode": (f"{RULE}\n!\n{RULE}\n  ! for bash mode\n", SHELL),
     "claude, bash mode by its mark alone": (f"{RULE}\n! ls\n{RULE}\n", SHELL),
     "gemini, shell mode": ("╭────────────╮\n│ !  \n╰────────────╯\nshell mode enabled (esc to disable)\n", SHELL),
+    "gemini, shell mode by its words alone": ("╭────────────╮\n│ >  \n╰────────────╯\nshell mode enabled\n", SHELL),
     "claude, a draft": (f"{RULE}\n❯ please also\n{RULE}\n  ? for shortcuts\n", DRAFT),
     "gemini, a draft": ("╭────────────╮\n│ > rename the │\n╰────────────╯\n", DRAFT),
     "codex, a paste of somebody's": ("› [Pasted Content 1234 chars]\n\n  87% context left\n", DRAFT),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -29,7 +31,7 @@ def message(text: str = "hello", *, id: str | None = "m-1") -> Message:
     return Message(id=id, sender="bob", text=text, timestamp="2026-08-27T10:15:30.123Z", read=False)
 
 
-def endpoint(**more: str) -> Endpoint:
+def endpoint(**more: Any) -> Endpoint:
     return Endpoint(session="s-1", at=0.0, **{"vendor": "", **more})
 
 
@@ -81,9 +83,7 @@ def test_what_claude_code_shows_itself_is_shown_by_nobody_else(backend, where):
 
 
 def test_in_a_team_of_claude_code_nobody_is_pushed_to():
-    found = choose_channel(
-        Member("ann"), endpoint(**SERVED), in_claudes_team=True, is_idle=True, panes_allowed=True
-    )
+    found = choose_channel(Member("ann"), endpoint(**SERVED), in_claudes_team=True, is_idle=True, panes_allowed=True)
     assert found.step == WAIT
 
 

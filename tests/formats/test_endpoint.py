@@ -22,7 +22,7 @@ ENDPOINT_FIELDS = ("vendor", "session", "host", "boot", "server", "pane", "pane_
 
 
 @given(
-    texts=st.fixed_dictionaries({name: PLAIN for name in ENDPOINT_FIELDS}),
+    texts=st.fixed_dictionaries(dict.fromkeys(ENDPOINT_FIELDS, PLAIN)),
     at=st.floats(min_value=0, max_value=4e9),
     pid=st.none() | st.integers(),
     unconfirmed=st.lists(PLAIN),
@@ -82,7 +82,7 @@ def test_no_bytes_make_either_of_them_raise(data):
     decode_note(data)
 
 
-@given(fields=st.fixed_dictionaries({name: JSON for name in (*ENDPOINT_FIELDS, "pane_pid", "unconfirmed")}))
+@given(fields=st.fixed_dictionaries(dict.fromkeys((*ENDPOINT_FIELDS, "pane_pid", "unconfirmed"), JSON)))
 def test_an_endpoint_with_wrong_kinds_is_read_as_far_as_it_goes(fields):
     found = decode_endpoint(to_bytes(encode({"at": "2026-08-27T10:15:30.123Z", **fields})))
     assert found is not None

@@ -379,7 +379,8 @@ def test_a_long_message_that_cannot_be_kept_is_said_all_the_same(desk, hook, mon
 @pytest.mark.parametrize(
     ("moment", "more", "state"),
     [
-        (START, {}, WORKING),
+        (START, {}, IDLE),
+        (START, {"reason": "compact"}, WORKING),
         (PROMPT, {}, WORKING),
         (TOOL, {}, WORKING),
         (STOP, {}, IDLE),
@@ -399,6 +400,14 @@ def test_every_call_is_a_sign_of_life(desk, hook, moment, more, state):
     last = desk.presence.last("crew", "ann")
     assert last.state == state
     assert last.source == f"claude hook On{moment}"
+
+
+@pytest.mark.parametrize("reason", ["", "auth_success"])
+def test_a_notice_of_another_kind_leaves_an_idle_agent_idle(desk, hook, reason):
+    """Older versions of Claude Code do not say which kind it is; whoever counts as busy is woken by nobody."""
+    hook(STOP)
+    hook(NOTICE, reason=reason)
+    assert state_of(desk) == IDLE
 
 
 def test_a_call_that_tells_nothing_new_leaves_the_state_as_it_was(desk, hook):
@@ -459,6 +468,7 @@ def test_a_newer_session_takes_the_place_of_an_older_one(desk, hook):
 def test_the_end_of_a_replaced_session_says_nothing_about_the_member(desk, hook):
     hook(START, session="old")
     hook(START, session="new")
+    hook(PROMPT, session="new")
     hook(END, session="old")
     assert sessions(desk) == "new"
     assert state_of(desk) == WORKING

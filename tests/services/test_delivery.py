@@ -66,7 +66,8 @@ class Stage:
             assert len(outcomes) < most, outcomes
         return outcomes
 
-    def in_pane(self, *, vendor="", command="claude") -> MemoryPane:
+    def in_pane(self, *, vendor="", command="claude", panes_allowed=True) -> MemoryPane:
+        self.panes_allowed = panes_allowed
         self.live(vendor=vendor, server=AT.server, pane=AT.pane, pane_pid=100, pane_command=command)
         return self.terminals.open(AT, command)
 
@@ -143,12 +144,12 @@ def test_a_completed_team_is_left_alone(stage):
 @pytest.mark.parametrize(
     ("prepare", "why"),
     [
-        (lambda stage: None, "no session"),
+        (lambda _: None, "no session"),
         (lambda stage: stage.live(), "neither hooks nor a terminal"),
         (lambda stage: (stage.in_pane(vendor="claude"), stage.is_now(WORKING)), "it works"),
         (lambda stage: (stage.live(vendor="claude"), stage.is_now(IDLE)), "next prompt"),
         (lambda stage: stage.live(vendor="claude", host="elsewhere", url=URL), "no session"),
-        (lambda stage: (setattr(stage, "panes_allowed", False), stage.in_pane()), "off"),
+        (lambda stage: stage.in_pane(panes_allowed=False), "off"),
     ],
 )
 def test_where_there_is_no_way_mail_waits_and_the_reason_is_said(stage, prepare, why):
@@ -186,7 +187,7 @@ def test_a_short_message_is_pasted_as_it_is_and_submitted(stage):
     (one,) = post(stage, "the parser is done")
     done = stage.push()
     assert (done.outcome, done.ids, done.member, done.team) == (SURFACED, [one], "ann", "crew")
-    assert pane.submitted == [f"[{tag_of([one])} from bob] the parser is done"]
+    assert pane.submitted == [f"[{tag_of([one])} from bob: the parser is done]"]
     assert states(stage, one) == ["written", "surfaced"]
     assert stage.push() is None
 
@@ -259,7 +260,7 @@ def test_ids_that_begin_alike_are_two_messages(stage, first, second):
     assert stage.push().outcome == SURFACED
     put_foreign(stage, "two", id=second)
     assert stage.push().outcome == SURFACED
-    assert [line.rpartition("] ")[2] for line in pane.submitted] == ["one", "two"]
+    assert [line.rpartition(": ")[2].rstrip("]") for line in pane.submitted] == ["one", "two"]
 
 
 def test_a_row_without_an_id_is_pasted_once_too(stage):
@@ -339,7 +340,7 @@ def test_new_mail_does_not_change_a_line_that_is_still_there(stage, minutes):
     post(stage, "two")
     assert stage.push().outcome == SURFACED
     assert stage.push().outcome == SURFACED
-    assert [line.rpartition("] ")[2] for line in pane.submitted] == ["one", "two"]
+    assert [line.rpartition(": ")[2].rstrip("]") for line in pane.submitted] == ["one", "two"]
 
 
 @pytest.mark.parametrize("minutes", [0, 10])
@@ -352,7 +353,7 @@ def test_a_line_that_had_gone_after_all_is_recognised_and_not_pasted_again(stage
     stage.desk.clock.pass_time(minutes * 60)
     post(stage, "two")
     stage.settle()
-    assert [line.rpartition("] ")[2] for line in pane.submitted] == ["one", "two"]
+    assert [line.rpartition(": ")[2].rstrip("]") for line in pane.submitted] == ["one", "two"]
     assert states(stage, one)[-1] == "surfaced"
 
 
@@ -426,7 +427,7 @@ def test_killed_after_the_paste_it_is_submitted_by_the_next(stage):
     pane = stage.in_pane()
     (one,) = post(stage, "one")
     killed(stage, [one])
-    pane.type(f"[{tag_of([one])} from bob] one")
+    pane.type(f"[{tag_of([one])} from bob: one]")
     assert stage.push().outcome == SURFACED
     assert (pane.pastes, len(pane.submitted)) == (0, 1)
 
@@ -435,17 +436,17 @@ def test_killed_after_the_paste_it_is_submitted_by_the_next_whatever_came_meanwh
     pane = stage.in_pane()
     (one,) = post(stage, "one")
     killed(stage, [one])
-    pane.type(f"[{tag_of([one])} from bob] one")
+    pane.type(f"[{tag_of([one])} from bob: one]")
     post(stage, "two")
     stage.settle()
-    assert [line.rpartition("] ")[2] for line in pane.submitted] == ["one", "two"]
+    assert [line.rpartition(": ")[2].rstrip("]") for line in pane.submitted] == ["one", "two"]
 
 
 def test_killed_after_enter_it_is_found_and_not_pasted_again(stage):
     pane = stage.in_pane()
     (one,) = post(stage, "one")
     killed(stage, [one])
-    pane.above.append(f"> [{tag_of([one])} from bob] one")
+    pane.above.append(f"> [{tag_of([one])} from bob: one]")
     stage.push()
     assert pane.pastes == 0
     assert states(stage, one) == ["written", "surfaced"]

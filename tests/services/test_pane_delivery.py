@@ -96,6 +96,13 @@ def test_a_line_that_is_gone_at_once_is_proven_by_the_empty_composer(stage):
     assert "moved on" in pasted.evidence
 
 
+@pytest.mark.parametrize("lag", range(50, 75))
+def test_an_enter_that_takes_effect_late_is_proven_all_the_same(stage, lag):
+    stage.agent.on_paste = lambda agent: setattr(agent, "lag", lag)
+    assert stage.paste().outcome == PROVEN
+    assert stage.agent.submitted == [LINE]
+
+
 def test_a_dialog_that_the_line_itself_causes_does_not_hide_the_proof(stage):
     stage.agent.on_enter = open_dialog
     assert stage.paste().outcome == PROVEN
@@ -194,9 +201,13 @@ class TestDoubts:
         assert (stage.agent.enters, stage.agent.eaten) == (0, [])
 
     def test_a_dialog_that_opens_at_the_last_moment_gets_no_enter(self, stage):
+        looks = 0
+
         def look(at: PaneAddress) -> str | None:
+            nonlocal looks
             seen = MemoryTerminals.screen(stage.terminals, at)
-            if stage.agent.composer:
+            looks += bool(stage.agent.composer)
+            if looks == 2:
                 open_dialog(stage.agent)
             return seen
 

@@ -606,7 +606,7 @@ def do(world: World, step: tuple[Any, ...]) -> list[TeamEvent]:
 
 
 @given(steps=Steps)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_events_add_up_to_the_difference_of_the_states(steps):
     world = World()
     world.write("a", "b")

@@ -244,14 +244,18 @@ def test_agy_is_found_by_its_program_or_by_the_folder_that_it_alone_has_and_is_n
     assert detect(world.files, str(world.project)) == {"agy": str(world.home / ".gemini")}
 
 
-@pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may look everywhere")
-def test_a_folder_into_which_we_may_not_look_says_nothing_of_agy(world):
-    world.write(".gemini/antigravity-cli/cli.log", "")
-    (world.home / ".gemini").chmod(0)
-    try:
-        assert "agy" not in detect(world.files, str(world.project))
-    finally:
-        (world.home / ".gemini").chmod(0o755)
+class BlindDisk(QuickDisk):
+    """Folders into which we may not look."""
+
+    __slots__ = ()
+
+    def names(self, folder: str) -> list[str]:
+        raise PermissionError(13, "Permission denied", folder)
+
+
+def test_a_folder_into_which_we_may_not_look_speaks_for_its_owner_but_not_for_a_lodger(world):
+    world.use(BlindDisk())
+    assert set(detect(world.files, str(world.project))) == {"claude", "codex", "gemini", "opencode"}
 
 
 def test_plain_atm_is_written_where_it_is_on_path_and_its_whole_path_where_it_is_not(world):

@@ -131,8 +131,9 @@ class TestFiles:
         (tmp_path / "noise").write_text("2")
         assert notifier.read().paths == []
         assert notifier.add(str(tmp_path))
+        assert notifier.add(f"{tmp_path}/", names_only=True)  # somebody's way, and more than that to somebody else
         (tmp_path / "noise").write_text("3")
-        assert names(notifier.read()) == ["noise"]
+        assert names(notifier.read()) == ["noise", "noise"]
 
 
 class TestFolders:

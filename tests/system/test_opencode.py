@@ -77,7 +77,7 @@ class Handler(BaseHTTPRequestHandler):
         world = self.server.world
         world.asked.append(f"GET {self.path}")
         if self._misbehaves("GET"):
-            return
+            return None
         _, _, name, what, *rest = [*self.path.split("?")[0].split("/"), "", ""]
         session = world.sessions.get(name)
         if session is None or what != "message":

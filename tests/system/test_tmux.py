@@ -343,6 +343,22 @@ def test_what_was_submitted_is_found_after_it_has_scrolled_away(server, eventual
     assert server.seen().count(line) == 1
 
 
+RAW = """
+import os, sys, tty
+tty.setraw(0)
+print("\\x1b[?2004h>", flush=True)
+open(sys.argv[1], "wb").write(os.read(0, 999))
+"""
+
+
+def test_the_line_arrives_as_a_paste_and_not_as_keys(server, eventually):
+    got = server.folder / "got"
+    at = server.open(sys.executable, "-c", RAW, str(got))
+    server.until_shown(at, ">")
+    assert server.terminals.paste(at, "one ü")
+    eventually(lambda: got.exists() and got.read_bytes() == "\x1b[200~one ü\x1b[201~".encode())
+
+
 DEAF = "import time, tty; tty.setraw(0); print('─' * 40 + '\\r\\n> \\r\\n' + '─' * 40, flush=True); time.sleep(600)"
 
 
@@ -398,6 +414,14 @@ def test_a_machine_that_speaks_ascii_changes_nothing(server, monkeypatch):
     assert server.deliver(at, line).outcome == PROVEN
     assert server.seen() == [line]
     assert "日本語" in (server.terminals.screen(at) or "")
+
+
+def test_the_default_server_is_not_the_one_that_we_happen_to_run_in(server, monkeypatch):
+    at = server.agent()
+    monkeypatch.setenv("TMUX", f"{at.server},1,0")
+    monkeypatch.setenv("TMUX_TMPDIR", str(server.folder))
+    assert server.terminals.pane(PaneAddress("", at.pane)) is None
+    assert server.terminals.paste(PaneAddress("", at.pane), "x") is False
 
 
 def test_without_tmux_there_are_no_panes(server, monkeypatch):

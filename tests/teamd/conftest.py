@@ -142,17 +142,22 @@ class DaemonProcess:
             listener.close()
         if self.running is not None:
             stop(self.layout, 15.0)
-        left = processes_of(self.atm.home)
+        left = self.processes
         for process in self._processes:
             if process.poll() is None:
                 process.kill()
             process.wait(20)
-        for pid in processes_of(self.atm.home):
+        for pid in self.processes:
             _kill(pid)
         for path in self._sockets:
             if path.startswith(f"{tempfile.gettempdir()}/atm-"):
                 shutil.rmtree(os.path.dirname(path), ignore_errors=True)
         return left
+
+    @property
+    def processes(self) -> list[int]:
+        """Every process that works in this sandbox, whoever started it."""
+        return processes_of(self.atm.home)
 
     # Asking.
 

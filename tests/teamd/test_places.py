@@ -103,6 +103,7 @@ ENABLEMENTS = [
     ('[plugins.digest]\nenabled = "yes"\n', "", [], []),
     ("[plugins]\nenabled = true\n", "", [], []),
     ('[plugins]\n"digest.enabled" = true\n', "", ["digest"], []),
+    ("[plugins.digest.deep]\nenabled = true\n", "", [], []),
     ("[plugins.a]\nenabled = true\n[plugins.b]\nenabled = true\n", "", ["a", "b"], []),
 ]
 

@@ -585,6 +585,29 @@ def test_a_host_cleans_up_after_one_that_was_killed(stage):
     assert book.played("player") == {}
 
 
+def test_a_member_that_could_not_be_taken_off_is_taken_off_later(stage):
+    roster = Path(stage.layout.team_config("crew"))
+
+    async def play() -> None:
+        async with stage.running("good:Player", more='members = ["p1"]') as host:
+            await stage.until_state("player", "running")
+            whole = roster.read_bytes()
+            roster.write_text("{ torn")
+            assert await host.stop(5.0) == []
+            roster.write_bytes(whole)
+
+    asyncio.run(play())
+    assert any("p1@crew could not be taken off the roster" in text for text in stage.texts("player"))
+    assert "p1" in stage.members()
+    stage.enable({})
+
+    async def again() -> None:
+        async with stage.hosting():
+            assert "p1" not in stage.members()
+
+    asyncio.run(again())
+
+
 def test_garbage_in_the_book_is_no_reason_to_stop(stage):
     folder = Path(stage.layout.plugin_data("player"))
     folder.mkdir(parents=True)

@@ -33,7 +33,8 @@ class Waiting:
 
     def step_at(self, now: float) -> int:
         """The furthest step that is due: 0, LEAD or HUMANS."""
-        return min(HUMANS, max(0, int((now - self.since) // (self.minutes * 60))))
+        waited = now - self.since
+        return sum(waited >= step * self.minutes * 60 for step in (LEAD, HUMANS))
 
     def next_at(self) -> float | None:
         """When the next step is due; None after the last one."""
@@ -48,11 +49,3 @@ def minutes_in(evidence: str) -> float:
     except ValueError:
         return DEFAULT_MINUTES
     return minutes if 0 < minutes <= MOST_MINUTES else DEFAULT_MINUTES
-
-
-def derived_id(*parts: str) -> str:
-    """The same id for the same thing, however often it is sent: a process that was killed cannot tell it twice."""
-    import hashlib
-
-    digits = hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
-    return f"{digits[:8]}-{digits[8:12]}-5{digits[13:16]}-8{digits[17:20]}-{digits[20:32]}"

@@ -274,7 +274,7 @@ def _view(rows: list[str], written: list[str]) -> str:
         return UNKNOWN
     if _any_mark(rows[max(0, at - NEAR) : at], _ASKING_NEAR):
         return DIALOG
-    if _any_mark(below, _RUNNING):
+    if _mark(rows, at) == "!" or _any_mark(below, _RUNNING):
         return SHELL
     return _begun(rows, written, at)
 

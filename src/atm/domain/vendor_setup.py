@@ -81,19 +81,18 @@ KNOWN: dict[str, Vendor] = {
         events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "Notification", "SessionEnd"),
         timeout=HOOK_SECONDS * 1000,
     ),
-    # Known from the page that comes with the program, agy-customizations/docs/hooks.md, as others quote it: the file
-    # (`~/.gemini/config/hooks.json`, `.agents/hooks.json` in a project), its shape, the events, the time-out in
-    # seconds. Not on that page, and so not used: SessionStart, though it is reported to fire. PreToolUse and
-    # PostToolUse are on it and not used either: an answer without a decision refuses the tool, and a hook that fails
-    # spoils its result. Not verified by us: anything, as no agy was at hand; and whether every version reads a
-    # project's file (some are reported not to). Versions up to 1.1.1 are reported to want the events in groups.
+    # Known from the page that comes with the program (agy-customizations/docs/hooks.md), as others quote it: the files,
+    # their shape, the events, the time-out in seconds. SessionStart is not on it and so not used, though it is
+    # reported to fire. PreToolUse and PostToolUse are on it and not used either: an answer without a decision refuses
+    # the tool, and a hook that fails spoils its result. We have run no agy, so none of this is verified by ourselves.
+    # Reported, and unclear: some versions read no hooks of a project; those up to 1.1.1 want groups at every event.
     AGY: Vendor(
         AGY,
         "Antigravity CLI",
         ("agy",),  # not `antigravity`, which is the editor
         evidence=("antigravity-cli",),
         events=("PreInvocation", "Stop"),
-        # A hook that cannot be started is reported to break off the turn. Both sh and cmd, which run it, know this.
+        # A hook that cannot be started is reported to break off the turn. It is run by sh or cmd: both know `exit 0`.
         unless=" || exit 0",
     ),
     OPENCODE: Vendor(OPENCODE, "OpenCode", ("opencode", "opencode2")),

@@ -8,7 +8,7 @@ is at stake (G8): silence leaves that decision to the people.
 
 from __future__ import annotations
 
-from atm.domain.moments import CLAUDE, CODEX, GEMINI, OPENCODE
+from atm.domain.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE
 from atm.formats.json_record import encode
 
 TYPE_CHECKING = False
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from atm.domain.moments import HookAnswer, HookCall
 
 CONTEXT, BLOCK = "context", "block"
-
-_AGY = "agy"  # as `hook_call` calls it
 
 _CARRIES = {
     CLAUDE: {
@@ -32,7 +30,7 @@ _CARRIES = {
     CODEX: {"SessionStart": CONTEXT, "UserPromptSubmit": CONTEXT, "PostToolUse": CONTEXT, "Stop": BLOCK},
     GEMINI: {"SessionStart": CONTEXT, "BeforeAgent": CONTEXT, "AfterTool": CONTEXT, "AfterAgent": BLOCK},
     # What PostInvocation adds may lie until the next turn; what PreInvocation adds is read at once.
-    _AGY: {"PreInvocation": CONTEXT, "Stop": BLOCK},
+    AGY: {"PreInvocation": CONTEXT, "Stop": BLOCK},
     # Our plugin file puts what we say at any event into the session; it wakes nobody, so session.idle is no chance.
     OPENCODE: {
         "session.created": CONTEXT,
@@ -42,7 +40,7 @@ _CARRIES = {
     },
 }
 
-_STAY = {CLAUDE: "block", CODEX: "block", GEMINI: "deny", _AGY: "continue"}
+_STAY = {CLAUDE: "block", CODEX: "block", GEMINI: "deny", AGY: "continue"}
 """The vendor's word for: do not stop yet."""
 
 
@@ -51,6 +49,11 @@ def can_carry(call: HookCall) -> str:
     if call.is_subagent:
         return ""  # its context is not the member's
     return _CARRIES.get(call.vendor, {}).get(call.event, "")
+
+
+def encode_silence(call: HookCall) -> str:
+    """What stands on stdout when there is nothing to say: nothing, except where a vendor asks for an object."""
+    return "{}" if call.vendor == AGY and can_carry(call) else ""
 
 
 def encode_answer(call: HookCall, answer: HookAnswer) -> str:
@@ -67,7 +70,7 @@ def _shape(call: HookCall, carried: str, text: str) -> dict[str, object]:
         return {"decision": _STAY[call.vendor], "reason": text}
     if call.vendor == OPENCODE:
         return {"context": text}
-    if call.vendor == _AGY:  # its other kind, ephemeralMessage, is gone after one call of the model
+    if call.vendor == AGY:  # its other kind, ephemeralMessage, is gone after one call of the model
         return {"injectSteps": [{"userMessage": text}]}
     return {"hookSpecificOutput": {"hookEventName": call.event, "additionalContext": text}}
 

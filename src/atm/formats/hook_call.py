@@ -13,6 +13,7 @@ OpenCode calls no hooks. Our own plugin file calls us instead, with the event's 
 from __future__ import annotations
 
 from atm.domain.moments import (
+    AGY,
     CLAUDE,
     CODEX,
     COMPACT,
@@ -38,10 +39,6 @@ if TYPE_CHECKING:
     from atm.formats.json_record import Json
 
     Fields = dict[str, Json]
-
-AGY = "agy"
-"""Antigravity CLI, Gemini CLI's successor, with other events, payloads and answers. It may be called `gemini` on the
-command line, as both live under `~/.gemini`; what it says tells them apart."""
 
 NOTIFY = "notify"
 """Not an event but Codex's older way: its JSON, the last word of the command line, says what happened."""

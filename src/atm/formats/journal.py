@@ -14,7 +14,7 @@ from atm.formats.json_record import NotJson, decode_object, encode, quote, to_by
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator
 
     from atm.formats.json_record import Json
 
@@ -116,6 +116,24 @@ def histories(entries: Iterable[Entry]) -> dict[tuple[str, str], list[str]]:
         for id in entry.ids:
             found.setdefault((id, entry.agent), []).append(entry.state)
     return found
+
+
+def decode_about(data: bytes, ids: Collection[str]) -> list[Entry]:
+    """The readable lines that are about one of these messages, in file order: found by their bytes, then decoded."""
+    starts: set[int] = set()
+    for id in ids:
+        mark = to_bytes(quote(id))
+        at = data.find(mark)
+        while at >= 0:
+            starts.add(data.rfind(b"\n", 0, at) + 1)
+            at = data.find(mark, at + len(mark))
+    lines = (data[start : _end_of_line(data, start)] for start in sorted(starts))
+    return [entry for line in lines if (entry := decode_line(line)) is not None and not set(ids).isdisjoint(entry.ids)]
+
+
+def _end_of_line(data: bytes, start: int) -> int:
+    end = data.find(b"\n", start)
+    return end if end >= 0 else len(data)
 
 
 def decode_recent(data: bytes, since: str) -> list[Entry]:

@@ -5,6 +5,14 @@ from __future__ import annotations
 from atm.domain.surfacing import Note
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
+LATEST = 1e12
+"""Seconds since 1970; what is later is no time."""
+
+
+def _is_key(key: object) -> bool:
+    is_tuple = isinstance(key, list) and bool(key) and all(isinstance(part, str) for part in key)
+    return is_tuple or (isinstance(key, str) and bool(key))
+
 
 def encode_note(note: Note) -> bytes:
     keys = [key if isinstance(key, str) else list(key) if isinstance(key, tuple) else None for key in note.keys]
@@ -20,10 +28,10 @@ def decode_note(data: bytes) -> Note | None:
     at, keys = fields.get("at"), fields.get("keys")
     if not isinstance(at, int | float) or not isinstance(keys, list):
         return None
-    known: list[object] = [tuple(key) if isinstance(key, list) else key for key in keys if key]
+    known: list[object] = [tuple(key) if isinstance(key, list) else key for key in keys if _is_key(key)]
     return Note(
-        keys=[key for key in known if isinstance(key, str | tuple)],
+        keys=known,
         channel=str(fields.get("channel") or ""),
-        at=float(at),
+        at=float(at) if abs(at) < LATEST else 0.0,
         where=str(fields.get("where") or ""),
     )

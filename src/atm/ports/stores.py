@@ -124,6 +124,9 @@ class Ledger(Protocol):
     def entries(self, team: str) -> tuple[list[Entry], int]:
         """Everything, and how many lines could not be read."""
 
+    def about(self, team: str, ids: Collection[str]) -> list[Entry]:
+        """What it says of some messages, in order. Lines about others are not decoded."""
+
     def version(self, team: str) -> object:
         """Another value after every change: whoever has read it need not read it again."""
 

@@ -7,16 +7,17 @@ is as much as anybody can say of reading.
 
 from __future__ import annotations
 
-from atm.domain.briefing import LONGEST_CONTEXT, LONGEST_SHOWN, beginning_of, framed, mail_in_words
+from atm.domain.briefing import LONG_ONE, LONGEST_CONTEXT, framed, framed_beginning, is_long, mail_in_words, size_of
 from atm.domain.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.errors import AtmError
+from atm.domain.identifiers import id_of_key
 from atm.domain.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.names import is_claudes_team
 from atm.domain.surfacing import HOOK, NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
 from atm.services.presence import beat
-from atm.services.surfacing import Surfacing, enter, unread_for
+from atm.services.surfacing import Surfacing, enter, recover, unread_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 BEAT_EVERY = 30.0
 """Seconds between two heartbeats that say the same."""
 
-FRAME = 200
-"""Characters that the frame around a message takes, roughly."""
+HEAD = 400
+"""Characters for the line above the messages."""
 
 IDLE_NOTICE = "idle_prompt"
+ASKS = ("permission", "elicitation")
+"""Words in the names of notices that wait for a person."""
 
 
 class Visit:
@@ -71,6 +74,8 @@ class Visit:
 
 def attend(visit: Visit) -> list[Message]:
     """Do what the moment allows; the mail that was put into the agent's context."""
+    if visit.team.completed:
+        return []  # nothing of it may change, not even who is there
     if visit.call.is_subagent:
         _sign(visit, WORKING)  # its context is not the member's
         return []
@@ -94,7 +99,7 @@ def _learn(visit: Visit, moment: str) -> None:
     """Moments at which nobody listens."""
     if moment in (TURN_DONE, TEAMMATE_IDLE) or (moment == NOTICE and visit.call.reason == IDLE_NOTICE):
         _go_idle(visit)
-    elif moment == NOTICE:
+    elif moment == NOTICE and any(word in f"{visit.call.event} {visit.call.reason}".casefold() for word in ASKS):
         _sign(visit, WAITING)
     elif moment == END:
         _end(visit)
@@ -104,6 +109,8 @@ def _learn(visit: Visit, moment: str) -> None:
 
 def _stop(visit: Visit) -> list[Message]:
     if visit.carries == "block" and _may_show(visit):
+        if visit.room.surfacings.is_cut_off(visit.team.name, visit.me):
+            recover(visit.room, visit.team.name, visit.me)
         unread = unread_for(visit.room, visit.team.name, visit.me)
         if keeps_from_stopping(unread, visit.stop_on):
             shown = _speak(visit)
@@ -142,7 +149,9 @@ def _source(visit: Visit) -> str:
 
 
 def _confirm(visit: Visit) -> None:
-    """It goes on after mail was put into its context."""
+    """It goes on after mail was put into its context. One that ends, or begins anew, does not."""
+    if visit.call.moment in (START, END):
+        return
     endpoint = visit.room.endpoints.of(visit.team.name, visit.me)
     if endpoint is None or not endpoint.unconfirmed or endpoint.session != visit.call.session:
         return
@@ -173,9 +182,10 @@ def _speak(visit: Visit, greeting: str = "") -> list[Message]:
         return []
     turn = Surfacing(visit.room, visit.team.name, visit.me, HOOK, where=f"{visit.call.vendor} {visit.call.session}")
     with turn as unread:
-        fitting = from_the_oldest(unread or [], LONGEST_CONTEXT - len(greeting), _size)
+        space = LONGEST_CONTEXT - len(greeting) - HEAD
+        fitting = from_the_oldest(unread or [], space, size_of)
         taken = turn.take(fitting) if fitting else []
-        mail = _in_words(visit, taken, len(unread or []) - len(taken)) if taken else ""
+        mail = _in_words(visit, taken, len(unread or []) - len(taken), space) if taken else ""
         _say(visit, "\n\n".join(part for part in (greeting, mail) if part))
         if taken:
             turn.shown(f"{_source(visit)}, session {visit.call.session[:8] or 'unknown'}")
@@ -199,22 +209,18 @@ def _remember(visit: Visit, taken: list[Message]) -> None:
     room.endpoints.put(team, visit.me, endpoint)
 
 
-def _size(message: Message) -> int:
-    return min(len(message.text), LONGEST_SHOWN) + FRAME
+def _in_words(visit: Visit, taken: list[Message], left: int, space: int) -> str:
+    """The first one may be longer than what is left beside a long greeting."""
+    shown = [show_one(visit.room, visit.team.name, visit.me, message, space) for message in taken]
+    return mail_in_words(visit.me, visit.team.name, shown, left)
 
 
-def _in_words(visit: Visit, taken: list[Message], left: int) -> str:
-    return mail_in_words(
-        visit.me, visit.team.name, [show_one(visit.room, visit.team.name, visit.me, m) for m in taken], left
-    )
-
-
-def show_one(room: Mailroom, team: str, me: str, message: Message) -> str:
+def show_one(room: Mailroom, team: str, me: str, message: Message, space: int = LONGEST_CONTEXT) -> str:
     """One message in its frame; of a long one the beginning, and the file that holds all of it."""
-    if len(message.text) <= LONGEST_SHOWN:
+    if not is_long(message) and not is_long(message, space):
         return framed(message, message.text)
     try:
-        path = room.surfacings.keep_text(team, me, message.id or "message", message.text)
+        path = room.surfacings.keep_text(team, me, message.id or id_of_key(message.key), message.text)
     except AtmError:
         path = "the inbox (`atm read --all`)"
-    return framed(message, beginning_of(message.text, path))
+    return framed_beginning(message, path, min(LONG_ONE, space))

@@ -6,7 +6,7 @@ somebody is told that it waits: first whoever has to answer, then the lead, then
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.escalation import derived_id
+from atm.domain.identifiers import derived_id
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.tasks import REVIEW
 from atm.formats.journal import histories

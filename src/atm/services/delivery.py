@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from atm.domain.briefing import framed, mail_in_words
 from atm.domain.endpoints import Endpoint
-from atm.domain.escalation import derived_id
+from atm.domain.errors import AtmError
+from atm.domain.identifiers import derived_id, id_of_key
 from atm.domain.liveness import ENDED, IDLE
 from atm.domain.names import is_claudes_team
-from atm.domain.panes import composer_holds, shows
 from atm.domain.receipts import PASTED, WOKEN
 from atm.domain.surfacing import PANE, SERVER, WAIT, WAKE, choose_channel
 from atm.domain.untrusted_text import one_line
@@ -21,7 +21,7 @@ from atm.formats.journal import histories
 from atm.ports.agent_servers import ACCEPTED, UNKNOWN
 from atm.ports.terminals import PaneAddress
 from atm.services.agent_hooks import show_one
-from atm.services.pane_delivery import PROVEN, UNPROVEN, Expected, Pasted, paste_line
+from atm.services.pane_delivery import PROVEN, UNPROVEN, Expected, Pasted, paste_line, refusal, was_submitted
 from atm.services.surfacing import Surfacing, enter, unread_for
 
 TYPE_CHECKING = False
@@ -38,6 +38,9 @@ LONGEST_LINE = 300
 
 MOST_PASTES = 5
 """Unproven attempts after which a pane is left alone until its agent gives a sign of life."""
+
+PANE_LOCK = ".lock"
+"""No member has a name that ends so."""
 
 SURFACED, AWAKE, WAITING, REFUSED, IN_DOUBT = "surfaced", "woken", "waiting", "refused", "unproven"
 
@@ -71,8 +74,8 @@ def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
     member = team.member(name)
     if member is None or team.completed:
         return None
-    unread = unread_for(room, team.name, name)
-    if not unread and not room.surfacings.is_cut_off(team.name, name):
+    name = member.name
+    if not unread_for(room, team.name, name) and not room.surfacings.is_cut_off(team.name, name):
         return None
     endpoint = _living(room, team.name, name) or _pane_in_roster(room, member)
     choice = choose_channel(
@@ -85,7 +88,7 @@ def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
     if endpoint is None or choice.step == WAIT:
         return Pushed(team.name, name, WAITING, choice.why)
     if choice.step == WAKE:
-        return _wake(room, reach, team.name, name, endpoint, unread)
+        return _wake(room, reach, team.name, name, endpoint)
     if choice.step == SERVER:
         return _to_server(room, reach, team.name, name, endpoint)
     return _to_pane(room, reach, team.name, name, endpoint)
@@ -114,34 +117,44 @@ def tag_of(keys: list[object]) -> str:
 
     A tag of the first message alone would take a line of yesterday for one that holds today's mail too.
     """
-    if len(keys) == 1 and isinstance(keys[0], str):
-        return f"atm:{keys[0][:8]}"
-    return f"atm:{derived_id(*(str(key) for key in keys))[:8]}"
+    return f"atm:{derived_id(*(id_of_key(key) for key in keys))[:8]}"
+
+
+def _id_of(message: Message) -> str:
+    """For the ledger, also of a row without an id: attempts must be counted."""
+    return message.id or id_of_key(message.key)
+
+
+def _past(room: Mailroom, team: str, name: str, message: Message) -> list[str]:
+    id = _id_of(message)
+    return histories(room.ledger.about(team, [id])).get((id, name), [])
 
 
 # An idle agent with hooks.
 
 
-def _wake(
-    room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint, unread: list[Message]
-) -> Pushed | None:
-    """Tell it that mail waits. The prompt that this makes calls the hook, and the hook shows the mail."""
-    if not unread:
-        return None
-    newest, ids = unread[-1], [message.id for message in unread if message.id]
-    past = histories(room.ledger.recent(team)).get((newest.id or "", name), [])
-    if WOKEN in past or past.count(PASTED) >= MOST_PASTES:
-        return Pushed(team, name, WAITING, "it has been told that mail waits", ids)
-    count = "a message waits" if len(unread) == 1 else f"{len(unread)} messages wait"
-    tag = tag_of([newest.key])
-    pasted = _paste(room, reach, endpoint, f"[{tag}] {count} for you; atm shows it with this prompt.", tag)
-    if pasted.outcome == PROVEN:
-        enter(room, team, name, ids, WOKEN, pasted.evidence)
-        return Pushed(team, name, AWAKE, pasted.evidence, ids)
-    if pasted.outcome == UNPROVEN:
-        enter(room, team, name, [newest.id] if newest.id else [], PASTED, pasted.evidence)
-        return Pushed(team, name, IN_DOUBT, pasted.evidence, ids)
-    return Pushed(team, name, REFUSED, pasted.evidence, ids)
+def _wake(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
+    """
+    Tell it that mail waits. The prompt that this makes calls the hook, and the hook shows the mail.
+
+    Under a lock of the pane and not in the turn at the mail: that hook takes the turn while we still look on.
+    """
+    with room.surfacings.turn(team, f"{name}{PANE_LOCK}") as held:
+        unread = unread_for(room, team, name) if held else []
+        if not unread:
+            return None
+        newest, ids = unread[-1], [message.id for message in unread if message.id]
+        past = _past(room, team, name, newest)
+        if WOKEN in past or past.count(PASTED) >= MOST_PASTES:
+            return Pushed(team, name, WAITING, "it has been told that mail waits", ids)
+        count = "a message waits" if len(unread) == 1 else f"{len(unread)} messages wait"
+        tag = tag_of([newest.key])
+        pasted = _paste(room, reach, endpoint, f"[{tag}] {count} for you; atm shows it with this prompt.", tag)
+        outcome = {PROVEN: AWAKE, UNPROVEN: IN_DOUBT}.get(pasted.outcome, REFUSED)
+        if outcome != REFUSED:
+            told = [_id_of(message) for message in unread] if outcome == AWAKE else [_id_of(newest)]
+            enter(room, team, name, told, WOKEN if outcome == AWAKE else PASTED, pasted.evidence)
+        return Pushed(team, name, outcome, pasted.evidence, ids)
 
 
 # A bare terminal program.
@@ -154,38 +167,53 @@ def _to_pane(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpo
         name,
         PANE,
         where=f"{endpoint.server} {endpoint.pane}",
-        was_shown=lambda note: _found_in_pane(reach, endpoint, note),
+        was_shown=lambda note: _found_in_pane(room, reach, endpoint, note),
     )
     with turn as unread:
         if not unread:
             return None
-        if _tried_too_often(room, team, name, unread[0]):
+        if _past(room, team, name, unread[0]).count(PASTED) >= MOST_PASTES:
             return Pushed(team, name, WAITING, f"pane {endpoint.pane} did not take it {MOST_PASTES} times")
-        taken = turn.take(_as_before(room, team, name, unread))
-        if not taken:
-            return None
-        ids = [message.id for message in taken if message.id]
-        tag = tag_of([message.key for message in taken])
-        pasted = _paste(room, reach, endpoint, _line_for(room, team, name, taken, tag), tag)
-        if pasted.outcome == PROVEN:
-            turn.shown(pasted.evidence)
-            return Pushed(team, name, SURFACED, pasted.evidence, ids)
-        if pasted.outcome == UNPROVEN:
-            turn.kept_unread(PASTED, pasted.evidence)
-            return Pushed(team, name, IN_DOUBT, pasted.evidence, ids)
-        turn.failed(pasted.evidence)
-        return Pushed(team, name, REFUSED, pasted.evidence, ids)
+        batch = _as_before(room, team, name, unread, turn.left)
+        tag, (at, expected) = tag_of([message.key for message in batch]), _address(endpoint)
+        why_not = refusal(reach.terminals, room.clock, at, expected, tag)
+        if why_not:  # before anything is taken: a dialog may stand there for hours
+            return Pushed(team, name, REFUSED, why_not, [message.id for message in batch if message.id])
+        return _paste_batch(room, reach, turn, endpoint, batch, tag)
 
 
-def _tried_too_often(room: Mailroom, team: str, name: str, oldest: Message) -> bool:
-    return histories(room.ledger.recent(team)).get((oldest.id or "", name), []).count(PASTED) >= MOST_PASTES
+def _paste_batch(
+    room: Mailroom, reach: Reach, turn: Surfacing, endpoint: Endpoint, batch: list[Message], tag: str
+) -> Pushed | None:
+    team, name = turn.team, turn.member
+    try:
+        line = _line_for(room, team, name, batch, tag)
+    except AtmError as error:
+        return Pushed(team, name, REFUSED, str(error))
+    taken = turn.take(batch)
+    ids = [message.id for message in taken if message.id]
+    if len(taken) != len(batch):  # somebody has read one of them: the line would say too much
+        turn.failed("another reader was quicker with a part of it")
+        return Pushed(team, name, REFUSED, "another reader was quicker with a part of it", ids)
+    pasted = _paste(room, reach, endpoint, line, tag)
+    if pasted.outcome == PROVEN:
+        turn.shown(pasted.evidence)
+        return Pushed(team, name, SURFACED, pasted.evidence, ids)
+    if pasted.outcome == UNPROVEN:
+        turn.kept_unread(PASTED, pasted.evidence)
+        return Pushed(team, name, IN_DOUBT, pasted.evidence, ids)
+    turn.failed(pasted.evidence)
+    return Pushed(team, name, REFUSED, pasted.evidence, ids)
 
 
-def _as_before(room: Mailroom, team: str, name: str, unread: list[Message]) -> list[Message]:
-    """The messages of an attempt that nobody could prove, so that its line is found again; else all."""
-    for entry in reversed(room.ledger.recent(team)):
-        if entry.state == PASTED and entry.agent == name and unread[0].id in entry.ids:
-            return [message for message in unread if message.id in entry.ids]
+def _as_before(room: Mailroom, team: str, name: str, unread: list[Message], left: list[object]) -> list[Message]:
+    """The messages of an attempt that nobody could prove or finish, so that its line is found again; else all."""
+    if unread[0].key in left:
+        return [message for message in unread if message.key in left]
+    first = _id_of(unread[0])
+    for entry in reversed(room.ledger.about(team, [first])):
+        if entry.state == PASTED and entry.agent == name:
+            return [message for message in unread if _id_of(message) in entry.ids]
     return unread
 
 
@@ -194,26 +222,29 @@ def _line_for(room: Mailroom, team: str, name: str, taken: list[Message], tag: s
     first = taken[0]
     senders = ", ".join(dict.fromkeys(one_line(message.sender)[:40] for message in taken))
     if len(taken) == 1 and "\n" not in first.text and len(first.text) <= LONGEST_LINE:
-        return f"[{tag} from {senders}] {one_line(first.text)}"
+        # Closed by a bracket: a backslash at the end would open a second line, and `@name` a menu that takes Enter.
+        return f"[{tag} from {senders}: {one_line(first.text)}]"
     text = "\n\n".join(framed(message, message.text) for message in taken)
-    path = room.surfacings.keep_text(team, name, first.id or "mail", text)
+    path = room.surfacings.keep_text(team, name, tag, text)
     count = "a message" if len(taken) == 1 else f"{len(taken)} messages"
     return f"[{tag}] {count} from {senders[:120]}: read {path}"
 
 
 def _paste(room: Mailroom, reach: Reach, endpoint: Endpoint, line: str, tag: str) -> Pasted:
-    at = PaneAddress(endpoint.server, endpoint.pane)
-    expected = Expected(endpoint.pane_pid, endpoint.pane_command)
+    at, expected = _address(endpoint)
     return paste_line(reach.terminals, room.clock, at, expected, line, tag)
 
 
-def _found_in_pane(reach: Reach, endpoint: Endpoint, note: Note) -> str | None:
+def _address(endpoint: Endpoint) -> tuple[PaneAddress, Expected]:
+    return PaneAddress(endpoint.server, endpoint.pane), Expected(endpoint.pane_pid, endpoint.pane_command)
+
+
+def _found_in_pane(room: Mailroom, reach: Reach, endpoint: Endpoint, note: Note) -> str | None:
     """A process died between pasting and saying so: the pane itself tells."""
-    seen = reach.terminals.history(PaneAddress(endpoint.server, endpoint.pane)) or ""
-    tag = tag_of(note.keys)
-    if note.channel != PANE or not note.keys or not shows(seen, tag) or composer_holds(seen, tag):
+    if note.channel != PANE or not note.keys:
         return None
-    return f"found submitted in pane {endpoint.pane} after the process that pasted it had ended"
+    at, expected = _address(endpoint)
+    return was_submitted(reach.terminals, room.clock, at, expected, tag_of(note.keys))
 
 
 # An agent with a server of its own.
@@ -228,7 +259,7 @@ def _to_server(room: Mailroom, reach: Reach, team: str, name: str, endpoint: End
             return None
         ids = [message.id for message in taken if message.id]
         text = mail_in_words(name, team, [show_one(room, team, name, taken[0])], 0)
-        answer = reach.servers.tell(endpoint.url, endpoint.session, taken[0].id or taken[0].timestamp, text)
+        answer = reach.servers.tell(endpoint.url, endpoint.session, _id_of(taken[0]), text)
         if answer.outcome == ACCEPTED:
             turn.shown(answer.evidence)
             return Pushed(team, name, SURFACED, answer.evidence, ids)

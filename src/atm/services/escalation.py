@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.escalation import HUMANS, LEAD, Waiting, derived_id, minutes_in
+from atm.domain.escalation import HUMANS, LEAD, Waiting, minutes_in
+from atm.domain.identifiers import derived_id
 from atm.domain.names import same_name
 from atm.domain.receipts import ACK_DUE, ESCALATED
 from atm.formats.times import from_iso
@@ -73,28 +74,32 @@ def escalate(room: Mailroom, team: Team, waiting: list[Waiting]) -> list[Told]:
     for one in waiting:
         while one.told < one.step_at(now):
             one.told += 1
-            told += _take_step(room, team, one)
+            step = _take_step(room, team, one)
+            told += step
+            if step and all(who.problem and who.to for who in step):
+                one.told -= 1  # nobody could be reached now: the next round tries again
+                break
     return told
 
 
 def _take_step(room: Mailroom, team: Team, waiting: Waiting) -> list[Told]:
+    """Entered in the ledger when somebody was told, or when there is nobody to tell."""
     names = _who(team, waiting)
     told = [_tell(room, team, waiting, name) for name in names]
     reached = [one.to for one in told if not one.problem]
-    what = "the lead" if waiting.told == LEAD else "a human"
-    evidence = f"told {', '.join(reached)}" if reached else f"{what} could not be told: {_why_nobody(told)}"
+    if told and not reached:
+        return told
+    what = "lead" if waiting.told == LEAD else "human"
+    evidence = f"told {', '.join(reached)}" if reached else f"the team has no {what} besides sender and recipient"
     enter(room, team.name, waiting.agent, [waiting.id], ESCALATED, evidence)
     return told or [Told(waiting, "", evidence)]
-
-
-def _why_nobody(told: list[Told]) -> str:
-    return told[0].problem if told else "the team has none besides sender and recipient"
 
 
 def _who(team: Team, waiting: Waiting) -> list[str]:
     """Not the one who does not answer, nor the one who waits for the answer."""
     names = [team.lead] if waiting.told == LEAD else [m.name for m in team.members if m.kind == "human"]
-    parties = (waiting.agent, waiting.sender.partition("@")[0])
+    sender, _, home = waiting.sender.partition("@")
+    parties = (waiting.agent, sender) if not home or same_name(home, team.name) else (waiting.agent,)
     return [name for name in names if team.member(name) and not any(same_name(name, party) for party in parties)]
 
 
@@ -107,6 +112,8 @@ def _tell(room: Mailroom, team: Team, waiting: Waiting, name: str) -> Told:
     letter = Letter(sender=SENDER, text=text, summary=f"not acknowledged by {waiting.agent}: {waiting.summary}"[:100])
     id = derived_id(waiting.id, waiting.agent, str(waiting.told), name)
     try:
+        if room.ledger.about(team.name, [id]):
+            return Told(waiting, name)  # by somebody who was killed before he could say so
         to = find_recipient(room, team.name, name)
         deliver(room, to, compose(room, to, letter, id), is_new=False)
     except AtmError as error:

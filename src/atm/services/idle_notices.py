@@ -21,6 +21,7 @@ from atm.services.presence import beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.liveness import Beat
     from atm.domain.team import Team
     from atm.services.mailroom import Mailroom
 
@@ -28,11 +29,16 @@ if TYPE_CHECKING:
 def goes_idle(room: Mailroom, team: Team, member: str, source: str, *, pid: int | None = None) -> Message | None:
     """A member's turn is over: note it, and tell the lead unless it has been told. The notice, if one was sent."""
     former = beat(room.presence, team.name, member, room.clock.now(), source, pid=pid, state=IDLE)
-    if former is not None and former.state == IDLE:
+    if former is not None and former.state == IDLE and not _is_another_turn(former, source):
         return None  # the same idle time as before
     if is_claudes_team(team.name) or team.completed or same_name(member, team.lead) or team.member(team.lead) is None:
         return None  # Claude Code tells its own leads
     return _tell(room, team, member)
+
+
+def _is_another_turn(former: Beat, source: str) -> bool:
+    """Codex's `notify` tells only of ends: two in a row are two turns."""
+    return source.endswith(" notify") and former.source == source
 
 
 def _tell(room: Mailroom, team: Team, member: str) -> Message | None:
@@ -59,11 +65,11 @@ def put_notice(room: Mailroom, team: str, lead: str, notice: Message) -> None:
     replaced: list[str] = []
 
     def change(rows: list[Message]) -> list[Message]:
-        former = [row for row in rows if _is_former(row, notice.sender)]
+        former = [row for row in rows if _is_former(row, notice.sender) and row.id != notice.id]
         replaced[:] = [row.id for row in former if row.id]
         if replaced:  # first the ledger: a row that is missing without a reason would be put back
             room.ledger.append(team, [_receipt(room, replaced, lead, f"replaced by a newer idle notice, {notice.id}")])
-        return [row for row in rows if row not in former] + [notice]
+        return [row for row in rows if row not in former and row.id != notice.id] + [notice]
 
     room.inboxes.change(team, lead, change)
     written = Line(

@@ -99,6 +99,23 @@ def paste_line(terminals: Terminals, clock: Clock, at: PaneAddress, expected: Ex
     return visit.submit()
 
 
+def refusal(terminals: Terminals, clock: Clock, at: PaneAddress, expected: Expected, tag: str) -> str:
+    """Why nothing can be pasted now; empty if it can, or if the line is there from an earlier attempt."""
+    if shows(terminals.history(at) or "", tag) or composer_holds(terminals.screen(at) or "", tag):
+        return ""
+    front = _Visit(terminals, clock, at, expected, "", tag).front()
+    return "" if front == READY else f"{_where(at)}: {FRONTS[front]}"
+
+
+def was_submitted(terminals: Terminals, clock: Clock, at: PaneAddress, expected: Expected, tag: str) -> str | None:
+    """Evidence that a line with this tag was submitted by somebody who could not say so any more, if there is any."""
+    if composer_holds(terminals.screen(at) or "", tag) or not shows(terminals.history(at) or "", tag):
+        return None
+    if _Visit(terminals, clock, at, expected, "", tag).front() not in _ALIVE:
+        return None  # the line is all that is left of an agent
+    return f"{_where(at)}: found submitted after the process that pasted it had ended"
+
+
 class _Visit:
     """One attempt at one pane."""
 
@@ -153,7 +170,7 @@ class _Visit:
                 return self._left_alone(before, "something else is written in the composer too")
             if not self._terminals.press_enter(self._at):
                 return self._left_alone(before, "the multiplexer refused Enter")
-            if self._leaves(seen):
+            if self.wait(self._has_left):
                 return self._gone(before)
         return self._left_alone(before, f"it is still in the composer after {ENTERS} times Enter")
 
@@ -180,10 +197,7 @@ class _Visit:
     def _left_alone(self, before: str, why: str) -> Pasted:
         return Pasted(UNPROVEN, f"{_where(self._at)}: {before or 'pasted, but '}not seen to be submitted: {why}")
 
-    def _leaves(self, seen: str) -> bool:
-        return self.wait(lambda: self._has_left(seen))
-
-    def _has_left(self, seen: str) -> bool:
+    def _has_left(self) -> bool:
         """
         Gone from the composer, and either seen outside of it, or the screen moved on.
 
@@ -191,7 +205,7 @@ class _Visit:
         above a shell's prompt: they prove nothing.
         """
         now = self._terminals.screen(self._at)
-        if now is None or now == seen or self._holds(now):
+        if now is None or self._holds(now):
             return False
         return self.front() in (_ALIVE if shows(now, self._tag) else _SEEN_THROUGH)
 
@@ -201,9 +215,8 @@ class _Visit:
     def _other(self, pane: Pane) -> str:
         if self._expected.pid is not None and pane.pid != self._expected.pid:
             return f"{_where(self._at)} belongs to another process now ({pane.pid}, not {self._expected.pid})"
-        if pane.is_dead or not self._expected.command:
-            return ""
-        if program_name(pane.command) != program_name(self._expected.command):
+        wanted = program_name(self._expected.command)
+        if wanted and program_name(pane.command) != wanted:
             return f"{_where(self._at)} has {pane.command!r} in front now, not {self._expected.command!r}"
         return ""
 

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from atm.services.mailroom import Mailroom
 
 
+TURN_PATIENCE = 5.0
+"""Seconds that a reader waits for a hook that is showing mail; longer than any hook lives."""
+
 CHEAP_LOOK = 256 * 1024
 """Bytes up to which looking first costs less than a lock that is not needed."""
 
@@ -84,12 +87,29 @@ def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
 
 
 def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
-    """Show to the owner: mark exactly what is shown, and enter it in the ledger."""
+    """
+    Show to the owner: mark exactly what is shown, and enter it in the ledger.
+
+    In turn with hooks and terminals, which put the same mail before the same agent: between marking and entering,
+    nobody else may look at the ledger and conclude that a row was not shown.
+    """
+    is_cut_off = room.surfacings.is_cut_off(team, agent)
     shown = Mail([], marked=False)
-    if wanted.everything or room.inboxes.size(team, agent) <= CHEAP_LOOK:
+    if not is_cut_off and (wanted.everything or room.inboxes.size(team, agent) <= CHEAP_LOOK):
         shown = peek(room, team, agent, wanted)
         if all(message.read for message in shown.messages):
             return shown  # without a lock: readers that poll disturb nobody, and need not be able to write
+    turn = room.surfacings.turn(team, agent, TURN_PATIENCE)
+    with turn as held:
+        if held and is_cut_off:
+            from atm.services.surfacing import recover_in
+
+            recover_in(room, team, agent, turn)  # what a hook had taken when it was killed is unread again
+            shown = peek(room, team, agent, wanted) if wanted.everything else shown
+        return _claim(room, team, agent, wanted, shown)
+
+
+def _claim(room: Mailroom, team: str, agent: str, wanted: Filter, shown: Mail) -> Mail:
     seen = seen_lately(room, team, agent)
     keys = {message.key for message in shown.messages if not message.read and wanted.everything}
 

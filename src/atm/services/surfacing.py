@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.receipts import RETURNED, already_read
-from atm.domain.surfacing import Note
+from atm.domain.surfacing import INBOX, Note
 from atm.formats.inbox import LARGEST_ROW
 from atm.formats.journal import RECEIPT, Line, histories
 from atm.formats.times import to_iso
@@ -39,7 +39,7 @@ class Surfacing:
     neither shown nor failed when the block ends is given back.
     """
 
-    __slots__ = ("_room", "_turn", "channel", "member", "taken", "team", "was_shown", "where")
+    __slots__ = ("_room", "_turn", "channel", "left", "member", "taken", "team", "was_shown", "where")
 
     def __init__(
         self,
@@ -59,6 +59,8 @@ class Surfacing:
         self.where = where
         self.was_shown = was_shown
         self.taken: list[Message] = []
+        self.left: list[object] = []
+        """What somebody who died had taken: given back, and best shown in the same way again."""
         self._turn: SurfacingTurn = room.surfacings.turn(team, member, patience)
 
     def __enter__(self) -> list[Message] | None:
@@ -66,7 +68,7 @@ class Surfacing:
             return None
         try:
             self._recover()
-            return unread_for(self._room, self.team, self.member)
+            return self._not_shown(unread_for(self._room, self.team, self.member))
         except BaseException:
             self._turn.__exit__()
             raise
@@ -77,6 +79,13 @@ class Surfacing:
                 self.failed("it was not shown")
         finally:
             self._turn.__exit__()
+
+    def _not_shown(self, unread: list[Message]) -> list[Message]:
+        """Without what was shown long ago: a stale rewrite may turn a row back to unread at any time."""
+        past = histories(self._room.ledger.about(self.team, [message.id for message in unread if message.id]))
+        return [
+            message for message in unread if not message.id or not already_read(past.get((message.id, self.member), []))
+        ]
 
     def take(self, messages: list[Message]) -> list[Message]:
         """Make these ours to show; those that somebody else has read meanwhile are left out."""
@@ -120,23 +129,35 @@ class Surfacing:
         self._turn.end()
 
     def _recover(self) -> None:
-        """Somebody died here while he showed mail."""
-        note = self._turn.abandoned()
-        if note is None:
-            return
-        past = histories(self._room.ledger.entries(self.team)[0])
-        open_keys = [
-            key for key in note.keys if not (isinstance(key, str) and already_read(past.get((key, self.member), [])))
-        ]
-        evidence = self.was_shown(note) if open_keys and self.was_shown else None
-        if evidence:
-            ids = [key for key in open_keys if isinstance(key, str)]
-            enter(self._room, self.team, self.member, ids, "surfaced", evidence)
-            self._turn.end()
-        elif open_keys:
-            self._give_back(open_keys, f"the process that showed it ({note.channel}) ended before it could say so")
-        else:
-            self._turn.end()
+        self.left = recover_in(self._room, self.team, self.member, self._turn, self.was_shown)
+
+
+def recover_in(
+    room: Mailroom, team: str, member: str, turn: SurfacingTurn, was_shown: Finder | None = None
+) -> list[object]:
+    """In a turn: if somebody died here while he showed mail, give back what nobody saw. The keys of that."""
+    note = turn.abandoned()
+    if note is None:
+        return []
+    past = histories(room.ledger.about(team, [key for key in note.keys if isinstance(key, str)]))
+    unseen = [key for key in note.keys if not (isinstance(key, str) and already_read(past.get((key, member), [])))]
+    evidence = was_shown(note) if unseen and was_shown else None
+    ids = [key for key in unseen if isinstance(key, str)]
+    if evidence:
+        enter(room, team, member, ids, "surfaced", evidence)
+        unseen = []
+    elif unseen:
+        room.inboxes.mark(team, member, set(unseen), False)
+        why = f"the process that showed it ({note.channel}) ended before it could say so"
+        enter(room, team, member, ids, RETURNED, why)
+    turn.end()
+    return unseen
+
+
+def recover(room: Mailroom, team: str, member: str) -> None:
+    """Give back what a process that died had taken out of the unread: whoever reads must find it."""
+    with Surfacing(room, team, member, INBOX):
+        return
 
 
 def unread_for(room: Mailroom, team: str, member: str) -> list[Message]:

@@ -8,7 +8,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from atm.config import Settings
-from atm.domain.errors import AtmError
 from atm.formats.layout import Layout
 from atm.services.board import release_all
 from atm.teamd.member_book import MemberBook, Played
@@ -60,7 +59,7 @@ class MemberCare:
                 if played not in still_played:
                     self._take_off(plugin, played, keep_inbox)
                 gone.append(played)
-            except (AtmError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - the edge of a loop: one roster must not keep the others
                 problems.append(f"{played[1]}@{played[0]} could not be taken off the roster: {error}")
         try:
             self._book.strike(plugin, place, gone)

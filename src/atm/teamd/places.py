@@ -49,7 +49,8 @@ class Place:
         found = []
         for key, setting in self.settings.all().items():
             plugin = key.removeprefix(PLUGINS).removesuffix(".enabled")
-            if key == f"{PLUGINS}{plugin}.enabled" and is_yes(setting.value) and setting.origin.startswith(own):
+            is_plugin = key == f"{PLUGINS}{plugin}.enabled" and "." not in plugin  # else a setting of its own
+            if is_plugin and is_yes(setting.value) and setting.origin.startswith(own):
                 found.append(plugin)
         return sorted(found)
 

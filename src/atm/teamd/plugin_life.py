@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-SECONDS_TO_FINISH_WRITING = 5.0
+SECONDS_TO_FINISH_WRITING, SECONDS_TO_NOTE = 5.0, 30.0
 
 
 class HostBook:
@@ -56,7 +56,7 @@ class HostBook:
         noted = asyncio.get_running_loop().create_future()
         self._asked[self._next] = noted
         self._wire.send(wire_words.ENTER, id=self._next, team=team, name=name)
-        await noted
+        await asyncio.wait_for(noted, SECONDS_TO_NOTE)
 
     async def strike(self, team: str, name: str) -> None:
         self._wire.send(wire_words.STRIKE, team=team, name=name)

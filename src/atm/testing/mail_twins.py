@@ -218,6 +218,9 @@ class MemoryLedger:
             for entry in lines
         )
 
+    def about(self, team: str, ids: Collection[str]) -> list[Entry]:
+        return [entry for entry in self._entries.get(team, []) if not set(ids).isdisjoint(entry.ids)]
+
     def version(self, team: str) -> object:
         return len(self._entries.get(team, []))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 from atm.domain.endpoints import Endpoint
 from atm.domain.surfacing import Note
 
@@ -60,13 +62,14 @@ class MemoryEndpoints:
         self.known_at: dict[tuple[str, str], Endpoint] = {}
 
     def of(self, team: str, member: str) -> Endpoint | None:
-        return self.known_at.get((team, member))
+        found = self.known_at.get((team, member))
+        return copy.deepcopy(found)  # as a file gives: what a caller changes in it is not kept
 
     def known(self, team: str) -> list[str]:
         return sorted(member for where, member in self.known_at if where == team)
 
     def put(self, team: str, member: str, endpoint: Endpoint) -> None:
-        self.known_at[team, member] = endpoint
+        self.known_at[team, member] = copy.deepcopy(endpoint)
 
     def forget(self, team: str, member: str) -> None:
         self.known_at.pop((team, member), None)

@@ -11,7 +11,7 @@ import os
 import sys
 
 from atm.domain.errors import AtmError
-from atm.formats.hook_answer import can_carry, encode_answer
+from atm.formats.hook_answer import can_carry, encode_answer, encode_silence
 from atm.formats.hook_call import parse_call
 from atm.wiring import build_room, find_layout
 
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from atm.services.mailroom import Mailroom
 
 LONGEST_PAYLOAD = 4 << 20
+_said: list[str] = []
+"""What this process has answered: one thing at most."""
+
 SECONDS = 3.0
 """After so long we leave without a word. Mail that was taken and not shown is given back by the next call."""
 
@@ -34,13 +37,24 @@ def run(words: list[str]) -> int:
     _set_limit(SECONDS)
     try:
         _attend(words)
+    except KeyboardInterrupt:
+        pass  # the agent was interrupted, and we with it
     except (AtmError, OSError, ValueError) as error:
         _note(words, error)
     except Exception as error:  # an agent must not suffer from our bug; it is in the log
         if os.environ.get("ATM_DEBUG"):
             raise
         _note(words, error)
+    _leave_quietly()
     return 0
+
+
+def _leave_quietly() -> None:
+    """Nobody may be there to hear us; that is no error of the agent's either."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the process ends, a moment later
 
 
 def _set_limit(seconds: float) -> None:
@@ -60,12 +74,17 @@ def _attend(words: list[str]) -> None:
     layout = find_layout(os.environ)
     from atm import config
 
-    settings = config.load(layout, os.environ, _folder(), {})
+    settings = config.load(layout, os.environ, _folder(call), {})
     room = build_room(layout, settings)
     found = _who(room, settings, call)
-    if found is None:
-        return
-    team, me = found
+    if found is not None:
+        _visit(layout, settings, room, call, *found)
+    silence = encode_silence(call)
+    if silence and not _said:
+        sys.stdout.write(silence + "\n")
+
+
+def _visit(layout: Layout, settings: Settings, room: Mailroom, call: HookCall, team: Team, me: str) -> None:
     from atm.services.agent_hooks import Visit, attend
 
     attend(
@@ -92,9 +111,10 @@ def _payload(words: list[str]) -> bytes:
     return sys.stdin.buffer.read(LONGEST_PAYLOAD + 1)
 
 
-def _folder() -> str:
+def _folder(call: HookCall) -> str:
+    """Where the agent works: some vendors run their hooks elsewhere, beside their own settings."""
     try:
-        return os.getcwd()
+        return call.folder if os.path.isdir(call.folder) else os.getcwd()
     except OSError:  # it was deleted under us
         return "/"
 
@@ -134,8 +154,10 @@ def _say(call: HookCall, answer: HookAnswer) -> None:
     text = encode_answer(call, answer)
     if not text:
         raise ValueError(f"{call.vendor} takes no answer at {call.event}")
+    _said.append(text)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
+    _set_limit(SECONDS)  # it is said: now the ledger must hear of it, or it would be said again
 
 
 def _brief(layout: Layout, settings: Settings, room: Mailroom, team: str, me: str) -> str:

@@ -7,14 +7,14 @@ that line alone.
 
 from __future__ import annotations
 
-from atm.formats.journal import decode_lines, decode_recent, last_seq
+from atm.formats.journal import decode_about, decode_lines, decode_recent, last_seq
 from atm.formats.times import to_iso
 from atm.system.files.refusals import explained, refused
 from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from typing import Protocol
 
     from atm.formats.journal import Entry, Line
@@ -116,6 +116,15 @@ class LedgerFile(NumberedLog):
                 self._disk.close(fd)
         since = to_iso(self._locks.clock.now() - RECENT_SECONDS)
         return decode_recent(data.partition(b"\n")[2] if start else data, since)
+
+    def about(self, team: str, ids: Collection[str]) -> list[Entry]:
+        path = self._layout.ledger(team)
+        try:
+            return decode_about(read_whole(self._disk, path), ids)
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise refused(path, error) from error
 
     def version(self, team: str) -> object:
         found = self._disk.look(self._layout.ledger(team))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy
+from atm.domain.identifiers import derived_id
 from atm.domain.names import is_safe_name
 from atm.formats.endpoint import decode_endpoint, encode_endpoint
 from atm.formats.layout import inbox_owner
@@ -36,11 +37,13 @@ class SurfacingNotes:
         return _Turn(self._disk, self._locks, self._layout.surfacing(team, member), patience)
 
     def is_cut_off(self, team: str, member: str) -> bool:
-        return self._disk.look(self._layout.surfacing(team, member)) is not None
+        path = self._layout.surfacing(team, member)
+        with explained(path):
+            return self._disk.look(path) is not None
 
     def keep_text(self, team: str, member: str, id: str, text: str) -> str:
         folder = self._layout.pasted(team, member)
-        path = f"{folder}/{''.join(c for c in id if c.isalnum() or c == '-')[:64] or 'message'}.md"
+        path = f"{folder}/{derived_id(id)}.md"  # whatever the id is made of
         with explained(path):
             self._disk.make_folders(folder, 0o700)
             write_over(self._disk, path, text.encode("utf-8", "replace"), durable=False)
@@ -63,19 +66,22 @@ class _Turn:
     def __enter__(self) -> bool:
         clock = self._lock.locks.clock
         try:
-            self._lock.acquire(clock.monotonic() + self._lock.patience)
+            with explained(self._path):
+                self._lock.acquire(clock.monotonic() + self._lock.patience)
         except FileBusy:
             return False
         return True
 
     def __exit__(self, *_: object) -> None:
-        self._lock.release()
+        with explained(self._path):
+            self._lock.release()
 
     def abandoned(self) -> Note | None:
-        try:
-            return decode_note(read_whole(self._disk, self._path))
-        except OSError:
-            return None
+        with explained(self._path):  # one that cannot be read is not none: mail may be behind it
+            try:
+                return decode_note(read_whole(self._disk, self._path))
+            except FileNotFoundError:
+                return None
 
     def begin(self, note: Note) -> None:
         with explained(self._path):

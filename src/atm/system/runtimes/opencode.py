@@ -1,21 +1,26 @@
 """
 OpenCode's own server: a text put into a session by HTTP. Implements `ports.agent_servers.AgentServers`.
 
-Only servers of this machine: the address comes from a file, and mail must not be sent to whoever is named in it. The
-message id goes along, so that a text that was offered and not answered for is recognised when it is offered again.
+Only servers of this machine: the address comes from a file, and mail must not be sent to whoever is named in it. A
+mark at the end of each text recognises an offer that was taken and not answered for. (Not OpenCode's own `messageID`:
+it sorts messages by that, and one of ours would be passed over or answered without end.)
 """
 
 from __future__ import annotations
 
 import http.client
+import socket
+import threading
 import urllib.parse
 
+from atm.domain.identifiers import derived_id
 from atm.formats.json_record import encode, to_bytes
 from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
 
 SECONDS = 10.0
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
-LONGEST_ANSWER = 65_536
+LONGEST_ANSWER = 32 << 20
+"""A session's whole conversation, in which we look for what was offered before."""
 
 
 class OpenCodeServers:
@@ -32,39 +37,71 @@ class OpenCodeServers:
             return Answer(REFUSED, f"{url[:100]!r} is not an address")
         if parts.scheme != "http" or host not in LOOPBACK or not session:
             return Answer(REFUSED, f"{url[:100]} is not a server of this machine")
-        return self._tell(f"{host}:{port or 80}" if ":" not in host else f"[{host}]:{port or 80}", session, id, text)
+        address = f"[{host}]:{port or 80}" if ":" in host else f"{host}:{port or 80}"
+        path = f"/session/{urllib.parse.quote(session, safe='', errors='replace')}"
+        return self._tell(address, path, f"[atm:{derived_id(id)[:18]}]", text)
 
-    def _tell(self, address: str, session: str, id: str, text: str) -> Answer:
-        base = f"/session/{urllib.parse.quote(session, safe='')}"
-        message = f"msg_{''.join(c for c in id if c.isalnum())}"
-        body: dict[str, object] = {"messageID": message, "parts": [{"type": "text", "text": text}]}
+    def _tell(self, address: str, path: str, mark: str, text: str) -> Answer:
         try:
-            if self._ask(address, "GET", f"{base}/message/{message}")[0] == 200:
-                return Answer(ACCEPTED, f"OpenCode at {address} had taken it before, as {message}")
+            is_there = self._holds(address, path, mark)
         except OSError as error:
             return Answer(REFUSED, f"OpenCode at {address} does not answer: {error}")
-        return self._offer(address, base, body)
+        if is_there:
+            return Answer(ACCEPTED, f"OpenCode at {address} had taken it before; {mark} is in the session")
+        return self._offer(address, path, mark, {"parts": [{"type": "text", "text": f"{text}\n{mark}"}]})
 
-    def _offer(self, address: str, base: str, body: dict[str, object]) -> Answer:
-        """Without waiting for the model; a version that cannot do that takes it as context without a reply."""
+    def _offer(self, address: str, path: str, mark: str, body: dict[str, object]) -> Answer:
+        """
+        Without waiting for the model; a version that cannot do that takes it as context without a reply.
+
+        204 is a yes. Any other 2xx is one only if the session holds the text then: OpenCode answers addresses that it
+        does not know with its web page.
+        """
         try:
-            status, said = self._ask(address, "POST", f"{base}/prompt_async", body)
-            if status in (404, 405):
-                status, said = self._ask(address, "POST", f"{base}/message", {**body, "noReply": True})
+            status, said = self._ask(address, "POST", f"{path}/prompt_async", body)
+            if status in (404, 405) or (status == 200 and not self._holds(address, path, mark)):
+                status, said = self._ask(address, "POST", f"{path}/message", {**body, "noReply": True})
+            is_fine = 200 <= status < 300
+            taken = status == 204 or (is_fine and (mark in said or self._holds(address, path, mark)))
         except OSError as error:
             return Answer(UNKNOWN, f"OpenCode at {address} did not say whether it took it: {error}")
-        if 200 <= status < 300:
-            return Answer(ACCEPTED, f"OpenCode at {address} took it ({status}) as {body['messageID']}")
+        if taken:
+            return Answer(ACCEPTED, f"OpenCode at {address} took it ({status}) as {mark}")
+        if is_fine:
+            return Answer(UNKNOWN, f"OpenCode at {address} said {status}, but the session does not hold it")
         return Answer(REFUSED, f"OpenCode at {address} refused it ({status}): {said[:200]}")
+
+    def _holds(self, address: str, path: str, mark: str) -> bool:
+        """Is a text with this mark in the session?"""
+        status, said = self._ask(address, "GET", f"{path}/message")
+        return status == 200 and said.lstrip().startswith("[") and mark in said
 
     def _ask(self, address: str, verb: str, path: str, body: dict[str, object] | None = None) -> tuple[int, str]:
         line = http.client.HTTPConnection(address, timeout=self._seconds)
+        # Against a server that answers one byte at a time, each of which would be within its own limit.
+        is_late = threading.Event()
+        limit = threading.Timer(self._seconds, _cut, [line, is_late])
+        limit.daemon = True
+        limit.start()
         try:
             data = to_bytes(encode(body)) if body is not None else None
             line.request(verb, path, body=data, headers={"Content-Type": "application/json"})
             answer = line.getresponse()
-            return answer.status, answer.read(LONGEST_ANSWER).decode("utf-8", "replace")
-        except http.client.HTTPException as error:
+            said = answer.read(LONGEST_ANSWER).decode("utf-8", "replace")
+            if is_late.is_set():
+                raise OSError(f"no whole answer within {self._seconds:g} s")
+            return answer.status, said
+        except (http.client.HTTPException, ValueError, AttributeError) as error:  # cut off in the middle, or no HTTP
             raise OSError(f"{type(error).__name__}: {error}") from error
         finally:
+            limit.cancel()
             line.close()
+
+
+def _cut(line: http.client.HTTPConnection, is_late: threading.Event) -> None:
+    is_late.set()
+    try:
+        if line.sock is not None:
+            line.sock.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        return

@@ -99,7 +99,7 @@ class TmuxTerminals:
         server = ("-S", at.server) if at.server else ()
         try:
             done = subprocess.run(
-                ["tmux", "-u", *server, *words],
+                ["tmux", "-u", *server, *words],  # -u: whatever the locale, UTF-8 is spoken
                 input=data,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.services.delivery import Pushed, push
 from atm.services.mail_upkeep import drain_on_the_way
-from atm.services.mailroom import find_team
+from atm.services.mailroom import find_recipient, find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.team import Team
+    from atm.services.delivery import Reach
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -35,8 +38,8 @@ def execute(args: Args, session: Session) -> int:
     team = find_team(session.room, team_name)
     drain_on_the_way(session.room)
     reach = build_reach(session.settings)
-    names = [session.address(named, args)[0]] if named else team.names
-    done = [pushed for name in names if (pushed := push(session.room, reach, team, name)) is not None]
+    names = [find_recipient(session.room, team.name, session.address(named, args)[0]).agent] if named else team.names
+    done = [pushed for name in names if (pushed := _push(session, reach, team, name)) is not None]
     if session.as_json:
         session.print_json({"action": "deliver", "team": team.name, "members": [_as_json(one) for one in done]})
     elif done:
@@ -45,6 +48,14 @@ def execute(args: Args, session: Session) -> int:
     else:
         session.print("nobody has unread mail")
     return 0 if done else 3
+
+
+def _push(session: Session, reach: Reach, team: Team, name: str) -> Pushed | None:
+    """One member's trouble is no other's."""
+    try:
+        return push(session.room, reach, team, name)
+    except AtmError as error:
+        return Pushed(team.name, name, "failed", str(error))
 
 
 def _as_json(pushed: Pushed) -> dict[str, object]:

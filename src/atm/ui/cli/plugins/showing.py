@@ -13,6 +13,7 @@ from atm.teamd.plugin_discovery import Description, Found, describe_all, discove
 from atm.ui.cli.commands.plugins import daemon_states
 from atm.ui.cli.log_view import show_log
 from atm.ui.cli.render import BOLD, DIM, GREEN, RED, YELLOW, Style, ago, table
+from atm.wiring import find_daemon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 COLOURS = {"running": (GREEN,), "starting": (YELLOW,), "stopped": (DIM,)}
 NO_DAEMON = "the daemon does not run, so no plugin does; start it with `atm daemon start`"
+NO_ANSWER = "the daemon runs, but does not answer; see `atm daemon status`"
 
 
 class Overview:
@@ -84,7 +86,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
     rows = [row for name in seen.names for row in _rows(seen, name)]
     session.print("\n".join(table(["Plugin", "Enabled in", "State", "Restarts", ""], rows, right=(3,))))
     if seen.states is None:
-        session.print(style(f"\n  {NO_DAEMON}", DIM))
+        session.print(style(f"\n  {NO_DAEMON if find_daemon(session.layout) is None else NO_ANSWER}", DIM))
     return 0
 
 

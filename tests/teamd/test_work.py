@@ -1,0 +1,608 @@
+"""What each loop of the daemon does in one round, on twins: once, for whom it is about, and one team's trouble alone."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from atm.domain.endpoints import Endpoint
+from atm.domain.errors import UnreadableFile, WriteRefused
+from atm.domain.events import TeamEvent
+from atm.domain.liveness import SILENT_AFTER, Beat
+from atm.domain.retries import LONGEST_WAIT
+from atm.domain.team import Member
+from atm.ports.agent_servers import ACCEPTED, REFUSED, Answer
+from atm.services.board import claim
+from atm.services.boardroom import Boardroom
+from atm.services.delivery import Reach
+from atm.services.mail import Letter, send
+from atm.services.planning import Wish, add
+from atm.services.reading import Filter, take
+from atm.services.roster import add_member, create_team
+from atm.services.team_events import TeamEvents
+from atm.system.files.tree_watch import TreeWatch
+from atm.teamd.loops import IDLE, STUCK, Loop
+from atm.teamd.watcher import Watcher
+from atm.teamd.work import Work
+from atm.testing import memory_desk
+from atm.testing.terminal_twin import MemoryTerminals
+
+
+class Servers:
+    """Agents' servers that answer as a test says. What they were told stands in `told`."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[str, str]] = []
+        self.answer = ACCEPTED
+
+    def tell(self, url: str, session: str, id: str, text: str) -> Answer:
+        self.told.append((session, id))
+        return Answer(self.answer, f"{url} said {self.answer}")
+
+
+class Stage:
+    """A daemon's work without a daemon: two teams, `crew` and `calm`, and everything it says."""
+
+    def __init__(self) -> None:
+        self.desk: Boardroom = memory_desk()
+        self.room: Any = self.desk.room
+        self.servers = Servers()
+        self.events: list[TeamEvent] = []
+        self.lines: list[tuple[str, str, str]] = []
+        for team in ("crew", "calm"):
+            create_team(self.room, team, lead="lena")
+            for name in ("ann", "bob"):
+                add_member(self.room, team, Member(name))
+        self.work = self.begin()
+
+    def begin(self) -> Work:
+        """As a daemon does that was started just now."""
+        reach = Reach(MemoryTerminals(), self.servers)
+        self.work = Work(self.desk, reach, self.events.append, self.log)
+        return self.work
+
+    def log(self, level: str, source: str, text: str, **fields: object) -> None:
+        self.lines.append((level, source, text))
+
+    def kinds(self, *of: str) -> list[tuple[str, str, str]]:
+        return [(event.kind, event.team, event.subject) for event in self.events if not of or event.kind in of]
+
+    def later(self, seconds: float) -> None:
+        self.room.clock.pass_time(seconds)
+        self.room.presence.up_for += seconds
+
+    def beat(self, member: str, team: str = "crew") -> None:
+        presence = self.room.presence
+        presence.beat(team, member, Beat(at=self.room.clock.now(), source="test", host="here", uptime=presence.up_for))
+
+    def write(self, to: str = "ann", team: str = "crew", **more: Any) -> str:
+        return str(send(self.room, team, to, Letter(sender="bob", text="hello", **more)).message_id)
+
+    def connect(self, member: str, team: str = "crew") -> None:
+        """An agent with a server of its own."""
+        now = self.room.clock.now()
+        at = Endpoint(vendor="opencode", session=f"{member}@{team}", at=now, host="here", url="http://here")
+        self.room.endpoints.put(team, member, at)
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+def fails(error: Exception, when: Callable[..., bool], work: Callable[..., Any]) -> Callable[..., Any]:
+    """The same method of a twin, but in some cases the disk says no."""
+
+    def run(*args: Any, **more: Any) -> Any:
+        if when(*args):
+            raise error
+        return work(*args, **more)
+
+    return run
+
+
+REFUSAL = WriteRefused("the disk says no", "wait")
+BUG = ValueError("nobody thought of this")
+
+
+class TestSilence:
+    def test_whoever_falls_silent_is_told_once_and_whoever_is_back_is_told_once(self, stage):
+        stage.beat("ann")
+        assert stage.work.look_for_silence() == 0
+        stage.later(SILENT_AFTER)
+        stage.work.look_for_silence()
+        assert stage.kinds() == []
+        stage.later(1)
+        for _ in range(3):
+            stage.work.look_for_silence()
+        assert stage.kinds() == [("member.silent", "crew", "ann")]
+        stage.beat("ann")
+        for _ in range(3):
+            stage.work.look_for_silence()
+        assert stage.kinds() == [("member.silent", "crew", "ann"), ("member.back", "crew", "ann")]
+
+    def test_tasks_of_the_silent_go_back_to_the_board(self, stage):
+        add(stage.desk, "crew", "bob", [Wish("one")])
+        claim(stage.desk, "crew", "ann", "1")
+        stage.beat("ann")
+        stage.work.look_for_silence()
+        assert stage.desk.tasks.board("crew").cards[1].owner == "ann"
+        stage.later(SILENT_AFTER + 1)
+        stage.work.look_for_silence()
+        card = stage.desk.tasks.board("crew").cards[1]
+        assert (card.status, card.owner) == ("pending", "")
+
+    def test_tasks_of_somebody_who_was_silent_before_it_started_go_back_too(self, stage):
+        add(stage.desk, "crew", "bob", [Wish("one")])
+        claim(stage.desk, "crew", "ann", "1")
+        stage.beat("ann")
+        stage.later(SILENT_AFTER + 1)
+        stage.begin().look_for_silence()
+        assert stage.desk.tasks.board("crew").cards[1].owner == ""
+
+    def test_a_clock_that_is_set_takes_nobodys_work_away(self, stage):
+        add(stage.desk, "crew", "bob", [Wish("one")])
+        claim(stage.desk, "crew", "ann", "1")
+        stage.beat("ann")
+        stage.work.look_for_silence()
+        stage.room.clock.jump(86_400)
+        stage.work.look_for_silence()
+        stage.room.clock.jump(-2 * 86_400)
+        stage.work.look_for_silence()
+        assert stage.kinds() == []
+        assert stage.desk.tasks.board("crew").cards[1].owner == "ann"
+
+    def test_a_member_of_a_team_made_anew_is_not_back_from_the_former_one(self, stage):
+        stage.beat("ann")
+        stage.work.look_for_silence()
+        stage.later(SILENT_AFTER + 1)
+        stage.work.look_for_silence()
+        stage.room.rosters.take_away("crew")
+        stage.work.look_for_silence()
+        create_team(stage.room, "crew")
+        add_member(stage.room, "crew", Member("ann"))
+        stage.beat("ann")
+        stage.work.look_for_silence()
+        assert stage.kinds() == [("member.silent", "crew", "ann")]
+
+    @pytest.mark.parametrize("error", [REFUSAL, BUG])
+    @pytest.mark.parametrize("method", ["heard_of", "last"])
+    def test_one_team_whose_heartbeats_cannot_be_read_hides_no_other(self, stage, error, method):
+        stage.beat("ann", "crew")
+        stage.beat("ann", "calm")
+        presence = stage.room.presence
+        setattr(presence, method, fails(error, lambda team, *_: team == "calm", getattr(presence, method)))
+        contained(stage.work.look_for_silence)
+        stage.later(SILENT_AFTER + 1)
+        contained(stage.work.look_for_silence)
+        assert ("member.silent", "crew", "ann") in stage.kinds()
+
+
+def contained(round: Callable[[], int]) -> None:
+    """A round may fail, as a loop's round may: it is counted, and the next one comes. It must not be in vain."""
+    try:
+        round()
+    except (WriteRefused, ValueError):
+        return
+
+
+class TestEscalation:
+    def ask(self, stage: Stage, team: str = "crew") -> str:
+        return stage.write(team=team, ack_minutes=10)
+
+    @pytest.fixture
+    def reads(self, stage: Stage) -> list[str]:
+        """Teams whose whole ledger was read, in order."""
+        found: list[str] = []
+        for method in ("entries", "mentions"):
+            setattr(stage.room.ledger, method, self._counted(found, method, getattr(stage.room.ledger, method)))
+        return found
+
+    def _counted(self, found: list[str], method: str, read: Callable[..., Any]) -> Callable[..., Any]:
+        def run(team: str, *args: Any) -> Any:
+            if method == "mentions":
+                found.append(team)
+            return read(team, *args)
+
+        return run
+
+    def test_the_lead_is_told_after_the_time_and_a_human_after_twice_that_each_once(self, stage):
+        add_member(stage.room, "crew", Member("hugo", backend="human"))
+        lead = stage.room.rosters.load("crew").lead
+        asked = self.ask(stage)
+        told: list[tuple[float, list[str]]] = []
+        for minute in range(0, 40, 5):
+            stage.begin() if minute == 15 else None  # a restart changes nothing
+            stage.work.tell_unanswered()
+            stage.work.tell_unanswered()
+            told.append((minute, [str(event.detail["to"]) for event in stage.events]))
+            stage.later(300)
+        assert told[1] == (5, [])
+        assert told[2] == (10, [lead])
+        assert told[-1] == (35, [lead, "hugo"])
+        assert {event.detail["id"] for event in stage.events} == {asked}
+        assert len(stage.room.inboxes.rows("crew", lead)) == len(stage.room.inboxes.rows("crew", "hugo")) == 1
+
+    def test_an_answer_in_time_is_the_end_of_it(self, stage):
+        from atm.services.conversations import acknowledge
+
+        asked = self.ask(stage)
+        stage.later(300)
+        acknowledge(stage.room, "crew", "ann", asked, None)
+        stage.later(3600)
+        assert stage.work.tell_unanswered() == 0
+
+    def test_a_ledger_that_did_not_change_is_not_read_again(self, stage, reads):
+        self.ask(stage)
+        for _ in range(5):
+            stage.work.tell_unanswered()
+        assert reads.count("crew") <= 1
+        assert reads.count("calm") <= 1
+        stage.write(team="calm")
+        stage.work.tell_unanswered()
+        assert (reads.count("crew"), reads.count("calm")) == (1, 2)
+
+    def test_time_passes_for_a_ledger_that_did_not_change(self, stage):
+        self.ask(stage)
+        stage.work.tell_unanswered()
+        stage.later(601)
+        assert stage.work.tell_unanswered() == 1
+
+    def test_a_step_that_could_not_be_entered_is_taken_again_and_told_once(self, stage):
+        self.ask(stage)
+        stage.work.tell_unanswered()
+        stage.later(601)
+        stage.room.ledger.refuse = REFUSAL
+        stage.work.tell_unanswered()
+        stage.room.ledger.refuse = None
+        stage.work.tell_unanswered()
+        lead = stage.room.rosters.load("crew").lead
+        assert len(stage.room.inboxes.rows("crew", lead)) == 1
+        assert [entry.state for entry in stage.room.ledger.entries("crew")[0]].count("escalated") == 1
+
+    @pytest.mark.parametrize("error", [REFUSAL, UnreadableFile("torn", "mend it"), BUG])
+    def test_one_team_whose_ledger_cannot_be_read_silences_no_other(self, stage, error):
+        self.ask(stage)
+        ledger = stage.room.ledger
+        ledger.version = fails(error, lambda team: team == "calm", ledger.version)
+        stage.later(601)
+        contained(stage.work.tell_unanswered)
+        assert [event.team for event in stage.events if event.kind == "message.escalated"] == ["crew"]
+
+    def test_a_team_that_is_gone_is_forgotten(self, stage):
+        self.ask(stage)
+        stage.work.tell_unanswered()
+        stage.room.rosters.take_away("crew")
+        stage.room.ledger.take_away("crew")
+        stage.later(3600)
+        assert stage.work.tell_unanswered() == 0
+        create_team(stage.room, "crew")
+        assert stage.work.tell_unanswered() == 0
+        assert "crew" not in {event.team for event in stage.events}
+
+
+class TestDelivery:
+    def test_the_first_round_is_for_everybody_and_the_next_for_those_whose_inbox_changed(self, stage):
+        for team in ("crew", "calm"):
+            stage.connect("ann", team)
+            stage.write(team=team)
+        stage.work.touch("crew", "ann")
+        assert stage.work.deliver() == 2
+        assert {session for session, _ in stage.servers.told} == {"ann@crew", "ann@calm"}
+        for team in ("crew", "calm"):
+            stage.write(team=team)
+        stage.work.touch("crew", "ann")
+        assert stage.work.deliver() == 1
+        assert stage.servers.told[-1][0] == "ann@crew"
+
+    def test_a_round_that_nobody_asked_for_is_for_everybody(self, stage):
+        stage.work.deliver()
+        stage.connect("ann", "calm")
+        stage.write(team="calm")
+        assert stage.work.deliver() == 1
+
+    def test_somebody_who_could_not_be_reached_gets_another_try_although_others_are_busy(self, stage):
+        """A team that writes all the time must not put off everybody's round for ever."""
+        stage.work.deliver()
+        stage.connect("ann")
+        stage.servers.answer = REFUSED
+        stage.write()
+        stage.work.touch("crew", "ann")
+        assert stage.work.deliver() == 0
+        stage.servers.answer = ACCEPTED
+        for _ in range(20):
+            stage.later(30)
+            stage.work.touch("calm", "bob")
+            stage.work.deliver()
+        assert stage.room.inboxes.unread("crew", "ann") == []
+
+    def test_what_was_surfaced_is_an_event_and_never_surfaced_again(self, stage):
+        stage.connect("ann")
+        written = [stage.write() for _ in range(3)]
+        assert stage.work.deliver() == 3
+        assert stage.begin().deliver() == 0
+        assert [event.detail["ids"] for event in stage.events] == [[id] for id in written]
+        assert [id for _, id in stage.servers.told] == written
+
+    def test_nobody_gets_more_than_a_few_in_a_row_before_the_others_have_their_turn(self, stage):
+        stage.connect("ann")
+        stage.connect("bob")
+        for _ in range(30):
+            stage.write("ann")
+        stage.write("bob")
+        stage.work.deliver()
+        assert "bob@crew" in {session for session, _ in stage.servers.told}
+        for _ in range(3):
+            stage.work.deliver()
+        assert stage.room.inboxes.unread("crew", "ann") == []
+
+    @pytest.mark.parametrize("error", [REFUSAL, BUG])
+    def test_one_member_who_cannot_be_looked_at_keeps_nobody_else_from_his_mail(self, stage, error):
+        for team in ("calm", "crew"):
+            stage.connect("ann", team)
+            stage.write(team=team)
+        inboxes = stage.room.inboxes
+        inboxes.unread = fails(error, lambda team, *_: team == "calm", inboxes.unread)
+        contained(stage.work.deliver)
+        assert [session for session, _ in stage.servers.told] == ["ann@crew"]
+
+    def test_the_same_reason_for_waiting_is_logged_once(self, stage):
+        stage.connect("ann")
+        stage.servers.answer = REFUSED
+        stage.write()
+        for _ in range(5):
+            stage.work.deliver()
+        assert len([line for line in stage.lines if line[1] == "delivery"]) == 1
+
+
+class TestPutBack:
+    def drop(self, stage: Stage, team: str = "crew") -> str:
+        written = stage.write(team=team)
+        stage.room.inboxes.foreign_rewrite(team, "ann", [])
+        return written
+
+    def ids(self, stage: Stage, team: str = "crew") -> list[str]:
+        return [row.id for row in stage.room.inboxes.rows(team, "ann")]
+
+    def test_what_was_dropped_is_back_once_where_a_file_changed(self, stage):
+        stage.work.put_back()
+        dropped = self.drop(stage)
+        self.drop(stage, "calm")
+        stage.work.touch("crew", "ann")
+        assert stage.work.put_back() == 1
+        assert (self.ids(stage), self.ids(stage, "calm")) == ([dropped], [])
+        assert stage.work.put_back() == 1
+        assert stage.work.put_back() == 0
+
+    def test_a_busy_team_does_not_put_off_the_round_for_everybody(self, stage):
+        stage.work.put_back()
+        dropped = self.drop(stage, "calm")
+        for _ in range(20):
+            stage.later(14)
+            stage.work.touch("crew", "bob")
+            stage.work.put_back()
+        stage.later(60)
+        stage.work.touch("crew", "bob")
+        stage.work.put_back()
+        assert self.ids(stage, "calm") == [dropped]
+
+    def test_an_inbox_that_cannot_be_written_now_gets_its_row_in_the_next_round(self, stage):
+        stage.work.put_back()
+        dropped = self.drop(stage)
+        stage.work.touch("crew", "ann")
+        stage.room.inboxes.refuse = REFUSAL
+        stage.work.put_back()
+        stage.room.inboxes.refuse = None
+        stage.work.touch("calm", "bob")
+        stage.work.put_back()
+        assert self.ids(stage) == [dropped]
+
+    @pytest.mark.parametrize("error", [REFUSAL, BUG])
+    def test_one_team_that_cannot_be_looked_at_keeps_no_other_waiting(self, stage, error):
+        dropped = self.drop(stage)
+        inboxes = stage.room.inboxes
+        inboxes.owners = fails(error, lambda team: team == "calm", inboxes.owners)
+        contained(stage.work.put_back)
+        assert self.ids(stage) == [dropped]
+
+    def test_what_was_read_is_not_put_back(self, stage):
+        stage.write()
+        take(stage.room, "crew", "ann", Filter())
+        stage.room.inboxes.foreign_rewrite("crew", "ann", [])
+        assert stage.work.put_back() == 0
+
+
+class TestSpool:
+    def queue(self, stage: Stage) -> str:
+        stage.room.inboxes.refuse = REFUSAL
+        return stage.write()
+
+    def test_what_waits_is_delivered_when_it_is_due(self, stage):
+        queued = self.queue(stage)
+        stage.work.drain_spool()
+        stage.room.inboxes.refuse = None
+        stage.later(10)
+        assert stage.work.drain_spool() == 1
+        assert [row.id for row in stage.room.inboxes.rows("crew", "ann")] == [queued]
+
+    def test_what_is_given_up_is_kept_told_and_logged(self, stage):
+        self.queue(stage)
+        for _ in range(20):
+            stage.work.drain_spool()
+            stage.later(LONGEST_WAIT * 2)
+        assert len(stage.room.spool.failed()) == 1
+        assert stage.kinds("message.failed") == [("message.failed", "", "spool")]
+        assert [line for line in stage.lines if line[0] == "warn"]
+
+    @pytest.mark.parametrize("jump", [-30 * 86_400, 30 * 86_400])
+    def test_a_clock_that_is_set_keeps_nothing_waiting_for_longer_than_the_longest_wait(self, stage, jump):
+        self.queue(stage)
+        stage.work.drain_spool()
+        stage.room.inboxes.refuse = None
+        stage.room.clock.jump(jump)
+        stage.later(LONGEST_WAIT * 1.25)
+        assert stage.work.drain_spool() == 1
+
+
+class TestRetention:
+    def test_it_counts_what_it_removed_and_not_what_it_looked_at(self, stage):
+        stage.write()
+        assert stage.work.apply_retention() == 0
+
+    @pytest.mark.parametrize("error", [REFUSAL, BUG])
+    def test_one_inbox_that_cannot_be_looked_at_keeps_no_other_from_its_turn(self, stage, error):
+        seen: list[str] = []
+        inboxes = stage.room.inboxes
+        size = inboxes.size
+        inboxes.size = lambda team, agent: seen.append(team) or size(team, agent)
+        inboxes.size = fails(error, lambda team, _: team == "calm", inboxes.size)
+        contained(stage.work.apply_retention)
+        assert "crew" in seen
+
+
+def test_teams_that_came_and_went_leave_nothing_in_memory(stage):
+    """A machine that makes a team for every branch runs for months."""
+    for number in range(50):
+        team = f"team-{number}"
+        create_team(stage.room, team)
+        add_member(stage.room, team, Member("ann"))
+        stage.connect("ann", team)
+        stage.beat("ann", team)
+        stage.write(team=team, ack_minutes=1)
+        for round in (stage.work.look_for_silence, stage.work.tell_unanswered, stage.work.deliver):
+            round()
+        for twin in (stage.room.rosters, stage.room.inboxes, stage.room.ledger):
+            twin.take_away(team)
+        stage.room.presence.forget(team, "ann")
+        stage.room.endpoints.forget(team, "ann")
+        for round in (stage.work.look_for_silence, stage.work.tell_unanswered, stage.work.deliver):
+            round()
+    kept = [name for name, value in vars(stage.work).items() if isinstance(value, dict) and len(value) > 10]
+    assert kept == []
+
+
+class TestLoops:
+    """What the work of a loop may do to it. `test_loops.py` has the rest."""
+
+    def run(self, loop: Loop, until: Callable[[], object]) -> list[str]:
+        said: list[str] = []
+
+        async def go() -> None:
+            stop = asyncio.Event()
+            task = asyncio.ensure_future(loop.run(stop, lambda level, text: said.append(text), lambda: 0.5))
+            async with asyncio.timeout(20):
+                while not until() and not task.done():
+                    await asyncio.sleep(0.002)
+                stop.set()
+                await asyncio.wait([task])
+                assert task.exception() is None
+
+        asyncio.run(go())
+        return said
+
+    @pytest.mark.parametrize(
+        "error",
+        [TimeoutError("the server is slow"), StopIteration(), asyncio.CancelledError(), SystemExit(3), MemoryError()],
+        ids=lambda error: type(error).__name__,
+    )
+    def test_whatever_a_round_raises_is_a_failure_and_the_next_round_comes(self, error):
+        rounds: list[int] = []
+
+        def work() -> int:
+            rounds.append(1)
+            if len(rounds) == 1:
+                raise error
+            return 1
+
+        loop = Loop("spool", work, period=0.001)
+        said = self.run(loop, lambda: len(rounds) >= 3)
+        assert len(rounds) >= 3
+        assert loop.health.failures == 1
+        assert not any("takes longer" in text for text in said)
+
+    def test_a_machine_without_threads_to_spare_costs_a_round(self, monkeypatch):
+        rounds: list[int] = []
+        start = threading.Thread.start
+        refusals = iter([True])
+
+        def refuse_once(thread: threading.Thread) -> None:
+            if thread.name.startswith("atm") and next(refusals, False):
+                raise RuntimeError("can't start new thread")
+            start(thread)
+
+        monkeypatch.setattr(threading.Thread, "start", refuse_once)
+        loop = Loop("spool", lambda: rounds.append(1) or 1, period=0.001)
+        self.run(loop, lambda: len(rounds) >= 2)
+        assert len(rounds) >= 2
+        assert loop.health.failures == 1
+
+    def test_a_loop_that_is_stuck_when_the_daemon_stops_still_says_so(self):
+        """So that the daemon can say what it left."""
+        let_go = threading.Event()
+        loop = Loop("watch", lambda: let_go.wait(20) and 1, period=0.001, bound=0.02)
+        try:
+            self.run(loop, lambda: loop.health.state == STUCK)
+            assert loop.health.state == STUCK
+        finally:
+            let_go.set()
+
+    def test_a_loop_that_was_stuck_and_went_on_is_well_again(self):
+        let_go = threading.Event()
+        loop = Loop("watch", lambda: let_go.wait(20) and 1, period=0.001, bound=0.02)
+
+        def well_again() -> bool:
+            if loop.health.state == STUCK:
+                let_go.set()
+            return loop.health.runs >= 3 and loop.health.state == IDLE
+
+        self.run(loop, well_again)
+        assert loop.facts()["failures"] <= 1
+
+
+class BrokenOnce(TeamEvents):
+    """Meets something that nobody thought of, the first time that it looks at an inbox."""
+
+    trouble = 1
+
+    def inbox(self, team: str, agent: str) -> list[TeamEvent]:
+        if self.trouble:
+            self.trouble -= 1
+            raise BUG
+        return super().inbox(team, agent)
+
+
+def test_the_watch_goes_on_after_something_that_nobody_thought_of(room, layout):
+    """As the daemon runs it: a part that fails is started again."""
+    events: list[TeamEvent] = []
+
+    def written() -> bool:
+        send(room, "crew", "ann", Letter(sender="bob", text="hello"))
+        return bool(events)
+
+    async def go() -> None:
+        from atm.wiring import build_tasks
+
+        watch = BrokenOnce(room, build_tasks(layout))
+        watcher = Watcher(TreeWatch(layout), watch, events.append, lambda _: None, lambda *_, **__: None)
+        stop = asyncio.Event()
+
+        async def supervised() -> None:
+            while not stop.is_set():
+                try:
+                    await watcher.run(stop)
+                except ValueError:
+                    continue
+
+        task = asyncio.ensure_future(supervised())
+        async with asyncio.timeout(20):
+            while not written():
+                await asyncio.sleep(0.05)
+        stop.set()
+        await task
+
+    asyncio.run(go())
+    assert {event.kind for event in events} == {"message.written"}
