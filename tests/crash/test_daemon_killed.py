@@ -31,7 +31,6 @@ from atm.services.mail import Letter, send
 from atm.services.mailroom import Mailroom
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
-from atm.system.files.exchange import swap
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import ask, stop
 from atm.system.processes.daemon_seat import find_running
@@ -128,21 +127,24 @@ class Mortal:
         return [id for id in sent if id not in found and "read" not in past.get(id, [])]
 
     @contextmanager
-    def blocked(self, to: str) -> Iterator[None]:
-        """An inbox that cannot be written: another program has put an unreadable one there for a moment."""
-        path = self.inbox(to)
-        aside = path.with_suffix(".aside")
-        aside.mkdir()
-        swap(str(path), str(aside))
+    def unreadable(self, agent: str) -> Iterator[None]:
+        """Another program has put half a file there for a moment; it brings back what it found."""
+        path = self.inbox(agent)
+        found = path.read_bytes()
+        self._put(path, b'[{"from": ')
         try:
             yield
         finally:
-            swap(str(path), str(aside))
-            aside.rmdir()
+            self._put(path, found)
+
+    def _put(self, path: Path, data: bytes) -> None:
+        aside = path.with_name(f".{path.name}.rival")
+        aside.write_bytes(data)
+        aside.replace(path)
 
     def spool(self, to: str, count: int) -> list[str]:
         """Mail for somebody whose inbox cannot be written at the moment."""
-        with self.blocked(to):
+        with self.unreadable(to):
             return [self.write(to, f"spooled {number}") for number in range(count)]
 
     @property
@@ -240,7 +242,7 @@ def test_killed_at_any_moment_of_a_storm_it_loses_and_doubles_nothing(mortal, se
     def block() -> None:
         """Now and then nobody can write to cleo, so that the spool has something to do."""
         while not crowd.done.wait(0.4):
-            with mortal.blocked("cleo"):
+            with mortal.unreadable("cleo"):
                 crowd.done.wait(0.5)
 
     def read() -> None:
@@ -338,26 +340,27 @@ class Agent:
     """An agent with a server of its own, as OpenCode has it. It is slow, and tells what it was given."""
 
     def __init__(self) -> None:
-        self.taken: list[str] = []
+        self.texts: list[str] = []
         self.asked = threading.Event()
         agent = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                self._say(200 if self.path.rpartition("/")[2] in agent.taken else 404)
+                self._say(200, json.dumps([{"parts": [{"type": "text", "text": text}]} for text in agent.texts]))
 
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                agent.taken.append(body["messageID"])
+                agent.texts.append(body["parts"][0]["text"])
                 agent.asked.set()
                 time.sleep(0.05)
                 self._say(204)
 
-            def _say(self, status: int) -> None:
+            def _say(self, status: int, text: str = "") -> None:
                 try:
                     self.send_response(status)
-                    self.send_header("Content-Length", "0")
+                    self.send_header("Content-Length", str(len(text)))
                     self.end_headers()
+                    self.wfile.write(text.encode("ascii"))
                 except OSError:
                     return  # whoever asked was killed
 
@@ -387,7 +390,8 @@ def test_killed_while_it_puts_mail_before_an_agent_it_shows_nothing_twice_and_le
     at = Endpoint(
         vendor="opencode", session="s1", at=time.time(), host=presence.host, boot=presence.boot, url=agent.url
     )
-    sent = [mortal.write("ann", f"{number}") for number in range(12)]
+    words = [f"letter-{number:02}" for number in range(12)]
+    sent = [mortal.write("ann", word) for word in words]
     mortal.room.endpoints.put("crew", "ann", at)
     dice = random.Random(7)
     for _ in range(8):
@@ -396,9 +400,8 @@ def test_killed_while_it_puts_mail_before_an_agent_it_shows_nothing_twice_and_le
         agent.asked.wait(20)
         time.sleep(dice.uniform(0.0, 0.06))  # before, while and after the agent answers
         mortal.kill()
-    mortal.settle()
-    wanted = [f"msg_{id.replace('-', '')}" for id in sent]
-    assert agent.taken == wanted
+    mortal.settle(lambda: len(agent.texts) >= len(words))
+    assert [[word for word in words if word in text] for text in agent.texts] == [[word] for word in words]
     assert all(row["read"] for row in json.loads(mortal.inbox("ann").read_bytes()))
     assert [states[-1] for id, states in mortal.states("ann").items() if id in sent] == ["surfaced"] * 12
     assert mortal.litter() == []

@@ -267,9 +267,9 @@ class InterruptedLedger:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._ledger, name)
 
-    def entries(self, team: str) -> Any:
-        found = self._ledger.entries(team)
-        self._let_go("entries")
+    def about(self, team: str, ids: Any) -> Any:
+        found = self._ledger.about(team, ids)
+        self._let_go("about")
         return found
 
     def append(self, team: str, lines: list[Any]) -> Any:
@@ -293,7 +293,7 @@ def a_dead_hook(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-@pytest.mark.parametrize(("first", "step"), [("hook", "entries"), ("reader", "append")])
+@pytest.mark.parametrize(("first", "step"), [("hook", "about"), ("reader", "append")])
 def test_a_reader_beside_somebody_who_clears_up_after_a_dead_hook_doubles_nothing(tmp_path, first, step):
     """What a reader takes at that moment must not be given back under his eyes: to nobody is anything shown twice."""
     home = a_dead_hook(tmp_path)

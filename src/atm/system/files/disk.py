@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 
@@ -59,7 +60,15 @@ class RealDisk:
         return found
 
     def open_read(self, path: str) -> int:
-        return os.open(path, os.O_RDONLY | _BINARY)
+        """Only what holds bytes: a pipe that somebody put at the place of a file would have us wait for ever."""
+        fd = os.open(path, os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0))
+        mode = os.fstat(fd).st_mode
+        if stat.S_ISREG(mode):
+            return fd
+        os.close(fd)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+        raise OSError(errno.EINVAL, "it is not a file", path)
 
     def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, like.mode if like else mode)

@@ -40,7 +40,14 @@ class TeamStore:
     def teams(self) -> list[str]:
         with explained(self._layout.teams):
             names = self._disk.names(self._layout.teams)
-            return sorted(n for n in names if not n.startswith(".") and self._disk.look(self._layout.team_config(n)))
+        return sorted(name for name in names if not name.startswith(".") and self._is_team(name))
+
+    def _is_team(self, name: str) -> bool:
+        """A folder that we may not look into may well be one: whoever loads it is told, and the others are found."""
+        try:
+            return self._disk.look(self._layout.team_config(name)) is not None
+        except PermissionError:
+            return True
 
     def find(self, team: str) -> str | None:
         with explained(self._layout.team(team)):
