@@ -190,20 +190,23 @@ def _paste_batch(
         line = _line_for(room, team, name, batch, tag)
     except AtmError as error:
         return Pushed(team, name, REFUSED, str(error))
-    taken = turn.take(batch)
-    ids = [message.id for message in taken if message.id]
-    if len(taken) != len(batch):  # somebody has read one of them: the line would say too much
-        turn.failed("another reader was quicker with a part of it")
-        return Pushed(team, name, REFUSED, "another reader was quicker with a part of it", ids)
+    if len(turn.take(batch)) != len(batch):  # somebody has read one of them: the line would say too much
+        return _settled(turn, False, "another reader was quicker with a part of it")
     pasted = _paste(room, reach, endpoint, line, tag)
-    if pasted.outcome == PROVEN:
-        turn.shown(pasted.evidence)
-        return Pushed(team, name, SURFACED, pasted.evidence, ids)
-    if pasted.outcome == UNPROVEN:
-        turn.kept_unread(PASTED, pasted.evidence)
-        return Pushed(team, name, IN_DOUBT, pasted.evidence, ids)
-    turn.failed(pasted.evidence)
-    return Pushed(team, name, REFUSED, pasted.evidence, ids)
+    return _settled(turn, {PROVEN: True, UNPROVEN: None}.get(pasted.outcome, False), pasted.evidence)
+
+
+def _settled(turn: Surfacing, was_shown: bool | None, evidence: str) -> Pushed:
+    """What was taken is shown; or unread again; or, where nobody can say, unread again and entered as such."""
+    ids = [message.id for message in turn.taken if message.id]
+    if was_shown:
+        turn.shown(evidence)
+    elif was_shown is None:
+        turn.kept_unread(PASTED, evidence)
+    else:
+        turn.failed(evidence)
+    outcome = SURFACED if was_shown else IN_DOUBT if was_shown is None else REFUSED
+    return Pushed(turn.team, turn.member, outcome, evidence, ids)
 
 
 def _as_before(room: Mailroom, team: str, name: str, unread: list[Message], left: list[object]) -> list[Message]:
@@ -257,14 +260,6 @@ def _to_server(room: Mailroom, reach: Reach, team: str, name: str, endpoint: End
         taken = turn.take(unread[:1]) if unread else []
         if not taken:
             return None
-        ids = [message.id for message in taken if message.id]
         text = mail_in_words(name, team, [show_one(room, team, name, taken[0])], 0)
         answer = reach.servers.tell(endpoint.url, endpoint.session, _id_of(taken[0]), text)
-        if answer.outcome == ACCEPTED:
-            turn.shown(answer.evidence)
-            return Pushed(team, name, SURFACED, answer.evidence, ids)
-        if answer.outcome == UNKNOWN:
-            turn.kept_unread(PASTED, answer.evidence)
-            return Pushed(team, name, IN_DOUBT, answer.evidence, ids)
-        turn.failed(answer.evidence)
-        return Pushed(team, name, REFUSED, answer.evidence, ids)
+        return _settled(turn, {ACCEPTED: True, UNKNOWN: None}.get(answer.outcome, False), answer.evidence)

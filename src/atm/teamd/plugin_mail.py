@@ -6,9 +6,8 @@ Everything here is synchronous and works on a mailroom; `plugin_context` calls i
 
 from __future__ import annotations
 
-import hashlib
-
 from atm.domain.errors import AtmError, NotAllowed
+from atm.domain.identifiers import derived_id
 from atm.domain.liveness import UNKNOWN
 from atm.domain.messages import Message
 from atm.domain.names import check_sender, same_name
@@ -20,6 +19,7 @@ from atm.ports.board import Tasks
 from atm.services import mail, presence
 from atm.services.boardroom import HUMAN
 from atm.services.mailroom import Mailroom, Recipient, find_open_recipient, find_team
+from atm.services.reading import TURN_PATIENCE
 from atm.services.surfacing import enter, unread_for
 from atm.teamd.plugin_api import MemberFacts, Sent, TeamFacts, Unread
 
@@ -31,9 +31,10 @@ def take_letter(room: Mailroom, team: str, agent: str, message: Message, evidenc
     In this order: whoever is killed in between leaves an unread row that the ledger knows as surfaced, and which is
     not shown a second time (G2).
     """
-    if message.id:
-        enter(room, team, agent, [message.id], "surfaced", evidence)
-    room.inboxes.mark(team, agent, {message.key}, True)
+    with room.surfacings.turn(team, agent, TURN_PATIENCE):
+        if message.id:
+            enter(room, team, agent, [message.id], "surfaced", evidence)
+        room.inboxes.mark(team, agent, {message.key}, True)
 
 
 def waiting_letters(room: Mailroom, team: str, agent: str) -> list[Message]:
@@ -43,7 +44,7 @@ def waiting_letters(room: Mailroom, team: str, agent: str) -> list[Message]:
 
 def letter_id(team: str, agent: str, message: Message) -> str:
     """The message's id; for rows of programs that give none, one that is the same every time."""
-    return message.id or _id_of("row", team, agent, message.sender, message.timestamp, message.text)
+    return message.id or derived_id("row", team, agent, message.sender, message.timestamp, message.text)
 
 
 # Sending.
@@ -69,7 +70,7 @@ def send_as(
         done = mail.send_to(room, recipient, mail.compose(room, recipient, letter))
         return Sent(done.message_id, done.team, done.agent, done.outcome, tuple(done.warnings))
     return _send_once(
-        room, recipient, letter, _id_of("once", plugin, place, recipient.team_name, recipient.agent, once)
+        room, recipient, letter, derived_id("once", plugin, place, recipient.team_name, recipient.agent, once)
     )
 
 
@@ -94,15 +95,6 @@ def check_signature(room: Mailroom, team: Team, plugin: str, sender: str) -> str
             "sign as the plugin, or as a member that it plays",
         )
     return sender
-
-
-def _id_of(*parts: str) -> str:
-    """An id made of what it stands for, in the shape of the others."""
-    raw = bytearray(hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).digest()[:16])
-    raw[6] = raw[6] & 0x0F | 0x80  # version 8, variant 1 of RFC 9562: our own way to make it
-    raw[8] = raw[8] & 0x3F | 0x80
-    digits = raw.hex()
-    return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
 # Facts.
