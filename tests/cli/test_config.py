@@ -269,3 +269,12 @@ class TestList:
         assert calls.read_text() == "x\n"
         cached = json.loads((atm.home / ".config/atm/claude-version.json").read_text())
         assert cached["claude_version"] == "2.1.39"
+
+
+def test_a_plugins_setting_lies_in_the_plugins_own_table_and_has_its_kind(atm):
+    for key, value in (("url", "http://localhost/x"), ("enabled", "true"), ("timeout", "5")):
+        atm("config", "set", f"plugins.webhook.{key}", value)
+    text = (atm.home / ".config/atm/config.toml").read_text()
+    assert "[plugins.webhook]" in text
+    assert 'url = "http://localhost/x"\nenabled = true\ntimeout = 5\n' in text
+    assert atm("config", "get", "plugins.webhook.enabled", "--json").json["value"] is True

@@ -27,7 +27,10 @@ def detect(layout: Layout, environment: Mapping[str, str]) -> SchemaVersion:
     if binary is None:
         return schema_for("")
     real = os.path.realpath(binary)
-    found = os.stat(real)
+    try:
+        found = os.stat(real)
+    except OSError:  # gone, or shut, since we looked
+        return schema_for("")
     mark = f"{found.st_size}-{found.st_mtime_ns}"
     cached = _cached(layout.claude_version, real, mark)
     if cached is not None:

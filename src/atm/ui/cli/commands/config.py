@@ -13,6 +13,8 @@ from atm.ui.cli.session import working_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from atm.domain.context import SystemContext
     from atm.formats.settings_text import Value
     from atm.ui.cli.session import Session
@@ -159,7 +161,23 @@ def _meant(key: str, given: str) -> Value:
             return int(given) if kind == settings_module.WHOLE or given.isdecimal() else float(given)
         except ValueError:
             raise BadSetting(f"{key} must be a {kind}, not {given!r}", "write a number") from None
-    return given
+    return _guessed(given) if key.startswith("plugins.") else given
+
+
+def _guessed(given: str) -> Value:
+    """Nobody but the plugin knows the kinds of its settings; a number in a file is a number, and true is true."""
+    if given.lower() in ("true", "false"):
+        return given.lower() == "true"
+    return int(given) if given.isascii() and given.isdecimal() and len(given) < 16 else given
+
+
+def _path_of(key: str) -> list[str]:
+    """`plugins.webhook.url` lies in a table of its own; an alias may have a dot in its name."""
+    section, _, name = key.partition(".")
+    if section != "plugins" or "." not in name:
+        return [section, name]
+    plugin, _, inner = name.partition(".")
+    return [section, plugin, inner]
 
 
 def _with_setting(text: str, path: str, key: str, value: Value) -> str:
@@ -167,10 +185,13 @@ def _with_setting(text: str, path: str, key: str, value: Value) -> str:
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
-    section, _, name = key.partition(".")
+    *sections, name = _path_of(key)
     try:
         document = tomlkit.parse(text)
-        document.setdefault(section, tomlkit.table())[name] = value
+        inner: Any = document
+        for section in sections:
+            inner = inner.setdefault(section, tomlkit.table())
+        inner[name] = value
         return tomlkit.dumps(document)
     except TOMLKitError as error:
         raise BadSetting(f"{path}: {error}", "mend the file by hand", path) from None
