@@ -265,7 +265,7 @@ def test_agy_is_set_up_in_its_own_file_where_it_is_and_gemini_is_not(atm):
     done = atm("init")
     assert f"created  {hooks_of_agy(atm)}" in done.out
     assert "/hooks in agy" in done.out
-    assert "no .atm.toml" in done.out
+    assert ".atm.toml of its workspace" in done.out
     assert list(json.loads(hooks_of_agy(atm).read_text())) == ["atm"]
     assert [path.name for path in (atm.home / ".gemini").iterdir()] == ["config"]
     assert atm("init").out == "Everything is installed already.\n"
@@ -315,7 +315,7 @@ def test_what_is_written_brings_mail_when_agy_runs_it(atm, room, configure):
     atm("send", "bob", "and the barn", "--team", "crew", "--from", "ann")
     done = run_as_agy_does(atm, "Stop", (CORPUS / "stop.json").read_text())
     assert json.loads(done.stdout)["decision"] == "continue"
-    assert run_as_agy_does(atm, "Stop", (CORPUS / "stop.json").read_text()).stdout == ""
+    assert run_as_agy_does(atm, "Stop", (CORPUS / "stop.json").read_text()).stdout == "{}\n"
 
 
 def test_agy_goes_on_when_atm_is_gone(atm):

@@ -218,7 +218,7 @@ def _words_about_agy(scope: str) -> list[str]:
     if scope == PROJECT:
         lines.append("  It reads those of a project in a folder that it trusts; if it does not, use --user instead.")
     else:
-        lines.append("  It runs them in its own folder, where no .atm.toml is seen: give agy the variables below.")
+        lines.append("  The .atm.toml of its workspace counts where agy names one; the variables below always do.")
     return lines
 
 
