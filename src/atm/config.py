@@ -13,6 +13,7 @@ import os
 from atm.domain.errors import BadSetting
 from atm.domain.messages import DEFAULT_CALL_TO_ACTION
 from atm.domain.names import check_known_name
+from atm.formats.layout import REPO_FILES
 from atm.formats.settings_text import NotSettings, read_settings
 
 TYPE_CHECKING = False
@@ -74,7 +75,6 @@ FREE_SECTIONS = ("aliases", "plugins")
 
 SECTIONS = {*FREE_SECTIONS, *(key.partition(".")[0] for key in KNOWN)}
 FROM_ENVIRONMENT = {"ATM_TEAM": "core.default_team", "ATM_IDENTITY": "core.identity"}
-REPO_FILES = (".atm.toml", ".atm/config.toml", "config.atm.toml")
 
 
 class Setting:

@@ -176,7 +176,7 @@ def test_what_waits_has_everything_a_program_needs(crew):
         "sender": "bob",
         "summary": "please look at it",
         "minutes": 5,
-        "told": "nobody",
+        "told": None,
     }
 
 

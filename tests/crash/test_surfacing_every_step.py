@@ -321,6 +321,9 @@ def test_a_reader_beside_somebody_who_clears_up_after_a_dead_hook_doubles_nothin
 
 
 class NoServers:
+    def refusal(self, url: str, session: str) -> str:  # noqa: ARG002
+        return "there is none"
+
     def tell(self, url: str, session: str, id: str, text: str) -> Answer:  # noqa: ARG002
         return Answer(REFUSED, "there is none")
 

@@ -23,7 +23,6 @@ from typing import Any
 
 import pytest
 
-from atm.domain.errors import AtmError
 from atm.domain.team import Member
 from atm.formats.control_line import BadLine
 from atm.services.mail import Letter, send
@@ -82,6 +81,10 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
+
+
+def children_of(pid: int) -> list[int]:
+    return [int(word) for word in (PROC / f"{pid}/task/{pid}/children").read_text().split()]
 
 
 class Receipt:
@@ -349,15 +352,24 @@ class Stage:
         agent = PaneAgent(name, vendor, *self._place(name, vendor))
         agent.tmux = self.house.tmux
         agent.pane = self.house.pane(*self._words(agent, *options), **self._environment(agent))
-        self._enter(agent, True)
-        if vendor == "plain":
-            self.atm("teams", "update-member", self.team, name, "--pane-id", agent.pane)
-        return agent
+        return self._seat(agent)
 
-    def words_of(self, agent: Agent, *options: str) -> list[str]:
-        """What starts it, for a shell or a pane of one's own."""
-        environment = [f"{name}={value}" for name, value in self._environment(agent).items()]
-        return ["env", *environment, *self._words(agent, *options)]
+    def agent_below(self, program: list[str], name: str, vendor: str = "claude") -> PaneAgent:
+        """One in a terminal that another program has started: `program` ends with a shell's prompt, or takes words."""
+        agent = PaneAgent(name, vendor, *self._place(name, vendor))
+        agent.tmux = self.house.tmux
+        words = ["env", *(f"{key}={value}" for key, value in self._environment(agent).items()), *self._words(agent)]
+        agent.pane = self.house.pane(*program, *(words if program[-1] != "-i" else []))
+        if program[-1] == "-i":
+            until(lambda: agent.screen.strip())
+            agent.prompt(shlex.join(words))
+        return self._seat(agent)
+
+    def _seat(self, agent: PaneAgent) -> PaneAgent:
+        self._enter(agent, True)
+        if agent.vendor.name == "plain":
+            self.atm("teams", "update-member", self.team, agent.name, "--pane-id", agent.pane)
+        return agent
 
     def _place(self, name: str, vendor: str) -> tuple[str, Path]:
         if self.room.rosters.load(self.team).member(name) is None:
@@ -431,14 +443,6 @@ class Stage:
                 agent.kill()
         self.house.end([f"{MARK}_TEAM={self._mark}"])
         shutil.rmtree(self.layout.team(self.team), ignore_errors=True)
-
-
-def _fails(work: Callable[[], object]) -> bool:
-    try:
-        work()
-    except AtmError:
-        return True
-    return False
 
 
 @pytest.fixture(scope="session")

@@ -195,11 +195,12 @@ def test_what_nobody_saw_submitted_is_unknown_and_stays_unread(stage: Stage) -> 
     stage.atm("teams", "update-member", stage.team, "ann", "--pane-id", pane)
     sent = stage.write("ann", "letter-1")
     until(lambda: "pasted" in stage.states(sent), why=lambda: stage.house.said)
+    stage.house.tmux("kill-server")
+    until(lambda: stage.unread("ann") == ["letter-1"] and not stage.notes, why=lambda: stage.house.said)
     receipt = stage.receipt(sent)
     assert receipt.journey == journey()
-    assert receipt.state == "written"
+    assert (receipt.state, receipt.now) == ("written", "in the inbox, unread")
     assert receipt.evidence["pasted"] == f"pane {pane}: pasted, but not seen in the composer within 3 s"
-    assert stage.unread("ann") == ["letter-1"]
 
 
 # An agent's own server.

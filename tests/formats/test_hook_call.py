@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.moments import (
+    AGY,
     CLAUDE,
     CODEX,
     COMPACT,
@@ -33,7 +34,6 @@ from atm.domain.moments import (
     HookCall,
 )
 from atm.formats.hook_call import (
-    AGY,
     LARGEST_PAYLOAD,
     LONGEST_FOLDER,
     LONGEST_TEXT,

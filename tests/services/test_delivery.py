@@ -35,6 +35,9 @@ class MemoryServers:
         self.outcomes: list[str] = []
         """What it says next, instead of the truth."""
 
+    def refusal(self, url, session):
+        return ""
+
     def tell(self, url, session, id, text):
         if (session, id) in self.taken:
             return Answer(ACCEPTED, "taken before")

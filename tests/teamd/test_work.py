@@ -39,6 +39,9 @@ class Servers:
         self.told: list[tuple[str, str]] = []
         self.answer = ACCEPTED
 
+    def refusal(self, url: str, session: str) -> str:  # noqa: ARG002
+        return ""
+
     def tell(self, url: str, session: str, id: str, text: str) -> Answer:
         self.told.append((session, id))
         return Answer(self.answer, f"{url} said {self.answer}")

@@ -15,7 +15,7 @@ MOST_MINUTES = 7 * 24 * 60.0
 class Waiting:
     """Something that somebody has to answer."""
 
-    __slots__ = ("agent", "id", "minutes", "sender", "since", "summary", "team", "told")
+    __slots__ = ("agent", "id", "minutes", "said", "sender", "since", "summary", "team", "told")
 
     def __init__(
         self, *, team: str, agent: str, id: str, sender: str, summary: str, since: float, minutes: float, told: int = 0
@@ -30,6 +30,8 @@ class Waiting:
         self.minutes = minutes
         self.told = told
         """How many steps have been taken."""
+        self.said = ""
+        """What the ledger says of the last one."""
 
     def step_at(self, now: float) -> int:
         """The furthest step that is due: 0, LEAD or HUMANS."""

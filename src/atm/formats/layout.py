@@ -12,6 +12,9 @@ from atm.domain.names import is_claudes_team
 
 INBOX_SUFFIX = ".json"
 
+REPO_FILES = (".atm.toml", ".atm/config.toml", "config.atm.toml")
+"""Where a repository keeps its settings; of several the first counts."""
+
 
 class Layout:
     """All paths, from three roots."""

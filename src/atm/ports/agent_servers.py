@@ -24,5 +24,8 @@ class Answer:
 class AgentServers(Protocol):
     """The servers of agents on this machine."""
 
+    def refusal(self, url: str, session: str) -> str:
+        """Why nothing can be told there now; empty if it can. A look that changes nothing."""
+
     def tell(self, url: str, session: str, id: str, text: str) -> Answer:
         """Put a text into a session; `id` makes a second offer of the same text recognisable."""

@@ -18,6 +18,7 @@ from atm.domain.receipts import PASTED, WOKEN
 from atm.domain.surfacing import PANE, SERVER, WAIT, WAKE, choose_channel
 from atm.domain.untrusted_text import one_line
 from atm.formats.journal import histories
+from atm.formats.protocol_message import idle_sender
 from atm.ports.agent_servers import ACCEPTED, UNKNOWN
 from atm.ports.terminals import PaneAddress
 from atm.services.agent_hooks import show_one
@@ -75,8 +76,12 @@ def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
     if member is None or team.completed:
         return None
     name = member.name
-    if not unread_for(room, team.name, name) and not room.surfacings.is_cut_off(team.name, name):
-        return None
+    unread = unread_for(room, team.name, name)
+    if not room.surfacings.is_cut_off(team.name, name):
+        if not unread:
+            return None
+        if all(idle_sender(message) is not None for message in unread):
+            return Pushed(team.name, name, WAITING, "only idle notices; they come with the next mail or prompt")
     endpoint = _living(room, team.name, name) or _pane_in_roster(room, member)
     choice = choose_channel(
         member,
@@ -111,6 +116,10 @@ def _is_idle(room: Mailroom, team: str, name: str) -> bool:
     return last is not None and last.state in (IDLE, ENDED)
 
 
+def _busy(team: str, name: str) -> Pushed:
+    return Pushed(team, name, WAITING, "another process is showing it right now")
+
+
 def tag_of(keys: list[object]) -> str:
     """
     What a line in a terminal is recognised by: the same for the same messages, another for any others.
@@ -140,7 +149,9 @@ def _wake(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint
     Under a lock of the pane and not in the turn at the mail: that hook takes the turn while we still look on.
     """
     with room.surfacings.turn(team, f"{name}{PANE_LOCK}") as held:
-        unread = unread_for(room, team, name) if held else []
+        if not held:
+            return _busy(team, name)
+        unread = unread_for(room, team, name)
         if not unread:
             return None
         newest, ids = unread[-1], [message.id for message in unread if message.id]
@@ -171,7 +182,7 @@ def _to_pane(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpo
     )
     with turn as unread:
         if not unread:
-            return None
+            return None if unread is not None else _busy(team, name)
         if _past(room, team, name, unread[0]).count(PASTED) >= MOST_PASTES:
             return Pushed(team, name, WAITING, f"pane {endpoint.pane} did not take it {MOST_PASTES} times")
         batch = _as_before(room, team, name, unread, turn.left)
@@ -256,6 +267,13 @@ def _found_in_pane(room: Mailroom, reach: Reach, endpoint: Endpoint, note: Note)
 def _to_server(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
     turn = Surfacing(room, team, name, SERVER, where=f"{endpoint.url} {endpoint.session}")
     with turn as unread:
+        if unread is None:
+            return _busy(team, name)
+        why_not = reach.servers.refusal(endpoint.url, endpoint.session) if unread else ""
+        if why_not:  # before anything is taken: a server may be away for hours
+            return Pushed(team, name, REFUSED, why_not, [message.id for message in unread if message.id])
+        if unread and _past(room, team, name, unread[0]).count(PASTED) >= MOST_PASTES:
+            return Pushed(team, name, WAITING, f"{endpoint.url} did not say that it took it {MOST_PASTES} times")
         # One at a time: the server knows each by its id, so an offer that was not answered for can be repeated.
         taken = turn.take(unread[:1]) if unread else []
         if not taken:

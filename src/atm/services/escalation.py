@@ -49,6 +49,7 @@ def waiting_in(entries: list[Entry], team: str) -> list[Waiting]:
                 found.pop(key, None)
             elif entry.state == ESCALATED and key in found:
                 found[key].told = min(HUMANS, found[key].told + 1)
+                found[key].said = entry.evidence
     return sorted(found.values(), key=lambda one: one.since)
 
 

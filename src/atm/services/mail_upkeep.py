@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 20
 """Spooled messages that an ordinary command tries on its way; the rest waits for the next one."""
 
+LOOKS, BETWEEN_LOOKS = 20, 0.05
+"""How often somebody who needs the spool looks whether another process has finished with it, and how long apart."""
+
 NOTHING_TO_REMOVE_FOR = 3600.0
 
 MOST_LOOKED_AT = 50
@@ -76,11 +79,14 @@ def drain(room: Mailroom, *, everything: bool = False) -> Drained:
 
 def drain_target(room: Mailroom, team: str, agent: str) -> bool:
     """Deliver what waits for one recipient, in order. True when nothing waits any more."""
-    if not room.spool.pending(team, agent):
-        return True
-    with room.spool.exclusively() as held:
-        if held:
-            _drain(room, room.spool.pending(team, agent), Drained(), insist=True)
+    for _ in range(LOOKS):
+        if not room.spool.pending(team, agent):
+            return True
+        with room.spool.exclusively() as held:
+            if held:
+                _drain(room, room.spool.pending(team, agent), Drained(), insist=True)
+                break
+        room.clock.sleep(BETWEEN_LOOKS)  # the daemon, or another command, is at it
     return not room.spool.pending(team, agent)
 
 

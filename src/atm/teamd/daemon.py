@@ -235,16 +235,17 @@ class Daemon:
                 self._reload.set()
                 return {"reloading": True}
             case "wake":
-                return self._wake(request.text("loop"))
+                return self._wake(request)
             case "stop":
                 self._stop.set()
                 return {"stopping": True}
         raise BadLine("unknown-request", f"the daemon does not know {request.do!r}", request.id)
 
-    def _wake(self, name: str) -> Json:
+    def _wake(self, request: Request) -> Json:
+        name = request.text("loop")
         loop = self._loops.get(name)
         if loop is None:
-            raise BadLine("bad-request", f"there is no loop {name!r}; there are {', '.join(self._loops)}")
+            raise BadLine("bad-request", f"there is no loop {name!r}; there are {', '.join(self._loops)}", request.id)
         loop.wake()
         return {"woken": name}
 

@@ -15,9 +15,9 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from atm.config import REPO_FILES, Setting, Settings, read_file
+from atm.config import Setting, Settings, read_file
 from atm.domain.errors import BadSetting
-from atm.formats.layout import Layout
+from atm.formats.layout import REPO_FILES, Layout
 from atm.formats.settings_text import NotSettings, read_settings
 
 TYPE_CHECKING = False

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BOARD_MINUTES = 30.0
+DOUBT_SECONDS = 10.0
 MOST_IN_A_ROW = 20
 """Messages that one agent is given one after the other before the others have their turn."""
 
@@ -62,6 +63,7 @@ class Work:
         self._waiting: dict[str, tuple[object, list[Waiting]]] = {}
         self._silent: dict[tuple[str, str], str] = {}
         self._said: dict[tuple[str, str], str] = {}
+        self._not_before: dict[tuple[str, str], float] = {}
         self._again: set[tuple[str, str]] = set()
         """Whom a pane or a server refused: tried again on every round."""
 
@@ -181,6 +183,8 @@ class Work:
         """Put unread mail before those who can be reached: whose inbox changed; on a full round, everybody."""
         done = 0
         for team, name in self._members_of_round():
+            if self.room.clock.monotonic() < self._not_before.get((team, name), 0.0):
+                continue
             for _ in range(MOST_IN_A_ROW):
                 pushed = self._try(self._push, team, name)
                 done += self._note(pushed) if pushed is not None else 0
@@ -196,6 +200,8 @@ class Work:
         """In the log when something was done, or when the reason for waiting is a new one."""
         key, said = (pushed.team, pushed.member), f"{pushed.outcome}: {pushed.evidence}"
         (self._again.add if pushed.outcome in (REFUSED, IN_DOUBT) else self._again.discard)(key)
+        if pushed.outcome == IN_DOUBT:  # what came of it is seen later; our own note of it must not wake us at once
+            self._not_before[key] = self.room.clock.monotonic() + DOUBT_SECONDS
         if self._said.get(key) != said:
             self._said[key] = said
             self._log("info", "delivery", said, team=pushed.team, member=pushed.member, ids=pushed.ids[:20])

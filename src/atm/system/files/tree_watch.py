@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 
 from atm.domain.names import is_safe_name
-from atm.formats.layout import inbox_owner
+from atm.formats.layout import REPO_FILES, inbox_owner
 from atm.formats.task import task_number
 from atm.system.files.inotify import Inotify, ways_to
 
@@ -53,7 +53,7 @@ LOSSES: dict[str, tuple[str, ...]] = {
 }
 """What may be different when a folder is gone, or another one lies at its place."""
 
-REPO_FILE, REPO_FOLDER = ".atm.toml", ".atm"
+REPO_FOLDER = ".atm"
 HIGH_WATER = ".highwatermark"
 MOST_SETTLING = 10
 TICK_NS = 20_000_000
@@ -93,7 +93,7 @@ class Places:
         folders = {layout.config_root: None}
         for path in settings:
             is_file = path.endswith(".toml")
-            self._files |= {path} if is_file else {f"{path}/{REPO_FILE}", f"{path}/{REPO_FOLDER}/config.toml"}
+            self._files |= {path} if is_file else {f"{path}/{name}" for name in REPO_FILES}
             folders[os.path.dirname(path) if is_file else path] = None
         self.roots: list[tuple[str, Place]] = [
             (layout.teams, Place(TEAMS)),

@@ -29,16 +29,19 @@ class OpenCodeServers:
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
 
+    def refusal(self, url: str, session: str) -> str:
+        try:
+            address, path = _place(url, session)
+            status, said = self._ask(address, "GET", f"{path}/message")
+        except OSError as error:
+            return f"OpenCode at {url[:100]} does not answer: {error}"
+        return "" if status == 200 else f"OpenCode at {address} says {status} of the session: {said[:200]}"
+
     def tell(self, url: str, session: str, id: str, text: str) -> Answer:
         try:
-            parts = urllib.parse.urlsplit(url)
-            host, port = parts.hostname, parts.port
-        except ValueError:
-            return Answer(REFUSED, f"{url[:100]!r} is not an address")
-        if parts.scheme != "http" or host not in LOOPBACK or not session:
-            return Answer(REFUSED, f"{url[:100]} is not a server of this machine")
-        address = f"[{host}]:{port or 80}" if ":" in host else f"{host}:{port or 80}"
-        path = f"/session/{urllib.parse.quote(session, safe='', errors='replace')}"
+            address, path = _place(url, session)
+        except OSError as error:
+            return Answer(REFUSED, str(error))
         return self._tell(address, path, f"[atm:{derived_id(id)[:18]}]", text)
 
     def _tell(self, address: str, path: str, mark: str, text: str) -> Answer:
@@ -96,6 +99,19 @@ class OpenCodeServers:
         finally:
             limit.cancel()
             line.close()
+
+
+def _place(url: str, session: str) -> tuple[str, str]:
+    """Host and port, and the session's path. Raises OSError for anything that is not a server of this machine."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:
+        raise OSError(f"{url[:100]!r} is not an address") from None
+    if parts.scheme != "http" or host not in LOOPBACK or not session:
+        raise OSError(f"{url[:100]} is not a server of this machine")
+    address = f"[{host}]:{port or 80}" if ":" in host else f"{host}:{port or 80}"
+    return address, f"/session/{urllib.parse.quote(session, safe='', errors='replace')}"
 
 
 def _cut(line: http.client.HTTPConnection, is_late: threading.Event) -> None:

@@ -179,7 +179,10 @@ def _loop_row(loop: dict[str, Json]) -> list[str]:
 
 
 def _plugin_row(plugin: dict[str, Json]) -> list[str]:
-    return [one_line(str(plugin.get(key) or ""))[:80] for key in ("name", "place", "state", "restarts", "last_error")]
+    return [
+        one_line(str(plugin.get(key, "") or "" if key != "restarts" else plugin.get(key)))[:80]
+        for key in ("name", "place", "state", "restarts", "last_error")
+    ]
 
 
 def _events(args: Args, session: Session) -> int:

@@ -54,15 +54,20 @@ def _show_waiting(session: Session, teams: list[str]) -> int:
     from atm.ui.cli.render import table
 
     waiting = [one for team in teams for one in unacknowledged(session.room, team)]
-    told = ("nobody", "the lead", "the humans")
     if session.as_json:
         fields = ("team", "agent", "id", "sender", "summary", "minutes")
         rows = [{**{name: getattr(one, name) for name in fields}, "since": to_iso(one.since)} for one in waiting]
-        told_json = [{**row, "told": told[one.told]} for row, one in zip(rows, waiting, strict=True)]
+        told_json = [{**row, "told": one.said or None} for row, one in zip(rows, waiting, strict=True)]
         session.print_json({"action": "receipts", "waiting": told_json})
     elif waiting:
         cells = [
-            [one.id[:8], f"{one.agent}@{one.team}", one.sender, when(session, to_iso(one.since)), told[one.told]]
+            [
+                one.id[:8],
+                f"{one.agent}@{one.team}",
+                one.sender,
+                when(session, to_iso(one.since)),
+                one.said or "nobody yet",
+            ]
             for one in waiting
         ]
         heads = ["id", "waits for", "from", "sent", "told"]

@@ -9,6 +9,7 @@ from atm.domain.errors import BadSetting, RequestError
 from atm.domain.names import nearest_name
 from atm.domain.untrusted_text import one_line
 from atm.formats.json_record import encode
+from atm.formats.layout import REPO_FILES
 from atm.formats.settings_text import NotSettings, read_settings
 from atm.teamd.places import is_yes, listed_repositories, load_places, read_daemon_settings
 from atm.teamd.plugin_discovery import check_name, discover
@@ -75,8 +76,8 @@ def _repository(given: str) -> str:
 
 
 def _repo_file(repo: str) -> str:
-    there = [f"{repo}/{name}" for name in config.REPO_FILES if os.path.isfile(f"{repo}/{name}")]
-    return there[0] if there else f"{repo}/{config.REPO_FILES[0]}"
+    there = [f"{repo}/{name}" for name in REPO_FILES if os.path.isfile(f"{repo}/{name}")]
+    return there[0] if there else f"{repo}/{REPO_FILES[0]}"
 
 
 def _current(path: str, name: str) -> bool | None:

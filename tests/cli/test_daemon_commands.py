@@ -1,0 +1,478 @@
+"""`atm daemon …`: what each verb says and returns, with a daemon, without one, and when something is wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from atm.formats.times import from_iso
+from atm.system.files import flock
+from atm.system.processes.daemon_client import stop
+from atm.system.processes.daemon_seat import Seat, find_running, take_seat
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="unix sockets and POSIX signals")
+
+SECONDS = 60
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(atm, layout) -> Iterator[None]:
+    """Whatever a test started is ended with it."""
+    yield
+    running = find_running(layout)
+    if running is not None and running.pid != os.getpid():
+        stop(layout, 15.0)
+        if running.socket.startswith(f"{tempfile.gettempdir()}/atm-"):
+            shutil.rmtree(os.path.dirname(running.socket), ignore_errors=True)
+    left = processes_of(atm.home)
+    for pid in left:
+        os.kill(pid, signal.SIGKILL)
+    assert left == []
+
+
+def processes_of(home: Path) -> list[int]:
+    """Every process that works in this sandbox."""
+    mark, found = f"ATM_HOME={home}".encode(), []
+    for name in os.listdir("/proc") if os.path.isdir("/proc/self") else []:
+        try:
+            if name.isdecimal() and mark in Path(f"/proc/{name}/environ").read_bytes().split(b"\0"):
+                found.append(int(name))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.fixture
+def started(crew) -> Any:
+    """The program beside a daemon that runs."""
+    crew("daemon", "start")
+    return crew
+
+
+# Without one.
+
+
+@pytest.mark.parametrize("words", [["daemon", "status"], ["daemon"], ["daemon", "stop"], ["daemon", "events"]])
+def test_without_a_daemon_every_question_says_so_and_ends_with_three(crew, words):
+    done = crew(*words, code=3)
+    assert "no daemon runs for this home" in done.out + done.err
+
+
+def test_without_a_daemon_programs_are_told_the_same(crew):
+    assert crew("daemon", "status", "--json", code=3).json == {"action": "daemon status", "running": False}
+    assert crew("daemon", "stop", "--json", code=3).json == {"action": "daemon stop", "outcome": "not running"}
+
+
+@pytest.mark.parametrize("words", [["daemon", "logs"], ["logs"]])
+def test_without_a_log_that_is_said_and_ends_with_three(crew, words):
+    assert "the daemon has not run here" in crew(*words, code=3).err
+
+
+def test_to_restart_what_does_not_run_starts_it(crew):
+    assert crew("daemon", "restart", "--json").json["already"] is False
+    crew("daemon", "status")
+
+
+@pytest.mark.parametrize(
+    "words", [["dance"], ["start", "now"], ["stop", "--seconds", "soon"], ["stop", "--seconds", "-1"], ["run", "--x"]]
+)
+def test_what_it_does_not_know_is_refused_without_starting_anything(crew, layout, words):
+    assert crew("daemon", *words, code=1).err.startswith("error:")
+    assert find_running(layout) is None
+
+
+# With one.
+
+
+def test_starting_says_who_runs_and_starting_again_says_that_it_did(crew, layout):
+    first = crew("daemon", "start")
+    pid = find_running(layout).pid
+    assert first.out == f"the daemon runs: process {pid}\n"
+    assert crew("daemon", "start").out == f"the daemon runs already: process {pid}\n"
+
+
+def test_several_starts_at_once_make_one_daemon_and_all_say_which(crew, layout):
+    starts = [crew.start("daemon", "start", "--json") for _ in range(8)]
+    outs = [process.communicate(timeout=SECONDS) for process in starts]
+    assert [process.returncode for process in starts] == [0] * 8, outs
+    assert {json.loads(out)["pid"] for out, _ in outs} == {find_running(layout).pid}
+    assert len(processes_of(crew.home)) == 1
+
+
+def test_its_status_shows_every_loop_to_people_and_to_programs(started, eventually):
+    facts = started("daemon", "status", "--json").json
+    names = [loop["name"] for loop in facts["loops"]]
+    shown = started("daemon", "status").out
+    assert {"spool", "reconcile", "retention", "silence", "escalation", "delivery"} <= set(names)
+    assert all(name in shown for name in names)
+    assert f"process {facts['pid']}" in shown
+    assert (facts["action"], facts["running"], facts["answers"]) == ("daemon status", True, True)
+    assert facts["memory"] is None or facts["memory"] > 1e6
+
+
+def test_stopping_ends_it_and_says_so(started, layout):
+    pid = find_running(layout).pid
+    assert started("daemon", "stop", "--json").json == {"action": "daemon stop", "outcome": "stopped"}
+    assert processes_of(started.home) == []
+    assert not os.path.exists(f"/proc/{pid}/cwd")
+
+
+def test_one_that_does_not_react_is_killed_after_the_time_that_was_given(started, layout):
+    pid = find_running(layout).pid
+    os.kill(pid, signal.SIGSTOP)
+    done = started("daemon", "stop", "--seconds", "0.2", "--json")
+    assert done.json["outcome"] == "killed"
+    assert find_running(layout) is None
+
+
+def test_one_that_does_not_react_is_shown_as_one_that_does_not_answer(started, layout):
+    pid = find_running(layout).pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        shown = started("daemon", "status", code=1)
+        assert f"process {pid}" in shown.out
+        assert "does not answer" in shown.out
+        facts = started("daemon", "status", "--json", code=1).json
+        assert (facts["running"], facts["answers"], facts["pid"]) == (True, False, pid)
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_mail_works_beside_one_that_does_not_react(started, layout):
+    pid = find_running(layout).pid
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        started("send", "ann", "hello", "--team", "crew", "--require-ack")
+        assert len(started.rows("ann")) == 1
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+def test_its_log_is_shown_to_people_and_to_programs(started):
+    assert "started" in started("daemon", "logs").out
+    lines = started("daemon", "logs", "--json", "--source", "daemon").json["lines"]
+    assert lines[0]["text"] == "started"
+    assert started("daemon", "logs", "--level", "error").out == ""
+
+
+def test_the_log_can_be_followed(started, eventually):
+    following = started.start("daemon", "logs", "--follow", "--json", "--for", "30")
+    started("daemon", "restart")
+    assert following.stdout is not None
+    texts = []
+    while "stopped; left: nothing" not in texts:
+        line = following.stdout.readline()
+        assert line, f"it ended with {texts}"
+        texts.append(json.loads(line)["text"])
+    following.kill()
+
+
+def test_events_are_shown_as_they_happen_until_the_daemon_ends(started):
+    listening = started.start("daemon", "events", "--kind", "message", "--team", "crew", "--json")
+    assert listening.stdout is not None
+    assert json.loads(listening.stdout.readline()) == {"kind": "listening"}
+    started("send", "ann", "\x1b[31mhello", "--team", "crew")
+    event = json.loads(listening.stdout.readline())
+    assert (event["kind"], event["team"], event["subject"]) == ("message.written", "crew", "ann")
+    started("daemon", "stop")
+    out, err = listening.communicate(timeout=SECONDS)
+    assert (listening.returncode, out) == (0, b"")
+    assert b"Traceback" not in err
+
+
+def test_events_for_people_are_lines_that_do_nothing_to_a_terminal(started):
+    listening = started.start("daemon", "events", "--kind", "message", env={"PYTHONUNBUFFERED": "1"})
+    assert listening.stdout is not None
+    first: list[bytes] = []
+    reader = threading.Thread(target=lambda: first.append(listening.stdout.readline()))  # type: ignore[union-attr]
+    reader.start()
+    end = time.monotonic() + SECONDS
+    while not first:
+        assert time.monotonic() < end
+        started("send", "ann", "\x1b[31mred\x07", "--team", "crew", "--summary", "\x1b[31mred")
+        reader.join(0.2)
+    assert b"message.written" in first[0]
+    assert b"ann@crew" in first[0]
+    assert not {0x1B, 0x07} & set(first[0])
+    started("daemon", "stop")
+    listening.communicate(timeout=SECONDS)
+
+
+def test_whoever_interrupts_the_events_gets_the_code_of_an_interrupt(started):
+    listening = started.start("daemon", "events", "--json")
+    assert listening.stdout is not None
+    listening.stdout.readline()
+    listening.send_signal(signal.SIGINT)
+    _, err = listening.communicate(timeout=SECONDS)
+    assert listening.returncode == 130
+    assert b"Traceback" not in err
+
+
+def test_events_of_a_daemon_whose_socket_is_gone_are_a_clear_error(started, layout):
+    os.unlink(find_running(layout).socket)
+    done = started("daemon", "events", code=1)
+    assert done.err.startswith("error:")
+    assert "daemon" in done.err
+
+
+# On a terminal, and without one.
+
+
+def test_it_outlives_the_terminal_that_started_it(crew, on_terminal, layout):
+    on_terminal("daemon", "start").read_until(lambda text: "process" in text)
+    running = find_running(layout)
+    assert running is not None
+    assert os.getsid(running.pid) == running.pid
+    on_terminal("daemon", "status").read_until(lambda text: "delivery" in text)
+
+
+def test_in_the_foreground_it_says_that_it_runs_and_ends_on_control_c(crew, on_terminal, layout, eventually):
+    terminal = on_terminal("daemon", "run")
+    eventually(lambda: find_running(layout) is not None)
+    terminal.process.send_signal(signal.SIGINT)
+    eventually(lambda: find_running(layout) is None)
+    terminal.read_until(lambda _: False)
+    assert "Traceback" not in terminal.text
+    assert terminal.process.wait(SECONDS) == 0
+
+
+def test_it_starts_from_a_folder_that_is_gone(crew, tmp_path):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    command = ["sh", "-c", f'cd "{gone}" && rmdir "{gone}" && exec "$@"', "sh", *crew.command("daemon", "start")]
+    done = subprocess.run(command, env=crew.environment, capture_output=True, timeout=SECONDS, check=False)
+    assert b"Traceback" not in done.stderr
+    assert done.returncode == 0, done.stderr
+    crew("daemon", "status")
+
+
+# What lies there from before.
+
+STALE = {
+    "of a process that is gone": {"pid": 2**22 + 7, "began": "1", "since": "now", "socket": "/nowhere", "version": "1"},
+    "of another process with that number": {"pid": os.getpid(), "began": "1", "since": "now", "socket": "/nowhere"},
+    "of the first process": {"pid": 1, "began": "0", "since": "\x1b[31m", "socket": "/nowhere"},
+    "of nobody": {"pid": -1, "began": "", "socket": ""},
+    "of a number that is none": {"pid": 10**30, "began": "1"},
+}
+
+
+@pytest.mark.parametrize("facts", STALE.values(), ids=STALE.keys())
+def test_a_process_file_that_is_stale_is_nobody_and_is_taken_over(crew, layout, facts):
+    folder = Path(layout.daemon)
+    folder.mkdir(parents=True)
+    (folder / "pid.json").write_text(json.dumps(facts))
+    crew("daemon", "status", code=3)
+    crew("daemon", "stop", code=3)
+    crew("daemon", "start")
+    crew("daemon", "status")
+
+
+def test_a_folder_in_place_of_the_socket_is_a_clear_error(crew, layout, tmp_path, monkeypatch):
+    socket_path = _socket_of(layout)
+    Path(socket_path).mkdir(parents=True)
+    try:
+        done = crew("daemon", "start", code=1)
+        assert "did not start" in done.err
+        assert "Traceback" not in done.err
+        assert "bug in atm" not in done.err
+    finally:
+        shutil.rmtree(os.path.dirname(socket_path))
+
+
+def _socket_of(layout: Any) -> str:
+    seat = take_seat(layout)
+    assert isinstance(seat, Seat)
+    seat.leave()
+    return seat.socket
+
+
+def test_a_file_in_place_of_the_state_folder_is_a_clear_error_for_every_verb(crew, layout):
+    folder = Path(layout.daemon)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("")
+    for verb in ("start", "run", "restart"):
+        done = crew("daemon", verb, code=1)
+        assert str(folder) in done.err
+        assert "bug in atm" not in done.err
+    crew("daemon", "status", code=3)
+    crew("daemon", "stop", code=3)
+    crew("daemon", "logs", code=3)
+
+
+def test_a_state_folder_that_may_not_be_read_is_a_clear_error(crew, layout, immutable):
+    folder = Path(layout.daemon)
+    folder.mkdir(parents=True)
+    immutable(folder)
+    done = crew("daemon", "start", code=1)
+    assert "fix:" in done.err
+    assert "bug in atm" not in done.err
+    crew("daemon", "status", code=3)
+
+
+def test_links_in_the_state_folder_are_not_followed(crew, layout, tmp_path):
+    folder, target = Path(layout.daemon), tmp_path / "precious"
+    folder.mkdir(parents=True)
+    target.write_text("precious")
+    for name in ("start.log", "lock", "pid.json.new", "log.jsonl"):
+        (folder / name).symlink_to(target)
+    for verb in ("start", "run"):
+        crew("daemon", verb, code=None)
+    assert target.read_text() == "precious"
+
+
+def test_a_full_disk_is_a_clear_error(crew, layout, tiny_disk):
+    small = tiny_disk(Path(layout.state_root), "64k")
+    with open(small / "full", "wb", buffering=0) as file, pytest.raises(OSError, match="No space"):
+        while True:
+            file.write(b"x" * 4096)
+    try:
+        done = crew("daemon", "start", code=None)
+        assert "bug in atm" not in done.err
+        assert done.code == 0 or "No space" in done.err
+    finally:
+        stop(layout, 15.0)
+        (small / "full").unlink()
+
+
+class Impostor:
+    """Somebody who sits on the daemon's seat and answers everything with the same words."""
+
+    def __init__(self, layout: Any, answer: bytes) -> None:
+        seat = take_seat(layout)
+        assert isinstance(seat, Seat)
+        self._seat = seat
+        self._answer = answer
+        self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._line.bind(seat.socket)
+        self._line.listen()
+        seat.announce("99.0", "2026-11-15T09:00:00.000Z")
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                client, _ = self._line.accept()
+            except OSError:
+                return
+            with client:
+                client.recv(65_536)
+                client.sendall(self._answer)
+
+    def close(self) -> None:
+        self._line.shutdown(socket.SHUT_RDWR)
+        self._line.close()
+        self._thread.join(SECONDS)
+        self._seat.leave()
+
+
+ANSWERS = {
+    "another version": b'{"v": 9, "id": "1", "ok": false, "error": {"code": "version-mismatch", "message": "I speak 9"}}\n',
+    "too slow": b'{"v": 1, "id": "1", "ok": false, "error": {"code": "too-slow", "message": "no answer"}}\n',
+    "no JSON": b"hello\n",
+    "no answer": b'{"v": 1}\n',
+    "no object": b'{"v": 1, "id": "1", "ok": true, "result": 7}\n',
+    "half of it": b'{"v": 1, "id": "1", "ok": true, "result": {}}\n',
+    "nothing": b"",
+    "a line without an end": b"x" * (2 << 20),
+}
+
+
+@pytest.mark.parametrize("answer", ANSWERS.values(), ids=ANSWERS.keys())
+@pytest.mark.parametrize("verb", ["status", "events"])
+def test_a_daemon_that_answers_strangely_is_an_error_in_words(crew, layout, answer, verb):
+    impostor = Impostor(layout, answer)
+    try:
+        done = crew("daemon", verb, code=None)
+    finally:
+        impostor.close()
+    assert done.code in ((0, 1, 3) if verb == "events" else (0, 1))
+    assert "bug in atm" not in done.err, done.err
+
+
+def test_a_refusal_of_the_daemon_is_told_with_its_reason(crew, layout):
+    impostor = Impostor(layout, ANSWERS["another version"])
+    try:
+        done = crew("daemon", "status", code=1)
+    finally:
+        impostor.close()
+    assert "I speak 9" in done.out + done.err
+
+
+# As a service.
+
+
+def test_the_unit_is_shown_and_not_written(crew):
+    shown = crew("daemon", "install", "--dry-run")
+    facts = crew("daemon", "install", "--dry-run", "--json").json
+    assert (facts["action"], facts["dry_run"]) == ("daemon install", True)
+    assert facts["text"].strip() in shown.out
+    assert "daemon run" in facts["text"] or "<string>run</string>" in facts["text"]
+    assert str(crew.home) in facts["text"]
+    assert not Path(facts["path"]).exists()
+
+
+# Started by whoever needs it.
+
+
+def test_a_feature_that_needs_it_starts_it(crew, layout, eventually):
+    crew("send", "ann", "hello", "--team", "crew", "--require-ack")
+    eventually(lambda: find_running(layout) is not None)
+    assert len(crew.rows("ann")) == 1
+
+
+def test_ten_at_once_that_need_it_start_one(crew, layout, eventually):
+    sends = [crew.start("send", "ann", f"{n}", "--team", "crew", "--require-ack") for n in range(10)]
+    for process in sends:
+        _, err = process.communicate(timeout=SECONDS)
+        assert process.returncode == 0, err
+    eventually(lambda: find_running(layout) is not None)
+    running = find_running(layout)
+    eventually(lambda: processes_of(crew.home) == [running.pid])
+    assert len(crew.rows("ann")) == 10
+    assert from_iso(running.since) is not None
+
+
+@pytest.mark.parametrize("how", ["variable", "setting", "dry run", "wrong", "plain"])
+def test_it_is_not_started_where_that_is_forbidden_or_nobody_needs_it(crew, configure, layout, how):
+    if how == "setting":
+        configure(daemon={"autostart": False})
+    words = ["send", "nobody" if how == "wrong" else "ann", "hello", "--team", "crew"]
+    words += ["--dry-run"] if how == "dry run" else []
+    words += ["--require-ack"] if how != "plain" else []
+    crew(*words, code=1 if how == "wrong" else 0, env={"ATM_DAEMON_AUTOSTART": "0"} if how == "variable" else None)
+    assert not Path(layout.daemon).exists() or find_running(layout) is None
+    assert processes_of(crew.home) == []
+
+
+def test_mail_goes_out_although_the_daemon_cannot_be_started(crew, layout):
+    folder = Path(layout.daemon)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.write_text("")
+    done = crew("send", "ann", "hello", "--team", "crew", "--require-ack")
+    assert "the daemon could not be started" in done.err
+    assert len(crew.rows("ann")) == 1
+
+
+def test_whoever_started_it_leaves_it_neither_a_locked_file_nor_an_open_pipe(crew, layout, eventually):
+    """A script that reads all that a send says must not wait for the daemon's end."""
+    process = crew.start("send", "ann", "hello", "--team", "crew", "--require-ack")
+    out, _ = process.communicate(timeout=SECONDS)
+    assert out
+    eventually(lambda: find_running(layout) is not None)
+    with open(f"{layout.daemon}/lock", "rb+") as file:
+        assert not flock.try_lock(file.fileno())
