@@ -75,25 +75,25 @@ def escalate(room: Mailroom, team: Team, waiting: list[Waiting]) -> list[Told]:
     for one in waiting:
         while one.told < one.step_at(now):
             one.told += 1
-            step = _take_step(room, team, one)
+            step, is_entered = _take_step(room, team, one)
             told += step
-            if step and all(who.problem and who.to for who in step):
-                one.told -= 1  # nobody could be reached now: the next round tries again
+            if not is_entered:
+                one.told -= 1  # nobody could be reached, or nobody will know of it: the next round tries again
                 break
     return told
 
 
-def _take_step(room: Mailroom, team: Team, waiting: Waiting) -> list[Told]:
+def _take_step(room: Mailroom, team: Team, waiting: Waiting) -> tuple[list[Told], bool]:
     """Entered in the ledger when somebody was told, or when there is nobody to tell."""
     names = _who(team, waiting)
     told = [_tell(room, team, waiting, name) for name in names]
     reached = [one.to for one in told if not one.problem]
     if told and not reached:
-        return told
+        return told, False
     what = "lead" if waiting.told == LEAD else "human"
     evidence = f"told {', '.join(reached)}" if reached else f"the team has no {what} besides sender and recipient"
-    enter(room, team.name, waiting.agent, [waiting.id], ESCALATED, evidence)
-    return told or [Told(waiting, "", evidence)]
+    is_entered = enter(room, team.name, waiting.agent, [waiting.id], ESCALATED, evidence)
+    return told or [Told(waiting, "", evidence)], is_entered
 
 
 def _who(team: Team, waiting: Waiting) -> list[str]:

@@ -12,7 +12,7 @@ from atm.domain.inbox_merge import put_back
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.receipts import ARCHIVED, FAILED, RESTORED, expected_in_inbox
 from atm.domain.retention import RowFacts, removable
-from atm.domain.retries import is_exhausted, wait_after
+from atm.domain.retries import LONGEST_WAIT, is_exhausted, wait_after
 from atm.domain.team import claude_reads_inbox
 from atm.formats.inbox import decode_row
 from atm.formats.journal import MESSAGE, RECEIPT, Line, histories
@@ -116,7 +116,9 @@ def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: boo
 
 
 def _is_due(room: Mailroom, spooled: Spooled) -> bool:
-    return room.clock.now() >= spooled.entry.next_attempt
+    """Also if its time lies further away than any wait: then the clock was set back since."""
+    wait = spooled.entry.next_attempt - room.clock.now()
+    return wait <= 0 or wait > LONGEST_WAIT * 1.25
 
 
 def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
@@ -334,19 +336,21 @@ def facts_of(row: Message) -> RowFacts:
     )
 
 
-def compact_if_due(room: Mailroom, to: Recipient) -> None:
-    """After a send: clean up a large inbox, unless a recent pass found nothing to remove."""
+def compact_if_due(room: Mailroom, to: Recipient) -> int:
+    """After a send: clean up a large inbox, unless a recent pass found nothing to remove. How many rows went."""
     team, agent, now = to.team_name, to.agent, room.clock.now()
-    if claude_reads_inbox(to.member, to.in_claudes_team) and not room.compact_claudes:
-        return
+    if to.team.completed or (claude_reads_inbox(to.member, to.in_claudes_team) and not room.compact_claudes):
+        return 0
+    removed = 0
     try:
         if not room.marks.is_due(team, agent, room.inboxes.size(team, agent), now):
-            return
+            return 0
         if room.inboxes.most_rows(team, agent) > room.policy.compact_above:
-            compact(room, team, agent)
+            removed = compact(room, team, agent).removed
         room.marks.put_off(team, agent, room.inboxes.size(team, agent), now + NOTHING_TO_REMOVE_FOR)
     except AtmError:
-        return  # the message itself is safe; a full disk or a busy lock only puts the clean-up off
+        pass  # the message itself is safe; a full disk or a busy lock only puts the clean-up off
+    return removed
 
 
 def cleanup(room: Mailroom, teams: list[str], *, agent: str | None = None, dry_run: bool = False) -> list[Cleaned]:

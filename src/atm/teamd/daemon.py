@@ -26,7 +26,7 @@ from atm.system.processes.daemon_seat import Running, Seat, take_seat
 from atm.system.processes.process_facts import memory
 from atm.teamd.control import Control
 from atm.teamd.hub import Hub, Listener
-from atm.teamd.loops import Loop
+from atm.teamd.loops import STUCK, Loop
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugin_host import PluginHost
 from atm.teamd.telemetry import Telemetry
@@ -45,7 +45,7 @@ PLUGIN_SECONDS = 5.0
 
 LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]] = [
     ("spool", lambda work: work.drain_spool, 5.0, 60.0),
-    ("reconcile", lambda work: work.put_back, 300.0, 120.0),
+    ("reconcile", lambda work: work.put_back, 120.0, 120.0),
     ("retention", lambda work: work.apply_retention, 300.0, 120.0),
     ("silence", lambda work: work.look_for_silence, 60.0, 60.0),
     ("escalation", lambda work: work.tell_unanswered, 20.0, 60.0),
@@ -135,6 +135,8 @@ class Daemon:
         killed = await self._plugins.stop(PLUGIN_SECONDS)
         await asyncio.wait(tasks.values(), timeout=max(0.1, end - time.monotonic()))
         left = [name for name, task in tasks.items() if not task.done()]
+        left += [name for name, loop in self._loops.items() if loop.health.state == STUCK and name not in left]
+        self._watcher.tree.close()
         for task in tasks.values():
             task.cancel()
         return [*left, *(f"plugin {name} (killed)" for name in killed)]

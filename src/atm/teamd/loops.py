@@ -76,45 +76,38 @@ class Loop:
         while not stop.is_set():
             await self._once(stop, report)
             await self._pause(stop, chance())
-        self.health.state = STOPPED
+        if self.health.state != STUCK:
+            self.health.state = STOPPED
 
     async def _once(self, stop: asyncio.Event, report: Callable[[str, str], None]) -> None:
         health, began, failures = self.health, time.monotonic(), self.health.failures
         health.state, health.began, health.next_at = RUNNING, began, None
-        running = in_thread(self.work)
-        try:
-            done = await asyncio.wait_for(asyncio.shield(running), self.bound)
-        except TimeoutError:
-            health.state = STUCK
-            report("error", f"it takes longer than {self.bound:g} s")
-            done = await self._wait_for(running, stop, report)
-        except Exception as error:  # noqa: BLE001 - one bad round must not end the loop
-            self._failed(error, report)
-            done = None
-        else:
-            health.failures_in_a_row = 0
+        done = await self._work(stop, report)
         health.runs += 1
         health.done += done or 0
         health.last_seconds = time.monotonic() - began
         now = time.time()
         self.observe(self.name, now - health.last_seconds, now, health.failures == failures)
-        if health.state != STUCK or running.done():
-            health.state = IDLE
 
-    async def _wait_for(
-        self, running: asyncio.Future[int | None], stop: asyncio.Event, report: Callable[[str, str], None]
-    ) -> int | None:
-        """For work that is stuck, or for the daemon's end, which does not wait for it."""
-        stopping: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
-        await asyncio.wait([running, stopping], return_when=asyncio.FIRST_COMPLETED)
-        stopping.cancel()
-        if not running.done():
-            return None
+    async def _work(self, stop: asyncio.Event, report: Callable[[str, str], None]) -> int | None:
+        """One round in a thread. One that is stuck is waited for, but not by a daemon that ends."""
         try:
-            return running.result()
-        except Exception as error:  # noqa: BLE001 - as above
+            running = in_thread(self.work)
+            await asyncio.wait([running], timeout=self.bound)
+            if not running.done():
+                self.health.state = STUCK
+                report("error", f"it takes longer than {self.bound:g} s")
+                await either(running, stop)
+            done: int | None = running.result() if running.done() else None
+        except Exception as error:  # noqa: BLE001 - one bad round must not end the loop
             self._failed(error, report)
-            return None
+            done = None
+        else:
+            if not running.done():
+                return None  # and the state says so
+            self.health.failures_in_a_row = 0
+        self.health.state = IDLE
+        return done
 
     def _failed(self, error: Exception, report: Callable[[str, str], None]) -> None:
         health = self.health
@@ -135,6 +128,13 @@ class Loop:
         self._woken.clear()
 
 
+async def either(running: asyncio.Future[Any], stop: asyncio.Event) -> None:
+    """Until something is done, or everything ends."""
+    stopping: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
+    await asyncio.wait([running, stopping], return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+
+
 def in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
     """
     Run something in a thread of its own.
@@ -147,8 +147,12 @@ def in_thread(work: Callable[[], Any]) -> asyncio.Future[Any]:
     def run() -> None:
         try:
             result = work()
-        except BaseException as error:  # noqa: BLE001 - handed to whoever waits
+        except (StopIteration, asyncio.CancelledError) as error:  # these mean something else to whoever waits
+            _settle(loop, future, None, RuntimeError(f"{type(error).__name__}: {error}"))
+        except Exception as error:  # noqa: BLE001 - handed to whoever waits
             _settle(loop, future, None, error)
+        except BaseException as error:  # noqa: BLE001 - an exit in a thread ends the thread, and not the daemon
+            _settle(loop, future, None, RuntimeError(f"{type(error).__name__}: {error}"))
         else:
             _settle(loop, future, result, None)
 

@@ -59,7 +59,6 @@ class Watcher:
             looking.cancel()
             if fd is not None:
                 loop.remove_reader(fd)
-            self.tree.close()
 
     async def _look(self, stop: asyncio.Event) -> None:
         """Where the system does not tell everything, look once a second; and once a minute for when it begins to."""
@@ -111,6 +110,8 @@ class Watcher:
                 found += self._about(touched)
             except AtmError as error:  # a file that cannot be read now will be touched again
                 self._log("debug", "watch", str(error))
+            except Exception as error:  # noqa: BLE001 - one odd file must not end the watch over all others
+                self._log("error", "watch", f"unexpected {type(error).__name__}: {error}", team=touched.team)
         return found
 
     def _about(self, touched: Touched) -> list[TeamEvent]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from atm.domain.errors import AtmError
 from atm.domain.events import MEMBER_BACK, MEMBER_SILENT, MESSAGE_ESCALATED, MESSAGE_FAILED, MESSAGE_SURFACED, TeamEvent
 from atm.domain.liveness import OFFLINE, ONLINE
+from atm.domain.names import is_claudes_team
 from atm.domain.receipts import ACK_DUE
 from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, Pushed, Reach, push
 from atm.services.escalation import Told, escalate, unacknowledged
@@ -31,6 +32,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 BOARD_MINUTES = 30.0
+FULL_EVERY = {"reconcile": 120.0, "deliver": 60.0}
+"""
+Seconds after which a round is for everybody although somebody in particular is meant. For rows that were dropped well
+below the five minutes that the look back into a ledger takes in.
+"""
+
 DOUBT_SECONDS = 10.0
 MOST_IN_A_ROW = 20
 """Messages that one agent is given one after the other before the others have their turn."""
@@ -58,8 +65,9 @@ class Work:
         self._log = log
         self._lock = threading.Lock()
         self._touched_teams: set[str] = set()
+        self._look_again: set[str] = set()
         self._touched_members: set[tuple[str, str]] = set()
-        self._is_first_round = {"reconcile": True, "deliver": True}
+        self._full_at: dict[str, float] = {}
         self._waiting: dict[str, tuple[object, list[Waiting]]] = {}
         self._silent: dict[tuple[str, str], str] = {}
         self._said: dict[tuple[str, str], str] = {}
@@ -96,38 +104,50 @@ class Work:
 
     def put_back(self) -> int:
         """Rows that somebody's stale rewrite dropped: at once where a file changed, everywhere on a full round."""
-        done = 0
-        for team in self._teams_of_round("reconcile", self._touched_teams):
-            count = put_back_dropped(self.room, team)
-            if count:
-                self._log("warn", "reconcile", f"{count} rows that were dropped are back", team=team.name)
-            done += count
-        return done
+        return sum(self._try(self._put_back_in, team) or 0 for team in self._teams_of_round())
+
+    def _put_back_in(self, team: Team) -> int:
+        count = put_back_dropped(self.room, team)
+        if count:
+            self._log("warn", "reconcile", f"{count} rows that were dropped are back", team=team.name)
+        owners = self.room.inboxes.owners(team.name)
+        if not is_claudes_team(team.name) and any(self.room.inboxes.touched(team.name, owner) for owner in owners):
+            self._look_again.add(team.name)  # an inbox could not be looked at now: the next round tries again
+        return count
 
     def apply_retention(self) -> int:
         done = 0
         for team in self._teams():
             for owner in self._try(self.room.inboxes.owners, team.name) or []:
-                compact_if_due(self.room, Recipient(team, owner, team.member(owner)))
-                done += 1
+                done += self._try(compact_if_due, self.room, Recipient(team, owner, team.member(owner))) or 0
         return done
 
     def look_for_silence(self) -> int:
         """Who fell silent, and who is back. Tasks of the silent go back to the board."""
-        changes, seen = 0, {}
-        for team in self._names():
-            silent = False
-            for member in self._try(self.room.presence.heard_of, team) or []:
-                now = liveness(self.room.presence, team, member, self.room.clock.now())
-                former = self._silent.get((team, member))
-                seen[team, member] = now.value
-                if former in (ONLINE, OFFLINE) and former != now.value and now.value in (ONLINE, OFFLINE):
-                    changes += 1
-                    self._tell(MEMBER_BACK if now.value == ONLINE else MEMBER_SILENT, team, member, why=now.source)
-                silent = silent or now.value == OFFLINE
-            if silent:
-                self._release(team)
-        self._silent = seen
+        names = self._names()
+        self._forget_all_but(set(names))
+        return sum(self._try(self._look_at, team) or 0 for team in names)
+
+    def _forget_all_but(self, teams: set[str]) -> None:
+        """A machine that makes a team for every branch runs for months."""
+        self._waiting = {team: known for team, known in self._waiting.items() if team in teams}
+        for memory in (self._silent, self._said, self._not_before):
+            for key in [key for key in memory if key[0] not in teams]:
+                memory.pop(key)
+        self._again = {key for key in self._again if key[0] in teams}
+
+    def _look_at(self, team: str) -> int:
+        changes, values = 0, set()
+        for member in self.room.presence.heard_of(team):
+            now = liveness(self.room.presence, team, member, self.room.clock.now())
+            former = self._silent.get((team, member))
+            self._silent[team, member] = now.value
+            values.add(now.value)
+            if former in (ONLINE, OFFLINE) and former != now.value and now.value in (ONLINE, OFFLINE):
+                changes += 1
+                self._tell(MEMBER_BACK if now.value == ONLINE else MEMBER_SILENT, team, member, why=now.source)
+        if OFFLINE in values:
+            self._release(team)
         return changes
 
     def _release(self, team: str) -> None:
@@ -213,24 +233,33 @@ class Work:
 
     # Who a round is about.
 
-    def _teams_of_round(self, loop: str, touched: set[str]) -> list[Team]:
+    def _is_for_everybody(self, loop: str, is_asked: bool) -> bool:
+        """Nobody in particular is meant, or a team that is always busy has put the others off for long enough."""
+        now = self.room.clock.monotonic()
+        if is_asked and now < self._full_at.get(loop, float("-inf")) + FULL_EVERY[loop]:
+            return False
+        self._full_at[loop] = now
+        return True
+
+    def _teams_of_round(self) -> list[Team]:
         with self._lock:
-            names = set(touched)
-            touched.clear()
-            everything = self._is_first_round.pop(loop, False) or not names
+            names = self._touched_teams | self._look_again
+            everything = self._is_for_everybody("reconcile", bool(self._touched_teams))
+            self._touched_teams, self._look_again = set(), set()
         return [team for team in self._teams() if everything or team.name in names]
 
     def _members_of_round(self) -> list[tuple[str, str]]:
         with self._lock:
-            named = sorted(self._touched_members)
+            named = set(self._touched_members)
             self._touched_members.clear()
-            is_first = self._is_first_round.pop("deliver", False)
-        if named and not is_first:
-            return named
+            is_first = "deliver" not in self._full_at
+            everything = self._is_for_everybody("deliver", bool(named))
+        if not everything:
+            return sorted(named)
         known = {
             (team, member) for team in self._names() for member in (self._try(self.room.endpoints.known, team) or [])
         }
-        return sorted(known | self._again | (self._with_panes() if is_first else set()))
+        return sorted(named | known | self._again | (self._with_panes() if is_first else set()))
 
     def _with_panes(self) -> set[tuple[str, str]]:
         """Programs without hooks, of which only the roster knows; mail may have come while no daemon ran."""
@@ -253,7 +282,9 @@ class Work:
             return work(*args)
         except AtmError as error:
             self._log("debug", "daemon", str(error))
-            return None
+        except Exception as error:  # noqa: BLE001 - a bug that one team's files bring out must not stop the others
+            self._log("error", "daemon", f"unexpected {type(error).__name__}: {error}")
+        return None
 
     def _tell(self, kind: str, team: str, subject: str, **detail: Plain) -> None:
         self._publish(TeamEvent(kind, team, subject, self.room.clock.now(), detail))
