@@ -8,9 +8,10 @@ that names the nearest known one: a setting that is silently ignored is worse th
 
 from __future__ import annotations
 
+import errno
 import os
 
-from atm.domain.errors import BadSetting
+from atm.domain.errors import BadName, BadSetting
 from atm.domain.messages import DEFAULT_CALL_TO_ACTION
 from atm.domain.names import check_known_name
 from atm.formats.layout import REPO_FILES
@@ -173,7 +174,7 @@ def find_repo_file(cwd: str) -> tuple[str, str | None]:
 def read_file(path: str) -> dict[str, Value]:
     """One settings file as dotted keys, each checked."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=open_file) as file:
             table = read_settings(file.read())
     except OSError as error:
         raise BadSetting(f"{path}: {error.strerror}", "check the path, or unset ATM_CONFIG", path) from None
@@ -183,6 +184,13 @@ def read_file(path: str) -> dict[str, Value]:
         if isinstance(content, dict) and not content and section not in SECTIONS:
             check_key(f"{section}.", path)
     return {key: checked(key, value, path) for key, value in _dotted(table).items()}
+
+
+def open_file(path: str, flags: int) -> int:
+    """A pipe at the place of a file would be waited at for ever; one that a shell makes (`<(…)`) is meant."""
+    if not path.startswith(("/dev/", "/proc/")) and os.stat(path).st_mode & 0o170000 == 0o010000:
+        raise OSError(errno.EINVAL, "it is a pipe and not a file", path)
+    return os.open(path, flags)
 
 
 def _dotted(table: Table, prefix: str = "") -> dict[str, Value]:
@@ -223,7 +231,10 @@ def checked(key: str, value: Value, path: str = "") -> Value:
     if not fits[kind]:
         raise BadSetting(f"{key} must be a {kind}{where}, not {value!r}", "change the value", path)
     if key in NAMES and isinstance(value, str) and value:
-        check_known_name(value, NAMES[key])
+        try:
+            check_known_name(value, NAMES[key])
+        except BadName as error:
+            raise BadSetting(f"{key}{where}: {error}", error.remedy, path) from None
     if key in CHOICES and value not in CHOICES[key]:
         raise BadSetting(
             f"{key} must be one of {', '.join(CHOICES[key])}{where}, not {value!r}", "change the value", path

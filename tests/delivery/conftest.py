@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Atm
 
 from atm.domain.team import Member
 from atm.formats.control_line import BadLine
@@ -32,7 +33,6 @@ from atm.system.processes.daemon_client import ask, stop
 from atm.system.processes.daemon_seat import find_running
 from atm.testing.scripted_agent import VENDORS
 from atm.wiring import build_room
-from tests.conftest import Atm
 
 if sys.platform == "win32":
     collect_ignore_glob = ["*"]  # tmux, unix sockets and POSIX signals
@@ -208,10 +208,8 @@ class House:
         self.sockets = Path(tempfile.mkdtemp(prefix="atm-tmux-"))  # short: a socket's path has its limit
         self.atm = Atm(folder / "home", folder / "work")
         del self.atm.environment["PYTHONDONTWRITEBYTECODE"]
-        self.atm.environment |= {
-            **{"PYTHONPYCACHEPREFIX": str(bytecode), "TMUX_TMPDIR": str(self.sockets), MARK: str(folder)},
-            **{"ATM_DAEMON_AUTOSTART": "0", "LC_ALL": "C.UTF-8"},
-        }
+        self.atm.environment |= {"PYTHONPYCACHEPREFIX": str(bytecode), "TMUX_TMPDIR": str(self.sockets)}
+        self.atm.environment |= {"ATM_DAEMON_AUTOSTART": "0", "LC_ALL": "C.UTF-8", MARK: str(folder)}
         self.layout = find_layout({"ATM_HOME": str(self.atm.home)})
         self.room = build_room(self.layout)
         self.daemons: list[subprocess.Popen[bytes]] = []
@@ -283,11 +281,10 @@ class House:
         )
         return done.stdout
 
-    def pane(self, *words: str, size: tuple[int, int] = (110, 30), **environment: str) -> str:
+    def pane(self, *words: str, **environment: str) -> str:
         """Run something in a new pane; its id."""
         words = ("env", *(f"{name}={value}" for name, value in environment.items()), *words)
-        shape = ("-x", str(size[0]), "-y", str(size[1]))
-        return self.tmux("new-session", "-d", *shape, "-P", "-F", "#{pane_id}", "--", *words).strip()
+        return self.tmux("new-session", "-d", "-x", "110", "-y", "30", "-P", "-F", "#{pane_id}", "--", *words).strip()
 
     def kill_tmux(self) -> None:
         self.tmux("kill-server")
@@ -334,7 +331,7 @@ class Stage:
 
     # Agents.
 
-    def agent(self, name: str, vendor: str = "claude", *options: str, ready: bool = True) -> HeadlessAgent:
+    def agent(self, name: str, vendor: str = "claude", *options: str) -> HeadlessAgent:
         """One without a terminal."""
         agent = HeadlessAgent(name, vendor, *self._place(name, vendor))
         agent.process = subprocess.Popen(
@@ -345,7 +342,8 @@ class Stage:
             env={**self.atm.environment, **self._environment(agent)},
             cwd=self.atm.folder,
         )
-        return self._enter(agent, ready)
+        self._enter(agent)
+        return agent
 
     def agent_in_pane(self, name: str, vendor: str = "claude", *options: str) -> PaneAgent:
         """One in a terminal. A plain one has no hooks: its pane is entered in the roster, as a person would do it."""
@@ -361,12 +359,12 @@ class Stage:
         words = ["env", *(f"{key}={value}" for key, value in self._environment(agent).items()), *self._words(agent)]
         agent.pane = self.house.pane(*program, *(words if program[-1] != "-i" else []))
         if program[-1] == "-i":
-            until(lambda: agent.screen.strip())
+            until(lambda: agent.screen.strip() != "")
             agent.prompt(shlex.join(words))
         return self._seat(agent)
 
     def _seat(self, agent: PaneAgent) -> PaneAgent:
-        self._enter(agent, True)
+        self._enter(agent)
         if agent.vendor.name == "plain":
             self.atm("teams", "update-member", self.team, agent.name, "--pane-id", agent.pane)
         return agent
@@ -379,11 +377,9 @@ class Stage:
         folder.mkdir(parents=True)
         return f"{self._sessions}-{vendor}-{name}", folder
 
-    def _enter(self, agent: Any, ready: bool) -> Any:
+    def _enter(self, agent: Agent) -> None:
         self.agents.append(agent)
-        if ready:
-            until(lambda: agent.is_ready, why=lambda: agent.rows())
-        return agent
+        until(lambda: agent.is_ready, why=agent.rows)
 
     def _environment(self, agent: Agent) -> dict[str, str]:
         folder = str(agent.folder)

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from tests.delivery.conftest import LETTER, Agent, Stage, needs_tmux, until
 
 VENDORS = ("claude", "codex", "gemini")
@@ -35,6 +34,10 @@ def one_more_turn(agent: Agent) -> None:
     before = len(agent.rows("turn-end"))
     agent.prompt("go on")
     until(lambda: len(agent.rows("turn-end")) > before, why=agent.rows)
+
+
+def wait_for_turns(stage: Stage, agent: Agent, count: int) -> None:
+    until(lambda: len(agent.rows("turn-end")) == count, why=lambda: stage.house.said)
 
 
 # Hooks.
@@ -135,7 +138,7 @@ def test_an_idle_agent_is_woken_again_for_every_new_message(stage: Stage) -> Non
     for number in range(3):
         until(lambda: stage.is_idle("ann"))
         stage.write("ann", f"letter-{number}")
-        until(lambda number=number: len(ann.rows("turn-end")) == number + 1, why=lambda: stage.house.said)
+        wait_for_turns(stage, ann, number + 1)
     assert ann.heard == ["letter-0", "letter-1", "letter-2"]
     assert len(ann.prompts) == 3
 
@@ -200,7 +203,7 @@ def test_what_nobody_saw_submitted_is_unknown_and_stays_unread(stage: Stage) -> 
     receipt = stage.receipt(sent)
     assert receipt.journey == journey()
     assert (receipt.state, receipt.now) == ("written", "in the inbox, unread")
-    assert receipt.evidence["pasted"] == f"pane {pane}: pasted, but not seen in the composer within 3 s"
+    assert receipt.evidence["pasted"].startswith(f"pane {pane}: pasted, but not seen in the composer within 3 s")
 
 
 # An agent's own server.

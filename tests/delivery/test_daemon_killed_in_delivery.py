@@ -17,7 +17,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-
 from tests.delivery.conftest import Agent, PaneAgent, Stage, kill, needs_tmux, until
 
 pytestmark = needs_tmux
@@ -54,7 +53,8 @@ class Gate:
     def path(self) -> str:
         return f"{self.folder}:{self._path}"
 
-    def reached(self, step: str) -> bool:
+    @property
+    def holds(self) -> bool:
         return (self.folder / "held").exists()
 
     def open(self) -> None:
@@ -78,7 +78,7 @@ def kill_a_daemon_at(stage: Stage, step: str) -> None:
     if step not in seen:
         (gate.folder / step).touch()
     stage.house.start_daemon(wait=False, PATH=gate.path)
-    is_there = seen.get(step, lambda: gate.reached(step))
+    is_there = seen.get(step, lambda: gate.holds)
     end = time.monotonic() + 45
     while not is_there():  # some steps take microseconds: whoever naps misses them
         assert time.monotonic() < end, stage.house.said

@@ -18,11 +18,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from tests.delivery.conftest import LETTER, Agent, Stage, children_of, kill, needs_tmux, until
 
 from atm.formats.journal import MESSAGE, Line
 from atm.services.mail import Letter, compose
 from atm.services.mailroom import find_recipient
-from tests.delivery.conftest import LETTER, Agent, Stage, children_of, kill, needs_tmux, until
 
 HARMFUL = [
     "letter-0 touch pwned",

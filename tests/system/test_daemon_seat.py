@@ -107,7 +107,8 @@ def test_a_home_that_is_too_deep_for_a_socket_gets_a_short_one(tmp_path, monkeyp
     assert len(seat.socket) <= LONGEST_ADDRESS
     assert os.stat(folder).st_mode & 0o777 == 0o700
     seat.leave()
-    os.chmod(folder, 0o755)
+    assert not os.path.exists(folder)
+    os.mkdir(folder, 0o755)
     with pytest.raises(WriteRefused):
         take_seat(layout)
     os.rmdir(folder)

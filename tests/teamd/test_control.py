@@ -60,6 +60,7 @@ async def close(writer: asyncio.StreamWriter) -> None:
 def serve(path: str, speak: Callable[..., Awaitable[Any]]) -> Any:
     async def run() -> Any:
         hub = Hub()
+        hub.is_ready.set()
         control = Control(path, answer, hub)
         await control.start()
         try:
@@ -168,3 +169,16 @@ def test_a_socket_that_a_killed_daemon_left_is_taken_over(path):
 def test_requests_survive_the_way_there():
     request = decode_request(encode_request(Request("events", {"team": "crew", "kinds": ["a"]}, "9")))
     assert (request.do, request.id, request.text("team"), request.fields["kinds"]) == ("events", "9", "crew", ["a"])
+
+
+def test_nobody_is_told_that_he_listens_before_everything_has_been_looked_at(path):
+    async def listen(reader, writer, hub):
+        hub.is_ready.clear()
+        writer.write(encode_request(Request("events", {}, "1")))
+        coming = asyncio.ensure_future(reader.readline())
+        await asyncio.wait([coming], timeout=0.05)
+        early = coming.done()
+        hub.is_ready.set()
+        return early, json.loads(await coming)["result"]["kind"]
+
+    assert serve(path, listen) == (False, "listening")

@@ -245,6 +245,19 @@ def test_waiting_mail_is_delivered_within_seconds_after_its_inbox_can_be_written
     assert ids(daemon.atm) == [sent["message_id"]]
 
 
+def test_a_lock_that_a_dead_program_left_does_not_keep_mail_waiting(daemon, room, block):
+    """Nobody holds it: it is older than half a minute, and nobody touches it (D2)."""
+    reopen = block("ann")
+    sent = write_letter(room, "hello")
+    reopen()
+    left = daemon.atm.inbox("ann").with_name("ann.json.lock")
+    left.mkdir()
+    os.utime(left, (1, 1))
+    daemon.until(lambda: not daemon.atm.pending, seconds=60)
+    assert ids(daemon.atm) == [sent]
+    assert not left.exists()
+
+
 def test_mail_that_can_be_delivered_is_delivered_before_it_stops(daemon, block):
     """It stops in order: what waits in the spool is tried once more, due or not."""
     reopen = block("ann")
@@ -306,7 +319,7 @@ def test_a_team_made_anew_under_the_same_name_gets_nothing_of_the_former_one(dae
     heard = daemon.listen(team="crew")
     write_letter(room, "of the former team")
     daemon.until(lambda: heard.of("message.written"))
-    daemon.atm("teams", "delete", "crew", "--yes", "--force", code=None)
+    daemon.atm("teams", "delete", "crew", "--yes", "--force")
     daemon.until(lambda: heard.of("team.gone"))
     fresh = build_room(daemon.layout)
     create_team(fresh, "crew")

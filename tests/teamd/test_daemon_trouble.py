@@ -488,3 +488,19 @@ def test_a_broken_plugin_costs_nobody_else_anything(plugged, other):
     states = {plugin["name"]: plugin for plugin in plugged.status()["plugins"]}
     assert "ZeroDivisionError" in states["broken"]["last_error"]
     assert began(plugged.pid)
+
+
+def test_a_collector_that_takes_everything_and_answers_nothing_holds_nobody_up(daemon, other):
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        deaf.listen()
+        settings = Path(daemon.layout.settings)
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        settings.write_text(f'[daemon]\ntelemetry = "http://127.0.0.1:{deaf.getsockname()[1]}"\n')
+        daemon.until(lambda: daemon.status()["telemetry"] is not None)
+        works_for(daemon, other)
+        settings.write_text("")  # and the former one is let go
+        daemon.until(lambda: daemon.status()["telemetry"] is None)
+        settings.write_text(f'[daemon]\ntelemetry = "http://127.0.0.1:{deaf.getsockname()[1]}"\n')
+        daemon.until(lambda: daemon.status()["telemetry"] is not None)
+        assert daemon.end() == 0

@@ -66,14 +66,18 @@ def drop(room: Mailroom, spooled: Spooled) -> None:
     room.spool.done(spooled)
 
 
-def drain(room: Mailroom, *, everything: bool = False) -> Drained:
-    """Try what is due, oldest first. `everything` ignores the waiting times and the bound."""
+def drain(room: Mailroom, *, everything: bool = False, patient: bool = False) -> Drained:
+    """
+    Try what is due, oldest first. `everything` ignores the waiting times and the bound.
+
+    Whoever is `patient` waits for locks, and so gets past one that a dead program left behind.
+    """
     done = Drained()
     if room.spool.is_empty():
         return done
     with room.spool.exclusively() as held:
         if held:
-            _drain(room, room.spool.pending(), done, insist=everything)
+            _drain(room, room.spool.pending(), done, insist=everything, patient=patient)
     return done
 
 
@@ -90,7 +94,7 @@ def drain_target(room: Mailroom, team: str, agent: str) -> bool:
     return not room.spool.pending(team, agent)
 
 
-def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: bool) -> None:
+def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: bool, patient: bool = False) -> None:
     """Who insists waits for locks as a send does, and so gets past one that was left behind; others only try."""
     blocked: set[tuple[str, str]] = set()
     tried = 0
@@ -103,7 +107,7 @@ def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: boo
             continue
         tried += 1
         try:
-            result = _try(room, spooled, None if insist else 0.0)
+            result = _try(room, spooled, None if insist or patient else 0.0)
         except AtmError:
             result = "waiting"  # the spool or the ledger itself cannot be written; nothing is lost by waiting
         if result == "delivered":

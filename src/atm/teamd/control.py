@@ -108,6 +108,10 @@ class Control:
         self._hub.listen(listener)
         gone = asyncio.ensure_future(reader.read(1))
         try:
+            ready = asyncio.ensure_future(self._hub.is_ready.wait())
+            either: list[asyncio.Future[Any]] = [ready, gone]
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
+            ready.cancel()
             writer.write(encode_result(request.id, {"kind": "listening"}))
             while not gone.done():
                 await self._pass_on(listener, request.id, writer, gone)

@@ -26,7 +26,7 @@ from atm.system.processes.daemon_seat import Running, Seat, take_seat
 from atm.system.processes.process_facts import memory
 from atm.teamd.control import Control
 from atm.teamd.hub import Hub, Listener
-from atm.teamd.loops import STUCK, Loop
+from atm.teamd.loops import STUCK, Loop, in_thread
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugin_host import PluginHost
 from atm.teamd.telemetry import Telemetry
@@ -85,7 +85,7 @@ class Daemon:
         }
         tree = TreeWatch(layout, self._watched_settings())
         events = TeamEvents(self._work.room, self._work.desk.tasks)
-        self._watcher = Watcher(tree, events, self._hub.publish, self._react, self.log)
+        self._watcher = Watcher(tree, events, self._hub.publish, self._react, self.log, self._hub.is_ready.set)
         self._plugins = PluginHost(
             self._places, layout=layout, environment=environment, log=self.log, publish=self._hub.publish
         )
@@ -132,9 +132,12 @@ class Daemon:
         end = time.monotonic() + STOP_SECONDS
         forwarding.cancel()
         await control.stop()
+        last_drain = in_thread(lambda: self._work.drain_spool(everything=True))
         killed = await self._plugins.stop(PLUGIN_SECONDS)
+        await asyncio.wait([last_drain], timeout=max(0.1, end - time.monotonic()))
         await asyncio.wait(tasks.values(), timeout=max(0.1, end - time.monotonic()))
         left = [name for name, task in tasks.items() if not task.done()]
+        left += [] if last_drain.done() else ["the last drain of the spool"]
         left += [name for name, loop in self._loops.items() if loop.health.state == STUCK and name not in left]
         self._watcher.tree.close()
         for task in tasks.values():

@@ -40,6 +40,8 @@ class Hub:
         self._listeners: set[Listener] = set()
         self._loop = asyncio.get_running_loop()
         self.published = 0
+        self.is_ready = asyncio.Event()
+        """Set once what was there before has been looked at: from then on nothing that happens is missed."""
 
     def listen(self, listener: Listener) -> None:
         self._listeners.add(listener)

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from atm.config import Setting, Settings, read_file
+from atm.config import Setting, Settings, open_file, read_file
 from atm.domain.errors import BadSetting
 from atm.formats.layout import REPO_FILES, Layout
 from atm.formats.settings_text import NotSettings, read_settings
@@ -172,7 +172,7 @@ class _Loading:
 def read_daemon_settings(path: str) -> Table:
     """`daemon.toml` as it stands. Raises BadSetting."""
     try:
-        with open(path, encoding="utf-8") as file:
+        with open(path, encoding="utf-8", opener=open_file) as file:
             return read_settings(file.read())
     except OSError as error:
         raise BadSetting(f"{path}: {error.strerror}", "check its permissions", path) from None

@@ -32,10 +32,12 @@ class Watcher:
         publish: Callable[[TeamEvent], None],
         react: Callable[[Touched], None],
         log: Callable[..., None],
+        on_ready: Callable[[], None] = lambda: None,
     ) -> None:
         self.tree = tree
         self._events = events
         self._publish = publish
+        self._on_ready = on_ready
         self._react = react
         self._log = log
         self._waiting: dict[Touched, None] = {}
@@ -52,6 +54,7 @@ class Watcher:
         looking = asyncio.ensure_future(self._look(stop))
         try:
             await in_thread(self._events.prime)
+            self._on_ready()
             while not stop.is_set():
                 await self._wait(stop)
                 await self._read()

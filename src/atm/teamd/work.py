@@ -93,8 +93,8 @@ class Work:
 
     # Loops.
 
-    def drain_spool(self) -> int:
-        done = drain(self.room)
+    def drain_spool(self, *, everything: bool = False) -> int:
+        done = drain(self.room, everything=everything, patient=True)
         if done.failed:
             self._log("warn", "spool", f"{done.failed} messages were given up and kept; see `atm spool list --failed`")
             self._tell(MESSAGE_FAILED, "", "spool", count=done.failed)

@@ -66,6 +66,12 @@ class Seat:
                 os.unlink(path)
             except OSError:
                 continue
+        folder = os.path.dirname(self.socket)
+        if folder != self._layout.daemon:
+            try:
+                os.rmdir(folder)
+            except OSError:
+                pass  # somebody else's file lies in it
         os.close(self._fd)
 
 
