@@ -265,6 +265,13 @@ def stop_daemon(layout: Layout, seconds: float) -> str:
     return stop(layout, seconds)
 
 
+def left_by_daemon(layout: Layout) -> list[str]:
+    """What the daemon that ended last could not finish."""
+    from atm.system.processes.daemon_client import what_was_left
+
+    return what_was_left(layout)
+
+
 def listen_to_daemon(layout: Layout, fields: dict[str, Plain]) -> Iterator[dict[str, Plain]]:
     """Events as they happen; none if no daemon runs."""
     from atm.system.processes.daemon_client import listen

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -157,7 +158,12 @@ class Mortal:
     def litter(self) -> list[str]:
         """Locks, half-made files, notes, and whatever a running daemon leaves."""
         teams, state = self.home / ".claude", Path(self.layout.state_root)
-        found = [*teams.rglob("*.lock"), *teams.rglob(".*atm-*"), *self.home.rglob(".*.new*"), *self.home.rglob("*.trying")]
+        found = [
+            *teams.rglob("*.lock"),
+            *teams.rglob(".*atm-*"),
+            *self.home.rglob(".*.new*"),
+            *self.home.rglob("*.trying"),
+        ]
         found += [path for path in (state / "surfacing").rglob("*") if path.is_file()]
         found += [path for path in (state / "daemon").iterdir() if path.name in ("pid.json", "pid.json.new", "socket")]
         return [str(path) for path in found if path.name != ".lock"]
@@ -262,7 +268,7 @@ def test_killed_at_any_moment_of_a_storm_it_loses_and_doubles_nothing(mortal, se
             aside.replace(path)
 
     for name in sent:
-        crowd.add(lambda name=name: write_to(name))
+        crowd.add(partial(write_to, name))
     crowd.add(block)
     crowd.add(read)
     crowd.add(rewrite)
@@ -290,7 +296,7 @@ def steps(mortal: Mortal) -> dict[str, Callable[[], object]]:
         "trying": lambda: any(name.endswith(".trying") for name in _names(pending)),
         "lock": lambda: "ann.json.lock" in _names(inboxes),
         "half-made": lambda: any(name.startswith(".ann.json") for name in _names(inboxes)),
-        "first": lambda: process_file.exists(),
+        "first": process_file.exists,
         "some": lambda: mortal.inbox("ann").stat().st_size > 3000,
     }
 

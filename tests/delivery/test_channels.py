@@ -125,9 +125,8 @@ def test_an_idle_agent_is_woken_by_the_daemon_and_told_by_its_hook_exactly_once(
     assert receipt.journey == journey(surfaced=ann.surfaced_at(known.prompt), read=ann.went_on_at(known.tool))
     assert receipt.evidence["woken"].startswith(f"pane {ann.pane}: left the composer after Enter")
     assert sorted(receipt.events) == ["read", "surfaced", "woken", "written"]
-    assert [prompt.partition("] ")[2] for prompt in ann.prompts] == [
-        "a message waits for you; atm shows it with this prompt."
-    ]
+    (line,) = ann.prompts
+    assert line.endswith("for you; atm shows it with this prompt.")
     one_more_turn(ann)
     assert ann.heard == ["letter-1"]
 

@@ -28,6 +28,7 @@ from atm.system.processes.daemon_client import ask, stop
 from atm.system.processes.daemon_seat import Running, find_running
 
 PROC = Path("/proc")
+Line = socket.socket
 
 
 def processes_of(home: Path) -> list[int]:
@@ -199,7 +200,7 @@ class DaemonProcess:
         found: dict[str, Any] = next(loop for loop in self.status()["loops"] if loop["name"] == name)
         return found
 
-    def connect(self, seconds: float = 10.0) -> socket.socket:
+    def connect(self, seconds: float = 10.0) -> Line:
         """A line to it, to do something with that no honest client would."""
         line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         line.settimeout(seconds)

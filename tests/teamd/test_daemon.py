@@ -146,7 +146,7 @@ WRONG = {
     "an unknown key": "[messaging]\nmax_retrys = 3\n",
     "the wrong kind": '[messaging]\nmax_retries = "three"\n',
     "a name that is a path": '[core]\ndefault_team = "../../etc"\n',
-    "no UTF-8": b"[core]\nidentity = \"\xff\xfe\"\n",
+    "no UTF-8": b'[core]\nidentity = "\xff\xfe"\n',
     "too deep": f"[core]\nidentity = {'[' * 100_000}\n",
 }
 
@@ -224,11 +224,11 @@ def _defaults(layout: Any) -> Any:
 
 def test_whoever_is_told_that_he_listens_misses_nothing_from_then_on(house, room):
     """Also in the first moments of a daemon, while it looks at what there is."""
-    for number in range(20):
-        write_letter(room, f"old {number}")
+    old = {"from": "bob", "text": "old", "timestamp": "2026-01-01T00:00:00.000Z", "read": False}
+    rewrite(house.atm, "ann", [{**old, "message_id": f"old-{number}"} for number in range(20_000)])
     house.start()
     heard = house.listen()
-    write_letter(room, "new")
+    write_letter(room, "new", "bob")
     house.until(lambda: heard.of("message.written"))
     assert len(heard.of("message.written")) == 1
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -12,7 +13,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +61,9 @@ def works_for(daemon: Any, room: Any) -> None:
 
 def test_a_team_deleted_in_the_middle_of_a_storm_costs_nobody_else_anything(daemon, other):
     heard = daemon.listen("team")
-    half_way, calm, gone = threading.Event(), [], []
+    half_way = threading.Event()
+    calm: list[str] = []
+    gone: list[str] = []
 
     def storm(team: str, to: str, into: list[str]) -> None:
         room = build_room(daemon.layout)
@@ -170,7 +172,7 @@ def test_an_inbox_that_is_a_pipe_holds_nobody_else_up(daemon, other):
         path.unlink()
 
 
-@contextmanager
+@contextlib.contextmanager
 def held(*paths: Path) -> Iterator[None]:
     """Inboxes locked as Claude Code does it, by somebody alive who keeps his locks fresh."""
     done = threading.Event()
@@ -269,9 +271,9 @@ def test_connections_that_say_nothing_shut_nobody_else_out(daemon):
 
 def test_a_client_that_asks_and_never_reads_holds_nobody_up_and_does_not_keep_it_from_stopping(daemon):
     with daemon.connect(seconds=1) as line:
-        with pytest.raises(TimeoutError):
-            while True:
-                line.sendall(PING * 1000)
+        with contextlib.suppress(TimeoutError):
+            while line.sendall(PING * 1000) is None:  # until nobody takes any more
+                pass
         assert daemon.status()["memory"] < 200e6
         assert daemon.end() == 0
 
@@ -358,10 +360,9 @@ def test_a_full_disk_is_survived_and_counted(house, room):
     try:
         house.start()
         full = small / "full"
-        with open(full, "wb", buffering=0) as file:
-            with pytest.raises(OSError, match="No space"):
-                while True:
-                    file.write(b"x" * 4096)
+        with open(full, "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(b"x" * 4096):  # until there is no space
+                pass
         for _ in range(100):
             house.ask("reload")
             house.another_round("spool")

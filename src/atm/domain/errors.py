@@ -34,6 +34,7 @@ Every error that a user can meet, in one tree.
         ├── UnreadableFile      not JSON, or not the shape that belongs there
         ├── DamagedBackup       a backup that is not what its manifest says
         ├── OutsideLink         a link that leads out of the folder it stands in
+        ├── DaemonTrouble       the daemon refused, or answered with something else
         ├── FileBusy            somebody else held a lock for too long
         └── WriteRefused        permission, full disk, read-only: the system said no
 
@@ -253,6 +254,12 @@ class OutsideLink(DiskError):
     """A symbolic link that leads out of the folder it stands in."""
 
     code = "outside-link"
+
+
+class DaemonTrouble(DiskError):
+    """The daemon runs, but what it answered is no answer."""
+
+    code = "daemon-trouble"
 
 
 class FileBusy(DiskError):

@@ -38,7 +38,8 @@ class Control:
         self._answer = answer
         self._hub = hub
         self._server: asyncio.Server | None = None
-        self._open: set[asyncio.Task[None]] = set()
+        self._open: dict[asyncio.Task[None], bool] = {}
+        """Connections, the oldest first, and whether they have asked for anything."""
 
     async def start(self) -> None:
         """The seat's lock is ours, so a socket that lies there was left behind."""
@@ -57,24 +58,31 @@ class Control:
         for task in list(self._open):
             task.cancel()
         if self._open:
-            await asyncio.wait(self._open, timeout=1)
+            await asyncio.wait(list(self._open), timeout=1)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
-        self._open.add(task)
+        self._open[task] = False
         try:
-            if len(self._open) > MOST_CONNECTIONS or not _is_us(writer):
+            if not _is_us(writer):
                 return
+            self._make_room()
             while await self._one(reader, writer):
                 pass
         except (OSError, asyncio.CancelledError):
             pass  # the other end has gone, or we go
         finally:
-            self._open.discard(task)
+            self._open.pop(task, None)
             writer.close()
             with contextlib.suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
+
+    def _make_room(self) -> None:
+        """Connections that say nothing must not shut others out: the one that has been silent longest goes."""
+        if len(self._open) > MOST_CONNECTIONS:
+            silent = next((task for task, has_spoken in self._open.items() if not has_spoken), next(iter(self._open)))
+            silent.cancel()
 
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """One request; False when there is none to come."""
@@ -82,8 +90,10 @@ class Control:
             line = await asyncio.wait_for(reader.readline(), IDLE_SECONDS)
         except (ValueError, TimeoutError):  # a line without an end, or nobody who speaks
             return False
-        if not line:
+        task = asyncio.current_task()
+        if not line or task is None:
             return False
+        self._open[task] = True
         try:
             request = decode_request(line)
             if request.do == "events":

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from atm.formats.layout import Layout
 
 STOP_SECONDS = 10.0
+SEAT_SECONDS = 5.0
 PLUGIN_SECONDS = 5.0
 
 LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]] = [
@@ -72,6 +73,7 @@ class Daemon:
         self._environment = environment
         self._telemetry = Telemetry(environment)
         self._log_file = build_log(layout, also=self._telemetry.log)
+        self._event_loop = asyncio.get_running_loop()
         self._stop = asyncio.Event()
         self._reload = asyncio.Event()
         self._began = time.monotonic()
@@ -79,6 +81,7 @@ class Daemon:
         self._places: list[Place] = []
         self._hub = Hub()
         self._work = self._build_work()
+        self._work.ask_again = self._ask_again
         self._loops = {
             name: Loop(name, pick(self._work), period=period, bound=bound, observe=self._telemetry.round)
             for name, pick, period, bound in LOOPS
@@ -104,8 +107,9 @@ class Daemon:
             seat.announce(__version__, to_iso(self._work.room.clock.now()))
             self.log("info", "daemon", "started", version=__version__, socket=seat.socket)
             self._listen_to_signals()
-            left = await self._serve(control)
+            left = await self._serve(control, seat)
             self.log("warn" if left else "info", "daemon", f"stopped; left: {', '.join(left) or 'nothing'}")
+            seat.say_left(left)
             return left
         finally:
             self._telemetry.close()
@@ -120,7 +124,18 @@ class Daemon:
             f"a daemon runs for this home already: {who}", "see `atm daemon status`", self._layout.daemon
         )
 
-    async def _serve(self, control: Control) -> list[str]:
+    async def _keep_seat(self, seat: Seat) -> None:
+        """If somebody removes our folder, another daemon may take the seat: never two for one home, so we go."""
+        while seat.is_ours():
+            await asyncio.sleep(SEAT_SECONDS)
+        self.log("error", "daemon", f"{self._layout.daemon} was removed; giving way")
+        self._stop.set()
+
+    def _ask_again(self, loop: str, seconds: float) -> None:
+        """Work that could not be done now asks for another round soon. Called in its thread."""
+        self._event_loop.call_soon_threadsafe(self._event_loop.call_later, seconds, self._loops[loop].wake)
+
+    async def _serve(self, control: Control, seat: Seat) -> list[str]:
         await self._plugins.start()
         forwarding = asyncio.ensure_future(self._forward())
         tasks = {
@@ -128,7 +143,9 @@ class Daemon:
             "watch": asyncio.ensure_future(self._supervised("watch", lambda: self._watcher.run(self._stop))),
             "settings": asyncio.ensure_future(self._supervised("settings", self._follow_settings)),
         }
+        keeping = asyncio.ensure_future(self._keep_seat(seat))
         await self._stop.wait()
+        keeping.cancel()
         end = time.monotonic() + STOP_SECONDS
         forwarding.cancel()
         await control.stop()

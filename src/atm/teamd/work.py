@@ -39,6 +39,7 @@ below the five minutes that the look back into a ledger takes in.
 """
 
 DOUBT_SECONDS = 10.0
+AGAIN_SECONDS = 5.0
 MOST_IN_A_ROW = 20
 """Messages that one agent is given one after the other before the others have their turn."""
 
@@ -63,6 +64,8 @@ class Work:
         """Minutes after which somebody is told that a review, a plan or a question waits."""
         self._publish = publish
         self._log = log
+        self.ask_again: Callable[[str, float], None] = lambda *_: None
+        """Asks for another round of a loop after so many seconds."""
         self._lock = threading.Lock()
         self._touched_teams: set[str] = set()
         self._look_again: set[str] = set()
@@ -112,7 +115,8 @@ class Work:
             self._log("warn", "reconcile", f"{count} rows that were dropped are back", team=team.name)
         owners = self.room.inboxes.owners(team.name)
         if not is_claudes_team(team.name) and any(self.room.inboxes.touched(team.name, owner) for owner in owners):
-            self._look_again.add(team.name)  # an inbox could not be looked at now: the next round tries again
+            self._look_again.add(team.name)  # an inbox could not be looked at now
+            self.ask_again("reconcile", AGAIN_SECONDS)
         return count
 
     def apply_retention(self) -> int:

@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 
+from atm.domain.errors import DaemonTrouble
 from atm.formats.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
+from atm.formats.json_record import decode
 from atm.system.processes.daemon_seat import find_running
 
 TYPE_CHECKING = False
@@ -26,21 +28,35 @@ LOOK_EVERY = 0.02
 
 
 def ask(layout: Layout, do: str, fields: dict[str, Json] | None = None, seconds: float = QUERY_SECONDS) -> Json | None:
-    """The daemon's answer; None if no daemon runs or it does not answer in time. Raises BadLine on a refusal."""
+    """The daemon's answer; None if no daemon runs or it does not answer in time. Raises DaemonTrouble on a refusal."""
     running = find_running(layout)
     if running is None:
         return None
     try:
         with _connect(running, seconds) as line:
             line.sendall(encode_request(Request(do, fields or {}, "1")))
-            answer = decode_answer(_read_line(line, seconds))
+            answer = _read_line(line, seconds)
     except (OSError, EOFError):
         return None
+    return _result(answer)
+
+
+def _result(data: bytes) -> Json:
+    try:
+        answer = decode_answer(data)
+    except BadLine as bad:
+        raise _trouble(bad.code, str(bad)) from None
     if answer["ok"] is True:
         return answer.get("result")
-    error = answer.get("error")
-    parts = error if isinstance(error, dict) else {}
-    raise BadLine(str(parts.get("code") or "error"), str(parts.get("message") or "the daemon refused"))
+    said = answer.get("error")
+    parts = said if isinstance(said, dict) else {}
+    raise _trouble(str(parts.get("code") or "error"), str(parts.get("message") or "it gave no reason"))
+
+
+def _trouble(code: str, message: str) -> DaemonTrouble:
+    return DaemonTrouble(
+        f"the daemon did not do it ({code[:60]}): {message[:500]}", "ask again; or `atm daemon restart`"
+    )
 
 
 def listen(layout: Layout, fields: dict[str, Json]) -> Iterator[dict[str, Json]]:
@@ -48,13 +64,16 @@ def listen(layout: Layout, fields: dict[str, Json]) -> Iterator[dict[str, Json]]
     running = find_running(layout)
     if running is None:
         return
-    with _connect(running, QUERY_SECONDS) as line:
+    try:
+        line = _connect(running, QUERY_SECONDS)
+    except OSError as error:
+        raise _trouble("no answer", f"process {running.pid} does not listen at {running.socket}: {error}") from None
+    with line:
         line.sendall(encode_request(Request("events", fields, "1")))
         line.settimeout(None)
         with line.makefile("rb") as lines:
-            for data in lines:
-                answer = decode_answer(data)
-                result = answer.get("result")
+            while data := lines.readline(LONGEST + 1):
+                result = _result(data)
                 if isinstance(result, dict):
                     yield result
 
@@ -128,7 +147,7 @@ def _wait_until_ready(layout: Layout, process: subprocess.Popen[bytes]) -> str:
 def _answers(layout: Layout) -> bool:
     try:
         return ask(layout, "ping") is not None
-    except BadLine:
+    except DaemonTrouble:
         return True
 
 
@@ -154,6 +173,16 @@ def stop(layout: Layout, seconds: float) -> str:
         return "stopped"
     _is_gone(running, READY_SECONDS)
     return "killed"
+
+
+def what_was_left(layout: Layout) -> list[str]:
+    """What the daemon that ended last could not finish."""
+    try:
+        with open(f"{layout.daemon}/left.json", encoding="utf-8") as file:
+            found = decode(file.read(65_536))
+    except (OSError, ValueError):
+        return []
+    return [str(one) for one in found] if isinstance(found, list) else []
 
 
 def _is_gone(running: Running, seconds: float) -> bool:

@@ -60,7 +60,27 @@ class Seat:
             file.write(to_bytes(encode(facts) + "\n"))
         os.replace(f"{path}.new", path)
 
+    def is_ours(self) -> bool:
+        """Is the lock that we hold still the one that others would find? Its folder may have been removed."""
+        try:
+            found = os.stat(f"{self._layout.daemon}/lock")
+        except OSError:
+            return False
+        mine = os.fstat(self._fd)
+        return (found.st_dev, found.st_ino) == (mine.st_dev, mine.st_ino)
+
+    def say_left(self, left: list[str]) -> None:
+        """For whoever stops us."""
+        try:
+            with open(f"{self._layout.daemon}/left.json", "wb", opener=_private) as file:
+                file.write(to_bytes(encode(left) + "\n"))
+        except OSError:
+            return  # it is in the log
+
     def leave(self) -> None:
+        if not self.is_ours():  # what lies there now is somebody else's
+            os.close(self._fd)
+            return
         for path in (f"{self._layout.daemon}/pid.json", self.socket):
             try:
                 os.unlink(path)

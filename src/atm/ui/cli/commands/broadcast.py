@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError
 from atm.services.mail import Sent, broadcast
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
-from atm.ui.cli.commands.send import URGENCY, report_warnings, write_letter
+from atm.ui.cli.commands.send import URGENCY, report_warnings, watch_for_ack, write_letter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ def execute(args: Args, session: Session) -> int:
     team = session.team(args)
     letter = write_letter(args, session, team)
     message_id, copies = broadcast(session.room, team, letter)
+    watch_for_ack(session, letter)
     for sent in copies:
         report_warnings(session, sent)
     failed = sum(sent.outcome == "failed" for sent in copies)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import NUMBER, Args, Command, Option
 from atm.ui.cli.log_view import OPTIONS, show_log
@@ -93,11 +95,16 @@ def _start(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of 
 
 
 def _stop(args: Args, session: Session) -> int:
-    from atm.wiring import stop_daemon
+    from atm.wiring import left_by_daemon, stop_daemon
 
     outcome = stop_daemon(session.layout, args.number("seconds") or 15.0)
-    said = {"stopped": "the daemon has stopped", "killed": "it did not stop in time and was killed; nothing is lost"}
-    session.tell({"action": "daemon stop", "outcome": outcome}, said.get(outcome, "no daemon runs for this home"))
+    left = left_by_daemon(session.layout) if outcome == "stopped" else []
+    said = {
+        "stopped": "the daemon has stopped" + (f"; not finished: {', '.join(left)}" if left else ""),
+        "killed": "it did not stop in time and was killed; nothing is lost",
+    }
+    result: dict[str, object] = {"action": "daemon stop", "outcome": outcome, **({"left": left} if left else {})}
+    session.tell(result, said.get(outcome, "no daemon runs for this home"))
     return 3 if outcome == "not running" else 0
 
 
@@ -149,8 +156,8 @@ def _lines(session: Session, facts: dict[str, Json], since: str) -> list[str]:
     size = f", {memory / 1e6:.0f} MB" if isinstance(memory, int) else ""
     started = f"started {when(session, since)}"
     lines = [
-        f"{style('daemon', BOLD)} process {facts['pid']}, version {facts['version']}, {started}{size}",
-        f"  watching: {facts['watch']}; {facts['events']} events so far, {facts['listeners']} listeners",
+        f"{style('daemon', BOLD)} process {facts.get('pid')}, version {facts.get('version')}, {started}{size}",
+        f"  watching: {facts.get('watch')}; {facts.get('events')} events so far, {facts.get('listeners')} listeners",
     ]
     lines += [f"  ! {one_line(str(problem))}" for problem in _listed(facts.get("problems"))]
     rows = [_loop_row(loop) for loop in _listed(facts.get("loops")) if isinstance(loop, dict)]
@@ -200,7 +207,8 @@ def _events(args: Args, session: Session) -> int:
             where = f"{event.get('subject')}@{event.get('team')}" if event.get("team") else str(event.get("subject"))
             said = " ".join(f"{key}={value}" for key, value in detail.items()) if isinstance(detail, dict) else ""
             stamp = to_iso(at) if isinstance(at, int | float) else ""
-            session.print(f"{stamp}  {event.get('kind'):<18} {one_line(where)}  {one_line(said)[:160]}")
+            session.print(f"{stamp}  {event.get('kind')!s:<18} {one_line(where)}  {one_line(said)[:160]}")
+        sys.stdout.flush()  # whoever reads us through a pipe wants to hear of it now
     if not heard:
         session.warn("no daemon runs for this home; start it with `atm daemon start`")
     return 0 if heard else 3

@@ -56,6 +56,7 @@ def execute(args: Args, session: Session) -> int:
     if args.flag("dry_run"):
         return _show_plan(session, plan(session.room, team, agent, letter))
     sent = send(session.room, team, agent, letter)
+    watch_for_ack(session, letter)
     report_warnings(session, sent)
     session.tell(as_json(sent), _words(sent))
     return 0
@@ -82,16 +83,20 @@ def write_letter(args: Args, session: Session, team: str) -> Letter:
     )
 
 
+def watch_for_ack(session: Session, letter: Letter) -> None:
+    """Somebody must be there to notice that no acknowledgement comes: the daemon."""
+    if letter.ack_minutes is not None:
+        session.need_daemon("an acknowledgement that does not come")
+
+
 def ack_minutes(args: Args, session: Session) -> float | None:
-    """How long an acknowledgement may take, if one is wanted. Somebody must be there to notice: the daemon."""
+    """How long an acknowledgement may take, if one is wanted."""
     minutes = args.number("ack_within")
     if minutes is None and not args.flag("require_ack"):
         return None
     minutes = session.settings.number("delivery.ack_minutes") if minutes is None else minutes
     if not 0 < minutes <= 10_080:
         raise UsageError(f"an acknowledgement within {minutes:g} minutes cannot be had", "give 1 to 10080 (a week)")
-    if not args.flag("dry_run"):
-        session.need_daemon("an acknowledgement that does not come")
     return minutes
 
 
