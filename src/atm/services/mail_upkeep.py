@@ -1,8 +1,7 @@
 """
 Upkeep of mail: deliver what waits in the spool, put back what others dropped, clean up what is old.
 
-Every mail command does a little of it, in a few milliseconds; `atm cleanup`, `atm doctor --fix` and later the
-daemon do the rest.
+Every mail command does a little of it, in a few milliseconds; `atm cleanup` and the daemon do the rest.
 """
 
 from __future__ import annotations
@@ -210,13 +209,20 @@ def _give_up(room: Mailroom, spooled: Spooled, reason: str) -> str:
     return "failed"
 
 
-def put_back_dropped(room: Mailroom, team: Team, *, about: str | None = None, everything: bool = False) -> int:
+def put_back_dropped(
+    room: Mailroom,
+    team: Team,
+    *,
+    about: str | None = None,
+    everything: bool = False,
+    unable: list[str] | None = None,
+) -> int:
     """
     Put back rows that somebody's stale rewrite dropped after we had reported success (D24).
 
     By default only what the end of the ledger tells, which is the last minutes, and only for inboxes that somebody
     else wrote to, or that are gone; in a large team, a command that is about one inbox looks at that one alone. How
-    many rows came back.
+    many rows came back; `unable` gets those whose inbox could not be looked at now.
     """
     if is_claudes_team(team.name) or team.completed:
         return 0  # there, absence means consumed or unknown; or nothing may change any more
@@ -230,16 +236,16 @@ def put_back_dropped(room: Mailroom, team: Team, *, about: str | None = None, ev
         entries = room.ledger.entries(team.name)[0] if everything else room.ledger.recent(team.name)
     except AtmError:
         return 0  # a look that fails must not keep the message from being sent
-    return sum(_check(room, team.name, agent, _expected(entries).get(agent, []), entries) for agent in sorted(suspects))
-
-
-def _check(room: Mailroom, team: str, agent: str, sent: list[Entry], entries: list[Entry]) -> int:
-    try:
-        if room.inboxes.missing(team, agent, [entry.ids[0] for entry in sent]):
-            return _put_back(room, team, agent, sent, entries)
-    except AtmError:
-        pass  # the inbox cannot be read or written now: the next command tries again
-    return 0
+    expected, count = _expected(entries), 0
+    for agent in sorted(suspects):
+        sent = expected.get(agent, [])
+        try:
+            if room.inboxes.missing(team.name, agent, [entry.ids[0] for entry in sent]):
+                count += _put_back(room, team.name, agent, sent, entries)
+        except AtmError:  # the inbox cannot be read or written now: the next command tries again
+            if unable is not None:
+                unable.append(agent)
+    return count
 
 
 def missing_rows(room: Mailroom, team: str, entries: list[Entry]) -> int:

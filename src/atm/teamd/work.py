@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 from atm.domain.errors import AtmError
 from atm.domain.events import MEMBER_BACK, MEMBER_SILENT, MESSAGE_ESCALATED, MESSAGE_FAILED, MESSAGE_SURFACED, TeamEvent
 from atm.domain.liveness import OFFLINE, ONLINE
-from atm.domain.names import is_claudes_team
 from atm.domain.receipts import ACK_DUE
 from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, Pushed, Reach, push
 from atm.services.escalation import Told, escalate, unacknowledged
@@ -110,11 +109,11 @@ class Work:
         return sum(self._try(self._put_back_in, team) or 0 for team in self._teams_of_round())
 
     def _put_back_in(self, team: Team) -> int:
-        count = put_back_dropped(self.room, team)
+        unable: list[str] = []
+        count = put_back_dropped(self.room, team, unable=unable)
         if count:
             self._log("warn", "reconcile", f"{count} rows that were dropped are back", team=team.name)
-        owners = self.room.inboxes.owners(team.name)
-        if not is_claudes_team(team.name) and any(self.room.inboxes.touched(team.name, owner) for owner in owners):
+        if unable:
             self._look_again.add(team.name)  # an inbox could not be looked at now
             self.ask_again("reconcile", AGAIN_SECONDS)
         return count
@@ -250,7 +249,7 @@ class Work:
             names = self._touched_teams | self._look_again
             everything = self._is_for_everybody("reconcile", bool(self._touched_teams))
             self._touched_teams, self._look_again = set(), set()
-        return [team for team in self._teams() if everything or team.name in names]
+        return list(self._teams(None if everything else names))
 
     def _members_of_round(self) -> list[tuple[str, str]]:
         with self._lock:
@@ -274,9 +273,9 @@ class Work:
     def _names(self) -> list[str]:
         return self._try(self.room.rosters.teams) or []
 
-    def _teams(self) -> Iterator[Team]:
+    def _teams(self, only: set[str] | None = None) -> Iterator[Team]:
         for name in self._names():
-            team = self._try(self.room.rosters.load, name)
+            team = self._try(self.room.rosters.load, name) if only is None or name in only else None
             if team is not None:
                 yield team
 
