@@ -310,7 +310,7 @@ def _names(folder: Path) -> list[str]:
 
 def watch_and_kill(mortal: Mortal, step: Callable[[], object], is_over: Callable[[], object]) -> None:
     """Start it and kill it the moment that a step can be seen, until there is nothing left to be seen."""
-    for _ in range(25):
+    for _ in range(8):
         mortal.start()
         end = time.monotonic() + 30
         while not step() and not is_over() and time.monotonic() < end:
@@ -334,7 +334,7 @@ def test_killed_at_a_step_of_draining_the_spool_it_delivers_everything_once_and_
 def test_killed_at_a_step_of_putting_rows_back_it_puts_each_back_once(mortal, step):
     sent = [mortal.write("ann", f"{number}") for number in range(30)]
     mortal.inbox("ann").write_text("[]")
-    for _ in range(8):
+    for _ in range(4):
         watch_and_kill(mortal, steps(mortal)[step], lambda: len(mortal.ids("ann")) == 30)
         mortal.inbox("ann").write_text("[]")
     mortal.settle(lambda: len(mortal.ids("ann")) >= len(sent))

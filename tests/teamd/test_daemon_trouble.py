@@ -202,7 +202,6 @@ def test_an_inbox_that_somebody_keeps_locked_holds_nobody_else_up_and_gets_its_r
         daemon.atm.inbox("ann").write_text("[]")
         daemon.until(lambda: daemon.loop("reconcile")["state"] == "running")
         works_for(daemon, other)
-        daemon.until(lambda: daemon.loop("reconcile")["state"] == "idle")
         assert ids(daemon.atm) == []
     daemon.until(lambda: dropped in ids(daemon.atm), seconds=60)
 
@@ -335,12 +334,18 @@ def test_a_socket_that_is_removed_shows_and_a_restart_heals_it(daemon):
     assert daemon.answers
 
 
+def _is_removed(folder: str) -> bool:
+    """The daemon may be writing there at the same time."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return not os.path.exists(f"{folder}/pid.json") and not os.path.exists(f"{folder}/daemon/pid.json")
+
+
 @pytest.mark.parametrize("removed", ["daemon", "state_root"])
 def test_without_its_folder_it_gives_way_or_takes_its_seat_again_so_that_never_two_serve_one_home(
     daemon, other, removed
 ):
     written = write_letter(other, "kept")
-    shutil.rmtree(getattr(daemon.layout, removed))
+    daemon.until(lambda: _is_removed(getattr(daemon.layout, removed)))
     daemon.atm("daemon", "start", code=None)
     daemon.until(lambda: len(daemon.processes) == 1, seconds=60)
     daemon.until(lambda: daemon.answers)

@@ -73,8 +73,6 @@ class Daemon:
         self._environment = environment
         self._telemetry = Telemetry(environment)
         self._log_file = build_log(layout, also=self._telemetry.log)
-        self._event_loop = asyncio.get_running_loop()
-        self._asked: dict[str, asyncio.TimerHandle] = {}
         self._stop = asyncio.Event()
         self._reload = asyncio.Event()
         self._began = time.monotonic()
@@ -133,15 +131,7 @@ class Daemon:
         self._stop.set()
 
     def _ask_again(self, loop: str, seconds: float) -> None:
-        """Work that could not be done now asks for another round soon. Called in its thread."""
-        self._event_loop.call_soon_threadsafe(self._wake_later, loop, seconds)
-
-    def _wake_later(self, loop: str, seconds: float) -> None:
-        """Once, counted from the last time that somebody asked: a round that takes long must not bring on the next."""
-        former = self._asked.pop(loop, None)
-        if former is not None:
-            former.cancel()
-        self._asked[loop] = self._event_loop.call_later(seconds, self._loops[loop].wake)
+        self._loops[loop].again_in(seconds)
 
     async def _serve(self, control: Control, seat: Seat) -> list[str]:
         await self._plugins.start()

@@ -49,10 +49,15 @@ class Loop:
     """Told of every round: the loop, when it began and ended (seconds since 1970), and whether it went well."""
     health: Health = field(default_factory=Health)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
+    _soon: float | None = None
 
     def wake(self) -> None:
         """Something happened: do not wait for the period. Called in the daemon's own thread."""
         self._woken.set()
+
+    def again_in(self, seconds: float) -> None:
+        """The round that runs could not do everything: begin the next one so soon after it. Called in its thread."""
+        self._soon = seconds
 
     def facts(self) -> dict[str, Any]:
         """As plain data, for whoever asks."""
@@ -120,6 +125,8 @@ class Loop:
         """Until the period is over, somebody wakes us, or the daemon stops."""
         factor = min(2**self.health.failures_in_a_row, LONGEST_BACKOFF)
         pause = self.period * factor * (1 + self.jitter * (2 * fraction - 1))
+        soon, self._soon = self._soon, None
+        pause = pause if soon is None else min(pause, soon)
         self.health.next_at = time.monotonic() + pause
         waits = {asyncio.ensure_future(self._woken.wait()), asyncio.ensure_future(stop.wait())}
         await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
