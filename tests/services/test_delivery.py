@@ -35,7 +35,7 @@ class MemoryServers:
         self.outcomes: list[str] = []
         """What it says next, instead of the truth."""
 
-    def refusal(self, url, session):
+    def refusal(self, url, session):  # noqa: ARG002
         return ""
 
     def tell(self, url, session, id, text):
