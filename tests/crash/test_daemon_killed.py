@@ -144,9 +144,14 @@ class Mortal:
         aside.replace(path)
 
     def spool(self, to: str, count: int) -> list[str]:
-        """Mail for somebody whose inbox cannot be written at the moment."""
-        with self.unreadable(to):
-            return [self.write(to, f"spooled {number}") for number in range(count)]
+        """Mail for somebody whose inbox cannot be written at the moment: a folder lies in its place."""
+        path = self.inbox(to)
+        aside = path.rename(path.with_suffix(".aside"))
+        path.mkdir()
+        sent = [self.write(to, f"spooled {number}") for number in range(count)]
+        path.rmdir()
+        aside.rename(path)
+        return sent
 
     @property
     def pending(self) -> list[str]:
@@ -165,8 +170,8 @@ class Mortal:
             *self.home.rglob("*.trying"),
         ]
         found += [path for path in (state / "surfacing").rglob("*") if path.is_file()]
-        found += [path for path in (state / "daemon").iterdir() if path.name in ("pid.json", "pid.json.new", "socket")]
-        return [str(path) for path in found if path.name != ".lock"]
+        found += [state / "daemon" / name for name in ("pid.json", "pid.json.new", "socket")]
+        return [str(path) for path in found if path.name != ".lock" and path.exists()]
 
     def settle(self, is_done: Callable[[], object] = lambda: True) -> None:
         """
@@ -322,7 +327,7 @@ def watch_and_kill(mortal: Mortal, step: Callable[[], object], is_over: Callable
 
 @pytest.mark.parametrize("step", ["trying", "lock", "half-made", "first", "some"])
 def test_killed_at_a_step_of_draining_the_spool_it_delivers_everything_once_and_in_order(mortal, step):
-    sent = mortal.spool("ann", 30)
+    sent = mortal.spool("ann", 20)
     watch_and_kill(mortal, steps(mortal)[step], lambda: not mortal.pending)
     mortal.settle(lambda: len(mortal.ids("ann")) >= len(sent))
     assert mortal.kills >= 1
@@ -411,6 +416,26 @@ def test_killed_while_it_puts_mail_before_an_agent_it_shows_nothing_twice_and_le
     assert all(row["read"] for row in json.loads(mortal.inbox("ann").read_bytes()))
     assert [states[-1] for id, states in mortal.states("ann").items() if id in sent] == ["surfaced"] * 12
     assert mortal.litter() == []
+
+
+KILLED_WITH_A_LOCK = """
+import os, signal, sys
+from atm.system.machine import find_layout
+from atm.wiring import build_room
+room = build_room(find_layout({"ATM_HOME": sys.argv[1]}))
+room.inboxes.change("crew", "ann", lambda rows: os.kill(os.getpid(), signal.SIGKILL))
+"""
+
+
+def test_a_lock_of_a_killed_process_of_ours_is_gone_after_one_reconcile(mortal):
+    """Nobody writes to that inbox any more, so nobody else comes across it (G7)."""
+    mortal.write("ann", "hello")
+    command = [sys.executable, "-c", KILLED_WITH_A_LOCK, str(mortal.home)]
+    assert subprocess.run(command, check=False, timeout=60).returncode == -signal.SIGKILL
+    assert mortal.litter()
+    mortal.settle()
+    assert mortal.litter() == []
+    assert len(mortal.ids("ann")) == 1
 
 
 def test_killed_in_the_middle_of_a_broken_home_it_starts_again(mortal):

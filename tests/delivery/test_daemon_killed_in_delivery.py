@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.delivery.conftest import Agent, PaneAgent, Stage, kill, needs_tmux, until
+from tests.delivery.conftest import KNOWN, Agent, PaneAgent, Stage, kill, needs_tmux, until
 
 pytestmark = needs_tmux
 
@@ -170,7 +170,7 @@ def test_an_agent_whose_waking_line_was_left_in_its_composer_is_woken_for_newer_
     sent.append(alone.write("ann", "letter-1"))
     alone.house.start_daemon()
     alone.house.another_round()
-    until(lambda: turned(ann, 1), 5, why=lambda: alone.house.said)
+    until(lambda: turned(ann, 1), KNOWN, why=lambda: alone.house.said)
     assert (ann.heard, composer(ann)) == (["letter-0", "letter-1"], "")
 
 

@@ -50,11 +50,21 @@ class Events:
     def __init__(self, path: str, fields: dict[str, Any]) -> None:
         self.all: list[dict[str, Any]] = []
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._lines = self._line.makefile("rb")
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        try:
+            self._begin(path, fields)
+        except BaseException:
+            self._lines.close()
+            self._line.close()
+            raise
+
+    def _begin(self, path: str, fields: dict[str, Any]) -> None:
+        self._line.settimeout(20)
         self._line.connect(path)
         self._line.sendall(encode_request(Request("events", fields, "1")))
-        self._lines = self._line.makefile("rb")
         assert json.loads(self._lines.readline())["result"] == {"kind": "listening"}
-        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._line.settimeout(None)
         self._thread.start()
 
     def _listen(self) -> None:

@@ -496,6 +496,29 @@ def test_a_broken_plugin_costs_nobody_else_anything(plugged, other):
     assert began(plugged.pid)
 
 
+@pytest.fixture
+def after_a_kill(house: Any, other: Any) -> Iterator[Any]:
+    """A former daemon's plugin left members on a roster that somebody keeps locked: clearing up takes its time."""
+    names = [f"m{number}" for number in range(12)]
+    for name in names:
+        add_member(other, "crew", Member(name, backend="plugin:former"))
+    book = Path(house.layout.plugin_data("former")) / "members.json"
+    book.parent.mkdir(parents=True)
+    book.write_text(json.dumps({"members": [{"place": "machine", "team": "crew", "name": name} for name in names]}))
+    with held(Path(house.layout.team_config("crew"))):
+        yield house.start()
+
+
+def test_clearing_up_after_a_killed_daemon_keeps_nobody_waiting(after_a_kill, other):
+    works_for(after_a_kill, other)
+
+
+def test_clearing_up_after_a_killed_daemon_does_not_keep_it_from_stopping(after_a_kill):
+    began_at = time.monotonic()
+    assert after_a_kill.end(60) == 0
+    assert time.monotonic() - began_at < 15
+
+
 def test_a_collector_that_takes_everything_and_answers_nothing_holds_nobody_up(daemon, other):
     with socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
