@@ -39,9 +39,6 @@ if sys.platform == "win32":
 
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
-KNOWN = 5.0
-"""Seconds to wait for what a known bug (`xfail`) prevents: waiting longer only costs time. It goes with the mark."""
-
 PROC = Path("/proc")
 MARK = "ATM_TEST_STAGE"
 LETTER = re.compile(r"letter-\w+")

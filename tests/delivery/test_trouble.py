@@ -18,7 +18,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.delivery.conftest import KNOWN, LETTER, Agent, Stage, children_of, kill, needs_tmux, until
+from tests.delivery.conftest import LETTER, Agent, Stage, children_of, kill, needs_tmux, until
 
 from atm.formats.journal import MESSAGE, Line
 from atm.services.mail import Letter, compose
@@ -161,7 +161,7 @@ def test_a_busy_agent_that_reads_late_gets_everything_in_order_and_nothing_is_pa
 @needs_tmux
 @pytest.mark.parametrize(
     "attempts",
-    [1, pytest.param(2, marks=pytest.mark.xfail(strict=True, reason="a second line joins the first one"))],
+    [1, 2],
 )
 def test_a_bare_program_that_hangs_for_a_while_gets_the_line_once_when_it_is_back(alone: Stage, attempts: int) -> None:
     """Each line lies in its terminal until it reads again: they would meet in the composer, and none be submitted."""
@@ -179,7 +179,6 @@ def test_a_bare_program_that_hangs_for_a_while_gets_the_line_once_when_it_is_bac
     assert "pasted before" in alone.receipt(sent).journey["surfaced"]
 
 
-@pytest.mark.xfail(strict=True, reason="the ledger is searched once for each unread message: 3 s and no word")
 def test_a_late_agent_in_a_team_with_twenty_thousand_messages_gets_its_mail(alone: Stage) -> None:
     alone.add("ann")
     put_at_once(alone, "ann", 1000)
@@ -333,7 +332,6 @@ def test_an_inbox_that_cannot_be_written_fills_in_order_when_it_can(stage: Stage
 
 
 @needs_tmux
-@pytest.mark.xfail(strict=True, reason="whoever has no endpoint is tried again only when the inbox changes")
 def test_an_inbox_that_another_program_holds_is_delivered_when_it_lets_go(alone: Stage) -> None:
     ann = alone.agent_in_pane("ann", "plain")
     sent = alone.write("ann", "letter-1")
@@ -342,22 +340,17 @@ def test_an_inbox_that_another_program_holds_is_delivered_when_it_lets_go(alone:
     alone.house.start_daemon()
     until(lambda: f"holds the lock {lock}" in Path(alone.layout.daemon_log).read_text(), why=lambda: alone.house.said)
     lock.rmdir()
-    until(
-        lambda: alone.house.wake("delivery") and "surfaced" in alone.states(sent), KNOWN, why=lambda: alone.house.said
-    )
+    until(lambda: alone.house.wake("delivery") and "surfaced" in alone.states(sent), why=lambda: alone.house.said)
     assert ann.heard == ["letter-1"]
 
 
 @needs_tmux
-@pytest.mark.xfail(strict=True, reason="a pane that is entered is looked at only when the inbox changes")
 def test_mail_that_waited_is_delivered_when_a_pane_is_entered(stage: Stage) -> None:
     stage.add("ann")
     sent = stage.write("ann", "letter-1")
     stage.house.another_round()
     ann = stage.agent_in_pane("ann", "plain")
-    until(
-        lambda: stage.house.wake("delivery") and "surfaced" in stage.states(sent), KNOWN, why=lambda: stage.house.said
-    )
+    until(lambda: stage.house.wake("delivery") and "surfaced" in stage.states(sent), why=lambda: stage.house.said)
     assert ann.heard == ["letter-1"]
 
 

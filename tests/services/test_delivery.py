@@ -364,10 +364,21 @@ def test_after_so_many_attempts_the_pane_is_left_alone(stage):
     pane = stage.in_pane()
     pane.swallows_pastes = True
     post(stage, "one")
-    for _ in range(MOST_PASTES):
+    for number in range(MOST_PASTES):
         assert stage.push().outcome == IN_DOUBT
+        pane.above.append(f"it moves: {number}")
     assert stage.push().outcome == WAITING
     assert pane.pastes == MOST_PASTES
+
+
+def test_a_program_that_hangs_gets_no_second_line_behind_the_first(stage):
+    """The line lies in its terminal: another one would join it in the composer, and neither be submitted."""
+    pane = stage.in_pane()
+    pane.swallows_pastes = True
+    post(stage, "one")
+    assert stage.push().outcome == IN_DOUBT
+    assert stage.push().outcome == REFUSED
+    assert pane.pastes == 1
 
 
 def test_it_is_left_alone_until_its_agent_gives_a_sign_of_life(stage):
@@ -375,8 +386,9 @@ def test_it_is_left_alone_until_its_agent_gives_a_sign_of_life(stage):
     pane = stage.in_pane()
     pane.swallows_pastes = True
     post(stage, "one")
-    for _ in range(MOST_PASTES):
+    for number in range(MOST_PASTES):
         stage.push()
+        pane.above.append(f"it moves: {number}")
     stage.desk.clock.pass_time(3600)
     assert stage.push().outcome == WAITING
     assert pane.pastes == MOST_PASTES
@@ -465,7 +477,7 @@ def test_an_idle_agent_is_told_that_mail_waits_and_its_hook_shows_it(stage):
     one, two = post(stage, "one", "two")
     done = stage.push()
     assert (done.outcome, done.ids) == (AWAKE, [one, two])
-    assert "2 messages wait for you" in pane.submitted[0]
+    assert "mail waits for you" in pane.submitted[0]
     assert "one" not in pane.submitted[0]
     assert unread(stage) == ["one", "two"]
     assert states(stage, one) == ["written", "woken"]
@@ -495,8 +507,9 @@ def test_an_idle_agent_that_cannot_be_told_is_left_alone_after_so_many_attempts(
     pane.swallows_pastes = True
     stage.is_now(IDLE)
     post(stage, "one")
-    for _ in range(MOST_PASTES):
+    for number in range(MOST_PASTES):
         assert stage.push().outcome == IN_DOUBT
+        pane.above.append(f"it moves: {number}")
     assert stage.push().outcome == WAITING
 
 

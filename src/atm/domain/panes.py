@@ -172,6 +172,7 @@ _ANSWERS = re.compile(
     r"always|never|log ?in|sign in|update now)\b",
     re.IGNORECASE,
 )
+_OUR_TAG = re.compile(r"\[(atm:[0-9a-f]{8})\]")
 _CHIP = re.compile(r"\[pasted(text|content)[^\]]*\]", re.IGNORECASE)
 _PROMPT = re.compile(r" ?(?:[│┃║|▌▏] ?)?([>❯›!*])(?=\s|$)")
 """At the left edge, or just inside a box. A row that continues a composer is indented by more than that."""
@@ -232,6 +233,12 @@ def composer_holds_only(screen: str, line: str) -> bool:
     """Nothing but this line, or a part of it where the composer is too small, or the chip that stands for it."""
     text = _composed(screen)
     return bool(text) and (_letters(text) in _letters(line) or bool(_CHIP.fullmatch(text)))
+
+
+def tag_in_composer(screen: str) -> str:
+    """The tag of a line of ours that was pasted and not submitted, if the composer begins with one."""
+    found = _OUR_TAG.match(_composed(screen))
+    return found[1] if found else ""
 
 
 def fault_of(line: str, tag: str) -> str:

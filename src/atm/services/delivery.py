@@ -14,6 +14,7 @@ from atm.domain.errors import AtmError
 from atm.domain.identifiers import derived_id, id_of_key
 from atm.domain.liveness import ENDED, IDLE
 from atm.domain.names import is_claudes_team
+from atm.domain.panes import tag_in_composer
 from atm.domain.receipts import PASTED, WOKEN
 from atm.domain.surfacing import PANE, SERVER, WAIT, WAKE, choose_channel
 from atm.domain.untrusted_text import one_line
@@ -22,7 +23,16 @@ from atm.formats.protocol_message import idle_sender
 from atm.ports.agent_servers import ACCEPTED, UNKNOWN
 from atm.ports.terminals import PaneAddress
 from atm.services.agent_hooks import show_one
-from atm.services.pane_delivery import PROVEN, UNPROVEN, Expected, Pasted, paste_line, refusal, was_submitted
+from atm.services.pane_delivery import (
+    PROVEN,
+    UNPROVEN,
+    Expected,
+    Pasted,
+    has_not_moved,
+    paste_line,
+    refusal,
+    was_submitted,
+)
 from atm.services.surfacing import Surfacing, enter, unread_for
 
 TYPE_CHECKING = False
@@ -158,9 +168,13 @@ def _wake(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint
         past = _past(room, team, name, newest)
         if WOKEN in past or past.count(PASTED) >= MOST_PASTES:
             return Pushed(team, name, WAITING, "it has been told that mail waits", ids)
-        count = "a message waits" if len(unread) == 1 else f"{len(unread)} messages wait"
-        tag = tag_of([newest.key])
-        pasted = _paste(room, reach, endpoint, f"[{tag}] {count} for you; atm shows it with this prompt.", tag)
+        at = _address(endpoint)[0]
+        why_not = has_not_moved(reach.terminals, at, _last_paste(room, team, name, newest))
+        if why_not:
+            return Pushed(team, name, REFUSED, why_not, ids)
+        # One that was left in the composer says the same: it is submitted, whichever message it was about.
+        tag = tag_in_composer(reach.terminals.screen(at) or "") or tag_of([newest.key])
+        pasted = _paste(room, reach, endpoint, f"[{tag}] mail waits for you; atm shows it with this prompt.", tag)
         outcome = {PROVEN: AWAKE, UNPROVEN: IN_DOUBT}.get(pasted.outcome, REFUSED)
         if outcome != REFUSED:
             told = [_id_of(message) for message in unread] if outcome == AWAKE else [_id_of(newest)]
@@ -188,6 +202,7 @@ def _to_pane(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpo
         batch = _as_before(room, team, name, unread, turn.left)
         tag, (at, expected) = tag_of([message.key for message in batch]), _address(endpoint)
         why_not = refusal(reach.terminals, room.clock, at, expected, tag)
+        why_not = why_not or has_not_moved(reach.terminals, at, _last_paste(room, team, name, batch[0]))
         if why_not:  # before anything is taken: a dialog may stand there for hours
             return Pushed(team, name, REFUSED, why_not, [message.id for message in batch if message.id])
         return _paste_batch(room, reach, turn, endpoint, batch, tag)
@@ -242,6 +257,12 @@ def _line_for(room: Mailroom, team: str, name: str, taken: list[Message], tag: s
     path = room.surfacings.keep_text(team, name, tag, text)
     count = "a message" if len(taken) == 1 else f"{len(taken)} messages"
     return f"[{tag}] {count} from {senders[:120]}: read {path}"
+
+
+def _last_paste(room: Mailroom, team: str, name: str, message: Message) -> str:
+    """The evidence of the last attempt that nobody could prove."""
+    entries = room.ledger.about(team, [_id_of(message)])
+    return next((e.evidence for e in reversed(entries) if e.state == PASTED and e.agent == name), "")
 
 
 def _paste(room: Mailroom, reach: Reach, endpoint: Endpoint, line: str, tag: str) -> Pasted:

@@ -9,6 +9,7 @@ between two steps leaves a screen that tells the next attempt how far it came: t
 
 from __future__ import annotations
 
+from atm.domain.identifiers import derived_id
 from atm.domain.panes import (
     DIALOG,
     DRAFT,
@@ -92,10 +93,12 @@ def paste_line(terminals: Terminals, clock: Clock, at: PaneAddress, expected: Ex
     front = visit.front()
     if front != READY:
         return Pasted(REFUSED, f"{_where(at)}: {FRONTS[front]}")
+    before = _mark_of(terminals.screen(at))
     if not terminals.paste(at, line):
         return Pasted(REFUSED, f"{_where(at)}: the multiplexer refused the paste")
     if not visit.wait(visit.line_has_arrived):
-        return Pasted(UNPROVEN, f"{_where(at)}: pasted, but not seen in the composer within {LOOK_FOR:.0f} s")
+        why = f"pasted, but not seen in the composer within {LOOK_FOR:.0f} s"
+        return Pasted(UNPROVEN, f"{_where(at)}: {why}{before}")
     return visit.submit()
 
 
@@ -105,6 +108,17 @@ def refusal(terminals: Terminals, clock: Clock, at: PaneAddress, expected: Expec
         return ""
     front = _Visit(terminals, clock, at, expected, "", tag).front()
     return "" if front == READY else f"{_where(at)}: {FRONTS[front]}"
+
+
+def has_not_moved(terminals: Terminals, at: PaneAddress, earlier: str) -> str:
+    """
+    Why no second line may be pasted after one that was not seen, as the evidence of that says; empty if one may.
+
+    While the screen is still the same the program hangs, and the line lies in its terminal: a second one would join it
+    in the composer, and neither be submitted.
+    """
+    is_same = bool(earlier) and earlier.endswith(_mark_of(terminals.screen(at)))
+    return f"{_where(at)}: it has not moved since the line was pasted" if is_same else ""
 
 
 def was_submitted(terminals: Terminals, clock: Clock, at: PaneAddress, expected: Expected, tag: str) -> str | None:
@@ -219,6 +233,11 @@ class _Visit:
         if wanted and program_name(pane.command) != wanted:
             return f"{_where(self._at)} has {pane.command!r} in front now, not {self._expected.command!r}"
         return ""
+
+
+def _mark_of(screen: str | None) -> str:
+    """What recognises a screen that has not changed since."""
+    return f" (screen {derived_id(screen or '')[:8]})"
 
 
 def _where(at: PaneAddress) -> str:

@@ -58,6 +58,7 @@ LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]
 WAKES = {
     "inbox": ("delivery", "reconcile"),
     "endpoints": ("delivery",),
+    "roster": ("delivery",),
     "heartbeat": ("delivery",),
     "spool": ("spool",),
     "ledger": ("escalation",),
@@ -195,6 +196,8 @@ class Daemon:
     def _react(self, touched: Touched) -> None:
         if touched.kind in ("inbox", "endpoints", "heartbeat") and touched.team:
             self._work.touch(touched.team, touched.name)
+        elif touched.kind == "roster" and touched.team:
+            self._work.touch_roster(touched.team)
         for name in WAKES.get(touched.kind, ()):
             self._loops[name].wake()
         if touched.kind == "settings":

@@ -69,6 +69,7 @@ class Work:
         self._touched_teams: set[str] = set()
         self._look_again: set[str] = set()
         self._touched_members: set[tuple[str, str]] = set()
+        self._touched_rosters: set[str] = set()
         self._full_at: dict[str, float] = {}
         self._waiting: dict[str, tuple[object, list[Waiting]]] = {}
         self._silent: dict[tuple[str, str], str] = {}
@@ -92,6 +93,11 @@ class Work:
             self._touched_teams.add(team)
             if member:
                 self._touched_members.add((team, member))
+
+    def touch_roster(self, team: str) -> None:
+        """A pane may have been entered for somebody whose mail waits."""
+        with self._lock:
+            self._touched_rosters.add(team)
 
     # Loops.
 
@@ -217,7 +223,13 @@ class Work:
 
     def _push(self, team: str, name: str) -> Pushed | None:
         spelled = self.room.rosters.find(team)
-        return push(self.room, self.reach, self.room.rosters.load(spelled), name) if spelled is not None else None
+        if spelled is None:
+            return None
+        try:
+            return push(self.room, self.reach, self.room.rosters.load(spelled), name)
+        except AtmError:
+            self._again.add((team, name))  # a lock that somebody holds, a file that cannot be read now
+            raise
 
     def _note(self, pushed: Pushed) -> int:
         """In the log when something was done, or when the reason for waiting is a new one."""
@@ -253,22 +265,23 @@ class Work:
 
     def _members_of_round(self) -> list[tuple[str, str]]:
         with self._lock:
-            named = set(self._touched_members)
+            named, rosters = set(self._touched_members), self._touched_rosters
             self._touched_members.clear()
+            self._touched_rosters = set()
             is_first = "deliver" not in self._full_at
-            everything = self._is_for_everybody("deliver", bool(named))
+            everything = self._is_for_everybody("deliver", bool(named or rosters))
+        named |= self._with_panes(sorted(rosters))
         if not everything:
             return sorted(named)
         known = {
             (team, member) for team in self._names() for member in (self._try(self.room.endpoints.known, team) or [])
         }
-        return sorted(named | known | self._again | (self._with_panes() if is_first else set()))
+        return sorted(named | known | self._again | (self._with_panes(self._names()) if is_first else set()))
 
-    def _with_panes(self) -> set[tuple[str, str]]:
+    def _with_panes(self, names: list[str]) -> set[tuple[str, str]]:
         """Programs without hooks, of which only the roster knows; mail may have come while no daemon ran."""
-        return {
-            (team.name, member.name) for team in self._teams() for member in team.members if member.pane_id[:1] == "%"
-        }
+        teams = [team for name in names if (team := self._try(self.room.rosters.load, name)) is not None]
+        return {(team.name, member.name) for team in teams for member in team.members if member.pane_id[:1] == "%"}
 
     def _names(self) -> list[str]:
         return self._try(self.room.rosters.teams) or []
