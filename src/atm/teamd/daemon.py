@@ -32,7 +32,7 @@ from atm.teamd.plugin_host import PluginHost
 from atm.teamd.telemetry import Telemetry
 from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
-from atm.wiring import build_desk, build_log, build_reach, build_room
+from atm.wiring import build_desk, build_log, build_reach, build_room, build_site
 
 if TYPE_CHECKING:
     from atm.config import Settings
@@ -47,6 +47,7 @@ PLUGIN_SECONDS = 5.0
 LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]] = [
     ("spool", lambda work: work.drain_spool, 5.0, 60.0),
     ("reconcile", lambda work: work.put_back, 120.0, 120.0),
+    ("tidy", lambda work: work.tidy, 120.0, 120.0),
     ("retention", lambda work: work.apply_retention, 300.0, 120.0),
     ("silence", lambda work: work.look_for_silence, 60.0, 60.0),
     ("escalation", lambda work: work.tell_unanswered, 20.0, 60.0),
@@ -210,7 +211,8 @@ class Daemon:
         room = build_room(self._layout, settings)
         desk = build_desk(self._layout, settings, room)
         minutes = settings.number("board.remind_minutes")
-        return Work(desk, build_reach(settings), self._hub.publish_from_thread, self.log, minutes)
+        site = build_site(self._layout, self._environment)
+        return Work(desk, build_reach(settings), self._hub.publish_from_thread, self.log, minutes, site)
 
     def _load_settings(self) -> Settings:
         self._places, self._problems = load_places(self._layout, self._environment, self._places)

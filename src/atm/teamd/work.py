@@ -20,11 +20,13 @@ from atm.services.escalation import Told, escalate, unacknowledged
 from atm.services.mail_upkeep import compact_if_due, drain, put_back_dropped
 from atm.services.mailroom import Recipient
 from atm.services.presence import liveness
+from atm.services.tidying import STALE_AFTER, tidy
 
 if TYPE_CHECKING:
     from atm.domain.escalation import Waiting
     from atm.domain.tasks import Plain
     from atm.domain.team import Team
+    from atm.ports.inspection import Site
     from atm.services.boardroom import Boardroom
     from atm.services.mailroom import Mailroom
 
@@ -56,9 +58,11 @@ class Work:
         publish: Callable[[TeamEvent], None],
         log: Log,
         board_minutes: float = BOARD_MINUTES,
+        site: Site | None = None,
     ) -> None:
         self.desk = desk
         self.reach = reach
+        self.site = site
         self.board_minutes = board_minutes
         """Minutes after which somebody is told that a review, a plan or a question waits."""
         self._publish = publish
@@ -123,6 +127,17 @@ class Work:
             self._look_again.add(team.name)  # an inbox could not be looked at now
             self.ask_again("reconcile", AGAIN_SECONDS)
         return count
+
+    def tidy(self) -> int:
+        """Clear away what killed processes left; a lock that may still be somebody's is looked at again."""
+        if self.site is None:
+            return 0
+        done = tidy(self.room, self.site)
+        if done.is_young_lock_left:
+            self.ask_again("tidy", STALE_AFTER + 1)
+        if done.count:
+            self._log("info", "tidy", f"{done.count} things that killed processes left are gone")
+        return done.count
 
     def apply_retention(self) -> int:
         done = 0
