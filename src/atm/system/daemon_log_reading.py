@@ -223,11 +223,29 @@ def parse_line(line: bytes) -> Record | None:
     return None
 
 
+MOST_LOOKS = 50
+
+
 def open_files(path: str) -> list[int]:
     """
     The log's files, open, newest first; the same file never twice, though it may move while we look. A number that is
     missing is no end: while files are moved there is a gap in them.
+
+    If the log was turned over meanwhile, perhaps more than once, a newer file may stand behind an older one: then we
+    look again.
     """
+    for _ in range(MOST_LOOKS):
+        found = _open_files(path)
+        if not found or _has_name(os.fstat(found[0]), path):
+            break
+        for fd in found:
+            os.close(fd)
+    else:
+        found = _open_files(path)
+    return found
+
+
+def _open_files(path: str) -> list[int]:
     found: list[int] = []
     for number in range(MOST_FILES):
         try:
