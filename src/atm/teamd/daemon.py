@@ -136,7 +136,8 @@ class Daemon:
         self._loops[loop].again_in(seconds)
 
     async def _serve(self, control: Control, seat: Seat) -> list[str]:
-        await self._plugins.start()
+        # Beside everything else: clearing up after former plugins may have to wait for somebody's lock.
+        starting = asyncio.ensure_future(self._start_plugins())
         forwarding = asyncio.ensure_future(self._forward())
         tasks = {
             **{name: asyncio.ensure_future(self._run_loop(loop)) for name, loop in self._loops.items()},
@@ -150,7 +151,7 @@ class Daemon:
         forwarding.cancel()
         await control.stop()
         last_drain = in_thread(lambda: self._work.drain_spool(everything=True))
-        killed = await self._plugins.stop(PLUGIN_SECONDS)
+        killed = await self._stop_plugins(starting)
         await asyncio.wait([last_drain], timeout=max(0.1, end - time.monotonic()))
         await asyncio.wait(tasks.values(), timeout=max(0.1, end - time.monotonic()))
         left = [name for name, task in tasks.items() if not task.done()]
@@ -160,6 +161,23 @@ class Daemon:
         for task in tasks.values():
             task.cancel()
         return [*left, *(f"plugin {name} (killed)" for name in killed)]
+
+    async def _start_plugins(self) -> None:
+        try:
+            await self._plugins.start()
+        except Exception as error:  # noqa: BLE001 - the daemon has other work than plugins
+            self.log("error", "plugins", f"{type(error).__name__}: {error}")
+
+    async def _stop_plugins(self, starting: asyncio.Task[None]) -> list[str]:
+        """Within a bound, also while they are still being started."""
+        starting.cancel()
+        await asyncio.wait([starting])
+        stopping = asyncio.ensure_future(self._plugins.stop(PLUGIN_SECONDS))
+        await asyncio.wait([stopping], timeout=PLUGIN_SECONDS + 2)
+        if stopping.done():
+            return stopping.result()
+        stopping.cancel()
+        return ["not all could be asked"]
 
     async def _run_loop(self, loop: Loop) -> None:
         await loop.run(

@@ -156,8 +156,8 @@ class Work:
         """A machine that makes a team for every branch runs for months."""
         self._waiting = {team: known for team, known in self._waiting.items() if team in teams}
         for memory in (self._silent, self._said, self._not_before):
-            for key in [key for key in memory if key[0] not in teams]:
-                memory.pop(key)
+            for key in [key for key in list(memory) if key[0] not in teams]:
+                memory.pop(key, None)  # another loop may be at it
         self._again = {key for key in self._again if key[0] in teams}
 
     def _look_at(self, team: str) -> int:
