@@ -307,6 +307,7 @@ def test_a_row_that_claude_code_consumed_in_its_own_team_stays_away(daemon, room
 def test_a_row_that_its_owner_has_read_and_removed_stays_away(daemon, room):
     heard = daemon.listen()
     write_letter(room, "read")
+    daemon.until(lambda: heard.of("message.written"))  # or both changes are one to whoever looks
     take(room, "crew", "ann", Filter())
     daemon.until(lambda: heard.of("message.read"))
     rewrite(daemon.atm, "ann", [])
