@@ -22,6 +22,7 @@ from atm.domain.errors import AtmError
 from atm.domain.team import Member
 from atm.services.mail import Letter, send
 from atm.services.roster import add_member, create_team
+from atm.system.files.disk import RealDisk
 from atm.system.processes.process_facts import began
 from atm.wiring import build_room
 
@@ -113,33 +114,37 @@ BROKEN: dict[str, Callable[[Path], object]] = {
         '[{"from": "\\ud800", "text": "\\udfff", "summary": "\\udc80", "timestamp": "\\ud800", "read": false}]'
     ),
     "inbox, a folder": lambda team: _folder_at(team / "inboxes/ann.json"),
-    "inboxes, a file": lambda team: _replace(team / "inboxes").write_text(""),
-    "ledger": lambda team: _replace(team / "mailbox.log").write_bytes(b"\xff\xfe{\n" * 100),
-    "ledger, a folder": lambda team: _replace(team / "mailbox.log").mkdir(),
+    "inboxes, a file": lambda team: _file_at(team / "inboxes", b""),
+    "ledger": lambda team: _file_at(team / "mailbox.log", b"\xff\xfe{\n" * 100),
+    "ledger, a folder": lambda team: _folder_at(team / "mailbox.log"),
     "heartbeat": lambda team: _made(team / "heartbeats/ann.json").write_text('{"at": 1e999, "pid": -1}'),
-    "heartbeats, a file": lambda team: _replace(team / "heartbeats").write_text(""),
+    "heartbeats, a file": lambda team: _file_at(team / "heartbeats", b""),
     "endpoint": lambda team: _made(team / "endpoints/ann.json").write_text('{"host": 5, "pane": []}'),
     "task": lambda team: _made(team.parents[1] / "tasks/crew/1.json").write_text("[" * 200_000),
-    "tasks, a file": lambda team: _made(team.parents[1] / "tasks/crew").write_text(""),
+    "tasks, a file": lambda team: _file_at(_made(team.parents[1] / "tasks/crew"), b""),
     "state.json": lambda team: (team / "state.json").write_text("[]"),
 }
 
 
-def _replace(path: Path) -> Path:
-    if path.is_dir():
-        shutil.rmtree(path)
-    else:
-        path.unlink(missing_ok=True)
-    return path
+def _file_at(path: Path, content: bytes) -> None:
+    stranger = path.with_name(f".broken-{path.name}")
+    stranger.write_bytes(content)
+    _put(stranger, path)
 
 
 def _folder_at(path: Path) -> None:
-    """The daemon puts a missing inbox back at once, so this may take more than one try."""
-    while not path.is_dir():
-        try:
-            _replace(path).mkdir()
-        except FileExistsError:
-            continue
+    stranger = path.with_name(f".broken-{path.name}")
+    stranger.mkdir()
+    _put(stranger, path)
+
+
+def _put(stranger: Path, path: Path) -> None:
+    """The daemon puts what is missing back at once, so the two change places in one step."""
+    if not path.exists():
+        stranger.rename(path)
+        return
+    assert RealDisk().exchange(str(stranger), str(path)), "this system cannot exchange two names"
+    shutil.rmtree(stranger) if stranger.is_dir() else stranger.unlink()
 
 
 def _made(path: Path) -> Path:
