@@ -26,10 +26,14 @@ _STATUS_THAT_ENDS_A_CYCLE = ("pending", "in_progress", "completed", "deleted", "
 class Reviewer:
     """Who reviews now. None with a reason where that cannot be proven."""
 
-    __slots__ = ("diagnostics", "is_unclear", "name")
+    __slots__ = ("diagnostics", "is_unclear", "name", "opened_by")
 
-    def __init__(self, name: str | None, diagnostics: Sequence[str] = (), *, is_unclear: bool = False) -> None:
+    def __init__(
+        self, name: str | None, diagnostics: Sequence[str] = (), *, is_unclear: bool = False, opened_by: str = ""
+    ) -> None:
         self.name = name
+        self.opened_by = opened_by
+        """The id of the event that began this cycle."""
         self.diagnostics = list(diagnostics)
         self.is_unclear = is_unclear
         """Several could be meant, or the owner is: then nobody decides before somebody starts the review."""
@@ -56,6 +60,12 @@ def current_reviewer(task: Task) -> Reviewer:
     if task.review != REVIEW:
         return Reviewer(None)
     cycle = current_cycle(task.events)
+    found = _reviewer_in(task, cycle)
+    found.opened_by = str(cycle[0].get("id") or "") if cycle else ""
+    return found
+
+
+def _reviewer_in(task: Task, cycle: list[Event]) -> Reviewer:
     if not cycle:  # the seed's rule for a card without its events: what stands on the card counts
         said = "no review event since the task went back to work"
         return _not_owner(task, task.reviewer, [f"{said}; the card counts" if task.reviewer else said])

@@ -1,0 +1,1 @@
+"""Work-sync: does each member know its current work?"""

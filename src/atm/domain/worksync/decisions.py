@@ -1,0 +1,133 @@
+"""
+What a member's agenda and reports come to: caught up, at work under a lease, busy, or in need of a look.
+
+Conditions are as in Kubernetes: each is true, false or unknown, names the fingerprint it was observed at, and says
+since when. Labels are for people and stay neutral: needing to sync is no fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atm.domain.worksync import leases
+from atm.domain.worksync.leases import is_in_force, lease_until
+from atm.domain.worksync.reports import STALE_FINGERPRINT
+from atm.domain.worksync.statuses import Condition
+
+if TYPE_CHECKING:
+    from atm.domain.worksync.agenda import Agenda
+    from atm.domain.worksync.statuses import MemberStatus, ReportRecord
+
+CAUGHT_UP, VALID_LEASE, SUPPRESSED_BUSY, NEEDS_SYNC = "caught_up", "valid_lease", "suppressed_busy", "needs_sync"
+UNKNOWN = "unknown"
+
+TOOL_ACTIVE, DELIVERY_PENDING, LAUNCHING = "tool_active", "runtime_delivery_pending", "launching"
+RECENT_ACTIVITY, AWAITS_PERMISSION = "recent_activity", "awaits_permission"
+BUSY_REASONS = (TOOL_ACTIVE, AWAITS_PERMISSION, DELIVERY_PENDING, LAUNCHING, RECENT_ACTIVITY)
+"""Strongest first."""
+
+SYNCED, WORKING, NEEDS, BLOCKED, NOT_KNOWN = "Synced", "Working", "Needs sync", "Blocked", "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Busy:
+    """Is the member in the middle of something? Empty reason: no."""
+
+    reason: str = ""
+    until: float | None = None
+    """When that will have worn off, if nothing else happens."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One of the four, and why."""
+
+    kind: str
+    reason: str
+    message: str
+    lease_until: float | None = None
+    lease_state: str = ""
+
+
+def lease_of(status: MemberStatus | None, fingerprint: str, now: float) -> ReportRecord | None:
+    """The accepted report that still holds for this very agenda. A later rejected one does not touch it (D15)."""
+    report = status.accepted if status is not None else None
+    if report is None or report.fingerprint != fingerprint or not report.accepted:
+        return None
+    return report if is_in_force(report.state, report.last_at, now) else None
+
+
+def decide(agenda: Agenda, report: ReportRecord | None, busy: Busy) -> Decision:
+    """`report` is what `lease_of` gave for the agenda's own fingerprint."""
+    if not agenda.items:
+        return Decision(CAUGHT_UP, "AgendaEmpty", "Nothing waits for this member.")
+    count = _counted(len(agenda.items))
+    if report is not None:
+        until = lease_until(report.state, report.last_at)
+        message = f"Member reported {report.state} for {count}."
+        return Decision(VALID_LEASE, "ValidReportLease", message, until, report.state)
+    if busy.reason:
+        return Decision(SUPPRESSED_BUSY, "MemberBusy", f"Member has {count} and is busy ({busy.reason}).")
+    message = f"Member has {count} and no valid report lease."
+    return Decision(NEEDS_SYNC, "ActionableAgendaWithoutValidLease", message)
+
+
+def _counted(count: int) -> str:
+    return f"{count} actionable work item{'' if count == 1 else 's'}"
+
+
+def label(state: str, lease_state: str = "") -> str:
+    """One word or two for people."""
+    if state == VALID_LEASE:
+        return BLOCKED if lease_state == leases.BLOCKED else WORKING
+    return {CAUGHT_UP: SYNCED, SUPPRESSED_BUSY: WORKING, NEEDS_SYNC: NEEDS}.get(state, NOT_KNOWN)
+
+
+def would_nudge(decision: Decision, agenda: Agenda, *, quiet: bool, cooldown: bool) -> bool:
+    """Would a nudge be due, as far as this member is concerned? Section 10.4, and D13 for those who only wait."""
+    return decision.kind == NEEDS_SYNC and not agenda.only_waits and quiet and not cooldown
+
+
+def conditions(
+    former: Sequence[Condition],
+    decision: Decision,
+    fingerprint: str,
+    now: float,
+    *,
+    rejected: ReportRecord | None,
+    cooldown: str,
+) -> list[Condition]:
+    """All seven, each with the time of its last change."""
+    before = {one.type: one for one in former}
+    found: list[Condition] = []
+    for type, (status, reason, message) in _facts(decision, fingerprint, rejected, cooldown).items():
+        known = before.get(type)
+        since = known.since if known is not None and known.status == status else now
+        found.append(Condition(type, status, fingerprint, reason, message, since))
+    return found
+
+
+def _facts(
+    decision: Decision, fingerprint: str, rejected: ReportRecord | None, cooldown: str
+) -> dict[str, tuple[str, str, str]]:
+    states = {
+        "CaughtUp": CAUGHT_UP,
+        "ValidLease": VALID_LEASE,
+        "NeedsSync": NEEDS_SYNC,
+        "SuppressedBusy": SUPPRESSED_BUSY,
+    }
+    facts = {
+        type: ("true" if decision.kind == kind else "false", decision.reason, decision.message)
+        for type, kind in states.items()
+    }
+    facts["SuppressedCooldown"] = (
+        ("true", "RecentStallAlert", cooldown) if cooldown else ("false", "NoRecentStallAlert", "")
+    )
+    stale = rejected is not None and rejected.reason == STALE_FINGERPRINT and rejected.observed == fingerprint
+    invalid = rejected is not None and rejected.reason != STALE_FINGERPRINT and rejected.observed == fingerprint
+    reason = rejected.reason if rejected is not None else ""
+    facts["StaleReport"] = ("true" if stale else "false", reason if stale else "NoStaleReport", "")
+    facts["InvalidReport"] = ("true" if invalid else "false", reason if invalid else "NoInvalidReport", "")
+    return facts

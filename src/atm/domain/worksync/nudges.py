@@ -1,0 +1,208 @@
+"""
+Nudges: rare, bound to a fingerprint, written down before they are sent, and sent at most once each.
+
+An outbox item goes through a table of states. Its key makes it unique for a team, a member and a fingerprint; the hash
+of its payload shows whether somebody means something else under the same key; the generation of a claim fences off a
+dispatcher that was thought dead. There are three rungs: one plain nudge; recovery, for a member that stays stuck;
+and after four deliveries without an accepted report one word to the lead, and silence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from atm.domain.identifiers import derived_id
+
+if TYPE_CHECKING:
+    from atm.domain.tasks import Plain
+    from atm.domain.worksync.agenda import Agenda
+
+PENDING, CLAIMED, DELIVERED, SUPERSEDED = "pending", "claimed", "delivered", "superseded"
+RETRYABLE, TERMINAL = "failed_retryable", "failed_terminal"
+STATES = (PENDING, CLAIMED, DELIVERED, SUPERSEDED, RETRYABLE, TERMINAL)
+
+PLAIN, RECOVERY, ESCALATION = "plain", "recovery", "escalation"
+
+SENDER = "system"
+MESSAGE_KIND, SOURCE, ACTION_MODE = "member_work_sync_nudge", "member-work-sync", "do"
+
+CLAIM_SECONDS = 300.0
+"""After which a claim counts as abandoned."""
+
+HOUR = 3600.0
+MOST_AN_HOUR = 2
+MOST_WITHOUT_REPORT = 4
+RECOVERY_AFTER = 1800.0
+"""Seconds without an accepted report after which a delivered nudge is repeated, for the same fingerprint."""
+
+BACKOFF, LONGEST_BACKOFF, JITTER = 600.0, 3600.0, 240.0
+MOST_KEPT = 200
+KEPT_SECONDS = 30 * 86400.0
+
+PLAIN_TEXT = (
+    "Work sync check: you have current actionable work assigned. Review your agenda, continue the concrete task work, "
+    "or report a real blocker with the task tools. Do not reply only with acknowledgement."
+)
+HOW = "`atm sync agenda` shows it; `task_briefing` and `member_work_sync_report` do the same over MCP."
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """What a nudge says. It follows from the fingerprint alone, so the same nudge is the same to the letter."""
+
+    to: str
+    text: str
+    task_refs: Sequence[str]
+
+    @property
+    def hash(self) -> str:
+        return derived_id(SENDER, self.to.casefold(), MESSAGE_KIND, self.text, *self.task_refs)
+
+    def extra(self) -> dict[str, Plain]:
+        """Fields of the message beside its text, where other programs leave room for them."""
+        refs: list[Plain] = [*self.task_refs]
+        return {"messageKind": MESSAGE_KIND, "source": SOURCE, "actionMode": ACTION_MODE, "taskRefs": refs}
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge:
+    """One item of the outbox."""
+
+    id: str
+    team: str
+    member: str
+    fingerprint: str
+    rung: str
+    to: str
+    payload_hash: str
+    status: str = PENDING
+    generation: int = 0
+    claimed_by: str = ""
+    claimed_at: float | None = None
+    inserting: bool = False
+    """The insert was about to be made: if its process died, nobody knows whether it was."""
+    message_id: str = ""
+    last_error: str = ""
+    next_attempt: float | None = None
+    created: float = 0.0
+    updated: float = 0.0
+    delivered: float | None = None
+    rest: Mapping[str, Plain] = field(default_factory=dict)
+
+
+def nudge_id(team: str, member: str, fingerprint: str, rung: str) -> str:
+    """The idempotency key: one for a team, member and fingerprint; recoveries and the escalation have their own."""
+    key = f"member-work-sync:{team}:{member.casefold()}:{fingerprint}"
+    return key if rung == PLAIN else f"{key}:{rung}"
+
+
+def message_id(nudge_id: str) -> str:
+    return derived_id("member-work-sync", nudge_id)
+
+
+def payload_for(agenda: Agenda, rung: str, to: str) -> Payload:
+    refs = [item.ref for item in agenda.items if not item.only_waits][:10]
+    if rung == ESCALATION:
+        text = (
+            f"{agenda.member} was reminded {MOST_WITHOUT_REPORT} times of current work and has not reported: "
+            f"{', '.join(refs)}. It will not be reminded again of this agenda. See `atm sync diagnose {agenda.member}`."
+        )
+        return Payload(to, text, refs)
+    again = "" if rung == PLAIN else f" (Reminder {rung.rpartition('-')[2]}.)"
+    return Payload(to, f"{PLAIN_TEXT}{again}\n\nYour items: {', '.join(refs)}. {HOW}", refs)
+
+
+# The states of an item.
+
+NEW, KEPT, REVIVED, CONFLICT = "new", "kept", "revived", "conflict"
+
+
+def ensure(existing: Nudge | None, wanted: Nudge, now: float) -> tuple[str, Nudge]:
+    """
+    Make sure that an item waits, and say what came of it.
+
+    One that was delivered is delivered for good. One that was superseded before it was delivered comes to life again.
+    The same key with another payload is a conflict, and nothing is sent.
+    """
+    if existing is None:
+        return NEW, replace(wanted, created=now, updated=now)
+    if existing.payload_hash != wanted.payload_hash:
+        return CONFLICT, existing
+    if existing.status == SUPERSEDED:
+        return REVIVED, replace(existing, status=PENDING, next_attempt=None, last_error="", updated=now)
+    return KEPT, existing
+
+
+def is_due(nudge: Nudge, now: float) -> bool:
+    """Waiting and not before its time; or claimed by somebody who has not been heard of since."""
+    if nudge.status == CLAIMED:
+        at = nudge.claimed_at
+        return at is None or at > now or now - at >= CLAIM_SECONDS
+    return nudge.status in (PENDING, RETRYABLE) and (nudge.next_attempt is None or nudge.next_attempt <= now)
+
+
+def claim(nudge: Nudge, by: str, now: float) -> Nudge:
+    generation = nudge.generation + 1
+    return replace(nudge, status=CLAIMED, generation=generation, claimed_by=by, claimed_at=now, updated=now)
+
+
+def is_still_held(current: Nudge | None, claimed: Nudge) -> bool:
+    """May the holder of a claim still say what became of it? Not if somebody else has claimed it since."""
+    return current is not None and current.status == CLAIMED and current.generation == claimed.generation
+
+
+def settle(nudge: Nudge, status: str, now: float, *, why: str = "", again_at: float | None = None) -> Nudge:
+    delivered = now if status == DELIVERED else nudge.delivered
+    return replace(
+        nudge,
+        status=status,
+        last_error=why,
+        next_attempt=again_at,
+        updated=now,
+        delivered=delivered,
+        inserting=nudge.inserting and status != SUPERSEDED,
+    )
+
+
+def backoff(nudge: Nudge) -> float:
+    """Seconds until the next try: doubled each time, and spread by a jitter that follows from the item itself."""
+    pause = min(BACKOFF * 2.0 ** max(0, nudge.generation - 1), LONGEST_BACKOFF)
+    digits = derived_id(nudge.id, str(nudge.generation)).replace("-", "")
+    return pause + int(digits[:8], 16) / 0xFFFFFFFF * JITTER
+
+
+# How many.
+
+
+def delivered_to(nudges: Sequence[Nudge], member: str) -> list[Nudge]:
+    """Nudges that reached this member, oldest first; a word to the lead about it is none of them."""
+    name = member.casefold()
+    found = [n for n in nudges if n.member.casefold() == name and n.rung != ESCALATION and n.delivered is not None]
+    return sorted(found, key=lambda nudge: nudge.delivered or 0.0)
+
+
+def rate_limited_until(nudges: Sequence[Nudge], member: str, now: float) -> float | None:
+    """When the member may be nudged again, if it had as many as an hour allows."""
+    recent = [n.delivered or 0.0 for n in delivered_to(nudges, member) if now - (n.delivered or 0.0) < HOUR]
+    return recent[-MOST_AN_HOUR] + HOUR if len(recent) >= MOST_AN_HOUR else None
+
+
+def next_rung(nudges: Sequence[Nudge], member: str, fingerprint: str, accepted_at: float | None, now: float) -> str:
+    """Which nudge may come next for this fingerprint; empty if none."""
+    delivered = [n for n in delivered_to(nudges, member) if n.fingerprint == fingerprint]
+    if not delivered:
+        return PLAIN
+    unanswered = [n for n in delivered if accepted_at is None or (n.delivered or 0.0) > accepted_at]
+    if len(unanswered) >= MOST_WITHOUT_REPORT:
+        return ESCALATION
+    last = max(delivered[-1].delivered or 0.0, accepted_at or 0.0)
+    return f"{RECOVERY}-{len(delivered)}" if now - last >= RECOVERY_AFTER else ""
+
+
+def worth_keeping(nudges: Sequence[Nudge], now: float) -> set[str]:
+    """Ids that stay: the newest, and whatever is not settled; an outbox does not grow for ever."""
+    fresh = [n for n in nudges if n.status in (PENDING, CLAIMED, RETRYABLE) or now - n.updated < KEPT_SECONDS]
+    newest = sorted(fresh, key=lambda nudge: (nudge.status in (PENDING, CLAIMED, RETRYABLE), nudge.updated))
+    return {nudge.id for nudge in newest[-MOST_KEPT:]}

@@ -1,0 +1,124 @@
+"""
+May nudges be sent at all? Only when the shadow figures show that they would be few and right (seed 002, section 18.1).
+
+Everything is counted once for each member and fingerprint (D14): a member that is stuck shows the same need at every
+look, and must not veto its own rescue. A change of a fingerprint counts as churn when the board does not explain it,
+or when the same tasks flap: back to what they were within the hour. Work that comes and goes is no churn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atm.domain.worksync.reports import STALE_FINGERPRINT
+from atm.domain.worksync.transitions import ADDED, REMOVED
+
+if TYPE_CHECKING:
+    from atm.domain.worksync.statuses import MemberStatus
+    from atm.domain.worksync.transitions import Transition
+
+COLLECTING, BLOCKED, READY = "collecting_shadow_data", "blocked", "shadow_ready"
+
+WINDOW = 86400.0
+"""Figures are of the last day: what was noisy once may be mended."""
+
+HOUR = 3600.0
+SHORTEST = HOUR / 60
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Typed defaults; no switch. Seed 002 section 18.1, with the minima that field use added."""
+
+    least_members: int = 1
+    least_looks: int = 20
+    least_hours: float = 1.0
+    most_would_nudges: float = 2.0
+    most_churn: float = 2.0
+    """Changes for one member and hour, below which it must stay."""
+    most_stale: float = 0.15
+    """Share of stale reports, below which it must stay."""
+    least_reports: int = 5
+    """Of fewer reports no share is taken."""
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The verdict, why, and the figures behind it."""
+
+    state: str
+    reasons: Sequence[str]
+    members: int
+    looks: int
+    hours: float
+    would_nudges: float
+    churn: float
+    stale: float
+    reports: int
+
+    @property
+    def is_ready(self) -> bool:
+        return self.state == READY
+
+
+def assess(statuses: Sequence[MemberStatus], now: float, limits: Thresholds | None = None) -> Readiness:
+    limits = limits or Thresholds()
+    members = len(statuses)
+    looks = sum(status.counters.reconciles for status in statuses)
+    hours = max((now - status.first_seen for status in statuses if status.first_seen is not None), default=0.0) / HOUR
+    shares = max(members, 1) * max(min(hours, WINDOW / HOUR), SHORTEST / HOUR)
+    nudges = sum(1 for s in statuses for at in s.would_nudges.values() if now - at < WINDOW) / shares
+    churn = max((_churn(status, now) for status in statuses), default=0.0)
+    stale, reports = _stale_share(statuses, now)
+    lacking = _lacking(limits, members, looks, hours)
+    noisy = _noisy(limits, nudges, churn, stale, reports)
+    state = COLLECTING if lacking else BLOCKED if noisy else READY
+    return Readiness(state, lacking or noisy, members, looks, hours, nudges, churn, stale, reports)
+
+
+def _lacking(limits: Thresholds, members: int, looks: int, hours: float) -> list[str]:
+    found = []
+    if members < limits.least_members:
+        found.append("too_few_members")
+    if looks < limits.least_looks:
+        found.append("too_few_evaluations")
+    if hours < limits.least_hours:
+        found.append("observed_too_briefly")
+    return found
+
+
+def _noisy(limits: Thresholds, nudges: float, churn: float, stale: float, reports: int) -> list[str]:
+    found = []
+    if nudges > limits.most_would_nudges:
+        found.append("would_nudge_rate_high")
+    if churn >= limits.most_churn:
+        found.append("fingerprint_churn_high")
+    if reports >= limits.least_reports and stale >= limits.most_stale:
+        found.append("stale_report_rate_high")
+    return found
+
+
+def _churn(status: MemberStatus, now: float) -> float:
+    """The worst hour of one member: a stable one must have less than two."""
+    noise = [one.at for one in status.transitions if now - one.at < WINDOW and _is_noise(one, status.transitions)]
+    return float(max((sum(1 for other in noise if 0 <= other - at < HOUR) for at in noise), default=0))
+
+
+def _is_noise(one: Transition, all: Sequence[Transition]) -> bool:
+    if not one.before:
+        return False  # the first look at a member is no change
+    if ADDED in one.reasons or REMOVED in one.reasons:
+        return False  # whoever finishes one task after the other has the same empty agenda again and again
+    flaps = any(other.before == one.after and 0 <= one.at - other.at < HOUR and other is not one for other in all)
+    return flaps or not one.reasons
+
+
+def _stale_share(statuses: Sequence[MemberStatus], now: float) -> tuple[float, int]:
+    """Each member and fingerprint once: a model that repeats itself is one stale report."""
+    recent = [(s.member, one) for s in statuses for one in s.reports if now - one.last_at < WINDOW]
+    stale = {(member, one.fingerprint) for member, one in recent if one.reason == STALE_FINGERPRINT}
+    others = {(member, one.fingerprint) for member, one in recent if one.reason != STALE_FINGERPRINT}
+    count = len(stale) + len(others)
+    return (len(stale) / count if count else 0.0), count

@@ -1,0 +1,214 @@
+"""
+Reports: what a member may say about its agenda, and whether it is accepted.
+
+`validate` is pure and fails closed: what cannot be proven is rejected, with one of sixteen reasons. A rejection that
+is about the agenda brings the current one along, so that the reporter can do better; one that is about identity
+says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import BadTask
+from atm.domain.identifiers import derived_id
+from atm.domain.tasks import task_id
+from atm.domain.worksync.identity import disagreement, distrust
+from atm.domain.worksync.leases import BLOCKED, CAUGHT_UP, STATES, STILL_WORKING, lease_until
+
+if TYPE_CHECKING:
+    from atm.domain.tasks import Plain
+    from atm.domain.worksync.agenda import Agenda, WorkItem
+    from atm.domain.worksync.identity import Trusted
+
+CAPABILITY_UNAVAILABLE = "capability_unavailable"
+TEAM_INACTIVE, MEMBER_INACTIVE = "team_inactive", "member_inactive"
+RESERVED_AUTHOR, UNSAFE_PROVIDER_ALIAS = "reserved_author", "unsafe_provider_alias"
+IDENTITY_MISMATCH, IDENTITY_UNTRUSTED = "identity_mismatch", "identity_untrusted"
+TEAM_MISMATCH, INVALID_REPORT_TOKEN = "team_mismatch", "invalid_report_token"
+AGENDA_UNAVAILABLE, STALE_FINGERPRINT = "agenda_unavailable", "stale_fingerprint"
+CAUGHT_UP_REJECTED = "caught_up_rejected_actionable_items_exist"
+STILL_WORKING_REJECTED = "still_working_rejected_empty_agenda"
+TASK_NOT_IN_AGENDA = "task_not_in_current_agenda"
+BLOCKED_REJECTED = "blocked_rejected_without_evidence"
+INVALID_PAYLOAD = "invalid_payload"
+
+REASONS = (
+    *(CAPABILITY_UNAVAILABLE, TEAM_INACTIVE, MEMBER_INACTIVE, RESERVED_AUTHOR, UNSAFE_PROVIDER_ALIAS),
+    *(IDENTITY_MISMATCH, IDENTITY_UNTRUSTED, TEAM_MISMATCH, INVALID_REPORT_TOKEN, AGENDA_UNAVAILABLE),
+    *(STALE_FINGERPRINT, CAUGHT_UP_REJECTED, STILL_WORKING_REJECTED, TASK_NOT_IN_AGENDA, BLOCKED_REJECTED),
+    INVALID_PAYLOAD,
+)
+IDENTITY_FAILURES = (
+    *(IDENTITY_MISMATCH, TEAM_MISMATCH, RESERVED_AUTHOR, UNSAFE_PROVIDER_ALIAS, INVALID_REPORT_TOKEN),
+    *(MEMBER_INACTIVE, IDENTITY_UNTRUSTED),
+)
+"""They reveal nothing and leave no intent: trying again later cannot make them true."""
+
+LONGEST_NOTE, MOST_TASK_IDS, LONGEST_COMMENT_ID = 1000, 20, 128
+LONGEST_FINGERPRINT, LONGEST_TOKEN, LONGEST_NAME = 128, 2048, 64
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a member says. `author` is who it says it is."""
+
+    author: str
+    fingerprint: str
+    state: str
+    task_ids: Sequence[str] = ()
+    blocker_comment: str = ""
+    note: str = ""
+    token: str = ""
+    reported_at: str = ""
+    """By the reporter's clock: a remark, never a time that we count with."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Everything that a report is held against, read afresh."""
+
+    team: str
+    team_runs: bool
+    member: str
+    """The configured member that the author means; empty with `refused` if there is none."""
+    refused: str
+    trusted: Trusted
+    token: str
+    """ok, missing, expired or invalid, for the fingerprint that the report names."""
+    agenda: Agenda | None
+    fingerprint: str
+    comments: Mapping[str, str]
+    """Of the comment that the report names: its task."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Accepted, with a lease where there is one; or the reason why not."""
+
+    reason: str = ""
+    lease_until: float | None = None
+    detail: str = ""
+    """For people; never text that others wrote."""
+
+    @property
+    def ok(self) -> bool:
+        return not self.reason
+
+    @property
+    def is_about_identity(self) -> bool:
+        return self.reason in IDENTITY_FAILURES
+
+
+def read_report(arguments: Mapping[str, Plain]) -> Report | Verdict:
+    """From untrusted arguments, within their sizes; else the verdict `invalid_payload` that says what is wrong."""
+    texts = {
+        "from": LONGEST_NAME,
+        "agendaFingerprint": LONGEST_FINGERPRINT,
+        "state": 32,
+        "reportToken": LONGEST_TOKEN,
+        "blockerCommentId": LONGEST_COMMENT_ID,
+        "note": LONGEST_NOTE,
+        "reportedAt": 64,
+    }
+    for key, most in texts.items():
+        value = arguments.get(key)
+        if value is not None and (not isinstance(value, str) or len(value) > most):
+            return Verdict(INVALID_PAYLOAD, detail=f"{key} must be a text of at most {most} characters")
+    said = {key: str(arguments.get(key) or "") for key in texts}
+    if not said["from"].strip() or not said["agendaFingerprint"] or said["state"] not in STATES:
+        wanted = f"from, agendaFingerprint and state ({', '.join(STATES)}) are needed"
+        return Verdict(INVALID_PAYLOAD, detail=wanted)
+    ids = _task_ids(arguments.get("taskIds"))
+    if isinstance(ids, Verdict):
+        return ids
+    return Report(
+        author=said["from"],
+        fingerprint=said["agendaFingerprint"],
+        state=said["state"],
+        task_ids=ids,
+        blocker_comment=said["blockerCommentId"],
+        note=said["note"],
+        token=said["reportToken"],
+        reported_at=said["reportedAt"],
+    )
+
+
+def _task_ids(value: Plain) -> list[str] | Verdict:
+    if value is None:
+        return []
+    if not isinstance(value, list) or len(value) > MOST_TASK_IDS:
+        return Verdict(INVALID_PAYLOAD, detail=f"taskIds must be a list of at most {MOST_TASK_IDS} ids")
+    try:
+        ids = [task_id(id if isinstance(id, str) else "") for id in value]
+    except BadTask:
+        return Verdict(INVALID_PAYLOAD, detail="taskIds must be ids of tasks, such as 7 or #7")
+    if len(set(ids)) != len(ids):
+        return Verdict(INVALID_PAYLOAD, detail="taskIds names a task twice")
+    return ids
+
+
+def validate(report: Report, ground: Ground) -> Verdict:
+    """The first reason that holds, in this order: who, then what."""
+    who = _refused_identity(ground)
+    if who:
+        return Verdict(who)
+    if ground.agenda is None:
+        return Verdict(AGENDA_UNAVAILABLE)
+    if report.fingerprint != ground.fingerprint:
+        return Verdict(STALE_FINGERPRINT)
+    if not set(report.task_ids) <= ground.agenda.task_ids:
+        return Verdict(TASK_NOT_IN_AGENDA)
+    what = _RULES[report.state](report, ground.agenda, ground.comments)
+    return Verdict(what) if what else Verdict(lease_until=lease_until(report.state, ground.trusted.received_at))
+
+
+def _refused_identity(ground: Ground) -> str:
+    if ground.refused in (RESERVED_AUTHOR, UNSAFE_PROVIDER_ALIAS):
+        return ground.refused
+    if not ground.team_runs:
+        return TEAM_INACTIVE
+    if ground.refused or not ground.member:
+        return ground.refused or MEMBER_INACTIVE
+    return disagreement(ground.member, ground.team, ground.trusted) or distrust(ground.trusted, ground.token)
+
+
+def _caught_up(_report: Report, agenda: Agenda, _comments: Mapping[str, str]) -> str:
+    return CAUGHT_UP_REJECTED if agenda.items else ""
+
+
+def _still_working(_report: Report, agenda: Agenda, _comments: Mapping[str, str]) -> str:
+    return "" if agenda.items else STILL_WORKING_REJECTED
+
+
+def _blocked(report: Report, agenda: Agenda, comments: Mapping[str, str]) -> str:
+    """The board must show it for every item that is meant: by a question, a dependency or the comment that is named."""
+    meant = [item for item in agenda.items if not report.task_ids or item.task_id in report.task_ids]
+    commented = comments.get(report.blocker_comment, "") if report.blocker_comment else ""
+    if report.blocker_comment and commented not in {item.task_id for item in meant}:
+        return BLOCKED_REJECTED
+    is_shown = bool(meant) and all(_is_shown(item, commented) for item in meant)
+    return "" if is_shown else BLOCKED_REJECTED
+
+
+def _is_shown(item: WorkItem, commented: str) -> bool:
+    return item.shows_a_blocker or item.task_id == commented
+
+
+_RULES = {CAUGHT_UP: _caught_up, STILL_WORKING: _still_working, BLOCKED: _blocked}
+
+
+def report_id(team: str, member: str, report: Report) -> str:
+    """The same for a report that is made again: its note and its time do not make it another one."""
+    ids = ",".join(sorted(report.task_ids))
+    parts = (team, member.casefold(), report.fingerprint, report.state, ids, report.blocker_comment)
+    return f"member-work-sync-report:{derived_id(*parts)}"
+
+
+def intent_id(team: str, member: str, report: Report) -> str:
+    """The same however often a client tries: the token is given anew each time it asks, so it does not count."""
+    ids = ",".join(sorted(report.task_ids))
+    parts = (team, member.casefold(), report.fingerprint, report.state, ids, report.blocker_comment, report.note)
+    return f"member-work-sync-intent:{derived_id(*parts)}"

@@ -1,0 +1,66 @@
+"""In whose name a tool acts: always the connection's, looked up in the roster at every call."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
+from atm.domain.names import check_sender, same_name
+from atm.services.boardroom import is_boss, is_human
+from atm.services.mailroom import find_recipient
+from atm.services.presence import beat
+from atm.ui.mcp.tool import BOSSES, OBSERVER
+
+if TYPE_CHECKING:
+    from atm.domain.team import Team
+    from atm.services.mailroom import Recipient
+    from atm.ui.mcp.caller import Caller
+
+SOURCE = "atm mcp"
+"""What heartbeats say that come from here."""
+
+BEAT_EVERY = 30.0
+"""Seconds between two heartbeats that say the same."""
+
+
+def home(caller: Caller) -> Team:
+    """The connection's team."""
+    if not caller.team:
+        raise NoSuchTeam("this connection belongs to no team", "start the server with `atm mcp --team NAME`")
+    return caller.roster()
+
+
+def actor(caller: Caller) -> tuple[Team, str]:
+    """The team, and who acts, as the roster spells the name. Who has left the team cannot act any more."""
+    team = home(caller)
+    if not caller.member or caller.role == OBSERVER:
+        raise NotAllowed("an observer changes nothing", "start the server with `atm mcp --as NAME`")
+    name = check_sender(caller.member)
+    member = team.member(name)
+    if member is not None:
+        return team, member.name
+    if same_name(name, team.lead) or is_human(team, name):
+        return team, name
+    raise NoSuchMember(f"{name!r} is not in team {team.name!r} any more", "ask the lead", team.read_from)
+
+
+def mailbox(caller: Caller) -> Recipient:
+    """The caller's own inbox."""
+    team, me = actor(caller)
+    return find_recipient(caller.room, team.name, me)
+
+
+def leads(caller: Caller, team: Team) -> bool:
+    """May the caller look into what belongs to others? Both the connection and the roster must say so (G8)."""
+    return caller.role in BOSSES and bool(caller.member) and is_boss(team, caller.member)
+
+
+def sign(caller: Caller, team: Team, me: str) -> None:
+    """Whoever calls a tool that changes something is there; the trace says that it came from here."""
+    if team.completed or team.member(me) is None:
+        return
+    presence, now = caller.room.presence, caller.room.clock.now()
+    last = presence.last(team.name, me)
+    if last is not None and last.source == SOURCE and 0 <= now - last.at < BEAT_EVERY:
+        return
+    beat(presence, team.name, me, now, SOURCE)

@@ -1,0 +1,47 @@
+"""Who is at the other end of a connection, and the services as they may use them."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from atm.services.mailroom import find_team
+from atm.wiring import build_desk, build_room
+
+if TYPE_CHECKING:
+    from atm.config import Settings
+    from atm.domain.team import Team
+    from atm.formats.layout import Layout
+    from atm.services.boardroom import Boardroom
+    from atm.services.mailroom import Mailroom
+
+
+class Caller:
+    """Bound to a connection when it is made; nothing that is said over the connection changes it."""
+
+    def __init__(
+        self, layout: Layout, settings: Settings, *, team: str, member: str, role: str, source: str, has_daemon: bool
+    ) -> None:
+        self.layout = layout
+        self.settings = settings
+        self.team = team
+        """Empty if the launcher named none and there is not exactly one."""
+        self.member = member
+        """Empty for an observer without a name."""
+        self.role = role
+        self.source = source
+        """How the identity is known: `environment`, `token` or `nobody`."""
+        self.has_daemon = has_daemon
+        """Is this the daemon's own server? Without one, reports are noted and validated later."""
+
+    @cached_property
+    def room(self) -> Mailroom:
+        return build_room(self.layout, self.settings)
+
+    @cached_property
+    def desk(self) -> Boardroom:
+        return build_desk(self.layout, self.settings, self.room)
+
+    def roster(self) -> Team:
+        """Read afresh: people join and leave while a connection lasts."""
+        return find_team(self.room, self.team)

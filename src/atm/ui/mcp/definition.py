@@ -1,0 +1,85 @@
+"""How a tool of ours is made: its arguments checked and read by name, its role asked for once more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import NotAllowed
+from atm.ui.mcp.schema import check, takes
+from atm.ui.mcp.tool import WORKERS, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atm.domain.tasks import Plain
+    from atm.ui.mcp.caller import Caller
+    from atm.ui.mcp.tool import Schema
+
+    Does = Callable[[Caller, "Given"], dict[str, Plain]]
+
+
+class Given:
+    """Arguments that were checked, by name and type. What was not given is empty."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self, values: Mapping[str, Plain]) -> None:
+        self._values = values
+
+    def has(self, key: str) -> bool:
+        return key in self._values
+
+    def text(self, key: str) -> str:
+        value = self._values.get(key)
+        return value if isinstance(value, str) else ""
+
+    def whole(self, key: str, default: int = 0) -> int:
+        value = self._values.get(key)
+        return value if isinstance(value, int) and not isinstance(value, bool) else default
+
+    def number(self, key: str, default: float = 0.0) -> float:
+        value = self._values.get(key)
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else default
+
+    def flag(self, key: str) -> bool:
+        return self._values.get(key) is True
+
+    def texts(self, key: str) -> list[str]:
+        value = self._values.get(key)
+        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def define(
+    name: str,
+    title: str,
+    description: str,
+    does: Does,
+    *,
+    gives: Schema,
+    takes: Schema = takes(),  # noqa: B008 - a constant: no arguments
+    group: str = "",
+    roles: frozenset[str] = WORKERS,
+    reads_only: bool = False,
+    destroys: bool = False,
+    idempotent: bool = False,
+) -> Tool:
+    """A tool of the group that its name begins with."""
+
+    def call(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
+        if caller.role not in roles:  # the server does not show it to them either
+            raise NotAllowed(f"{name} is not for the role {caller.role!r}", "ask the lead or a human")
+        return does(caller, Given(check(takes, arguments)))
+
+    return Tool(
+        name=name,
+        group=group or name.partition("_")[0],
+        title=title,
+        description=description,
+        input=takes,
+        output=gives,
+        call=call,
+        roles=roles,
+        reads_only=reads_only,
+        destroys=destroys,
+        idempotent=idempotent or reads_only,
+    )

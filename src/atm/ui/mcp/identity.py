@@ -1,0 +1,101 @@
+"""
+Who is calling and what they may do: from the launcher and the roster, never from an argument of a tool.
+
+The launcher names a team, a member and perhaps a role, by the flags of `atm mcp`, its environment, the settings of the
+folder, or a token. The roster has the last word, at the beginning and again at every call, because people join, leave
+and lose the lead while a connection lasts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm import config
+from atm.domain.errors import NoSuchTeam, UsageError
+from atm.domain.names import check_known_name, check_sender
+from atm.domain.team import HUMAN as HUMAN_KIND
+from atm.services.boardroom import is_human
+from atm.ui.mcp.caller import Caller
+from atm.ui.mcp.tool import HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
+
+if TYPE_CHECKING:
+    from atm.domain.team import Team
+    from atm.formats.layout import Layout
+    from atm.services.mailroom import Mailroom
+    from atm.ui.mcp.hello import Claim
+
+FROM_LAUNCHER, FROM_TOKEN, NOBODY = "environment", "token", "nobody"
+
+
+def admit(layout: Layout, claim: Claim, *, has_daemon: bool, source: str = FROM_LAUNCHER) -> Caller:
+    """The caller of a new connection. Raises AtmError for names that nobody may bear, and for broken settings."""
+    if claim.role and claim.role not in ROLES:
+        raise UsageError(f"there is no role {claim.role[:40]!r}", f"use one of {', '.join(ROLES)}, or none")
+    settings = config.load(layout, _environment(claim), claim.folder or "/", {})
+    identity = settings.setting("core.identity")
+    # The default identity is the person at a terminal; an agent whose launcher names nobody is nobody.
+    member = settings.text("core.identity") if identity.origin != "default" else ""
+    caller = Caller(
+        layout,
+        settings,
+        team=settings.text("core.default_team"),
+        member=member,
+        role=OBSERVER,
+        source=source if member else NOBODY,
+        has_daemon=has_daemon,
+    )
+    _check_names(caller)
+    settle_role(caller, claim.role)
+    return caller
+
+
+def _environment(claim: Claim) -> dict[str, str]:
+    """Only what the launcher said. The daemon's own environment is that of whoever happened to start it."""
+    said = {"ATM_TEAM": claim.team, "ATM_IDENTITY": claim.member, "ATM_CONFIG": claim.config}
+    return {name: value for name, value in said.items() if value}
+
+
+def _check_names(caller: Caller) -> None:
+    if caller.member:
+        check_sender(caller.member)
+    if caller.team:
+        check_known_name(caller.team, "team")
+
+
+def settle_role(caller: Caller, asked: str) -> bool:
+    """Bring team, name and role up to date with the roster; did the role change?"""
+    before = caller.role
+    caller.team = caller.team or _only_team(caller.room)
+    team = _roster(caller)
+    member = team.member(caller.member) if team is not None and caller.member else None
+    if team is not None:
+        caller.team = team.name
+    if member is not None:
+        caller.member = member.name
+    caller.role = allowed_role(team, caller.member, asked)
+    return caller.role != before
+
+
+def _only_team(room: Mailroom) -> str:
+    teams = room.rosters.teams()
+    return teams[0] if len(teams) == 1 else ""
+
+
+def _roster(caller: Caller) -> Team | None:
+    try:
+        return caller.roster() if caller.team else None
+    except NoSuchTeam:
+        return None
+
+
+def allowed_role(team: Team | None, name: str, asked: str) -> str:
+    """The role that was asked for, but never more than the roster allows; without a wish, what the roster says."""
+    if team is None or not name or asked == OBSERVER:
+        return OBSERVER
+    member = team.member(name)
+    if asked in ("", LEAD) and team.is_lead(name):
+        return LEAD
+    # Whoever is called `human` and is on no roster may be the person at the terminal: the launcher has to say so.
+    if is_human(team, name) and (asked == HUMAN or (not asked and member is not None and member.kind == HUMAN_KIND)):
+        return HUMAN
+    return TEAMMATE if member is not None else OBSERVER

@@ -1,0 +1,79 @@
+"""
+What the server offers: tools, resources and prompts, as plain values. `server.py` puts them into the protocol.
+
+The real ones are in `catalog.py`, `resources.py` and `prompts.py`; tests offer a few of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from atm.domain.events import TeamEvent
+    from atm.ui.mcp.caller import Caller
+    from atm.ui.mcp.tool import Tool
+
+
+class OfferedResource(Protocol):
+    """A kind of resource: `uri` is a template such as `atm://{team}/inbox/{member}`."""
+
+    @property
+    def uri(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+
+class OfferedPrompt(Protocol):
+    """A prompt: `arguments` are names with what each is for, all optional."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def title(self) -> str: ...
+
+    @property
+    def description(self) -> str: ...
+
+    @property
+    def arguments(self) -> Mapping[str, str]: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """Everything that a client can ask for."""
+
+    tools_for: Callable[[str], Sequence[Tool]]
+    resources: Sequence[OfferedResource] = ()
+    uris: Callable[[Caller], Sequence[str]] = lambda _: ()
+    """Those that this caller may read now."""
+    read: Callable[[Caller, str], tuple[str, str]] | None = None
+    """Its media type and text; raises AtmError for what is not there or not for this caller."""
+    touched_by: Callable[[TeamEvent, Caller], Sequence[str]] = lambda *_: ()
+    """Which resources of this caller an event may have changed."""
+    prompts_for: Callable[[str], Sequence[OfferedPrompt]] = lambda _: ()
+    render: Callable[[Caller, str, Mapping[str, str]], str] | None = None
+
+
+def full_offer() -> Offer:
+    """Everything there is. Imported here, because the daemon needs it only once somebody comes."""
+    from atm.ui.mcp import catalog, prompts, resources
+
+    return Offer(
+        tools_for=catalog.tools_for,
+        resources=resources.RESOURCES,
+        uris=resources.uris,
+        read=resources.read,
+        touched_by=resources.touched_by,
+        prompts_for=prompts.prompts_for,
+        render=prompts.render,
+    )
