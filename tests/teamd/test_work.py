@@ -29,6 +29,7 @@ from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
 from atm.testing import memory_desk
+from atm.testing.sync_twin import memory_plane
 from atm.testing.terminal_twin import MemoryTerminals
 
 
@@ -65,7 +66,7 @@ class Stage:
     def begin(self) -> Work:
         """As a daemon does that was started just now."""
         reach = Reach(MemoryTerminals(), self.servers)
-        self.work = Work(self.desk, reach, self.events.append, self.log)
+        self.work = Work(memory_plane(self.desk), reach, self.events.append, self.log)
         return self.work
 
     def log(self, level: str, source: str, text: str, **_: object) -> None:

@@ -37,9 +37,7 @@ MOST_AHEAD = 24 * 3600.0
 LONGEST_LOOK = 2000
 """Characters of a remark that are looked at."""
 
-_DONE_BY_HOLDER = frozenset(
-    {"status_changed", REQUESTED, STARTED, APPROVED, CHANGES, "plan_submitted", "clarification_requested", "split"}
-)
+_DONE_BY_HOLDER = frozenset({"status_changed", STARTED, "plan_submitted", "clarification_requested", "split"})
 _HANDED_OVER = frozenset(
     {REQUESTED, APPROVED, CHANGES, "plan_approved", "plan_rejected", "clarification_answered", "owner_changed"}
 )
@@ -95,6 +93,8 @@ def last_progress(
 def is_progress(event: Event, holder: str) -> bool:
     """Does this event of a task show that its holder gets on with it, or that it just became theirs?"""
     kind = event.get("type")
+    if not isinstance(kind, str):
+        return False
     if kind == _SEEN or kind in _HANDED_OVER or (kind == "status_changed" and event.get("to") == IN_PROGRESS):
         return True
     if kind == "dependencies_changed":
@@ -105,28 +105,29 @@ def is_progress(event: Event, holder: str) -> bool:
     return kind in _DONE_BY_HOLDER or (kind == "commented" and says_something(event.get("note")))
 
 
-_WEAK_WORDS = frozenset(
-    """
-    a about ack acknowledge acknowledged acknowledging affirmative again all already alright am an and are as at aye
-    away back be been begin beginning begun by can claim claimed claiming complete completed continue continued
-    continues continuing copy copied do doing done fine finished for get getting go going gonna good got great gotcha
-    have hello here hey hi i i'll i'm i've ill im immediately in is issue it it's its job just k kk let let's lets look
-    looking me moment my nice no noted now of ok okay on onto one over pick picked picking please proceed proceeding
-    progress ready received reading right roger shortly soon standing stand start started starting starts still sure
-    take taken taking task that thank thanks the them then there this thx ticket to today took ty under understood up
-    wait waiting we we'll we're will wilco wip with work worked working works yeah yep yes yet you your
-
-    беру берусь будет в взял взяла всё вас делаю да есть же задача задаче задачей задачи задачу за здесь и ладно
-    на над начал начала начинаем начинаю начну обработке ок окей понял поняла понятно приму принял приняла принято
-    приступаю приступил приступила приступлю продолжаю продолжу процессе работа работаем работаю работе работой работу
-    с сделаем сделано сделаю сейчас скоро спасибо супер так тут уже хорошо эта этим этой эту я готов готова готово
-
-    alles anfangen arbeite beginne bin dabei daran danke dran fange gut ich ja jetzt klar mache noch verstanden weiter
-    bien claro comienzo con de acuerdo ello empezando empiezo entendido gracias listo sí si trabajando vale voy ya
-    bon commence compris d'accord je j'y m'y mets merci oui parti suis vais
-    好 好的 收到 明白 了解 开始 继续 正在 处理中 进行中 谢谢 はい 了解です 開始します 承知しました
-    """.split()
-)
+_ENGLISH = """
+    a about ack acknowledge acknowledged acknowledging again all already alright am an and are as at away aye back be
+    been begin beginning begun by can claim claimed claiming complete completed continue continuing copied copy do doing
+    done fine finished for get getting go going gonna good got gotcha great have hello here hey hi i i'll i'm i've im
+    immediately in is issue it it's its job just k kk let let's lets look looking me moment my nice no noted now of ok
+    okay on one onto over pick picked picking please proceed proceeding progress reading ready received right roger
+    shortly soon stand standing start started starting starts still sure take taken taking task that thank thanks the
+    then there this thx ticket to today took ty under understood up wait waiting we we'll we're wilco will wip with work
+    working yeah yep yes yet you your
+"""
+_RUSSIAN = """
+    беру берусь будет в вас взял взяла всё готов готова готово да делаю есть же за задача задаче задачей задачи задачу
+    здесь и ладно на над начал начала начинаем начинаю начну ок окей понял поняла понятно приму принял приняла принято
+    приступаю приступил приступила приступлю продолжаю продолжу процессе работа работаем работаю работе работой работу с
+    сделаем сделано сделаю сейчас скоро спасибо так тут уже хорошо эта этим этой эту я
+"""
+_OTHERS = """
+    alles arbeite beginne bin dabei danke daran dran fange gut ich ja jetzt klar mache noch verstanden weiter
+    acuerdo claro con de ello empezando empiezo entendido gracias listo si sí trabajando vale voy ya
+    commence compris d'accord je m'y mets merci oui suis
+    好 好的 收到 明白 了解 开始 继续 正在 处理中 进行中 谢谢 はい 了解です 承知しました
+"""
+_WEAK_WORDS = frozenset(f"{_ENGLISH} {_RUSSIAN} {_OTHERS}".split())
 """Words that promise, greet or acknowledge. A remark of nothing else says nothing about the work."""
 
 _NAMED = re.compile(r"#\d+|\b(?:task|ticket|issue|задач\w?)\s{1,5}\d+\b")
@@ -173,9 +174,7 @@ class Told:
     lead_at: float | None = None
 
 
-def judge(
-    *, since: float, now: float, minutes: float, activity: Activity, told: Told, has_lead: bool = True
-) -> str:
+def judge(*, since: float, now: float, minutes: float, activity: Activity, told: Told, has_lead: bool = True) -> str:
     """
     Who is to be told now: nobody, the holder, or the lead. Each once for one stall, and nobody else ever.
 

@@ -1,8 +1,10 @@
 """
-What `atm init` sets up: which agent CLIs there are, where each keeps its hooks, and which of ours belong there.
+What `atm init` and `atm mcp install` set up: which agent programs there are, where each keeps its hooks and its MCP
+servers, and which of ours belong there.
 
-Pure: it joins names to roots that the caller found, and compares what is there with what should be. An entry of ours
-is known by its command, `… atm hook VENDOR EVENT`, so that a program that moved is put right instead of entered twice.
+Pure: it joins names to roots that the caller found, and compares what is there with what should be. A hook of ours is
+known by its command, `… atm hook VENDOR EVENT`, so that a program that moved is put right instead of entered twice.
+What a server of ours is known by stands in `server_entries`.
 """
 
 from __future__ import annotations
@@ -13,12 +15,20 @@ from dataclasses import dataclass
 
 from atm.domain.errors import NoHome
 from atm.domain.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
+from atm.domain.server_entries import is_atm
 
 USER, PROJECT = "user", "project"
 SCOPES = (USER, PROJECT)
 
-HOOKS, NAMED_HOOKS, NOTIFY, PLUGIN = "hooks", "named-hooks", "notify", "plugin"
-"""What a file holds of ours: entries in JSON, of one shape or the other; one key in TOML; or the whole file."""
+CURSOR, VSCODE = "cursor", "vscode"
+
+HOOKS, NAMED_HOOKS, NOTIFY, PLUGIN, SERVER = "hooks", "named-hooks", "notify", "plugin", "server"
+"""
+What a file holds of ours: hooks in JSON, of one shape or the other; one key in TOML; the whole file; or the entry of
+the MCP server. A file may hold several of these.
+"""
+KINDS = (HOOKS, NAMED_HOOKS, NOTIFY, PLUGIN, SERVER)
+WITHOUT_SERVER = (HOOKS, NAMED_HOOKS, NOTIFY, PLUGIN)
 
 INSTALLED, MISSING, OUTDATED = "installed", "missing", "outdated"
 
@@ -97,6 +107,16 @@ KNOWN: dict[str, Vendor] = {
     ),
     OPENCODE: Vendor(OPENCODE, "OpenCode", ("opencode", "opencode2")),
 }
+"""Those that `atm init` sets up."""
+
+EDITORS: dict[str, Vendor] = {
+    CURSOR: Vendor(CURSOR, "Cursor", ("cursor",)),
+    VSCODE: Vendor(VSCODE, "VS Code", ("code",)),
+}
+"""Those that have no hooks of ours, but can start our MCP server."""
+
+CLIENTS: dict[str, Vendor] = {**KNOWN, **EDITORS}
+"""Those that `atm mcp install` knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +129,10 @@ class Places:
     agy: str
     opencode: str
     project: str
+    claude_state: str = ""
+    """Where Claude Code has its `.claude.json`: at home, or with its settings if a variable has moved these."""
+    cursor: str = ""
+    vscode: str = ""
 
     def root_of(self, vendor: str) -> str:
         return {
@@ -117,6 +141,8 @@ class Places:
             GEMINI: self.gemini,
             AGY: self.agy,
             OPENCODE: self.opencode,
+            CURSOR: self.cursor,
+            VSCODE: self.vscode,
         }[vendor]
 
 
@@ -126,9 +152,14 @@ class ConfigFile:
 
     path: str
     vendor: str
-    kind: str
+    kinds: tuple[str, ...]
+    """All that may be ours in it, whatever is to be done now."""
     within: str = ""
     """A link at the path may not lead out of this folder. Empty: it may, people keep their dotfiles elsewhere."""
+    instead: str = ""
+    """Another file in which its program would look: ours goes there if only that one is there."""
+    is_private: bool = False
+    """Does its program keep secrets in it? Then nobody else may read it, should we be the first to write it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,37 +213,52 @@ class Standing:
 
 def files_of(vendor: str, scope: str, places: Places) -> tuple[ConfigFile, ...]:
     """
-    Where a vendor's hooks go.
+    Where what is ours goes in a vendor's files.
 
     Codex takes `notify` from the user's file alone: in a project it would be ignored, with a warning at every start.
     """
     if scope == PROJECT:
-        return tuple(
-            ConfigFile(f"{places.project}/{path}", vendor, kind, places.project)
-            for path, kind in _PROJECT_FILES[vendor]
-        )
-    root = places.root_of(vendor)
+        return tuple(_file(vendor, places.project, *row, within=places.project) for row in _PROJECT_FILES[vendor])
+    return tuple(
+        _file(vendor, places.claude_state if path == CLAUDE_STATE else places.root_of(vendor), path, *kinds)
+        for path, *kinds in _USER_FILES[vendor]
+    )
+
+
+def _file(vendor: str, root: str, path: str, *kinds: str, within: str = "") -> ConfigFile:
     if not root:
         raise NoHome(
-            f"HOME is not set, so there is no folder for the settings of {KNOWN[vendor].title}",
+            f"HOME is not set, so there is no folder for the settings of {CLIENTS[vendor].title}",
             "set HOME, or use --project",
         )
-    return tuple(ConfigFile(f"{root}/{path}", vendor, kind) for path, kind in _USER_FILES[vendor])
+    whole = f"{root}/{path}"
+    instead = f"{whole}c" if path == "opencode.json" else ""
+    return ConfigFile(whole, vendor, kinds, within, instead, is_private=path == CLAUDE_STATE)
 
 
+CLAUDE_STATE = ".claude.json"
+
+# Where the servers stand, by the documentation of each: code.claude.com/docs/en/mcp, opencode.ai/docs/config,
+# geminicli.com/docs/tools/mcp-server, cursor.com/docs/mcp, code.visualstudio.com (mcp-configuration);
+# for Codex its docs/config.md, and on projects people's reports of 2026 (it reads them in a project that it trusts).
+# Of agy we know it from others who connect to it, and from corrections among them, as with its hooks.
 _USER_FILES = {
-    CLAUDE: (("settings.json", HOOKS),),
-    CODEX: (("hooks.json", HOOKS), ("config.toml", NOTIFY)),
-    GEMINI: (("settings.json", HOOKS),),
-    AGY: (("config/hooks.json", NAMED_HOOKS),),
-    OPENCODE: (("plugins/atm.js", PLUGIN),),
+    CLAUDE: (("settings.json", HOOKS), (CLAUDE_STATE, SERVER)),
+    CODEX: (("hooks.json", HOOKS), ("config.toml", NOTIFY, SERVER)),
+    GEMINI: (("settings.json", HOOKS, SERVER),),
+    AGY: (("config/hooks.json", NAMED_HOOKS), ("config/mcp_config.json", SERVER)),
+    OPENCODE: (("plugins/atm.js", PLUGIN), ("opencode.json", SERVER)),
+    CURSOR: (("mcp.json", SERVER),),
+    VSCODE: (("mcp.json", SERVER),),
 }
 _PROJECT_FILES = {
-    CLAUDE: ((".claude/settings.json", HOOKS),),
-    CODEX: ((".codex/hooks.json", HOOKS),),
-    GEMINI: ((".gemini/settings.json", HOOKS),),
-    AGY: ((".agents/hooks.json", NAMED_HOOKS),),
-    OPENCODE: ((".opencode/plugins/atm.js", PLUGIN),),
+    CLAUDE: ((".claude/settings.json", HOOKS), (".mcp.json", SERVER)),
+    CODEX: ((".codex/hooks.json", HOOKS), (".codex/config.toml", SERVER)),
+    GEMINI: ((".gemini/settings.json", HOOKS, SERVER),),
+    AGY: ((".agents/hooks.json", NAMED_HOOKS), (".agents/mcp_config.json", SERVER)),
+    OPENCODE: ((".opencode/plugins/atm.js", PLUGIN), ("opencode.json", SERVER)),
+    CURSOR: ((".cursor/mcp.json", SERVER),),
+    VSCODE: ((".vscode/mcp.json", SERVER),),
 }
 
 
@@ -252,7 +298,7 @@ def our_command(command: object) -> OurCommand | None:
         program = shlex.split(found["program"])
     except ValueError:
         return None  # quotes that do not close
-    if found["vendor"] not in VENDORS or not _is_atm(program):
+    if found["vendor"] not in VENDORS or not is_atm(program):
         return None
     return OurCommand(found["leading"], tuple(program), found["vendor"], found["event"], found["trailing"])
 
@@ -262,17 +308,7 @@ def our_words(words: object) -> tuple[str, ...] | None:
     if not isinstance(words, list) or len(words) < 4 or words[-3:-1] != ["hook", CODEX]:
         return None
     program = [str(word) for word in words[:-3]]
-    return tuple(program) if _is_atm(program) else None
-
-
-def _is_atm(program: list[str]) -> bool:
-    """`atm`, a path to it, or Python's `-m atm`."""
-    if not program:
-        return False
-    if program[1:] == ["-m", "atm"]:
-        return True
-    name = re.split(r"[/\\]", program[0])[-1].lower()
-    return len(program) == 1 and name in ("atm", "atm.exe")
+    return tuple(program) if is_atm(program) else None
 
 
 def compare(wanted: tuple[HookEntry, ...], found: list[FoundHook], program: tuple[str, ...], vendor: str) -> Standing:

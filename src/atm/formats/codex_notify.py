@@ -24,30 +24,30 @@ _LINE = re.compile(r"^notify[ \t]*=[ \t]*\[[^\r\n]*\][ \t]*(?:\r?\n|\Z)", re.MUL
 
 def notify_program(text: str) -> tuple[str, ...] | None:
     """The program in a `notify` of ours; None if there is none of ours."""
-    return our_words(_read(text).get("notify"))
+    return our_words(read_toml(text).get("notify"))
 
 
 def has_other_notify(text: str) -> bool:
     """Is somebody else told already? There is room for one."""
-    found = _read(text).get("notify")
+    found = read_toml(text).get("notify")
     return bool(found) and our_words(found) is None
 
 
 def has_hook_tables(text: str) -> bool:
     """Are there hooks in this file? Codex warns where a folder has both these and a hooks.json."""
-    hooks = _read(text).get("hooks")
+    hooks = read_toml(text).get("hooks")
     return isinstance(hooks, dict) and any(name != "state" for name in hooks)  # where Codex notes what is trusted
 
 
 def with_notify(text: str, words: Sequence[str]) -> str:
     """The same file with our `notify`. The caller has made sure that nobody else's is there."""
-    found = _read(text).get("notify")
+    found = read_toml(text).get("notify")
     line = f"notify = [{', '.join(map(quote, words))}]"
     if found == list(words):
         return text
     if found is None:
         mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-        changed = f"{mark}{line}{_line_break(text)}{text[len(mark) :]}"
+        changed = f"{mark}{line}{line_break(text)}{text[len(mark) :]}"
     else:
         changed = _line_replaced(text, line) or _by_toml(text, list(words))
     return _checked(text, changed, list(words))
@@ -59,7 +59,7 @@ def without_notify(text: str) -> str:
     return _checked(text, _line_replaced(text, None) or _by_toml(text, None), None)
 
 
-def _read(text: str) -> dict[str, object]:
+def read_toml(text: str) -> dict[str, object]:
     import tomllib
 
     try:
@@ -70,7 +70,7 @@ def _read(text: str) -> dict[str, object]:
         raise NotEditable("it is nested too deeply") from None
 
 
-def _line_break(text: str) -> str:
+def line_break(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
@@ -101,10 +101,10 @@ def _by_toml(text: str, words: list[str] | None) -> str:
 
 def _checked(before: str, after: str, words: list[str] | None) -> str:
     """The line we took for ours may have stood in a text of several lines: then nothing is changed."""
-    rest = {key: value for key, value in _read(before).items() if key != "notify"}
+    rest = {key: value for key, value in read_toml(before).items() if key != "notify"}
     wanted = rest if words is None else {**rest, "notify": words}
     try:
-        is_right = _read(after) == wanted
+        is_right = read_toml(after) == wanted
     except NotEditable:
         is_right = False
     if not is_right:

@@ -93,26 +93,30 @@ def added_members(text: str, box: Box, members: dict[str, object]) -> Piece:
     """The piece that puts these members into an object, after those that it has."""
 
     def written(lead: str) -> str:
-        return f",{lead}".join(f"{quote(key)}: {_laid_out(text, value, lead)}" for key, value in members.items())
+        return f",{lead}".join(f"{quote(key)}: {laid_out(text, value, lead)}" for key, value in members.items())
 
     return _added(text, box, written)
 
 
 def added_item(text: str, box: Box, item: object) -> Piece:
     """The piece that puts an item into a list, after those that it has."""
-    return _added(text, box, lambda lead: _laid_out(text, item, lead))
+    return _added(text, box, lambda lead: laid_out(text, item, lead))
 
 
 def _added(text: str, box: Box, written: Callable[[str], str]) -> Piece:
     """After the last part, laid out like it; or, in a box that is empty, right after its bracket."""
     if not box.parts:
-        lead = _line_break(text) + _margin(text, box.at) + _step(text) if _has_lines(text) else " "
-        return (box.at + 1, box.at + 1, written(lead))
+        return (box.at + 1, box.at + 1, written(lead_in(text, box)))
     lead = _space_before(text, box.parts[-1].start) or " "
     return (box.parts[-1].end, box.parts[-1].end, f",{lead}{written(lead)}")
 
 
-def _laid_out(text: str, value: object, lead: str) -> str:
+def lead_in(text: str, box: Box) -> str:
+    """The white space that would stand before each part of a box that is still empty."""
+    return _line_break(text) + _margin(text, box.at) + _step(text) if _has_lines(text) else " "
+
+
+def laid_out(text: str, value: object, lead: str) -> str:
     """A value that begins after `lead`: over several lines if that has a line break, else on one."""
     if "\n" not in lead:
         return _on_one_line(value)

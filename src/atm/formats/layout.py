@@ -12,6 +12,11 @@ from atm.domain.names import is_claudes_team
 
 INBOX_SUFFIX = ".json"
 
+SYNC_FOLDER = ".member-work-sync"
+REPORT_SECRET = f"{SYNC_FOLDER}/report-token-secret.json"
+STALL_JOURNAL = "stall-monitor-journal"
+"""The one kind of records that lies in the team's own folder."""
+
 REPO_FILES = (".atm.toml", ".atm/config.toml", "config.atm.toml")
 """Where a repository keeps its settings; of several the first counts."""
 
@@ -77,6 +82,20 @@ class Layout:
 
     def task_intent(self, team: str) -> str:
         return f"{self.our_data(team)}/tasks.intent.json"
+
+    def sync_folder(self, team: str) -> str:
+        """Everything of the work-sync control plane. Nothing else of a team depends on it."""
+        return f"{self.our_data(team)}/{SYNC_FOLDER}"
+
+    def records(self, team: str, shelf: str) -> str:
+        folder = self.our_data(team) if shelf == STALL_JOURNAL else self.sync_folder(team)
+        return f"{folder}/{shelf}.json"
+
+    def sync_journal(self, team: str) -> str:
+        return f"{self.sync_folder(team)}/journal.jsonl"
+
+    def report_secret(self, team: str) -> str:
+        return f"{self.our_data(team)}/{REPORT_SECRET}"
 
     def roster_intents(self, team: str) -> str:
         return f"{self.state_root}/intents/{team}"
@@ -160,6 +179,11 @@ class Layout:
     def vendor_files(self) -> str:
         """What was in the place of settings files of agent CLIs before `atm init` made them."""
         return f"{self.state_root}/vendor-files.json"
+
+    @property
+    def access_tokens(self) -> str:
+        """Who may reach the MCP server over HTTP: digests, no secrets."""
+        return f"{self.state_root}/mcp-tokens.json"
 
     @property
     def locks(self) -> str:

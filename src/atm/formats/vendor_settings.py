@@ -99,10 +99,11 @@ def _decoded(text: str) -> dict[str, Json]:
     try:
         return decode_object(text)
     except NotJson as error:
-        raise NotEditable(_why_not(text, error)) from None
+        raise NotEditable(why_not(text, error)) from None
 
 
-def _why_not(text: str, error: NotJson) -> str:
+def why_not(text: str, error: NotJson) -> str:
+    """Why a text that should be an object in JSON is none."""
     if _COMMENT.search(text):
         return "it has comments, which JSON has not; atm cannot promise to leave them alone"
     try:

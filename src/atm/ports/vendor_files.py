@@ -24,6 +24,9 @@ class VendorFiles(Protocol):
     def program(self) -> tuple[str, ...]:
         """How to start atm: by name if that is found on PATH, else by its absolute path."""
 
+    def can_serve(self) -> bool:
+        """Can this atm serve MCP? What it needs for that is an extra."""
+
     def read(self, file: ConfigFile) -> str | None:
         """Raises UnreadableFile if something else than a file lies there, OutsideLink if a link leads too far."""
 

@@ -10,6 +10,7 @@ Where nothing was before we came, that is noted under our own state folder, befo
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -37,7 +38,7 @@ LARGEST_FILE = 32 << 20
 MOST_ROUNDS = 20
 """A program that changes its settings between every two of our looks is an attack."""
 
-NEW_FILE, NEW_FOLDER = 0o644, 0o755
+NEW_FILE, PRIVATE_FILE, NEW_FOLDER = 0o644, 0o600, 0o755
 _ANY_WRITE = 0o222
 
 
@@ -64,6 +65,11 @@ class VendorFilesOnDisk:
             return ("" if sandbox else self._folder(variable)) or (home and f"{home}{default}")
 
         gemini, config = root("GEMINI_CLI_HOME", ""), root("XDG_CONFIG_HOME", "/.config")
+        editor = {
+            "darwin": home and f"{home}/Library/Application Support",
+            "win32": root("APPDATA", "/AppData/Roaming"),
+        }
+        code = editor.get(sys.platform, config)
         return Places(
             claude=self._layout.claude_root,
             codex=root("CODEX_HOME", "/.codex"),
@@ -71,6 +77,9 @@ class VendorFilesOnDisk:
             agy=home and f"{home}/.gemini",  # it has no variable of its own, nor heeds its predecessor's
             opencode=config and f"{config}/opencode",
             project=_with_slashes(os.path.abspath(project)),
+            claude_state=root("CLAUDE_CONFIG_DIR", ""),
+            cursor=home and f"{home}/.cursor",
+            vscode=code and f"{code}/Code/User",
         )
 
     def _folder(self, variable: str) -> str:
@@ -96,6 +105,9 @@ class VendorFilesOnDisk:
             if os.path.basename(path).lower() in ("atm", "atm.exe") and os.access(path, os.X_OK):
                 return (_with_slashes(os.path.abspath(path)),)
         return (_with_slashes(os.path.abspath(sys.executable)), "-m", "atm")
+
+    def can_serve(self) -> bool:
+        return importlib.util.find_spec("mcp") is not None
 
     def _on_path(self, program: str) -> str:
         return shutil.which(program, path=self._environment.get("PATH", "")) or ""
@@ -183,7 +195,7 @@ class VendorFilesOnDisk:
         if data is None or is_blank(to_text(data)):
             self._note_before(real, None if data is None else to_text(data), _missing_folders(self._disk, folder))
         self._disk.make_folders(folder, NEW_FOLDER)
-        temporary = self._written_beside(real, to_bytes(after))
+        temporary = self._written_beside(real, to_bytes(after), PRIVATE_FILE if file.is_private else NEW_FILE)
         if self._content(real, file) != data:
             self._disk.remove(temporary)
             return False
@@ -191,11 +203,11 @@ class VendorFilesOnDisk:
         self._disk.sync_folder(folder)
         return True
 
-    def _written_beside(self, real: str, data: bytes) -> str:
+    def _written_beside(self, real: str, data: bytes, mode: int) -> str:
         temporary = temporary_of(real)
         if self._disk.look(temporary) is not None:  # a killed process left it; we hold the lock, so it is dead
             self._disk.remove(temporary)
-        fd = self._disk.create(temporary, like=self._disk.look(real), mode=NEW_FILE)
+        fd = self._disk.create(temporary, like=self._disk.look(real), mode=mode)
         try:
             self._disk.write(fd, data)
             self._disk.sync(fd)

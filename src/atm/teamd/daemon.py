@@ -12,15 +12,17 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from atm import __version__
 from atm.domain.errors import DaemonRunning
 from atm.domain.events import SETTINGS_RELOADED, TeamEvent
+from atm.domain.worksync.identity import Trusted
 from atm.formats.control_line import BadLine
 from atm.formats.times import to_iso
 from atm.services.team_events import TeamEvents
+from atm.services.worksync.reports import submit
 from atm.system.files.tree_watch import Touched, TreeWatch
 from atm.system.processes.daemon_seat import Running, Seat, take_seat
 from atm.system.processes.process_facts import memory
@@ -29,10 +31,11 @@ from atm.teamd.hub import Hub, Listener
 from atm.teamd.loops import STUCK, Loop, in_thread
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugin_host import PluginHost
+from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
 from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
-from atm.wiring import build_desk, build_log, build_reach, build_room, build_site
+from atm.wiring import build_desk, build_log, build_plane, build_reach, build_room, build_site
 
 if TYPE_CHECKING:
     from atm.config import Settings
@@ -53,6 +56,8 @@ LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]
     ("escalation", lambda work: work.tell_unanswered, 20.0, 60.0),
     ("reminders", lambda work: work.remind_boards, 60.0, 60.0),
     ("delivery", lambda work: work.deliver, 15.0, 120.0),
+    ("worksync", lambda work: work.sync.work, 60.0, 120.0),
+    ("stalls", lambda work: work.sync.watch_stalls, 60.0, 120.0),
 ]
 """Name, work, period and bound in seconds. Later parts add theirs here."""
 
@@ -60,7 +65,7 @@ WAKES = {
     "inbox": ("delivery", "reconcile"),
     "endpoints": ("delivery",),
     "roster": ("delivery",),
-    "heartbeat": ("delivery",),
+    "heartbeat": ("delivery", "worksync"),
     "spool": ("spool",),
     "ledger": ("escalation",),
 }
@@ -70,7 +75,7 @@ WAKES = {
 class Daemon:
     """One run of it."""
 
-    def __init__(self, layout: Layout, environment: Mapping[str, str]) -> None:
+    def __init__(self, layout: Layout, environment: Mapping[str, str], surfaces: Sequence[Surface] = ()) -> None:
         self._layout = layout
         self._environment = environment
         self._telemetry = Telemetry(environment)
@@ -93,6 +98,7 @@ class Daemon:
         self._plugins = PluginHost(
             self._places, layout=layout, environment=environment, log=self.log, publish=self._hub.publish
         )
+        self._surfaces = Surfaces(surfaces, self.log)
 
     def log(self, level: str, source: str, text: str, **fields: Any) -> None:
         self._log_file.write(level, source, text, **fields)
@@ -105,6 +111,7 @@ class Daemon:
         try:
             control = Control(seat.socket, self._answer, self._hub)
             await control.start()
+            await self._surfaces.start(self._facts(seat))
             seat.announce(__version__, to_iso(self._work.room.clock.now()))
             self.log("info", "daemon", "started", version=__version__, socket=seat.socket)
             self._listen_to_signals()
@@ -123,6 +130,15 @@ class Daemon:
         who = f"process {seat.pid}, since {seat.since}" if isinstance(seat, Running) else "it is just starting"
         raise DaemonRunning(
             f"a daemon runs for this home already: {who}", "see `atm daemon status`", self._layout.daemon
+        )
+
+    def _facts(self, seat: Seat) -> DaemonFacts:
+        return DaemonFacts(
+            layout=self._layout,
+            environment=self._environment,
+            folder=os.path.dirname(seat.socket),
+            hub=self._hub,
+            log=self.log,
         )
 
     async def _keep_seat(self, seat: Seat) -> None:
@@ -150,6 +166,7 @@ class Daemon:
         end = time.monotonic() + STOP_SECONDS
         forwarding.cancel()
         await control.stop()
+        await self._surfaces.stop()
         last_drain = in_thread(lambda: self._work.drain_spool(everything=True))
         killed = await self._stop_plugins(starting)
         await asyncio.wait([last_drain], timeout=max(0.1, end - time.monotonic()))
@@ -202,6 +219,11 @@ class Daemon:
         while True:
             event = await listener.next()
             self._telemetry.event(event)
+            if listener.dropped:
+                listener.dropped = 0
+                self._work.sync.lost_some()
+            if self._work.sync.hear(event):
+                self._loops["worksync"].wake()
             self._plugins.publish(event)
 
     def _listen_to_signals(self) -> None:
@@ -217,6 +239,8 @@ class Daemon:
             self._work.touch(touched.team, touched.name)
         elif touched.kind == "roster" and touched.team:
             self._work.touch_roster(touched.team)
+        if touched.kind == "heartbeat" and touched.team:
+            self._work.sync.hear_beat(touched.team, touched.name)
         for name in WAKES.get(touched.kind, ()):
             self._loops[name].wake()
         if touched.kind == "settings":
@@ -227,10 +251,16 @@ class Daemon:
     def _build_work(self) -> Work:
         settings = self._load_settings()
         room = build_room(self._layout, settings)
-        desk = build_desk(self._layout, settings, room)
-        minutes = settings.number("board.remind_minutes")
-        site = build_site(self._layout, self._environment)
-        return Work(desk, build_reach(settings), self._hub.publish_from_thread, self.log, minutes, site)
+        plane = build_plane(self._layout, settings, build_desk(self._layout, settings, room))
+        return Work(
+            plane,
+            build_reach(settings),
+            self._hub.publish_from_thread,
+            self.log,
+            settings.number("board.remind_minutes"),
+            build_site(self._layout, self._environment),
+            settings.number("board.stall_minutes"),
+        )
 
     def _load_settings(self) -> Settings:
         self._places, self._problems = load_places(self._layout, self._environment, self._places)
@@ -257,8 +287,9 @@ class Daemon:
     async def _take_over_settings(self) -> None:
         settings = self._load_settings()
         room = build_room(self._layout, settings)
-        minutes = settings.number("board.remind_minutes")
-        self._work.use(build_desk(self._layout, settings, room), build_reach(settings), minutes)
+        plane = build_plane(self._layout, settings, build_desk(self._layout, settings, room))
+        minutes = (settings.number("board.remind_minutes"), settings.number("board.stall_minutes"))
+        self._work.use(plane, build_reach(settings), *minutes)
         self._watcher.tree.watch_settings_of(self._watched_settings())
         await self._plugins.reload(self._places)
         self.log("info", "settings", "read again", problems=len(self._problems))
@@ -279,10 +310,21 @@ class Daemon:
                 return {"reloading": True}
             case "wake":
                 return self._wake(request)
+            case "sync-report":
+                return await in_thread(lambda: self._take_report(request))  # type: ignore[no-any-return]
             case "stop":
                 self._stop.set()
                 return {"stopping": True}
         raise BadLine("unknown-request", f"the daemon does not know {request.do!r}", request.id)
+
+    def _take_report(self, request: Request) -> Json:
+        """A report of a member, judged here and now. Who it is from, the process that asks knows from its launcher."""
+        arguments, knows = request.fields.get("arguments"), request.fields.get("knows")
+        if not isinstance(arguments, dict) or not isinstance(knows, dict):
+            raise BadLine("bad-request", "a report has `arguments` and says what is known of its author", request.id)
+        said = {key: str(knows.get(key) or "") for key in ("source", "team", "member", "session")}
+        trusted = Trusted("app", self._work.plane.now(), **said)
+        return submit(self._work.plane, request.text("team"), arguments, trusted).fields()
 
     def _wake(self, request: Request) -> Json:
         name = request.text("loop")
@@ -303,7 +345,9 @@ class Daemon:
             "events": self._hub.published,
             "listeners": self._hub.listeners,
             "loops": [loop.facts() for loop in self._loops.values()],
+            "worksync": self._work.sync.counts(),
             "plugins": [*self._plugins.states()],
+            "surfaces": [*self._surfaces.facts()],
             "places": [place.name for place in self._places],
             "problems": list(self._problems),
             "log_dropped": self._log_file.dropped,
@@ -311,11 +355,11 @@ class Daemon:
         }
 
 
-def run_daemon(layout: Layout, environment: Mapping[str, str]) -> list[str]:
+def run_daemon(layout: Layout, environment: Mapping[str, str], surfaces: Sequence[Surface] = ()) -> list[str]:
     """Run it in this process until it is stopped; what could not be finished."""
 
     async def run() -> list[str]:
-        return await Daemon(layout, environment).run()
+        return await Daemon(layout, environment, surfaces).run()
 
     with asyncio.Runner() as runner:
         return runner.run(run())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.events import MEMBER_BACK, MEMBER_SILENT, MESSAGE_ESCALATED, MESSAGE_FAILED, MESSAGE_SURFACED, TeamEvent
@@ -21,6 +21,8 @@ from atm.services.mail_upkeep import compact_if_due, drain, put_back_dropped
 from atm.services.mailroom import Recipient
 from atm.services.presence import liveness
 from atm.services.tidying import STALE_AFTER, tidy
+from atm.teamd.attempts import Attempt
+from atm.teamd.sync_work import SyncWork
 
 if TYPE_CHECKING:
     from atm.domain.escalation import Waiting
@@ -29,10 +31,9 @@ if TYPE_CHECKING:
     from atm.ports.inspection import Site
     from atm.services.boardroom import Boardroom
     from atm.services.mailroom import Mailroom
+    from atm.services.worksync.plane import Plane
 
-T = TypeVar("T")
-
-BOARD_MINUTES = 30.0
+BOARD_MINUTES, STALL_MINUTES = 30.0, 30.0
 FULL_EVERY = {"reconcile": 120.0, "deliver": 60.0}
 """
 Seconds after which a round is for everybody although somebody in particular is meant. For rows that were dropped well
@@ -53,20 +54,22 @@ class Work:
 
     def __init__(
         self,
-        desk: Boardroom,
+        plane: Plane,
         reach: Reach,
         publish: Callable[[TeamEvent], None],
         log: Log,
         board_minutes: float = BOARD_MINUTES,
         site: Site | None = None,
+        stall_minutes: float = STALL_MINUTES,
     ) -> None:
-        self.desk = desk
+        self.plane = plane
         self.reach = reach
         self.site = site
         self.board_minutes = board_minutes
         """Minutes after which somebody is told that a review, a plan or a question waits."""
         self._publish = publish
         self._log = log
+        self._try = Attempt(log, "daemon")
         self.ask_again: Callable[[str, float], None] = lambda *_: None
         """Asks for another round of a loop after so many seconds."""
         self._lock = threading.Lock()
@@ -79,16 +82,26 @@ class Work:
         self._silent: dict[tuple[str, str], str] = {}
         self._said: dict[tuple[str, str], str] = {}
         self._not_before: dict[tuple[str, str], float] = {}
+        self.stall_minutes = stall_minutes
+        self.sync = SyncWork(lambda: self.plane, log, self._ask_again, lambda: self.stall_minutes)
         self._again: set[tuple[str, str]] = set()
         """Whom a pane or a server refused: tried again on every round."""
 
-    def use(self, desk: Boardroom, reach: Reach, board_minutes: float) -> None:
+    def use(self, plane: Plane, reach: Reach, board_minutes: float, stall_minutes: float) -> None:
         """The settings have changed: from the next round on."""
-        self.desk, self.reach, self.board_minutes = desk, reach, board_minutes
+        self.plane, self.reach = plane, reach
+        self.board_minutes, self.stall_minutes = board_minutes, stall_minutes
+
+    @property
+    def desk(self) -> Boardroom:
+        return self.plane.desk
 
     @property
     def room(self) -> Mailroom:
         return self.desk.room
+
+    def _ask_again(self, loop: str, seconds: float) -> None:
+        self.ask_again(loop, seconds)
 
     # What the watch tells. Called in the daemon's own thread.
 
@@ -158,7 +171,8 @@ class Work:
         for memory in (self._silent, self._said, self._not_before):
             for key in [key for key in list(memory) if key[0] not in teams]:
                 memory.pop(key, None)  # another loop may be at it
-        self._again = {key for key in self._again if key[0] in teams}
+        for key in [key for key in list(self._again) if key[0] not in teams]:
+            self._again.discard(key)  # in place: the delivery loop adds to it meanwhile
 
     def _look_at(self, team: str) -> int:
         changes, values = 0, set()
@@ -306,16 +320,6 @@ class Work:
             team = self._try(self.room.rosters.load, name) if only is None or name in only else None
             if team is not None:
                 yield team
-
-    def _try(self, work: Callable[..., T], *args: object) -> T | None:
-        """One team's trouble is nobody else's."""
-        try:
-            return work(*args)
-        except AtmError as error:
-            self._log("debug", "daemon", str(error))
-        except Exception as error:  # noqa: BLE001 - a bug that one team's files bring out must not stop the others
-            self._log("error", "daemon", f"unexpected {type(error).__name__}: {error}")
-        return None
 
     def _tell(self, kind: str, team: str, subject: str, **detail: Plain) -> None:
         self._publish(TeamEvent(kind, team, subject, self.room.clock.now(), detail))

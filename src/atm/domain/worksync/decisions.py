@@ -119,7 +119,7 @@ def _facts(
         "SuppressedBusy": SUPPRESSED_BUSY,
     }
     facts = {
-        type: ("true" if decision.kind == kind else "false", decision.reason, decision.message)
+        type: ("true", decision.reason, decision.message) if decision.kind == kind else ("false", decision.reason, "")
         for type, kind in states.items()
     }
     facts["SuppressedCooldown"] = (

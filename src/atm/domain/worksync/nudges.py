@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 PENDING, CLAIMED, DELIVERED, SUPERSEDED = "pending", "claimed", "delivered", "superseded"
 RETRYABLE, TERMINAL = "failed_retryable", "failed_terminal"
 STATES = (PENDING, CLAIMED, DELIVERED, SUPERSEDED, RETRYABLE, TERMINAL)
+UNSETTLED = (PENDING, CLAIMED, RETRYABLE)
 
 PLAIN, RECOVERY, ESCALATION = "plain", "recovery", "escalation"
 
@@ -38,7 +39,7 @@ RECOVERY_AFTER = 1800.0
 """Seconds without an accepted report after which a delivered nudge is repeated, for the same fingerprint."""
 
 BACKOFF, LONGEST_BACKOFF, JITTER = 600.0, 3600.0, 240.0
-MOST_KEPT = 200
+MOST_KEPT = 1000
 KEPT_SECONDS = 30 * 86400.0
 
 PLAIN_TEXT = (
@@ -162,7 +163,7 @@ def settle(nudge: Nudge, status: str, now: float, *, why: str = "", again_at: fl
         next_attempt=again_at,
         updated=now,
         delivered=delivered,
-        inserting=nudge.inserting and status != SUPERSEDED,
+        inserting=nudge.inserting and status != DELIVERED,
     )
 
 
@@ -202,7 +203,7 @@ def next_rung(nudges: Sequence[Nudge], member: str, fingerprint: str, accepted_a
 
 
 def worth_keeping(nudges: Sequence[Nudge], now: float) -> set[str]:
-    """Ids that stay: the newest, and whatever is not settled; an outbox does not grow for ever."""
-    fresh = [n for n in nudges if n.status in (PENDING, CLAIMED, RETRYABLE) or now - n.updated < KEPT_SECONDS]
-    newest = sorted(fresh, key=lambda nudge: (nudge.status in (PENDING, CLAIMED, RETRYABLE), nudge.updated))
-    return {nudge.id for nudge in newest[-MOST_KEPT:]}
+    """Ids that stay: whatever is not settled, and the newest of the others; an outbox does not grow for ever."""
+    settled = [n for n in nudges if n.status not in UNSETTLED and now - n.updated < KEPT_SECONDS]
+    newest = sorted(settled, key=lambda nudge: nudge.updated)[-MOST_KEPT:]
+    return {nudge.id for nudge in (*newest, *(n for n in nudges if n.status in UNSETTLED))}

@@ -25,7 +25,6 @@ WINDOW = 86400.0
 """Figures are of the last day: what was noisy once may be mended."""
 
 HOUR = 3600.0
-SHORTEST = HOUR / 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +67,8 @@ def assess(statuses: Sequence[MemberStatus], now: float, limits: Thresholds | No
     members = len(statuses)
     looks = sum(status.counters.reconciles for status in statuses)
     hours = max((now - status.first_seen for status in statuses if status.first_seen is not None), default=0.0) / HOUR
-    shares = max(members, 1) * max(min(hours, WINDOW / HOUR), SHORTEST / HOUR)
+    # A rate for one hour, also where a team has not been observed for as long.
+    shares = max(members, 1) * min(max(hours, 1.0), WINDOW / HOUR)
     nudges = sum(1 for s in statuses for at in s.would_nudges.values() if now - at < WINDOW) / shares
     churn = max((_churn(status, now) for status in statuses), default=0.0)
     stale, reports = _stale_share(statuses, now)

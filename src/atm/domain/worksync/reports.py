@@ -152,7 +152,7 @@ def _task_ids(value: Plain) -> list[str] | Verdict:
 
 def validate(report: Report, ground: Ground) -> Verdict:
     """The first reason that holds, in this order: who, then what."""
-    who = _refused_identity(ground)
+    who = check_identity(ground)
     if who:
         return Verdict(who)
     if ground.agenda is None:
@@ -165,7 +165,8 @@ def validate(report: Report, ground: Ground) -> Verdict:
     return Verdict(what) if what else Verdict(lease_until=lease_until(report.state, ground.trusted.received_at))
 
 
-def _refused_identity(ground: Ground) -> str:
+def check_identity(ground: Ground) -> str:
+    """Why nothing may be accepted from whoever this is, if so: the only part that needs no agenda."""
     if ground.refused in (RESERVED_AUTHOR, UNSAFE_PROVIDER_ALIAS):
         return ground.refused
     if not ground.team_runs:

@@ -21,10 +21,12 @@ MANUAL, CONFIG_CHANGED, TASK_CHANGED, REVIEW_CHANGED = (
 )
 INBOX_DELIVERED, TURN_SETTLED, TOOL_FINISHED = "inbox_delivered", "turn_settled", "tool_finished"
 MEMBER_SPAWNED, STARTUP_SCAN, HEARTBEAT = "member_spawned", "startup_scan", "runtime_heartbeat"
+TIME_PASSED = "time_passed"
+"""A lease or a busy time has run out."""
 
 STRENGTH = (
     *(MANUAL, CONFIG_CHANGED, TASK_CHANGED, REVIEW_CHANGED, INBOX_DELIVERED, TURN_SETTLED, TOOL_FINISHED),
-    *(MEMBER_SPAWNED, STARTUP_SCAN, HEARTBEAT),
+    *(MEMBER_SPAWNED, STARTUP_SCAN, HEARTBEAT, TIME_PASSED),
 )
 """Strongest first. For diagnostics only: the strongest of several is named."""
 

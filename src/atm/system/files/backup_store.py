@@ -26,6 +26,8 @@ from atm.formats.backup_manifest import (
     is_safe_path,
 )
 from atm.formats.json_record import NotJson, decode, to_text
+from atm.formats.layout import REPORT_SECRET, SYNC_FOLDER
+from atm.formats.record_file import NAMES
 from atm.formats.times import for_name, to_iso
 from atm.ports.backups import Contents, Kept
 from atm.system.files.refusals import explained
@@ -95,11 +97,11 @@ class BackupFolders:
             for relative in files_in(self._disk, folder, _is_kept):
                 yield f"{prefix}{relative}", f"{folder}/{relative}"
         if is_claudes_team(team):  # our data about it lies elsewhere
-            paths = (self._layout.ledger(team), self._layout.task_history(team), self._layout.state(team))
-            for name, path in zip((LEDGER, HISTORY, STATE), paths, strict=True):
-                found = self._disk.look(path)
-                if found is not None and found.kind == "file":
-                    yield f"{TEAM}{name}", path
+            data = self._layout.our_data(team)
+            records = {self._layout.records(team, shelf).removeprefix(f"{data}/") for shelf in NAMES}
+            wanted = {LEDGER, HISTORY, STATE, SYNC_FOLDER} | records
+            for relative in files_in(self._disk, data, wanted.__contains__):
+                yield f"{TEAM}{relative}", f"{data}/{relative}"
 
     def _write(self, folder: str, team: str, at: str, sources: dict[str, str]) -> Contents:
         files, folders = {}, {folder}
@@ -208,7 +210,8 @@ class BackupFolders:
                 raise DamagedBackup(
                     f"the manifest of {path} cannot be trusted: {error}", "choose another backup", f"{path}/{NAME}"
                 ) from None
-            files = {listed.path: self._checked(root, listed) for listed in manifest.files}
+            wanted = [listed for listed in manifest.files if listed.path.casefold() != TEAM + REPORT_SECRET]
+            files = {listed.path: self._checked(root, listed) for listed in wanted}
         if TEAM + CONFIG not in files:
             raise DamagedBackup(f"{path} holds no roster", "choose another backup", path)
         return Contents(path, manifest, files)
@@ -270,7 +273,12 @@ def _age(name: str) -> tuple[str, int]:
 
 
 def _is_kept(relative: str) -> bool:
-    """Locks, what somebody is writing at the moment, and signs of life are not worth keeping."""
+    """
+    Locks, what somebody is writing at the moment, signs of life and journals that were turned over are not worth
+    keeping. A team that comes back gets a new secret: whoever has a copy of the old one must not speak in its name.
+    """
+    if relative == REPORT_SECRET or relative.startswith(f"{SYNC_FOLDER}/journal.jsonl."):
+        return False
     name = relative.rpartition("/")[2]
     is_passing = name.startswith(".") and (".atm-" in name or ".new" in name or name.endswith(PLACING))
     return not (name.endswith(".lock") or is_passing or relative == "heartbeats") and is_safe_path(TEAM + relative)

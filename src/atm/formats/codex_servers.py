@@ -1,0 +1,178 @@
+"""
+Our MCP server in the settings of Codex: a table `[mcp_servers.atm]` in a TOML file.
+
+It is put at the end of the file as text and cut out again as text, so that all the rest stays to the letter. Codex
+itself adds tables below ours (`[mcp_servers.atm.tools.NAME]`, what may run unasked); they go with it: without a command
+they would keep Codex from starting. Where somebody has written our entry in another way, tomlkit is asked. Whatever was
+done, the result is read again: the rest must say the same.
+"""
+
+from __future__ import annotations
+
+import re
+
+from atm.domain.server_entries import PASSED_ON, SERVER_NAME, command_of, read_command
+from atm.formats.codex_notify import line_break, read_toml
+from atm.formats.json_pieces import BYTE_ORDER_MARK
+from atm.formats.json_record import quote
+from atm.formats.vendor_settings import NotEditable, is_blank
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atm.domain.server_entries import ServerEntry
+
+HOLDER = "mcp_servers"
+
+_TEXTS = re.compile(r'''"""(?:[^\\]|\\.)*?"{3,5}|'{3}.*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*''', re.DOTALL)
+_HEADER = re.compile(r"[ \t]*\[")
+_OUR_HEADER = re.compile(
+    rf"[ \t]*\[[ \t]*{HOLDER}[ \t]*\.[ \t]*([\"']?){SERVER_NAME}\1[ \t]*(?:\.[^\r\n]*)?\][ \t]*(?:#.*)?"
+)
+_KEY = re.compile(r"[ \t]*(command|args)[ \t]*=[ \t]*(?:\"[^\"\r\n]*\"|\[[^\]\r\n]*\])[ \t]*(?:#.*)?")
+
+
+def codex_server_in(text: str) -> ServerEntry | None:
+    """The server called `atm`, ours or not; None if there is none."""
+    servers = read_toml(text).get(HOLDER)
+    if not isinstance(servers, dict) or SERVER_NAME not in servers:
+        return None
+    entry = servers[SERVER_NAME]
+    if not isinstance(entry, dict):
+        return read_command(None)
+    args = entry.get("args")
+    command = [entry.get("command"), *(args if isinstance(args, list) else [])]
+    return read_command(command, is_off=entry.get("enabled") is False)
+
+
+def with_codex_server(text: str, program: tuple[str, ...], words: tuple[str, ...]) -> str:
+    """The same file with our server. The caller has made sure that nobody else's of that name is there."""
+    found = codex_server_in(text)
+    if found is not None and (found.program, found.words) == (program, words):
+        return text
+    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+    body = text[len(mark) :]
+    command = command_of(program, words)
+    new = _appended(body, command) if found is None else _updated(body, command)
+    return _checked(text, mark + new)
+
+
+def without_codex_server(text: str) -> str:
+    found = codex_server_in(text)
+    if found is None or not found.is_ours:
+        return text
+    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
+    body = text[len(mark) :]
+    rest = _cut(body)
+    if rest is None:
+        rest = _by_toml(body, lambda servers: servers.pop(SERVER_NAME))
+    return _checked(text, mark + rest, is_gone=True)
+
+
+# As text.
+
+
+def _lines(command: Sequence[str]) -> dict[str, str]:
+    return {"command": quote(command[0]), "args": _listed(command[1:]), "env_vars": _listed(PASSED_ON)}
+
+
+def _listed(words: Sequence[str]) -> str:
+    return f"[{', '.join(map(quote, words))}]"
+
+
+def _appended(text: str, command: Sequence[str]) -> str:
+    """After a blank line. If the last line of the file is not ended, our last one is not either: by that we know it."""
+    end = line_break(text)
+    lines = [f"[{HOLDER}.{SERVER_NAME}]", *(f"{key} = {value}" for key, value in _lines(command).items())]
+    block = end.join(lines)
+    if is_blank(text):
+        return f"{block}{end}"
+    return f"{text}{end}{block}{end}" if text.endswith("\n") else f"{text}{end}{end}{block}"
+
+
+def _updated(text: str, command: Sequence[str]) -> str:
+    values = _lines(command)
+    lines = text.split("\n")
+    seen = set()
+    for start, end in _regions(lines)[:1]:
+        for number in range(start + 1, end):
+            line = lines[number].removesuffix("\r")
+            key = found[1] if (found := _KEY.fullmatch(line)) else ""
+            if key and key not in seen:
+                lines[number] = f"{key} = {values[key]}" + lines[number][len(line) :]
+                seen.add(key)
+    if seen == {"command", "args"}:
+        return "\n".join(lines)
+    return _by_toml(text, lambda servers: servers[SERVER_NAME].update(command=command[0], args=list(command[1:])))
+
+
+def _cut(text: str) -> str | None:
+    """None if there is no table of ours that stands on lines of its own."""
+    lines = text.split("\n")
+    regions = _regions(lines)
+    for start, end in reversed(regions):
+        is_at_end = end == len(lines)  # and its last line is not ended
+        del lines[start:end]
+        if start and not lines[start - 1].strip():
+            del lines[start - 1]
+        if is_at_end and lines:
+            lines[-1] = lines[-1].removesuffix("\r")
+    return "\n".join(lines) if regions else None
+
+
+def _regions(lines: list[str]) -> list[tuple[int, int]]:
+    """The lines of each table of ours, from its header to its last key; what follows may be a comment on the next."""
+    found = []
+    shadows = _TEXTS.sub(_filled, "\n".join(lines)).split("\n")  # a header inside a text is none
+    headers = [number for number, line in enumerate(shadows) if _HEADER.match(line)]
+    for start in headers:
+        if _OUR_HEADER.fullmatch(lines[start].removesuffix("\r")):
+            stop = next((number for number in headers if number > start), len(lines))
+            while _says_nothing(lines[stop - 1]):
+                stop -= 1
+            found.append((start, stop))
+    return found
+
+
+def _filled(text: re.Match[str]) -> str:
+    """As many lines of the same length, with nothing in them that means anything."""
+    return "\n".join("x" * len(line) for line in text[0].split("\n"))
+
+
+def _says_nothing(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+# As TOML.
+
+
+def _by_toml(text: str, change: Callable[[dict[str, dict[str, object]]], object]) -> str:
+    import tomlkit
+    from tomlkit.exceptions import TOMLKitError
+
+    try:
+        document = tomlkit.parse(text)
+        change(document[HOLDER])
+        return tomlkit.dumps(document)
+    except (TOMLKitError, TypeError, AttributeError) as error:
+        raise NotEditable(f"its {HOLDER} cannot be changed: {error}") from None
+
+
+def _checked(before: str, after: str, *, is_gone: bool = False) -> str:
+    try:
+        is_right = _others(after) == _others(before) and (codex_server_in(after) is None) is is_gone
+    except NotEditable:
+        is_right = False
+    if not is_right:
+        raise NotEditable(f"its {HOLDER} do not stand where they could be changed safely")
+    return after
+
+
+def _others(text: str) -> dict[str, object]:
+    """All that is not ours."""
+    settings = read_toml(text)
+    servers = settings.pop(HOLDER, None)
+    if servers is not None and not isinstance(servers, dict):
+        raise NotEditable(f"its {HOLDER!r} is not a table, so there is no place for servers in it")
+    return {**settings, HOLDER: {key: value for key, value in (servers or {}).items() if key != SERVER_NAME}}

@@ -1,0 +1,327 @@
+"""
+Nudges: planned into the outbox by a queued reconcile, claimed, validated once more, inserted once, marked.
+
+Whoever dies in between leaves an item that the next dispatcher finds. The message's id follows from the item, so an
+insert that happened is recognised, and one that is made again is the same message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import AtmError
+from atm.domain.names import same_name
+from atm.domain.team import AGENT, HUMAN, claude_reads_inbox
+from atm.domain.worksync import nudges as rules
+from atm.domain.worksync.decisions import lease_of
+from atm.domain.worksync.nudges import (
+    CLAIMED,
+    CONFLICT,
+    DELIVERED,
+    ESCALATION,
+    RETRYABLE,
+    SENDER,
+    SUPERSEDED,
+    TERMINAL,
+    Nudge,
+    message_id,
+    nudge_id,
+    payload_for,
+)
+from atm.domain.worksync.readiness import Readiness, assess
+from atm.formats.json_record import RawObject, encode
+from atm.formats.sync_outbox import decode_nudge, encode_nudge
+from atm.formats.sync_status import decode_status
+from atm.ports.records import OUTBOX, STATUS
+from atm.services.mail import Letter, compose, deliver
+from atm.services.mailroom import Recipient, find_recipient
+from atm.services.worksync.plane import find_running
+from atm.services.worksync.reconcile import known_status, look_at
+
+if TYPE_CHECKING:
+    from atm.domain.messages import Message
+    from atm.domain.team import Team
+    from atm.domain.worksync.nudges import Payload
+    from atm.ports.records import Record
+    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.reconcile import Look
+
+MOST_CLAIMED = 10
+SOON = 60.0
+COOLDOWN = 600.0
+
+
+def readiness(plane: Plane, team: str) -> Readiness:
+    """From the figures of every member that is still there."""
+    found, _ = find_running(plane, team)
+    here = {name.casefold() for name in found.names} if found is not None else set()
+    records = plane.records.read(team, STATUS)
+    statuses = [decode_status(team, key, record) for key, record in records.items() if key in here]
+    return assess(statuses, plane.now(), plane.policy.thresholds)
+
+
+def outbox(plane: Plane, team: str) -> list[Nudge]:
+    return [decode_nudge(id, team, record) for id, record in plane.records.read(team, OUTBOX).items()]
+
+
+# Planning. Only a queued reconcile does this; looking at a status never does.
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What came of the need of one member: new, kept, revived, conflict, or why there is no item."""
+
+    member: str
+    outcome: str
+    nudge: Nudge | None = None
+
+
+NOT_READY, TOO_SOON, NOBODY = "phase2_not_ready", "nudged_already", "nobody_to_tell"
+
+
+def plan(plane: Plane, team: Team, looks: Sequence[Look]) -> list[Planned]:
+    """See to it that an item waits for everybody who needs one."""
+    due = [look for look in looks if look.would_nudge]
+    if not due:
+        return []
+    ready = readiness(plane, team.name)
+    if not ready.is_ready:
+        done = [Planned(look.member, NOT_READY) for look in due]
+        plane.note(team.name, "phase2_not_ready", state=ready.state, reasons=[*ready.reasons])
+        return done
+    done = [_plan_one(plane, team, look) for look in due]
+    for one in done:
+        if one.outcome not in (TOO_SOON, rules.KEPT):
+            plane.note(team.name, "planned", one.member, outcome=one.outcome, item=one.nudge.id if one.nudge else "")
+    return done
+
+
+def _plan_one(plane: Plane, team: Team, look: Look) -> Planned:
+    planned = Planned(look.member, TOO_SOON)
+    now = plane.now()
+
+    def change(records: dict[str, Record]) -> dict[str, Record | None]:
+        nonlocal planned
+        known = [decode_nudge(id, team.name, record) for id, record in records.items()]
+        rung = _rung(known, look, now)
+        wanted = _wanted(team, look, rung) if rung else None
+        if wanted is None:
+            planned = Planned(look.member, NOBODY if rung else TOO_SOON)
+            return {}
+        existing = next((one for one in known if one.id == wanted.id), None)
+        outcome, nudge = rules.ensure(existing, wanted, now)
+        planned = Planned(look.member, outcome, nudge)
+        if outcome in (rules.KEPT, CONFLICT):
+            return {}
+        kept = rules.worth_keeping([*known, nudge], now)
+        return {**{one.id: None for one in known if one.id not in kept}, nudge.id: encode_nudge(nudge)}
+
+    plane.records.change(team.name, OUTBOX, change)
+    return planned
+
+
+def _rung(known: Sequence[Nudge], look: Look, now: float) -> str:
+    accepted = look.status.accepted
+    at = accepted.last_at if accepted is not None and accepted.fingerprint == look.seen.fingerprint else None
+    return rules.next_rung(known, look.member, look.seen.fingerprint, at, now)
+
+
+def _wanted(team: Team, look: Look, rung: str) -> Nudge | None:
+    to = look.member if rung != ESCALATION else _whom_to_tell(team, look.member)
+    if not to:
+        return None
+    payload = payload_for(look.seen.agenda, rung, to)
+    id = nudge_id(team.name, look.member, look.seen.fingerprint, rung)
+    return Nudge(id, team.name, look.member, look.seen.fingerprint, rung, to, payload.hash)
+
+
+def _whom_to_tell(team: Team, member: str) -> str:
+    """The lead; a person, if it is the lead that does not report."""
+    if team.member(team.lead) is not None and not same_name(team.lead, member):
+        return team.lead
+    return next((one.name for one in team.members if one.kind == HUMAN and not same_name(one.name, member)), "")
+
+
+# Dispatching.
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatched:
+    """What became of one item."""
+
+    nudge: Nudge
+    outcome: str
+    why: str = ""
+
+
+def dispatch(plane: Plane, team: str) -> list[Dispatched]:
+    """Send what is due in a team that runs, each after looking at everything once more."""
+    found, state = find_running(plane, team)
+    if found is None or not state.runs:
+        return []  # a team that was stopped keeps what waits for it, untouched
+    return [_dispatch_one(plane, found.name, nudge) for nudge in _claim_due(plane, found)]
+
+
+def next_due(plane: Plane, team: str) -> float | None:
+    """When something in the outbox is worth another look."""
+    waiting = [one for one in outbox(plane, team) if one.status in (rules.PENDING, RETRYABLE, CLAIMED)]
+    times = [
+        (one.claimed_at or 0.0) + rules.CLAIM_SECONDS if one.status == CLAIMED else one.next_attempt or 0.0
+        for one in waiting
+    ]
+    return min(times, default=None)
+
+
+def _claim_due(plane: Plane, team: Team) -> list[Nudge]:
+    """One for each member at a time: what a second one may do depends on what becomes of the first."""
+    claimed: list[Nudge] = []
+
+    def change(records: dict[str, Record]) -> dict[str, Record | None]:
+        claimed.clear()
+        now = plane.now()
+        known = [decode_nudge(id, team.name, record) for id, record in records.items()]
+        taken = {one.to.casefold() for one in known if one.status == CLAIMED and not rules.is_due(one, now)}
+        for one in sorted(known, key=lambda nudge: nudge.created):
+            if len(claimed) < MOST_CLAIMED and rules.is_due(one, now) and one.to.casefold() not in taken:
+                taken.add(one.to.casefold())
+                claimed.append(rules.claim(one, plane.me, now))
+        return {one.id: encode_nudge(one) for one in claimed}
+
+    if any(rules.is_due(one, plane.now()) for one in outbox(plane, team.name)):
+        plane.records.change(team.name, OUTBOX, change)
+    return claimed
+
+
+def _dispatch_one(plane: Plane, team: str, nudge: Nudge) -> Dispatched:
+    try:
+        done = _validated(plane, team, nudge)
+    except AtmError as error:
+        done = _put_off(plane, nudge, str(error))
+    plane.note(team, "dispatched", nudge.member, item=nudge.id, outcome=done.outcome, why=done.why)
+    return done
+
+
+def _put_off(plane: Plane, nudge: Nudge, why: str) -> Dispatched:
+    again = plane.now() + rules.backoff(nudge)
+    try:
+        _settle(plane, nudge, lambda current, now: rules.settle(current, RETRYABLE, now, why=why, again_at=again))
+    except AtmError:
+        pass  # the claim wears off by itself
+    return Dispatched(nudge, RETRYABLE, why)
+
+
+def _validated(plane: Plane, team: str, nudge: Nudge) -> Dispatched:
+    """Everything again, immediately before the insert (section 15.2)."""
+    verdict = _revalidate(plane, team, nudge)
+    if isinstance(verdict, Refused):
+        status, why, again = verdict.status, verdict.why, verdict.again_at
+        _settle(plane, nudge, lambda current, now: rules.settle(current, status, now, why=why, again_at=again))
+        return Dispatched(nudge, status, why)
+    return _insert(plane, team, nudge, verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why a nudge is not sent now, and whether it may be later."""
+
+    status: str
+    why: str
+    again_at: float | None = None
+
+
+def _revalidate(plane: Plane, team: str, nudge: Nudge) -> Refused | Payload:
+    found, state = find_running(plane, team)
+    now = plane.now()
+    if found is None or not state.runs:
+        return Refused(RETRYABLE, "team_inactive", now + SOON)
+    member = found.member(nudge.member)
+    if member is None or found.member(nudge.to) is None:
+        return Refused(SUPERSEDED, "member_inactive")
+    if member.kind != AGENT:
+        return Refused(SUPERSEDED, "not_an_agent")
+    seen = look_at(plane, found, [member.name])[member.name]
+    if seen.fingerprint != nudge.fingerprint:
+        return Refused(SUPERSEDED, "stale_fingerprint")
+    status = known_status(plane.records.read(team, STATUS, [member.name.casefold()]), team, member.name)
+    if lease_of(status, seen.fingerprint, now) is not None:
+        return Refused(SUPERSEDED, "valid_lease")
+    if seen.agenda.only_waits:
+        return Refused(SUPERSEDED, "only_waits")
+    if not readiness(plane, team).is_ready:
+        return Refused(SUPERSEDED, NOT_READY)
+    if nudge.rung != ESCALATION:
+        peace = _left_in_peace(plane, nudge, seen.busy.reason, seen.busy.until, seen.cooldown)
+        if peace is not None:
+            return peace
+    payload = payload_for(seen.agenda, nudge.rung, nudge.to)
+    return payload if payload.hash == nudge.payload_hash else Refused(TERMINAL, "payload_conflict")
+
+
+def _left_in_peace(plane: Plane, nudge: Nudge, busy: str, until: float | None, cooldown: str) -> Refused | None:
+    now = plane.now()
+    if busy:
+        return Refused(RETRYABLE, f"busy: {busy}", max(until or 0.0, now + min(SOON, plane.policy.quiet_seconds)))
+    if cooldown:
+        return Refused(RETRYABLE, f"watchdog_cooldown: {cooldown}", now + COOLDOWN)
+    limited = rules.rate_limited_until(outbox(plane, nudge.team), nudge.member, now)
+    return Refused(RETRYABLE, "member_nudge_rate_limited", limited) if limited is not None else None
+
+
+def _insert(plane: Plane, team: str, nudge: Nudge, payload: Payload) -> Dispatched:
+    """Once: marked as about to happen, looked for, inserted under an id that follows from the item, marked as done."""
+    id = message_id(nudge.id)
+    to = find_recipient(plane.room, team, nudge.to)
+    known = _known_text(plane, to, id)
+    if known is not None and payload.text not in known:
+        return _done(plane, nudge, TERMINAL, id, "message_conflict")
+    if known is not None:
+        return _done(plane, nudge, DELIVERED, id, "it was there already")
+    if nudge.inserting and claude_reads_inbox(to.member, to.in_claudes_team):
+        # Whoever died may have inserted it, and Claude Code takes out what it has read: rather none than two (G9).
+        return _done(plane, nudge, DELIVERED, id, "unknown: an earlier insert may have been consumed")
+    if not _settle(plane, nudge, lambda current, _: replace(current, inserting=True)):
+        return Dispatched(nudge, SUPERSEDED, "claimed by somebody else meanwhile")
+    sent = deliver(plane.room, to, _message(plane, to, payload, id), is_new=False)
+    return _done(plane, nudge, DELIVERED, id, "" if sent.outcome != "queued" else "queued in the spool")
+
+
+def _done(plane: Plane, nudge: Nudge, status: str, id: str, why: str) -> Dispatched:
+    _settle(plane, nudge, lambda current, now: replace(rules.settle(current, status, now, why=why), message_id=id))
+    return Dispatched(nudge, status, why)
+
+
+def _known_text(plane: Plane, to: Recipient, id: str) -> str | None:
+    """What was written under this id before: in the ledger, or in the inbox if the ledger was not reached."""
+    for entry in plane.room.ledger.about(to.team_name, [id]):
+        if entry.raw:
+            return entry.message.text if entry.message is not None else ""
+    row = next((row for row in plane.room.inboxes.rows(to.team_name, to.agent) if row.id == id), None)
+    return row.text if row is not None else None
+
+
+def _message(plane: Plane, to: Recipient, payload: Payload, id: str) -> Message:
+    letter = Letter(sender=SENDER, text=payload.text, summary="Work sync check")
+    message = compose(plane.room, to, letter, id)
+    if not to.in_claudes_team:  # Claude Code removes rows with fields that it does not know
+        record = RawObject(message.raw)
+        for key, value in payload.extra().items():
+            record = record.with_raw(key, encode(value))
+        message.raw = record.text
+    return message
+
+
+def _settle(plane: Plane, nudge: Nudge, becomes: Callable[[Nudge, float], Nudge]) -> bool:
+    """Write what became of a claimed item; False if the claim is not ours any more."""
+    is_ours = False
+
+    def change(records: dict[str, Record]) -> dict[str, Record | None]:
+        nonlocal is_ours
+        record = records.get(nudge.id)
+        current = decode_nudge(nudge.id, nudge.team, record) if record is not None else None
+        is_ours = rules.is_still_held(current, nudge)
+        return {nudge.id: encode_nudge(becomes(current, plane.now()))} if is_ours and current is not None else {}
+
+    plane.records.change(nudge.team, OUTBOX, change, keys=[nudge.id])
+    return is_ours

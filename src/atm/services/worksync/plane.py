@@ -1,0 +1,243 @@
+"""The ports of the work-sync control plane in one hand, and what it asks of the rest of a team."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import AtmError, NoSuchTeam
+from atm.domain.lifecycle import COMPLETE, STOPPED, UNKNOWN
+from atm.domain.liveness import IDLE, ONLINE, WAITING, WORKING
+from atm.domain.names import is_claudes_team
+from atm.domain.reviews import current_reviewer
+from atm.domain.tasks import REVIEW
+from atm.domain.worksync.agenda import Agenda, build_agendas
+from atm.domain.worksync.decisions import (
+    AWAITS_PERMISSION,
+    DELIVERY_PENDING,
+    LAUNCHING,
+    RECENT_ACTIVITY,
+    TOOL_ACTIVE,
+    Busy,
+)
+from atm.domain.worksync.readiness import Thresholds
+from atm.domain.worksync.triggers import QUIET_SECONDS
+from atm.services.lifecycle import standing
+from atm.services.mailroom import find_team
+from atm.services.presence import liveness
+
+if TYPE_CHECKING:
+    from atm.domain.dependencies import Board
+    from atm.domain.liveness import Beat
+    from atm.domain.reviews import Reviewer
+    from atm.domain.tasks import Plain
+    from atm.domain.team import Team
+    from atm.ports.records import AuditJournal, Records, TeamSecrets
+    from atm.services.boardroom import Boardroom
+    from atm.services.mailroom import Mailroom
+
+TOOL_STALE = 600.0
+"""Seconds after which a tool call that never ended is no sign of work any more."""
+
+PERMISSION_STALE = 3600.0
+LAUNCH_GRACE = 90.0
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """Times and thresholds. Constants with names, no switches (seed 002, section 22)."""
+
+    quiet_seconds: float = QUIET_SECONDS
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+
+@dataclass(frozen=True, slots=True)
+class Plane:
+    """Everything that the control plane is made with."""
+
+    desk: Boardroom
+    records: Records
+    journal: AuditJournal
+    secrets: TeamSecrets
+    policy: Policy = field(default_factory=Policy)
+    me: str = "atm"
+    """Who claims items of the outbox: this process."""
+
+    @property
+    def room(self) -> Mailroom:
+        return self.desk.room
+
+    def now(self) -> float:
+        return self.room.clock.now()
+
+    def note(self, team: str, event: str, member: str = "", **facts: Plain) -> None:
+        """One line of the audit journal."""
+        from atm.formats.times import to_iso
+
+        said = {key: value for key, value in facts.items() if value not in (None, "", [])}
+        self.journal.note(team, {"at": to_iso(self.now()), "event": event, "member": member, **said})
+
+
+# Does the team run at all?
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Whether anything may be accepted from a team, or sent to it; and how that is known."""
+
+    runs: bool
+    state: str
+    why: str
+
+
+def find_running(plane: Plane, team: str) -> tuple[Team | None, Running]:
+    """A team, and whether it runs. One that is not there does not."""
+    try:
+        found = find_team(plane.room, team)
+    except NoSuchTeam as error:
+        return None, Running(False, "deleted", str(error))
+    return found, running(plane, found)
+
+
+def running(plane: Plane, team: Team) -> Running:
+    """What nobody knows to run does not: nothing is accepted or sent on a guess (G8)."""
+    if team.completed:
+        return Running(False, COMPLETE, "the team is complete")
+    found = standing(plane.room, team.name)
+    if found.status in (STOPPED, COMPLETE):
+        return Running(False, found.status, f"{found.source} says {found.status}")
+    if found.status != UNKNOWN:
+        return Running(True, found.status, found.source)
+    if is_claudes_team(team.name):
+        awake = [name for name in team.names if _is_online(plane, team.name, name)]
+        if awake:
+            return Running(True, "active", f"heartbeat of {awake[0]}")
+    return Running(False, UNKNOWN, found.source)
+
+
+def _is_online(plane: Plane, team: str, name: str) -> bool:
+    return liveness(plane.room.presence, team, name, plane.now()).value == ONLINE
+
+
+# What is there to do?
+
+
+def read_agendas(plane: Plane, team: Team, members: Iterable[str]) -> dict[str, Agenda]:
+    """Of these members, from the board as it is now. The one way to an agenda: every surface and decision uses it."""
+    tasks, wanted = plane.desk.tasks, list(members)
+    if not tasks.exists(team.name):
+        return {name: Agenda(team.name, name) for name in wanted}
+    board = tasks.board(team.name)
+    reviewers = _reviewers(plane, team, board, {name.casefold() for name in wanted})
+    return build_agendas(board, team.name, wanted, team.lead, reviewers)
+
+
+def _reviewers(plane: Plane, team: Team, board: Board, wanted: set[str]) -> dict[str, Reviewer]:
+    """Whose turn it is in each review that is going on and could concern somebody: only those files are read."""
+    found: dict[str, Reviewer] = {}
+    for card in board.cards.values():
+        if card.review != REVIEW or card.is_finished or card.problem:
+            continue
+        # The card's own reviewer counts, whatever the history says; the lead and the owner hear of contradictions.
+        if card.reviewer and not {n.casefold() for n in (card.reviewer, card.owner, team.lead)} & wanted:
+            continue
+        try:
+            found[card.id] = current_reviewer(plane.desk.tasks.read(team.name, card.id))
+        except AtmError:
+            continue  # it vanished, or cannot be read: then nobody is known to review it
+    return found
+
+
+def comment_of(plane: Plane, agenda: Agenda, comment: str) -> dict[str, str]:
+    """Which task of the agenda a comment stands in."""
+    if not comment:
+        return {}
+    for item in agenda.items:
+        try:
+            task = plane.desk.tasks.read(agenda.team, item.task_id)
+        except AtmError:
+            continue
+        if any(one.get("id") == comment for one in task.comments):
+            return {comment: item.task_id}
+    return {}
+
+
+# Is somebody in the middle of something?
+
+
+def busy_state(plane: Plane, team: str, member: str) -> Busy:
+    """The strongest signal. Where it is not known, a member is left in peace for a while, not for ever."""
+    now, room = plane.now(), plane.room
+    last = room.presence.last(team, member)
+    signals: list[Callable[[], Busy]] = [
+        lambda: _in_a_turn(last, now),
+        lambda: _being_delivered(plane, team, member, now),
+        lambda: _launching(plane, team, member, now),
+        lambda: _just_active(last, now, plane.policy.quiet_seconds),
+    ]
+    return next((found for ask in signals if (found := ask()).reason), Busy())
+
+
+def _in_a_turn(last: Beat | None, now: float) -> Busy:
+    if last is None:
+        return Busy()
+    at = min(last.at, now)  # a clock that is ahead must not keep anybody busy for longer
+    if last.state == WORKING and now - at < TOOL_STALE:
+        return Busy(TOOL_ACTIVE, at + TOOL_STALE)
+    if last.state == WAITING and now - at < PERMISSION_STALE:
+        return Busy(AWAITS_PERMISSION, at + PERMISSION_STALE)
+    return Busy()
+
+
+def _being_delivered(plane: Plane, team: str, member: str, now: float) -> Busy:
+    room, until = plane.room, now + plane.policy.quiet_seconds
+    try:
+        waits = room.surfacings.is_cut_off(team, member) or (
+            not room.spool.is_empty() and bool(room.spool.pending(team, member))
+        )
+    except AtmError:
+        return Busy(DELIVERY_PENDING, until)
+    return Busy(DELIVERY_PENDING, until) if waits else Busy()
+
+
+def _launching(plane: Plane, team: str, member: str, now: float) -> Busy:
+    endpoint = plane.room.endpoints.of(team, member)
+    grace = min(LAUNCH_GRACE, plane.policy.quiet_seconds)
+    if endpoint is None or not 0 <= now - endpoint.at < grace:
+        return Busy()
+    return Busy(LAUNCHING, endpoint.at + grace)
+
+
+def _just_active(last: Beat | None, now: float, quiet: float) -> Busy:
+    if last is None:
+        return Busy()
+    at = min(last.at, now)
+    since = min(last.state_since, now) if last.state == IDLE and last.state_since is not None else at
+    return Busy(RECENT_ACTIVITY, since + quiet) if now - since < quiet else Busy()
+
+
+def issue(plane: Plane, team: str, member: str, fingerprint: str) -> str:
+    """A report token for this member and this agenda."""
+    from atm.formats.report_token import issue_token
+
+    return issue_token(plane.secrets.secret(team), team, member, fingerprint, plane.now())
+
+
+def verify(plane: Plane, team: str, member: str, fingerprint: str, token: str, at: float) -> str:
+    """ok, missing, expired or invalid; invalid too if the secret cannot be read."""
+    from atm.domain.worksync.identity import TOKEN_INVALID, TOKEN_MISSING
+    from atm.formats.report_token import verify_token
+
+    if not token:
+        return TOKEN_MISSING
+    try:
+        return verify_token(plane.secrets.secret(team), token, team, member, fingerprint, at)
+    except AtmError:
+        return TOKEN_INVALID
+
+
+def members_named(team: Team, names: Mapping[str, str]) -> dict[str, str]:
+    """Those that the roster has, in its spelling; the others are gone."""
+    found = {name: team.member(name) for name in names}
+    return {member.name: names[name] for name, member in found.items() if member is not None}

@@ -1,0 +1,245 @@
+"""
+Looking at work-sync without touching it: status, the block in a briefing, figures, diagnostics.
+
+Passive: an agenda is read afresh, what was remembered is shown beside it, and nothing is written but the team's
+secret when the first token is given out. Every surface shows what these functions give (G10).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from atm.domain.worksync.agenda import BLOCKED_DEPENDENCY
+from atm.domain.worksync.decisions import (
+    CAUGHT_UP,
+    NEEDS_SYNC,
+    UNKNOWN,
+    VALID_LEASE,
+    Decision,
+    decide,
+    label,
+    lease_of,
+    would_nudge,
+)
+from atm.domain.worksync.reports import STALE_FINGERPRINT
+from atm.formats.sync_outbox import PENDING, decode_intent, encode_intent, encode_nudge
+from atm.formats.sync_status import encode_report, encode_status
+from atm.formats.times import to_iso
+from atm.ports.records import INTENTS, SHELVES, STATUS
+from atm.services.worksync import nudges
+from atm.services.worksync.plane import issue, running
+from atm.services.worksync.reconcile import Seen, known_status, look_at
+
+if TYPE_CHECKING:
+    from atm.domain.tasks import Plain
+    from atm.domain.team import Team
+    from atm.domain.worksync.statuses import MemberStatus
+    from atm.services.worksync.plane import Plane, Running
+
+FEATURE, REPORT_TOOL = "member-work-sync", "member_work_sync_report"
+HOW_TO_REPORT = (
+    f"When you have reviewed this agenda, call {REPORT_TOOL} with this agendaFingerprint and reportToken: still_working"
+    " while you go on, blocked only if the board shows the blocker, caught_up only if nothing is left. It does not "
+    "replace task tools, comments or messages. The fingerprint changes when your work does."
+)
+JOURNAL_LINES = 50
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A member's work-sync as it is now. Without `seen` it could not be looked at, and `why` says so."""
+
+    team: str
+    member: str
+    running: Running
+    seen: Seen | None = None
+    decision: Decision | None = None
+    status: MemberStatus | None = None
+    would_nudge: bool = False
+
+    @property
+    def state(self) -> str:
+        return self.decision.kind if self.decision is not None else UNKNOWN
+
+    @property
+    def label(self) -> str:
+        return label(self.state, self.decision.lease_state if self.decision is not None else "")
+
+    @property
+    def why(self) -> str:
+        """A sentence for people, in a neutral tone."""
+        if self.decision is None:
+            return f"the team does not run ({self.running.why})"
+        return self.decision.message
+
+    def fields(self) -> dict[str, Plain]:
+        """As plain data, the same on every surface."""
+        said: dict[str, Plain] = {
+            "team": self.team,
+            "member": self.member,
+            "state": self.state,
+            "label": self.label,
+            "why": self.why,
+            "source": f"the board, read now; {self.running.why}" if self.seen is not None else self.running.why,
+        }
+        if self.seen is not None and self.decision is not None:
+            said |= _now(self.seen, self.decision, self.would_nudge)
+        if self.status is not None:
+            said |= _remembered(self.status)
+        return said
+
+
+def _now(seen: Seen, decision: Decision, due: bool) -> dict[str, Plain]:
+    said: dict[str, Plain] = {
+        "agendaFingerprint": seen.fingerprint,
+        "actionableCount": len(seen.agenda.items),
+        "items": [*seen.agenda.preview()],
+        "diagnostics": [*seen.agenda.diagnostics],
+        "busy": seen.busy.reason,
+        "wouldNudge": due,
+        "at": to_iso(seen.at),
+    }
+    if decision.lease_until is not None:
+        said |= {"leaseExpiresAt": to_iso(decision.lease_until), "leaseState": decision.lease_state}
+    return said
+
+
+def _remembered(status: MemberStatus) -> dict[str, Plain]:
+    """What the last look left; notes of a report are for its author and the diagnostics only."""
+    said: dict[str, Plain] = {"observedAt": to_iso(status.updated), "observedBecause": status.trigger}
+    for key, report in (("latestReport", status.accepted), ("latestRejectedReport", status.rejected)):
+        if report is not None:
+            shown = encode_report(report)
+            shown.pop("note", None)
+            said[key] = shown
+    return said
+
+
+def view(plane: Plane, team: Team, member: str) -> View:
+    """Of one member, by its spelling in the roster."""
+    return views(plane, team, [member])[0]
+
+
+def views(plane: Plane, team: Team, members: list[str]) -> list[View]:
+    state = running(plane, team)
+    known = plane.records.read(team.name, STATUS, [name.casefold() for name in members])
+    statuses = {name: known_status(known, team.name, name) for name in members}
+    if not state.runs:
+        return [View(team.name, name, state, status=statuses[name]) for name in members]
+    seen = look_at(plane, team, members)
+    return [_view(plane, team.name, name, state, seen[name], statuses[name]) for name in members]
+
+
+def _view(plane: Plane, team: str, name: str, state: Running, seen: Seen, status: MemberStatus | None) -> View:
+    decision = decide(seen.agenda, lease_of(status, seen.fingerprint, seen.at), seen.busy)
+    known_since = status.transitions[-1].at if status is not None and status.transitions else seen.at
+    is_known = status is not None and status.fingerprint == seen.fingerprint
+    quiet = is_known and seen.at - known_since >= plane.policy.quiet_seconds
+    due = seen.is_agent and would_nudge(decision, seen.agenda, quiet=quiet, cooldown=bool(seen.cooldown))
+    return View(team, name, state, seen, decision, status, due)
+
+
+# The block in a briefing.
+
+
+def briefing_block(plane: Plane, team: Team, member: str, *, can_report: bool) -> dict[str, Plain]:
+    """
+    What a member reads about its own agenda (section 13.1). Only ever given to that member: it holds a token.
+
+    Small: how to report is said only when it is time to.
+    """
+    found = view(plane, team, member)
+    block: dict[str, Plain] = {"feature": FEATURE, "state": found.state}
+    if found.seen is None or found.decision is None:
+        return {**block, "why": found.why}
+    block |= {"agendaFingerprint": found.seen.fingerprint, "actionableCount": len(found.seen.agenda.items)}
+    if found.state == CAUGHT_UP and not can_report:
+        return block
+    if found.seen.agenda.items:
+        block["items"] = [*found.seen.agenda.preview()]
+    if found.decision.lease_until is not None:
+        block["leaseExpiresAt"] = to_iso(found.decision.lease_until)
+    if can_report:
+        block["reportToken"] = issue(plane, team.name, member, found.seen.fingerprint)
+        block["reportTool"] = REPORT_TOOL
+        if found.state == NEEDS_SYNC or _was_stale(found):
+            block["instruction"] = HOW_TO_REPORT
+    return block
+
+
+def _was_stale(found: View) -> bool:
+    rejected = found.status.rejected if found.status is not None else None
+    return rejected is not None and rejected.reason == STALE_FINGERPRINT and found.state != VALID_LEASE
+
+
+def block_in_words(block: Mapping[str, Plain]) -> str:
+    """The same on one or two lines."""
+    if "agendaFingerprint" not in block:
+        return f"Work sync: state={block['state']}."
+    head = (
+        f"Work sync: agendaFingerprint={block['agendaFingerprint']} state={block['state']} "
+        f"actionable={block['actionableCount']}."
+    )
+    return f"{head}\n{block['instruction']}" if "instruction" in block else head
+
+
+# Figures and diagnostics.
+
+
+def metrics(plane: Plane, team: Team) -> dict[str, Plain]:
+    """Whether the fingerprints are stable, the reports useful, the nudges few; and whether nudges may be sent."""
+    ready = nudges.readiness(plane, team.name)
+    records = plane.records.read(team.name, STATUS)
+    members: list[Plain] = []
+    for name in team.names:
+        status = known_status(records, team.name, name)
+        if status is not None:
+            shown = encode_status(status)
+            members.append({"member": name, "state": status.state, "metrics": shown.get("metrics")})
+    items = nudges.outbox(plane, team.name)
+    by_state: dict[str, Plain] = {
+        state: sum(one.status == state for one in items) for state in sorted({one.status for one in items})
+    }
+    return {
+        "team": team.name,
+        "phase2Readiness": {
+            "state": ready.state,
+            "reasons": [*ready.reasons],
+            "members": ready.members,
+            "evaluations": ready.looks,
+            "observedHours": round(ready.hours, 2),
+            "wouldNudgesPerMemberHour": round(ready.would_nudges, 3),
+            "fingerprintChurnPerHour": round(ready.churn, 3),
+            "staleReportRate": round(ready.stale, 3),
+            "reports": ready.reports,
+        },
+        "nudges": by_state,
+        "members": members,
+    }
+
+
+def diagnose(plane: Plane, team: Team, member: str) -> dict[str, Plain]:
+    """Everything that is known about one member, for whoever wants to know why. For the lead, people and itself."""
+    found = view(plane, team, member)
+    name = member.casefold()
+    intents = [decode_intent(id, team.name, r) for id, r in plane.records.read(team.name, INTENTS).items()]
+    blocked = [i.ref for i in found.seen.agenda.items if i.kind == BLOCKED_DEPENDENCY] if found.seen else []
+    return {
+        **found.fields(),
+        "running": {"runs": found.running.runs, "state": found.running.state, "why": found.running.why},
+        "blockedByDependencies": [*blocked],
+        "stored": encode_status(found.status) if found.status is not None else None,
+        "pendingReports": [
+            {key: value for key, value in encode_intent(i).items() if key != "rawInput"}
+            for i in intents
+            if i.member.casefold() == name and i.status == PENDING
+        ],
+        "nudges": [encode_nudge(n) for n in nudges.outbox(plane, team.name) if n.member.casefold() == name],
+        "readiness": nudges.readiness(plane, team.name).state,
+        "journal": [
+            line for line in plane.journal.last(team.name, JOURNAL_LINES) if line.get("member") in ("", member)
+        ],
+        "problems": [text for shelf in SHELVES if (text := plane.records.problem(team.name, shelf))],
+    }

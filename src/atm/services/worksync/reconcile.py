@@ -1,0 +1,170 @@
+"""
+Reconcile: look at members afresh, decide, and remember what was seen. Level-triggered: why somebody looks does not
+matter, only what is there.
+
+It reads the board, the roster and signs of life, and writes the status file, nothing else: no message, no task, no
+mark. A nudge that is due is only said to be due (`Look.would_nudge`); planning one is another use case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import AtmError
+from atm.domain.team import AGENT
+from atm.domain.worksync.decisions import (
+    NEEDS_SYNC,
+    SUPPRESSED_BUSY,
+    Busy,
+    Decision,
+    conditions,
+    decide,
+    lease_of,
+    would_nudge,
+)
+from atm.domain.worksync.statuses import MOST_FACTS, MOST_HISTORY, Counters, MemberStatus
+from atm.domain.worksync.transitions import explain, facts_of
+from atm.formats.agenda_fingerprint import fingerprint
+from atm.formats.sync_status import decode_status, encode_status
+from atm.ports.records import STATUS
+from atm.services.stall_watch import recent_alert
+from atm.services.worksync.plane import busy_state, find_running, members_named, read_agendas
+
+if TYPE_CHECKING:
+    from atm.domain.team import Team
+    from atm.domain.worksync.agenda import Agenda
+    from atm.ports.records import Record
+    from atm.services.worksync.plane import Plane
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was found out about a member before anything is decided."""
+
+    agenda: Agenda
+    fingerprint: str
+    busy: Busy
+    cooldown: str
+    """Why the stall watch owns this member for now; empty if it does not."""
+    at: float
+    is_agent: bool = True
+    """People and plugins have agendas too, but nobody reminds them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One member, looked at."""
+
+    member: str
+    seen: Seen
+    status: MemberStatus
+    decision: Decision
+    would_nudge: bool
+
+
+def reconcile(plane: Plane, team: str, members: Mapping[str, str]) -> list[Look]:
+    """
+    Look at these members (each with the trigger that made us look), in one pass over the board.
+
+    A team that does not run and members who are gone are dropped without a trace. Where the board cannot be read,
+    nothing is decided and nothing is written but a line in the journal.
+    """
+    found, state = find_running(plane, team)
+    if found is None or not state.runs:
+        return []
+    wanted = members_named(found, members)
+    try:
+        seen = look_at(plane, found, list(wanted))
+    except AtmError as error:
+        plane.note(found.name, "agenda_unavailable", why=str(error))
+        return []
+    return _remember(plane, found, wanted, seen)
+
+
+def look_at(plane: Plane, team: Team, members: list[str]) -> dict[str, Seen]:
+    """Everything that a decision about these members needs, read afresh. Writes nothing."""
+    now = plane.now()
+    seen = {}
+    for name, agenda in read_agendas(plane, team, members).items():
+        cooldown = recent_alert(plane.records, team.name, name, agenda.task_ids, now) if agenda.items else ""
+        busy = busy_state(plane, team.name, name) if agenda.items else Busy()
+        member = team.member(name)
+        is_agent = member is not None and member.kind == AGENT
+        seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, is_agent)
+    return seen
+
+
+def _remember(plane: Plane, team: Team, members: Mapping[str, str], seen: Mapping[str, Seen]) -> list[Look]:
+    looks: list[Look] = []
+
+    def change(records: dict[str, Record]) -> dict[str, Record | None]:
+        looks.clear()
+        changed: dict[str, Record | None] = {}
+        for name, what in seen.items():
+            former = known_status(records, team.name, name)
+            look = judge(former, what, members[name])
+            looks.append(look)
+            changed[name.casefold()] = encode_status(look.status)
+        return changed
+
+    if seen:
+        plane.records.change(team.name, STATUS, change, keys=[name.casefold() for name in seen])
+    for look in looks:
+        if look.status.transitions and look.status.transitions[-1].at == look.seen.at:
+            last = look.status.transitions[-1]
+            plane.note(team.name, "fingerprint_changed", look.member, reasons=[*last.reasons], tasks=[*last.task_ids])
+    return looks
+
+
+def known_status(records: Mapping[str, Record], team: str, member: str) -> MemberStatus | None:
+    record = records.get(member.casefold())
+    return decode_status(team, member, record) if record is not None else None
+
+
+def judge(former: MemberStatus | None, seen: Seen, trigger: str) -> Look:
+    """The next status after a look. Pure."""
+    decision = decide(seen.agenda, lease_of(former, seen.fingerprint, seen.at), seen.busy)
+    due = seen.is_agent and would_nudge(decision, seen.agenda, quiet=True, cooldown=bool(seen.cooldown))
+    status = next_status(former, seen, decision)
+    status.trigger = trigger
+    status.counters = _counted(status.counters, decision, due, seen.at)
+    if due:
+        nudges = {**status.would_nudges}
+        nudges.setdefault(seen.fingerprint, seen.at)
+        status.would_nudges = dict([*nudges.items()][-MOST_HISTORY:])
+    return Look(seen.agenda.member, seen, status, decision, due)
+
+
+def next_status(former: MemberStatus | None, seen: Seen, decision: Decision) -> MemberStatus:
+    """The status with this agenda and decision; reports and history are carried on."""
+    agenda, now = seen.agenda, seen.at
+    status = replace(former) if former is not None else MemberStatus(agenda.team, agenda.member, first_seen=now)
+    status.counters = replace(status.counters)
+    if seen.fingerprint != status.fingerprint:
+        change = explain(status.fingerprint, seen.fingerprint, status.facts, facts_of(agenda.items), now)
+        status.transitions = [*status.transitions, change][-MOST_HISTORY:]
+        status.counters.fingerprint_changes += 1 if status.fingerprint else 0
+    needs = decision.kind == NEEDS_SYNC
+    is_same_need = needs and status.state == NEEDS_SYNC and status.fingerprint == seen.fingerprint
+    status.needs_since = (status.needs_since if is_same_need else now) if needs else None
+    status.fingerprint, status.state, status.updated = seen.fingerprint, decision.kind, now
+    status.count, status.summary = len(agenda.items), agenda.preview()
+    status.facts = facts_of(agenda.items[:MOST_FACTS])
+    status.diagnostics = [*agenda.diagnostics][:MOST_HISTORY]
+    status.conditions = conditions(
+        status.conditions, decision, seen.fingerprint, now, rejected=status.rejected, cooldown=seen.cooldown
+    )
+    return status
+
+
+def _counted(counters: Counters, decision: Decision, due: bool, now: float) -> Counters:
+    return replace(
+        counters,
+        reconciles=counters.reconciles + 1,
+        needs_sync=counters.needs_sync + (decision.kind == NEEDS_SYNC),
+        suppressed_busy=counters.suppressed_busy + (decision.kind == SUPPRESSED_BUSY),
+        would_nudge=counters.would_nudge + due,
+        last_reconcile=now,
+    )

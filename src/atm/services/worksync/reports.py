@@ -1,0 +1,316 @@
+"""
+Reports: validated against an agenda read afresh, and written down. The only use case that can make a lease.
+
+Where the daemon cannot be reached, a report is only noted, as an intent; the daemon replays it later through the same
+validator. A report that is refused because of who made it leaves no trace but a line in the journal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import AtmError
+from atm.domain.worksync.decisions import decide, lease_of
+from atm.domain.worksync.identity import Author, Trusted, resolve_author
+from atm.domain.worksync.reports import (
+    AGENDA_UNAVAILABLE,
+    CAPABILITY_UNAVAILABLE,
+    CAUGHT_UP_REJECTED,
+    STALE_FINGERPRINT,
+    STILL_WORKING_REJECTED,
+    TASK_NOT_IN_AGENDA,
+    TEAM_INACTIVE,
+    Ground,
+    Report,
+    Verdict,
+    check_identity,
+    intent_id,
+    read_report,
+    report_id,
+    validate,
+)
+from atm.domain.worksync.statuses import ReportRecord, remember
+from atm.formats.sync_outbox import (
+    ACCEPTED,
+    PENDING,
+    REJECTED,
+    SUPERSEDED,
+    Intent,
+    decode_intent,
+    encode_intent,
+)
+from atm.formats.sync_status import encode_status
+from atm.ports.records import INTENTS, STATUS
+from atm.services.worksync.plane import comment_of, find_running, verify
+from atm.services.worksync.reconcile import Seen, known_status, look_at, next_status
+
+if TYPE_CHECKING:
+    from atm.domain.tasks import Plain
+    from atm.domain.team import Team
+    from atm.ports.records import Record
+    from atm.services.worksync.plane import Plane, Running
+
+MOST_INTENTS = 100
+INTENT_SECONDS = 7 * 86400.0
+
+ABOUT_THE_AGENDA = (STALE_FINGERPRINT, CAUGHT_UP_REJECTED, STILL_WORKING_REJECTED, TASK_NOT_IN_AGENDA)
+
+INSTRUCTIONS = {
+    STALE_FINGERPRINT: "Read the current agenda and retry with the current fingerprint only after you understand it.",
+    CAUGHT_UP_REJECTED: "These items are yours. Work on them, or report still_working or blocked.",
+    STILL_WORKING_REJECTED: "Your agenda is empty: report caught_up.",
+    TASK_NOT_IN_AGENDA: "Name only tasks of your current agenda.",
+    "blocked_rejected_without_evidence": "Show the blocker on the board first: a dependency, a question or a comment.",
+    "agenda_unavailable": "The board cannot be read now. Go on with your work and try again later.",
+    "team_inactive": "The team does not run, so nothing is accepted.",
+    "capability_unavailable": "Work sync cannot take reports now. Go on with your work.",
+    "invalid_payload": "Correct the arguments.",
+}
+WHO_ARE_YOU = "Use this tool only as your configured teammate identity. Read task_briefing again if you are unsure."
+PENDING_INSTRUCTION = (
+    "Report was recorded for validation. Continue concrete task work; do not treat this as a confirmed lease yet."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What became of a report."""
+
+    verdict: Verdict
+    report: Report | None = None
+    seen: Seen | None = None
+    """The agenda, where the reporter may see it."""
+    is_pending: bool = False
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict.ok
+
+    def fields(self) -> dict[str, Plain]:
+        """As section 13 words it."""
+        from atm.formats.times import to_iso
+
+        if not self.ok:
+            return self._refusal()
+        said: dict[str, Plain] = {"ok": True}
+        if self.report is not None:
+            said |= {"state": self.report.state, "agendaFingerprint": self.report.fingerprint}
+        if self.is_pending:
+            return {**said, "pendingValidation": True, "instruction": PENDING_INSTRUCTION}
+        if self.verdict.lease_until is not None:
+            said["leaseExpiresAt"] = to_iso(self.verdict.lease_until)
+        return said
+
+    def _refusal(self) -> dict[str, Plain]:
+        said: dict[str, Plain] = {"ok": False, "reason": self.verdict.reason}
+        if self.seen is not None:
+            said["currentAgendaFingerprint"] = self.seen.fingerprint
+            said["currentAgendaPreview"] = [*self.seen.agenda.preview()]
+        said["instruction"] = INSTRUCTIONS.get(self.verdict.reason, WHO_ARE_YOU)
+        if self.verdict.detail:
+            said["detail"] = self.verdict.detail
+        return said
+
+
+def submit(
+    plane: Plane, team: str, arguments: Mapping[str, Plain], trusted: Trusted, at: float | None = None
+) -> Answer:
+    """
+    Judge a report and write down what came of it. `at` is when its token was shown to us, if not now.
+    """
+    report = read_report(arguments)
+    if isinstance(report, Verdict):
+        return Answer(report)
+    found, state = find_running(plane, team)
+    if found is None:
+        return Answer(Verdict(TEAM_INACTIVE), report)
+    author = resolve_author(report.author, found)
+    try:
+        seen = _seen(plane, found, author, state)
+    except AtmError as error:
+        plane.note(found.name, "agenda_unavailable", author.name, why=str(error))
+        seen = None
+    token = verify(
+        plane, found.name, author.name, report.fingerprint, report.token, trusted.received_at if at is None else at
+    )
+    ground = _ground(plane, found.name, state, author, trusted, token, seen, report)
+    verdict = validate(report, ground)
+    plane.note(found.name, "report", author.name, state=report.state, verdict=verdict.reason or "accepted")
+    if seen is not None and not verdict.is_about_identity and verdict.reason != TEAM_INACTIVE:
+        try:
+            _write(plane, found, author.name, report, verdict, seen, trusted)
+        except AtmError as error:  # what is not durable is not accepted; the former status stays as it was
+            plane.note(found.name, "status_unwritable", author.name, why=str(error))
+            return Answer(Verdict(CAPABILITY_UNAVAILABLE), report)
+        return Answer(verdict, report, None if verdict.reason == AGENDA_UNAVAILABLE else seen)
+    return Answer(verdict, report)
+
+
+def _seen(plane: Plane, team: Team, author: Author, state: Running) -> Seen | None:
+    if author.refused or not state.runs:
+        return None
+    return look_at(plane, team, [author.name])[author.name]
+
+
+def _ground(
+    plane: Plane,
+    team: str,
+    state: Running,
+    author: Author,
+    trusted: Trusted,
+    token: str,
+    seen: Seen | None,
+    report: Report,
+) -> Ground:
+    agenda = seen.agenda if seen is not None else None
+    return Ground(
+        team=team,
+        team_runs=state.runs,
+        member=author.name,
+        refused=author.refused,
+        trusted=trusted,
+        token=token,
+        agenda=agenda,
+        fingerprint=seen.fingerprint if seen is not None else "",
+        comments=comment_of(plane, agenda, report.blocker_comment) if agenda is not None else {},
+    )
+
+
+def _write(
+    plane: Plane, team: Team, member: str, report: Report, verdict: Verdict, seen: Seen, trusted: Trusted
+) -> None:
+    def change(records: dict[str, Record]) -> dict[str, Record | None]:
+        former = known_status(records, team.name, member)
+        before = decide(seen.agenda, lease_of(former, seen.fingerprint, seen.at), seen.busy)
+        status = next_status(former, seen, before)
+        record = _record(team.name, member, report, verdict, seen, trusted)
+        known = next((one for one in status.reports if one.id == record.id and one.accepted == record.accepted), None)
+        record = replace(record, first_at=known.first_at) if known is not None else record
+        status.reports = remember(status.reports, record)
+        status.counters.last_report = trusted.received_at
+        if verdict.ok:
+            status.accepted = record
+            status.counters.accepted_reports += 1
+        else:  # a valid lease is not touched (D15)
+            status.rejected = record
+            status.counters.stale_reports += verdict.reason == STALE_FINGERPRINT
+            status.counters.invalid_reports += verdict.reason != STALE_FINGERPRINT
+        after = decide(seen.agenda, lease_of(status, seen.fingerprint, seen.at), seen.busy)
+        return {member.casefold(): encode_status(next_status(status, seen, after))}
+
+    plane.records.change(team.name, STATUS, change, keys=[member.casefold()])
+
+
+def _record(team: str, member: str, report: Report, verdict: Verdict, seen: Seen, trusted: Trusted) -> ReportRecord:
+    return ReportRecord(
+        id=report_id(team, member, report),
+        fingerprint=report.fingerprint,
+        observed=seen.fingerprint,
+        state=report.state,
+        accepted=verdict.ok,
+        reason=verdict.reason,
+        task_ids=report.task_ids,
+        blocker_comment=report.blocker_comment,
+        note=report.note,
+        identity=trusted.source,
+        first_at=trusted.received_at,
+        last_at=trusted.received_at,
+    )
+
+
+# Reports that nobody can judge now.
+
+
+def note_intent(plane: Plane, team: str, arguments: Mapping[str, Plain], trusted: Trusted) -> Answer:
+    """
+    Keep a report for the daemon. Only one that may be its author's: who is refused now stays refused.
+
+    Nothing here says that it is right: the agenda is not even looked at.
+    """
+    report = read_report(arguments)
+    if isinstance(report, Verdict):
+        return Answer(report)
+    found, state = find_running(plane, team)
+    if found is None:
+        return Answer(Verdict(TEAM_INACTIVE), report)
+    author = resolve_author(report.author, found)
+    token = verify(plane, found.name, author.name, report.fingerprint, report.token, trusted.received_at)
+    refused = check_identity(_ground(plane, found.name, state, author, trusted, token, None, report))
+    if refused:
+        return Answer(Verdict(refused), report)
+    intent = Intent(
+        id=intent_id(found.name, author.name, report),
+        team=found.name,
+        member=author.name,
+        raw={key: value for key, value in arguments.items() if key in _ARGUMENTS},
+        identity=trusted.source,
+        received=trusted.received_at,
+    )
+    return Answer(Verdict(), report, is_pending=True) if _keep(plane, intent) else Answer(_FULL, report)
+
+
+_ARGUMENTS = ("from", "agendaFingerprint", "state", "taskIds", "blockerCommentId", "note", "reportToken", "reportedAt")
+_FULL = Verdict(CAPABILITY_UNAVAILABLE)
+
+
+def _keep(plane: Plane, intent: Intent) -> bool:
+    """False if as many wait as may: a flood must not push out what came before it."""
+    kept = True
+
+    def change(records: dict[str, Record]) -> dict[str, Record | None]:
+        nonlocal kept
+        known = [decode_intent(id, intent.team, record) for id, record in records.items()]
+        mine = next((one for one in known if one.id == intent.id and one.status == PENDING), None)
+        kept = mine is not None or sum(one.status == PENDING for one in known) < MOST_INTENTS
+        if mine is not None or not kept:
+            return {}
+        gone = _expired([one for one in known if one.id != intent.id], intent.received)
+        return {**dict.fromkeys(gone), intent.id: encode_intent(intent)}
+
+    plane.records.change(intent.team, INTENTS, change)
+    return kept
+
+
+def _expired(known: list[Intent], now: float) -> list[str]:
+    """Settled ones go when they are old or too many; one that waits never does."""
+    settled = sorted((one for one in known if one.status != PENDING), key=lambda one: one.received)
+    waiting = len(known) - len(settled)
+    room = max(0, MOST_INTENTS - 1 - waiting)
+    old = [one.id for one in settled if now - one.received > INTENT_SECONDS]
+    return list(dict.fromkeys([*old, *(one.id for one in settled[: max(0, len(settled) - room)])]))
+
+
+def replay(plane: Plane, team: str) -> int:
+    """Put every report that waits through the validator, once; how many were judged."""
+    waiting = [
+        intent
+        for id, record in plane.records.read(team, INTENTS).items()
+        if (intent := decode_intent(id, team, record)).status == PENDING
+    ]
+    for intent in sorted(waiting, key=lambda one: one.received):
+        _settle(plane, intent, *_judged(plane, intent))
+    return len(waiting)
+
+
+def _judged(plane: Plane, intent: Intent) -> tuple[str, str]:
+    """The lease counts from now; that the token was good is judged by when it was shown."""
+    found, _ = find_running(plane, intent.team)
+    if found is None or found.member(intent.member) is None:
+        return SUPERSEDED, "member_inactive"
+    trusted = Trusted("intent_replay", plane.now(), intent.identity, intent.team, intent.member)
+    answer = submit(plane, intent.team, intent.raw, trusted, at=intent.received)
+    return (ACCEPTED, "") if answer.ok else (REJECTED, answer.verdict.reason)
+
+
+def _settle(plane: Plane, intent: Intent, status: str, reason: str) -> None:
+    def change(records: dict[str, Record]) -> dict[str, Record | None]:
+        record = records.get(intent.id)
+        if record is None or decode_intent(intent.id, intent.team, record).status != PENDING:
+            return {}
+        raw = {key: value for key, value in intent.raw.items() if key != "reportToken"}  # it has done its duty
+        settled = replace(intent, raw=raw, status=status, reason=reason, processed=plane.now())
+        return {intent.id: encode_intent(settled)}
+
+    plane.records.change(intent.team, INTENTS, change, keys=[intent.id])

@@ -1,0 +1,89 @@
+"""
+One round of the control plane for a team: look at who is due, plan, dispatch, and say when to look again.
+
+Used by the daemon's loop and by `atm sync nudge`, which is a round for one member, now, with every guard in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from atm.domain.names import same_name
+from atm.domain.tasks import task_id
+from atm.domain.worksync.decisions import NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEASE
+from atm.domain.worksync.nudges import RECOVERY_AFTER
+from atm.domain.worksync.triggers import ALL_MEMBERS, THESE
+from atm.services.mailroom import find_team
+from atm.services.worksync.nudges import dispatch, next_due, plan
+from atm.services.worksync.reconcile import reconcile
+
+if TYPE_CHECKING:
+    from atm.domain.dependencies import Board
+    from atm.domain.team import Team
+    from atm.domain.worksync.triggers import Route
+    from atm.services.worksync.nudges import Dispatched, Planned
+    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.reconcile import Look
+
+MARGIN = 1.0
+"""Seconds after a lease has run out at which it is looked at."""
+
+
+@dataclass(slots=True)
+class Round:
+    """What a round did."""
+
+    team: str
+    looks: list[Look] = field(default_factory=list)
+    planned: list[Planned] = field(default_factory=list)
+    dispatched: list[Dispatched] = field(default_factory=list)
+    again: dict[str, float] = field(default_factory=dict)
+    """When a member is worth another look although nothing tells of it; seconds since 1970."""
+    outbox_due: float | None = None
+
+
+def run_round(plane: Plane, team: str, members: Mapping[str, str]) -> Round:
+    done = Round(team)
+    done.looks = reconcile(plane, team, members)
+    if done.looks:
+        found = find_team(plane.room, team)
+        done.planned = plan(plane, found, done.looks)
+    done.dispatched = dispatch(plane, team)
+    done.outbox_due = next_due(plane, team)
+    for look in done.looks:
+        at = _again_at(look)
+        if at is not None:
+            done.again[look.member] = at + MARGIN
+    return done
+
+
+def _again_at(look: Look) -> float | None:
+    if look.decision.kind == VALID_LEASE:
+        return look.decision.lease_until
+    if look.decision.kind == SUPPRESSED_BUSY:
+        return look.seen.busy.until
+    return look.seen.at + RECOVERY_AFTER if look.decision.kind == NEEDS_SYNC else None
+
+
+def members_of(plane: Plane, team: Team, route: Route) -> list[str]:
+    """Whom an event is about, as the board says now. Names in events are hints."""
+    if route.scope == ALL_MEMBERS:
+        return team.names
+    names = [*route.names]
+    if route.scope != THESE and plane.desk.tasks.exists(team.name):
+        names += _of_task(plane.desk.tasks.board(team.name), route.task, team.lead)
+    known = (team.member(name) for name in dict.fromkeys(names))
+    return list(dict.fromkeys(member.name for member in known if member is not None))
+
+
+def _of_task(board: Board, id: str, lead: str) -> list[str]:
+    """Its owner and reviewer; whoever waits for it; and the lead, whose business broken dependencies are."""
+    card = board.cards.get(int(task_id(id))) if id.isdecimal() else None
+    names = [card.owner, card.reviewer] if card is not None else []
+    dependants = board.dependants(id)
+    names += [dependant.owner for dependant in dependants]
+    if (card is None and dependants) or (card is not None and board.broken_blockers(card)):
+        names.append(lead)
+    return [name for name in names if name and not same_name(name, "")]

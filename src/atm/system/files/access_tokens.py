@@ -1,0 +1,61 @@
+"""Access tokens on disk: implements `ports.access_tokens.AccessTokens`. Read anew whenever the file has changed."""
+
+from __future__ import annotations
+
+from atm.domain.errors import UnreadableFile
+from atm.formats.access_tokens import decode_tokens, encode_tokens
+from atm.formats.json_record import NotJson
+from atm.system.files.refusals import explained
+from atm.system.files.whole_files import read_whole, write_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.access_tokens import AccessToken
+    from atm.formats.layout import Layout
+    from atm.ports.disk import Stamp
+    from atm.system.files.locking import Locks
+
+
+class AccessTokenFile:
+    """One file, for its owner alone."""
+
+    def __init__(self, locks: Locks, layout: Layout) -> None:
+        self._locks = locks
+        self._path = layout.access_tokens
+        self._seen: tuple[tuple[int, int, int], list[AccessToken]] | None = None
+
+    def all(self) -> list[AccessToken]:
+        with explained(self._path):
+            stamp = self._locks.disk.look(self._path)
+            if stamp is None:
+                return []
+            if self._seen is None or self._seen[0] != stamp.signature:
+                self._check_owner(stamp)
+                self._seen = (stamp.signature, self._read())
+            return self._seen[1]
+
+    def _check_owner(self, stamp: Stamp) -> None:
+        """Whoever may write this file may enter anybody; then it says nothing that counts."""
+        if stamp.kind != "file" or stamp.mode & 0o022:
+            raise UnreadableFile(
+                f"{self._path} can be changed by others", "make it yours: chmod 600, no link", self._path
+            )
+
+    def _read(self) -> list[AccessToken]:
+        try:
+            return decode_tokens(read_whole(self._locks.disk, self._path))
+        except NotJson as error:
+            raise UnreadableFile(
+                f"{self._path}: {error}", "remove the file and make new tokens: `atm mcp token new`", self._path
+            ) from None
+
+    def change(self, change: Callable[[list[AccessToken]], list[AccessToken]]) -> None:
+        disk = self._locks.disk
+        with explained(self._path):
+            disk.make_folders(self._path.rpartition("/")[0], 0o700)
+            with self._locks.private(self._path):
+                known = self._read() if disk.look(self._path) is not None else []
+                write_over(disk, self._path, encode_tokens(change(known)), mode=0o600)
+        self._seen = None

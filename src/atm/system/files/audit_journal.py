@@ -1,0 +1,192 @@
+"""
+What the control plane did and why, one JSON object a line: implements `ports.records.AuditJournal`.
+
+Several processes write at once. A line is one `write` at the end of the file, so lines do not mix; whoever turns the
+files over holds a lock meanwhile, and nobody waits for it. A line that still goes to the file that was moved is in
+`journal.jsonl.1`, not lost. Where a writer was killed in the middle of a line, the next one begins a new line.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, FileBusy
+from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.system.daemon_log import numbered
+from atm.system.files.team_data import TeamData
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atm.domain.tasks import Plain
+    from atm.formats.layout import Layout
+    from atm.ports.disk import Disk
+    from atm.ports.records import Record
+    from atm.system.files.locking import Locks
+
+LARGEST_FILE = 5 << 20
+KEPT = 5
+LARGEST_LINE = 4096
+
+LONGEST_TEXT, MOST_ENTRIES, DEEPEST = 240, 20, 5
+_SIZES = ((LONGEST_TEXT, MOST_ENTRIES, DEEPEST), (60, 10, 3), (60, 20, 1))
+"""Characters of a text, entries of a list, and levels, in the order in which a line that is too long tries them."""
+
+MOST_FIELDS = 40
+_CHUNK = 64 << 10
+
+
+class JournalFiles:
+    """Nothing in here raises: a journal that cannot be written must not stop what it is about."""
+
+    __slots__ = ("_disk", "_largest", "_layout", "_locks", "_places")
+
+    def __init__(self, disk: Disk, locks: Locks, layout: Layout, *, largest: int = LARGEST_FILE) -> None:
+        self._disk = disk
+        self._locks = locks
+        self._layout = layout
+        self._largest = largest
+        self._places = TeamData(disk, layout)
+
+    def note(self, team: str, record: Record) -> None:
+        path = self._layout.sync_journal(team)
+        try:
+            self._places.check(team, path)
+            self._places.prepare(team, path)
+            self._append(path, encode_note(record))
+        except (OSError, AtmError):
+            return
+
+    def _append(self, path: str, line: bytes) -> None:
+        fd = self._open(path)
+        try:
+            size = self._disk.look_open(fd).size
+            if size and size + len(line) > self._largest:
+                self._disk.close(fd)
+                fd = -1
+                self._turn_over(path, len(line))
+                fd = self._open(path)
+                size = self._disk.look_open(fd).size
+            is_torn = size and self._disk.read_at(fd, size - 1, 1) != b"\n"
+            self._disk.write(fd, b"\n" + line if is_torn else line)
+        finally:
+            if fd != -1:
+                self._disk.close(fd)
+
+    def _open(self, path: str) -> int:
+        found = self._disk.look(path)
+        if found is not None and found.kind != "file":
+            raise OSError(22, "is not a regular file", path)  # a pipe would fill up and hold us
+        return self._disk.open_append(path)
+
+    def _turn_over(self, path: str, more: int) -> None:
+        """
+        Move every file one number up, unless somebody else is at it or was. Whoever cannot writes on, up to twice the
+        size: a folder in which nothing can be renamed must not fill the disk.
+        """
+        try:
+            with self._locks.private(path, patience=0.0):
+                if self._size(path) + more > self._largest:
+                    for number in range(KEPT, 0, -1):
+                        self._move(numbered(path, number - 1), numbered(path, number))
+        except (OSError, FileBusy):
+            if self._size(path) + more > 2 * self._largest:
+                raise
+
+    def _size(self, path: str) -> int:
+        found = self._disk.look(path)
+        return found.size if found is not None else 0
+
+    def _move(self, source: str, target: str) -> None:
+        try:
+            self._disk.rename(source, target)
+        except FileNotFoundError:
+            return
+
+    # Reading.
+
+    def last(self, team: str, count: int) -> list[Record]:
+        found: list[Record] = []
+        try:
+            path = self._layout.sync_journal(team)
+            self._places.check(team, path)
+            for line in self._lines_backwards(path):
+                if len(found) >= count:
+                    break
+                record = decode_note(line)
+                if record is not None:
+                    found.append(record)
+        except (OSError, AtmError):
+            pass  # what was read until then is better than nothing
+        return found[::-1]
+
+    def _lines_backwards(self, path: str) -> Iterator[bytes]:
+        """The newest file first: files only move to higher numbers, so none slips past us; one may be met twice."""
+        seen: set[tuple[int, int]] = set()
+        for number in range(KEPT + 1):
+            name = numbered(path, number)
+            found = self._disk.look(name)
+            if found is None or found.kind != "file":
+                continue
+            try:
+                fd = self._disk.open_read(name)
+            except FileNotFoundError:
+                continue
+            try:
+                stamp = self._disk.look_open(fd)
+                if (stamp.dev, stamp.ino) not in seen:
+                    seen.add((stamp.dev, stamp.ino))
+                    yield from self._lines_of(fd, stamp.size)
+            finally:
+                self._disk.close(fd)
+
+    def _lines_of(self, fd: int, size: int) -> Iterator[bytes]:
+        rest = b""
+        while size > 0:
+            start = max(0, size - _CHUNK)
+            first, *whole = (self._disk.read_at(fd, start, size - start) + rest).split(b"\n")
+            yield from reversed(whole)
+            # A line of ours is never so long; what is not ours must not be gathered without end.
+            rest, size = first[:_CHUNK], start
+        yield rest
+
+
+def decode_note(line: bytes) -> Record | None:
+    """None for what was torn or is not ours."""
+    if not line or len(line) > LARGEST_LINE:
+        return None
+    try:
+        return decode_object(to_text(line))
+    except NotJson:
+        return None
+
+
+def encode_note(record: Record) -> bytes:
+    """One line of at most 4 KB: long texts and lists are cut, then what is deep, then the last fields."""
+    line = b""
+    for text, entries, depth in _SIZES:
+        line = _line(_cut(record, text, entries, depth))
+        if len(line) <= LARGEST_LINE:
+            return line
+    kept: Record = {"cut": True}
+    for key, value in list(record.items())[:MOST_FIELDS]:
+        more = {**kept, key[:60]: _cut(value, 60, 20, 0)}
+        if len(_line(more)) <= LARGEST_LINE:
+            kept = more
+    return _line(kept)
+
+
+def _line(value: Plain) -> bytes:
+    return to_bytes(encode(value) + "\n")
+
+
+def _cut(value: Plain, text: int, entries: int, depth: int) -> Plain:
+    if isinstance(value, str):
+        return value[:text]
+    if isinstance(value, dict):
+        if depth < 0:
+            return {}
+        items = list(value.items())[:MOST_FIELDS]
+        return {key[:text]: _cut(item, text, entries, depth - 1) for key, item in items}
+    if isinstance(value, list):
+        return [_cut(item, text, entries, depth - 1) for item in value[:entries]] if depth >= 0 else []
+    return value

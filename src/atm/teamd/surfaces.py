@@ -1,0 +1,76 @@
+"""
+Surfaces that live in the daemon, such as the MCP server: handed in from above, because `teamd` does not know `ui`.
+
+One that cannot be started, or does not stop in time, is said in the log and keeps the daemon from nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from atm.formats.layout import Layout
+    from atm.teamd.hub import Hub
+
+START_SECONDS = 5.0
+STOP_SECONDS = 3.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DaemonFacts:
+    """What a surface gets of the daemon that carries it."""
+
+    layout: Layout
+    environment: Mapping[str, str]
+    folder: str
+    """Where its sockets may lie: a path short enough for one, readable by nobody else."""
+    hub: Hub
+    log: Callable[..., None]
+
+
+class Surface(Protocol):
+    """Something that people or programs reach the daemon through."""
+
+    name: str
+
+    async def start(self, facts: DaemonFacts) -> None:
+        """Be ready to be reached; whatever takes long comes later. Called before the daemon says that it is there."""
+
+    async def stop(self) -> None: ...
+
+    def facts(self) -> dict[str, Any]:
+        """For `atm daemon status`."""
+
+
+class Surfaces:
+    """All of them."""
+
+    def __init__(self, surfaces: Sequence[Surface], log: Callable[..., None]) -> None:
+        self._surfaces = surfaces
+        self._log = log
+
+    async def start(self, facts: DaemonFacts) -> None:
+        for surface in self._surfaces:
+            try:
+                await asyncio.wait_for(surface.start(facts), START_SECONDS)
+            except Exception as error:  # noqa: BLE001 - mail and tasks do not need it
+                self._log("error", surface.name, f"it could not be started: {type(error).__name__}: {error}")
+
+    async def stop(self) -> None:
+        """Within a bound, all at once."""
+        if not self._surfaces:
+            return
+        stopping = {surface.name: asyncio.ensure_future(surface.stop()) for surface in self._surfaces}
+        await asyncio.wait(stopping.values(), timeout=STOP_SECONDS)
+        for name, task in stopping.items():
+            if not task.done():
+                task.cancel()
+                self._log("warn", name, f"it did not stop within {STOP_SECONDS:g} s")
+            elif not task.cancelled() and (error := task.exception()) is not None:
+                self._log("error", name, f"it did not stop well: {type(error).__name__}: {error}")
+
+    def facts(self) -> list[dict[str, Any]]:
+        return [{"name": surface.name, **surface.facts()} for surface in self._surfaces]

@@ -1,0 +1,209 @@
+"""
+The daemon's part in work-sync: hear of events, keep the queue, run rounds, replay reports that waited.
+
+Events are only noted where they are heard; everything else happens in the loop's own thread, two teams at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+from atm.domain import events as kinds
+from atm.domain.errors import AtmError
+from atm.domain.worksync.nudges import DELIVERED
+from atm.domain.worksync.triggers import ALL_MEMBERS, CONFIG_CHANGED, STARTUP_SCAN, THESE, TOOL_FINISHED, Route, route
+from atm.services.mailroom import find_team
+from atm.services.worksync.nudges import next_due
+from atm.services.worksync.plane import running
+from atm.services.worksync.queue import SyncQueue
+from atm.services.worksync.reports import replay
+from atm.services.worksync.rounds import Round, members_of, run_round
+from atm.teamd.attempts import Attempt
+
+if TYPE_CHECKING:
+    from atm.domain.events import TeamEvent
+    from atm.domain.tasks import Plain
+    from atm.services.worksync.plane import Plane
+
+CONCURRENCY = 2
+MOST_NOTED = 10_000
+SCAN_EVERY = 900.0
+"""Seconds after which everybody is looked at although nothing was heard: events are hints, and some get lost."""
+
+REPLAY_EVERY = 60.0
+LOOP = "worksync"
+STALLS = "stalls"
+
+
+class SyncWork:
+    """What the daemon remembers between two rounds; a restart begins with a look at everybody."""
+
+    def __init__(
+        self,
+        plane: Callable[[], Plane],
+        log: Callable[..., None],
+        ask_again: Callable[[str, float], None],
+        stall_minutes: Callable[[], float],
+    ) -> None:
+        self._plane = plane
+        self._log = log
+        self._ask_again = ask_again
+        self._stall_minutes = stall_minutes
+        self._heard: deque[Route] = deque(maxlen=MOST_NOTED)
+        self._gone: deque[str] = deque()
+        self.queue = SyncQueue()
+        self._scanned: float | None = None
+        self._replayed = float("-inf")
+        self._outbox_due: dict[str, float] = {}
+        self._try = Attempt(log, LOOP)
+
+    # What is heard. Called in the daemon's own thread; nothing is read there.
+
+    def hear(self, event: TeamEvent) -> bool:
+        """Note whom an event concerns; was it worth noting?"""
+        if event.kind in (kinds.TEAM_GONE, kinds.TEAM_COMPLETED):
+            self._gone.append(event.team)
+            return True
+        found = route(event)
+        if found is not None:
+            self._note(found)
+        return found is not None
+
+    def lost_some(self) -> None:
+        """More happened than could be heard: look at everybody."""
+        self._scanned = None
+
+    def hear_beat(self, team: str, member: str) -> None:
+        """A tool call or a turn may have ended: a reason to look, and no proof of anything."""
+        self._note(Route(team, TOOL_FINISHED, THESE, (member,)) if member else Route(team, CONFIG_CHANGED, ALL_MEMBERS))
+
+    def _note(self, found: Route) -> None:
+        if len(self._heard) == MOST_NOTED:
+            self._scanned = None  # some will be lost: everybody is looked at instead
+        self._heard.append(found)
+
+    # The loop.
+
+    def work(self) -> int:
+        """One round of the loop; how many members were looked at."""
+        plane = self._plane()
+        clock = plane.room.clock
+        self.queue.quiet = plane.policy.quiet_seconds
+        self._forget_gone()
+        self._replay_waiting(plane, clock.monotonic())
+        self._scan(plane, clock.monotonic())
+        self._route_heard(plane, clock.monotonic())
+        due = self.queue.take(clock.monotonic())
+        for team in self._with_due_outbox(plane.now()):
+            due.setdefault(team, {})
+        done = self._run(plane, due)
+        self._sleep_until_due(plane)
+        return sum(len(one.looks) for one in done)
+
+    def _forget_gone(self) -> None:
+        while self._gone:
+            team = self._gone.popleft()
+            self.queue.drop(team)
+            self._outbox_due.pop(team, None)
+
+    def _replay_waiting(self, plane: Plane, now: float) -> None:
+        if now - self._replayed < REPLAY_EVERY:
+            return
+        self._replayed = now
+        for team in self._teams(plane):
+            count = self._try(replay, plane, team) or 0
+            if count:
+                self._log("info", LOOP, f"{count} reports that waited were judged", team=team)
+
+    def _scan(self, plane: Plane, now: float) -> None:
+        if self._scanned is not None and now - self._scanned < SCAN_EVERY:
+            return
+        self._scanned = now
+        for name in self._teams(plane):
+            team = self._try(find_team, plane.room, name)
+            if team is not None and running(plane, team).runs:
+                self.queue.enqueue(name, team.names, STARTUP_SCAN, now)
+                due = next_due(plane, name)
+                if due is not None:
+                    self._outbox_due[name] = due
+
+    def _route_heard(self, plane: Plane, now: float) -> None:
+        while self._heard:
+            found = self._heard.popleft()
+            try:
+                team = find_team(plane.room, found.team)
+                self.queue.enqueue(team.name, members_of(plane, team, found), found.trigger, now)
+            except AtmError:
+                continue  # gone, or not to be read now: the next scan sees to it
+
+    def _with_due_outbox(self, now: float) -> list[str]:
+        return [team for team, at in self._outbox_due.items() if at <= now]
+
+    def _run(self, plane: Plane, due: dict[str, dict[str, str]]) -> list[Round]:
+        if not due:
+            return []
+        with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="atm worksync") as pool:
+            rounds = list(pool.map(lambda item: self._try(run_round, plane, *item), due.items()))
+        for (team, members), done in zip(due.items(), rounds, strict=True):
+            self._after(plane, team, members, done)
+        return [one for one in rounds if one is not None]
+
+    def _after(self, plane: Plane, team: str, members: dict[str, str], done: Round | None) -> None:
+        now, wall = plane.room.clock.monotonic(), plane.now()
+        self.queue.done(team, members, now)
+        self._outbox_due.pop(team, None)
+        if done is None:
+            return  # not in a tight loop: the next event or scan tries again
+        if done.outbox_due is not None:
+            self._outbox_due[team] = done.outbox_due
+        for member, at in done.again.items():
+            self.queue.look_again(team, member, now + max(0.0, at - wall))
+        for one in done.dispatched:
+            if one.outcome == DELIVERED:
+                self._log("info", LOOP, f"{one.nudge.to} was nudged", team=team, item=one.nudge.id)
+
+    def _sleep_until_due(self, plane: Plane) -> None:
+        """A round of the loop when the next member or item is due; in between nothing is looked at."""
+        now, wall = plane.room.clock.monotonic(), plane.now()
+        waits = [at - wall for at in self._outbox_due.values()]
+        due = self.queue.next_due()
+        if due is not None:
+            waits.append(due - now)
+        if waits:
+            self._ask_again(LOOP, max(0.05, min(waits)))
+
+    # Stalls: a system of its own, which only shares the files.
+
+    def watch_stalls(self) -> int:
+        from atm.services.stall_watch import watch_stalls
+
+        plane, minutes, done = self._plane(), self._stall_minutes(), 0
+        for name in self._teams(plane) if minutes > 0 else []:
+            team = self._try(find_team, plane.room, name)
+            if team is None:
+                continue
+            for alert in self._try(watch_stalls, plane.desk, plane.records, team, minutes) or []:
+                self._log(
+                    "warn",
+                    STALLS,
+                    f"#{alert.task} of {alert.member} stands still: {alert.problem or alert.to}",
+                    team=name,
+                )
+                done += 1
+        return done
+
+    def counts(self) -> dict[str, Plain]:
+        found = self.queue.counts()
+        return {
+            "queued": found.queued,
+            "running": found.running,
+            "looked_at": found.taken,
+            "coalesced": found.coalesced,
+            "dropped": found.dropped,
+        }
+
+    def _teams(self, plane: Plane) -> list[str]:
+        return self._try(plane.room.rosters.teams) or []

@@ -1,0 +1,110 @@
+"""Twins of `ports.records`, in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import NoSuchTeam
+from atm.formats.json_record import decode_object, encode
+from atm.formats.record_file import spelled
+from atm.system.files.audit_journal import decode_note, encode_note
+from atm.system.files.record_store import check_answer
+
+if TYPE_CHECKING:
+    from atm.ports.records import Record
+
+
+class _Teams:
+    """Which teams there are: `find` as rosters have it. Without one, every team is there."""
+
+    def __init__(self, find: Callable[[str], str | None] | None = None) -> None:
+        self._find = find
+
+    def is_there(self, team: str) -> bool:
+        return self._find is None or self._find(team) is not None
+
+    def check(self, team: str) -> None:
+        if not self.is_there(team):
+            raise NoSuchTeam(f"the folder of {team} is gone", "see `atm teams`")
+
+
+class MemoryRecords(_Teams):
+    """Twin of `Records`. `problems` is what `problem` says, by team and shelf."""
+
+    def __init__(self, find: Callable[[str], str | None] | None = None) -> None:
+        super().__init__(find)
+        self.texts: dict[tuple[str, str], dict[str, str]] = {}
+        self.problems: dict[tuple[str, str], str] = {}
+        self.writes = 0
+
+    def read(self, team: str, shelf: str, keys: Collection[str] | None = None) -> dict[str, Record]:
+        texts = self.texts.get((team, shelf), {}) if self.is_there(team) else {}
+        wanted = texts if keys is None else [key for key in map(spelled, keys) if key in texts]
+        return {key: decode_object(texts[key]) for key in wanted}
+
+    def change(
+        self,
+        team: str,
+        shelf: str,
+        change: Callable[[dict[str, Record]], dict[str, Record | None]],
+        keys: Collection[str] | None = None,
+    ) -> None:
+        self.check(team)
+        answer = change(self.read(team, shelf, keys))
+        check_answer(answer, keys)
+        former = self.texts.get((team, shelf), {})
+        texts = former | {spelled(key): encode(record) for key, record in answer.items() if record is not None}
+        for key, record in answer.items():
+            if record is None:
+                texts.pop(spelled(key), None)
+        if texts != former:
+            self.texts[team, shelf] = texts
+            self.writes += 1
+
+    def problem(self, team: str, shelf: str) -> str:
+        return self.problems.get((team, shelf), "")
+
+    def take_away(self, team: str) -> None:
+        """The team is deleted, and its records with it."""
+        self.texts = {place: texts for place, texts in self.texts.items() if place[0] != team}
+        self.problems = {place: text for place, text in self.problems.items() if place[0] != team}
+
+
+class MemoryJournal(_Teams):
+    """Twin of `AuditJournal`."""
+
+    def __init__(self, find: Callable[[str], str | None] | None = None) -> None:
+        super().__init__(find)
+        self.lines: dict[str, list[bytes]] = {}
+
+    def note(self, team: str, record: Record) -> None:
+        if self.is_there(team):
+            self.lines.setdefault(team, []).append(encode_note(record).strip())
+
+    def last(self, team: str, count: int) -> list[Record]:
+        lines = self.lines.get(team, []) if self.is_there(team) else []
+        found = [record for line in lines if (record := decode_note(line)) is not None]
+        return found[-count:] if count > 0 else []
+
+    def take_away(self, team: str) -> None:
+        self.lines.pop(team, None)
+
+
+class MemorySecrets(_Teams):
+    """Twin of `TeamSecrets`. The secrets of a test are no secrets: each is its number."""
+
+    def __init__(self, find: Callable[[str], str | None] | None = None) -> None:
+        super().__init__(find)
+        self.secrets: dict[str, bytes] = {}
+        self._made = 0
+
+    def secret(self, team: str) -> bytes:
+        self.check(team)
+        if team not in self.secrets:
+            self._made += 1
+            self.secrets[team] = self._made.to_bytes(32, "big")
+        return self.secrets[team]
+
+    def take_away(self, team: str) -> None:
+        self.secrets.pop(team, None)

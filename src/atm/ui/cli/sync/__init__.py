@@ -1,0 +1,1 @@
+"""The verbs of `atm sync`, each module imported when it is needed."""

@@ -1,0 +1,59 @@
+"""`atm sync watch`: the table, redrawn on a terminal; a line for each change elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from atm.services.worksync.reading import views
+from atm.ui.cli.commands.inbox import is_live
+from atm.ui.cli.commands.sync import open_plane
+from atm.ui.cli.inbox_watch import CLEAR, REDRAW_EVERY
+from atm.ui.cli.sync.showing import status_table
+from atm.wiring import build_watch
+
+if TYPE_CHECKING:
+    from atm.domain.team import Team
+    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.reading import View
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+
+def watch(args: Args, session: Session) -> int:
+    plane, team = open_plane(args, session)
+    clock, limit = session.room.clock, args.number("for")
+    end = clock.monotonic() + limit if limit is not None else float("inf")
+    shown: dict[str, tuple[str, str]] = {}
+    layout = session.layout
+    while clock.monotonic() < end:
+        paths = [layout.tasks(team.name), layout.sync_folder(team.name), layout.heartbeats(team.name)]
+        with build_watch([*paths, layout.team_config(team.name), layout.state(team.name)]) as changes:
+            _show(session, plane, open_plane(args, session)[1], shown)
+            changes.wait(max(0.0, min(REDRAW_EVERY, end - clock.monotonic())))
+    return 0
+
+
+def _show(session: Session, plane: Plane, team: Team, shown: dict[str, tuple[str, str]]) -> None:
+    found = views(plane, team, team.names)
+    if is_live() and not session.as_json:
+        lines = status_table(found, plane.now())
+        sys.stdout.write(CLEAR + "\n".join([f"{team.name}", "", *lines, "", "  Ctrl-C ends."]) + "\n")
+    else:
+        for one in found:
+            _say_if_new(session, one, shown)
+    sys.stdout.flush()
+
+
+def _say_if_new(session: Session, one: View, shown: dict[str, tuple[str, str]]) -> None:
+    now = (one.label, one.seen.fingerprint if one.seen is not None else "")
+    if shown.get(one.member) == now:
+        return
+    shown[one.member] = now
+    if session.as_json:
+        session.print_json(one.fields())
+    else:
+        session.print(f"{one.member}: {one.label}. {one.why}")
+
+
+VERBS = {"sync watch": watch}
