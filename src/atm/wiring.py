@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from atm.domain.moments import HookCall
     from atm.domain.tasks import Plain
     from atm.formats.layout import Layout
+    from atm.ports.access_tokens import AccessTokens
     from atm.ports.backups import Backups
     from atm.ports.board import Tasks
     from atm.ports.clock import Chance, Clock
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from atm.services.boardroom import Boardroom
     from atm.services.delivery import Reach
     from atm.services.file_references import References
+    from atm.services.worksync.plane import Plane
     from atm.system.daemon_log import JsonLog
     from atm.system.files.watching import Watch
     from atm.system.otlp import Otlp
@@ -201,6 +203,29 @@ def build_desk(layout: Layout, settings: Settings, room: Mailroom) -> Boardroom:
     )
 
 
+def build_plane(layout: Layout, settings: Settings, desk: Boardroom) -> Plane:
+    """The work-sync control plane over real files."""
+    from atm.domain.worksync.readiness import Thresholds
+    from atm.services.worksync.plane import Plane, Policy
+    from atm.system.files.audit_journal import JournalFiles
+    from atm.system.files.record_store import RecordFiles
+    from atm.system.files.team_secrets import SecretFiles
+
+    disk, clock = RealDisk(), RealClock()
+    locks = Locks(disk, clock, RealChance(), layout.locks, pid=os.getpid(), host=host_name())
+    least = Thresholds(
+        least_looks=settings.whole("worksync.least_looks"), least_hours=settings.number("worksync.observe_minutes") / 60
+    )
+    return Plane(
+        desk=desk,
+        records=RecordFiles(disk, clock, locks, layout),
+        journal=JournalFiles(disk, locks, layout),
+        secrets=SecretFiles(disk, locks, layout, os.urandom),
+        policy=Policy(settings.number("worksync.quiet_seconds"), least),
+        me=f"{host_name()}:{os.getpid()}",
+    )
+
+
 def _programs(layout: Layout) -> Programs:
     from atm.system.processes.programs import RealPrograms
 
@@ -256,6 +281,13 @@ def find_daemon(layout: Layout) -> Running | None:
     from atm.system.processes.daemon_seat import find_running
 
     return find_running(layout)
+
+
+def find_mcp_socket(layout: Layout) -> str:
+    """Where the daemon's MCP server listens, if it does."""
+    from atm.system.processes import mcp_socket
+
+    return mcp_socket.find_mcp_socket(layout)
 
 
 def stop_daemon(layout: Layout, seconds: float) -> str:
@@ -357,6 +389,13 @@ def build_vendor_files(layout: Layout, environment: Mapping[str, str]) -> Vendor
 
     locks = Locks(RealDisk(), RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
     return VendorFilesOnDisk(locks, layout, environment)
+
+
+def build_access_tokens(layout: Layout) -> AccessTokens:
+    from atm.system.files.access_tokens import AccessTokenFile
+
+    locks = Locks(RealDisk(), RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
+    return AccessTokenFile(locks, layout)
 
 
 def build_context(layout: Layout, settings: Settings, environment: Mapping[str, str], folder: str) -> SystemContext:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from atm.domain.tasks import Event, Plain, Stamp
     from atm.domain.team import Team
+    from atm.formats.task_import import Draft
     from atm.services.boardroom import Boardroom
 
     Prepare = Callable[[Board, list[int]], tuple[list[NewFile], dict[str, Change]]]
@@ -96,6 +97,28 @@ class Wish:
         """Which of the tasks that are added together it also waits for, by their position."""
         self.place = place
         """Where it stands in the plan that it comes from, for messages."""
+
+
+def wishes_of(drafts: Sequence[Draft]) -> list[Wish]:
+    """The tasks of a plan. Parts are known by their place: two parents may each have a part of the same title."""
+    return [_wish(draft, {drafts[position].subject for position in draft.parts}) for draft in drafts]
+
+
+def _wish(draft: Draft, parts: set[str]) -> Wish:
+    from atm.domain.acceptance import COMMAND, check
+
+    return Wish(
+        draft.subject,
+        description=draft.description,
+        depends_on=[title for title in draft.depends_on if title not in parts],
+        parts=draft.parts,
+        priority=draft.priority,
+        files=draft.files,
+        owner=draft.owner,
+        acceptance=[check(COMMAND, command) for command in draft.accept],
+        is_done=draft.done,
+        place=draft.place,
+    )
 
 
 class Added:

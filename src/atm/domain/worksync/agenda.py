@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from atm.domain.names import same_name
 from atm.domain.tasks import IN_PROGRESS, PENDING
 from atm.domain.tasks import REVIEW as IN_REVIEW
+from atm.domain.untrusted_text import one_line
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
@@ -105,7 +106,7 @@ class Agenda:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"
+    return one_line(text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…")
 
 
 def build_agendas(

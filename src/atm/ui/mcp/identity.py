@@ -62,9 +62,8 @@ def _check_names(caller: Caller) -> None:
         check_known_name(caller.team, "team")
 
 
-def settle_role(caller: Caller, asked: str) -> bool:
-    """Bring team, name and role up to date with the roster; did the role change?"""
-    before = caller.role
+def settle_role(caller: Caller, asked: str) -> None:
+    """Bring team, name and role up to date with the roster."""
     caller.team = caller.team or _only_team(caller.room)
     team = _roster(caller)
     member = team.member(caller.member) if team is not None and caller.member else None
@@ -73,7 +72,6 @@ def settle_role(caller: Caller, asked: str) -> bool:
     if member is not None:
         caller.member = member.name
     caller.role = allowed_role(team, caller.member, asked)
-    return caller.role != before
 
 
 def _only_team(room: Mailroom) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
+    from atm.domain.tasks import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Tool
 
@@ -53,6 +54,8 @@ class Offer:
     """Everything that a client can ask for."""
 
     tools_for: Callable[[str], Sequence[Tool]]
+    not_delivered: Callable[[Caller, str, dict[str, Plain], str], None] = lambda *_: None
+    """Told of a tool's result that its client never got: mail that was marked as shown was seen by nobody."""
     resources: Sequence[OfferedResource] = ()
     uris: Callable[[Caller], Sequence[str]] = lambda _: ()
     """Those that this caller may read now."""
@@ -70,6 +73,7 @@ def full_offer() -> Offer:
 
     return Offer(
         tools_for=catalog.tools_for,
+        not_delivered=catalog.not_delivered,
         resources=resources.RESOURCES,
         uris=resources.uris,
         read=resources.read,

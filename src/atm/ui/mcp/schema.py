@@ -39,6 +39,11 @@ def number(about: str = "", *, least: float = 0, most: float | None = None) -> d
     return {"type": "number", "minimum": least, **limit, **_said(about)}
 
 
+def count() -> dict[str, Plain]:
+    """A whole number that we give."""
+    return {"type": "integer"}
+
+
 def yes_no(about: str = "") -> dict[str, Plain]:
     return {"type": "boolean", **_said(about)}
 

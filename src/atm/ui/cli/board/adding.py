@@ -12,7 +12,6 @@ from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.tasks import Event
-    from atm.formats.task_import import Draft
     from atm.services.planning import Added
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -72,31 +71,13 @@ def _import(args: Args, session: Session) -> int:
     except NotAPlan as error:
         raise BadTask(f"{name} is not a plan: {error}", "mend it, or say what it is with --format") from None
     team, who = team_of(args, session), session.identity(args)
-    wishes = [_wish(draft, drafts) for draft in drafts]
+    wishes = planning.wishes_of(drafts)
     if args.flag("dry_run"):
         return _would_import(session, team, wishes)
     added = planning.add(session.desk, team, who, wishes)
     for warning in added.warnings:
         session.warn(f"note: {warning}")
     return _imported(session, team, added)
-
-
-def _wish(draft: Draft, drafts: list[Draft]) -> Wish:
-    """Parts are known by their place: two parents may each have a part of the same title."""
-    parts = {drafts[position].subject for position in draft.parts}
-    titles = [title for title in draft.depends_on if title not in parts]
-    return Wish(
-        draft.subject,
-        description=draft.description,
-        depends_on=titles,
-        parts=draft.parts,
-        priority=draft.priority,
-        files=draft.files,
-        owner=draft.owner,
-        acceptance=[check(COMMAND, command) for command in draft.accept],
-        is_done=draft.done,
-        place=draft.place,
-    )
 
 
 def _would_import(session: Session, team: str, wishes: list[Wish]) -> int:

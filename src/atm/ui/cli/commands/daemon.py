@@ -116,9 +116,13 @@ def _restart(args: Args, session: Session) -> int:
 
 
 def _run(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
-    from atm.teamd.daemon import run_daemon
+    import gc
 
-    left = run_daemon(session.layout, session.environment)
+    from atm.teamd.daemon import run_daemon
+    from atm.ui.mcp.host import McpHost
+
+    gc.enable()  # off for commands that live for milliseconds; this one lives for weeks
+    left = run_daemon(session.layout, session.environment, [McpHost()])
     for one in left:
         session.warn(f"Warning: not finished: {one}")
     return 0

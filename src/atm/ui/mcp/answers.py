@@ -1,0 +1,40 @@
+"""
+What a tool gave, or why not, as results of the protocol.
+
+An answer is structured, and the same as JSON in a text: about half of all clients show their model only the text. An
+error is only a text, because clients check structured content against the schema of the answer even when it is none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_types import CallToolResult, TextContent
+
+from atm.formats.json_record import encode
+from atm.ui.mcp.sizes import clean, fitted
+
+if TYPE_CHECKING:
+    from atm.domain.errors import AtmError
+    from atm.domain.tasks import Plain
+
+LONGEST_ERROR = 4000
+
+
+def success(value: dict[str, Plain]) -> CallToolResult:
+    data, text, _ = fitted(value)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
+
+
+def failure(error: AtmError) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=encode(plain_error(error)))], is_error=True)
+
+
+def plain_error(error: AtmError) -> dict[str, Plain]:
+    """The same codes as those of the command line."""
+    return {
+        "code": error.code,
+        "error": clean(str(error))[:LONGEST_ERROR],
+        "remedy": clean(error.remedy)[:LONGEST_ERROR],
+        "path": clean(error.path),
+    }

@@ -1,0 +1,56 @@
+"""What all tools that change a task have in common: who acts, the trace that is left, and the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.ui.mcp.actor import actor, sign
+from atm.ui.mcp.schema import gives, listed, text
+from atm.ui.mcp.task_view import TASK, preview
+from atm.ui.mcp.wording import known, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from atm.domain.dependencies import Board
+    from atm.domain.tasks import Plain, Task
+    from atm.services.reviews import Outcome
+    from atm.ui.mcp.caller import Caller
+    from atm.ui.mcp.tool import Schema
+
+ID = text()
+STRINGS = listed({"type": "string"})
+CLAIM_ID = text("only if still in force")
+
+
+def changed(more: Mapping[str, Schema] | None = None) -> dict[str, Plain]:
+    """The schema of what `answer` gives."""
+    return gives({"task": TASK}, more)
+
+
+def acting(caller: Caller) -> tuple[str, str]:
+    """The team and who acts, by name."""
+    team, me = actor(caller)
+    return team.name, me
+
+
+def answer(
+    caller: Caller,
+    task: Task,
+    board: Board | None = None,
+    *,
+    warnings: Iterable[str] = (),
+    more: dict[str, Plain] | None = None,
+) -> dict[str, Plain]:
+    """A task as it is after a change; whoever changed it has shown that they are there."""
+    team, me = actor(caller)
+    sign(caller, team, me)
+    if board is None:
+        board = caller.desk.tasks.board(team.name)
+        board.cards[task.number] = task
+    return {"task": preview(task, board), **known({"warnings": lines(warnings), **(more or {})})}
+
+
+def outcome(caller: Caller, done: Outcome) -> dict[str, Plain]:
+    """The same for reviews, plans and questions, where somebody waits for somebody."""
+    return answer(caller, done.task, warnings=[*done.warnings, *done.diagnostics])

@@ -1,0 +1,220 @@
+"""Tools for whoever works on a task: claim, start, complete, fail, release, assign, cancel, reopen, beat."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.domain.names import check_known_name
+from atm.domain.team import check_open
+from atm.services import board
+from atm.services.presence import beat
+from atm.ui.mcp.actor import SOURCE, actor, sign
+from atm.ui.mcp.board_changes import CLAIM_ID, ID, STRINGS, acting, answer, changed
+from atm.ui.mcp.definition import define
+from atm.ui.mcp.schema import count, gives, takes, text, yes_no
+from atm.ui.mcp.task_view import TASK, work
+from atm.ui.mcp.tool import BOSSES
+from atm.ui.mcp.wording import NOTICE, beginning, known, line, lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.tasks import Plain
+    from atm.services.board import Claimed
+    from atm.services.hooks import Verdict
+    from atm.ui.mcp.caller import Caller
+    from atm.ui.mcp.definition import Given
+
+LONGEST_FEEDBACK = 2_000
+
+
+def _claim(caller: Caller, given: Given) -> dict[str, Plain]:
+    id = given.text("id") if given.has("id") else None
+    return _got(caller, lambda team, me: board.claim(caller.desk, team, me, id))
+
+
+def _start(caller: Caller, given: Given) -> dict[str, Plain]:
+    return _got(caller, lambda team, me: board.start(caller.desk, team, me, given.text("id")))
+
+
+def _got(caller: Caller, take: Callable[[str, str], Claimed]) -> dict[str, Plain]:
+    """A task, or why there is none: that is no error."""
+    team, me = actor(caller)
+    done = take(team.name, me)
+    sign(caller, team, me)
+    result: dict[str, Plain] = {"claimed": done.task is not None, **known({"warnings": lines(_warnings(done))})}
+    if done.task is not None:
+        return {**result, "task": work(done.task, done.board), "resumed": done.is_resumed, "notice": NOTICE}
+    refusal = done.refusal
+    result["reason_code"] = refusal.code if refusal else "contended"
+    result["reason"] = line(refusal.why, 300) if refusal else "other programs took every task first"
+    return {**result, **_said_by_hook(done.verdict)}
+
+
+def _warnings(done: Claimed) -> list[str]:
+    released = [f"#{id} was taken back from a member that went silent" for id in done.released]
+    touched = [f"#{id} is in progress and touches {', '.join(found[:5])} too" for id, found in done.overlaps.items()]
+    return [*released, *touched, *(done.verdict.warnings if done.verdict else ())]
+
+
+def _said_by_hook(verdict: Verdict | None) -> dict[str, Plain]:
+    if verdict is None:
+        return {}
+    feedback = beginning(verdict.feedback, LONGEST_FEEDBACK) if verdict.is_blocked else ""
+    return known({"feedback": feedback, "stop_reason": line(verdict.stop_reason or "", 300)})
+
+
+def _complete(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = acting(caller)
+    done = board.complete(
+        caller.desk,
+        team,
+        me,
+        given.text("id"),
+        result=given.text("result"),
+        claim_id=given.text("claim_id"),
+        commit=given.text("commit"),
+    )
+    unblocked: list[Plain] = [*done.unblocked[:20]]
+    warnings = done.verdict.warnings if done.verdict else []
+    more = {"unblocked": unblocked, **_said_by_hook(done.verdict)}
+    return answer(caller, done.task, done.board, warnings=warnings, more=more)
+
+
+def _fail(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = acting(caller)
+    task = board.fail(
+        caller.desk,
+        team,
+        me,
+        given.text("id"),
+        given.text("error"),
+        claim_id=given.text("claim_id"),
+        final=given.flag("final"),
+    )
+    left = 0 if task.outcome else task.max_retries + 1 - task.failures
+    return answer(caller, task, more={"attempts_left": left})
+
+
+def _release(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = acting(caller)
+    id, reason, claim_id = (given.text(key) for key in ("id", "reason", "claim_id"))
+    return answer(caller, board.release(caller.desk, team, me, id, reason=reason, claim_id=claim_id))
+
+
+def _reopen(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = acting(caller)
+    return answer(caller, board.reopen(caller.desk, team, me, given.text("id"), given.text("reason")))
+
+
+def _assign(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = actor(caller)
+    to = check_known_name(given.text("to"), "member")
+    member = team.member(to)
+    task, warnings = board.assign(caller.desk, team.name, me, given.text("id"), member.name if member else to)
+    stranger = [] if member else [f"{to} is not in the roster of {team.name}"]
+    return answer(caller, task, warnings=[*stranger, *warnings])
+
+
+def _cancel(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = acting(caller)
+    task, lost = board.cancel(caller.desk, team, me, given.text("id"), given.text("reason"))
+    unreachable: list[Plain] = [*lost[:20]]
+    return answer(caller, task, more={"unreachable": unreachable})
+
+
+def _beat(caller: Caller, _: Given) -> dict[str, Plain]:
+    """Always written, however recent the last one is: whoever asks for it wants to be seen now."""
+    team, me = actor(caller)
+    beat(caller.room.presence, check_open(team).name, me, caller.room.clock.now(), SOURCE)
+    return {"member": me}
+
+
+GOT = gives({"claimed": yes_no()}, {"task": TASK, "reason_code": text(), "reason": text()})
+
+TOOLS = (
+    define(
+        "board_claim",
+        "Claim a task",
+        "Take the task of that number, or the most urgent one that is free; your own unfinished one comes first. "
+        "claimed is false, with a reason, if there is none.",
+        _claim,
+        takes=takes(optional={"id": ID}),
+        gives=GOT,
+        idempotent=True,
+    ),
+    define(
+        "board_start",
+        "Start a task",
+        "Claim a task if need be and begin it; refused while its plan is not approved.",
+        _start,
+        takes=takes({"id": ID}),
+        gives=GOT,
+        idempotent=True,
+    ),
+    define(
+        "board_complete",
+        "Complete a task",
+        "Finish a task you claimed. Its checks run first and may take minutes: if the call times out, call again.",
+        _complete,
+        takes=takes(
+            {"id": ID},
+            {"result": text("what came out of it"), "commit": text("for commit checks"), "claim_id": CLAIM_ID},
+        ),
+        gives=changed({"unblocked": STRINGS}),
+        idempotent=True,
+    ),
+    define(
+        "board_fail",
+        "Give up an attempt",
+        "An attempt went wrong: the task goes back to the board, or fails for good after its retries, or with final.",
+        _fail,
+        takes=takes({"id": ID, "error": text("what went wrong")}, {"final": yes_no(), "claim_id": CLAIM_ID}),
+        gives=changed({"attempts_left": count()}),
+    ),
+    define(
+        "board_release",
+        "Give a task back",
+        "Give a task back without blame. The lead and humans may take it from others.",
+        _release,
+        takes=takes({"id": ID}, {"reason": text(), "claim_id": CLAIM_ID}),
+        gives=changed(),
+    ),
+    define(
+        "board_assign",
+        "Assign a task",
+        "Give a task to a member, who is told. Whoever works on it stops.",
+        _assign,
+        takes=takes({"id": ID, "to": text()}),
+        gives=changed(),
+        idempotent=True,
+    ),
+    define(
+        "board_cancel",
+        "Cancel a task",
+        "Nobody shall do it; what depends on it becomes unreachable.",
+        _cancel,
+        takes=takes({"id": ID, "reason": text()}),
+        gives=changed({"unreachable": STRINGS}),
+        destroys=True,
+        idempotent=True,
+    ),
+    define(
+        "board_reopen",
+        "Reopen a task",
+        "Bring a completed, failed or cancelled task back to the board.",
+        _reopen,
+        takes=takes({"id": ID, "reason": text()}),
+        gives=changed(),
+        roles=BOSSES,
+        destroys=True,
+    ),
+    define(
+        "board_beat",
+        "Say that you are there",
+        "During long work without other calls: a claim is released after 10 minutes of silence.",
+        _beat,
+        gives=gives({"member": text()}),
+        idempotent=True,
+    ),
+)

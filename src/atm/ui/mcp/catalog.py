@@ -1,0 +1,82 @@
+"""All tools, and which of them a role gets to see."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from atm.ui.mcp import (
+    board_planning_tools,
+    board_tools,
+    board_work_tools,
+    mail_tools,
+    plan_tools,
+    reading_tools,
+    review_tools,
+    team_tools,
+)
+from atm.ui.mcp.reading_tools import give_back
+
+if TYPE_CHECKING:
+    from atm.domain.tasks import Plain
+    from atm.ui.mcp.caller import Caller
+    from atm.ui.mcp.tool import Tool
+
+GROUPS = {
+    "mail": "messages between members",
+    "board": "tasks, their dependencies and who works on them",
+    "plan": "plans that need approval",
+    "review": "work that somebody else looks at",
+    "worksync": "does each member know its current work",
+    "team": "who is there, and how the team stands",
+}
+"""Each group and what it is about, in the order in which tools are listed."""
+
+RESERVED = (
+    *("session_list", "session_show", "session_resume", "session_checkpoint", "session_stop"),
+    *("approval_list", "approval_show", "approval_request", "approval_answer"),
+)
+"""Names of tools that will come with sessions and approvals. Nothing else may be called so."""
+
+WORKSYNC = "atm.ui.mcp.worksync_tools"
+
+
+@cache
+def all_tools() -> tuple[Tool, ...]:
+    found = [
+        *(*mail_tools.TOOLS, *reading_tools.TOOLS),
+        *(*board_tools.TOOLS, *board_work_tools.TOOLS, *board_planning_tools.TOOLS),
+        *(*plan_tools.TOOLS, *review_tools.TOOLS, *team_tools.TOOLS),
+        *_worksync_tools(),
+    ]
+    order = list(GROUPS)
+    return tuple(sorted(found, key=lambda tool: order.index(tool.group)))
+
+
+def _worksync_tools() -> tuple[Tool, ...]:
+    if find_spec(WORKSYNC) is None:
+        return ()
+    found: tuple[Tool, ...] = tuple(import_module(WORKSYNC).TOOLS)
+    return found
+
+
+def tools_for(role: str) -> list[Tool]:
+    """What a role may see; nothing for a role that does not exist."""
+    return [tool for tool in all_tools() if role in tool.roles]
+
+
+def find_tool(role: str, name: str) -> Tool | None:
+    """None also for a tool that exists, but not for this role."""
+    return next((tool for tool in tools_for(role) if tool.name == name), None)
+
+
+def not_delivered(caller: Caller, tool: str, result: dict[str, Plain], why: str) -> None:
+    """
+    Call this if the result of a tool could not be handed to the client: it gave up waiting, or is gone.
+
+    Only reading needs it: what was marked as shown has been seen by nobody.
+    """
+    if tool == "mail_read":
+        give_back(caller, result, why)

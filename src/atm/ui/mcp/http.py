@@ -1,0 +1,172 @@
+"""
+`atm mcp --http`: the same server over streamable HTTP, on this machine only, for bearers of tokens.
+
+In the foreground, until Ctrl-C. A token says who its bearer is; sessions of one bearer are of no use to another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import socket
+import sys
+from typing import TYPE_CHECKING, Any
+
+from atm.domain.errors import AtmError
+from atm.domain.untrusted_text import one_line
+from atm.services.access_tokens import find
+from atm.teamd.hub import Hub, Listener
+from atm.teamd.loops import in_thread
+from atm.ui.cli.session import working_folder
+from atm.ui.mcp.daemon_events import follow_daemon
+from atm.ui.mcp.hello import Claim
+from atm.ui.mcp.host import load_reception
+from atm.ui.mcp.identity import FROM_TOKEN
+from atm.wiring import build_access_tokens
+
+if TYPE_CHECKING:
+    from starlette.types import Scope
+
+    from atm.domain.access_tokens import AccessToken
+    from atm.ui.cli.session import Session
+    from atm.ui.mcp.client import Client
+    from atm.ui.mcp.reception import Reception
+    from atm.ui.mcp.server import Context
+
+HOST = "127.0.0.1"
+PATH = "/mcp"
+MOST_BODY = 4 << 20
+MOST_SESSIONS = 200
+MOST_CONNECTIONS = 500
+STOP_SECONDS = 3
+CLIENT, TOKEN = "atm.client", "atm.token"
+
+
+def serve(session: Session, port: int) -> int:
+    """Until it is stopped."""
+    gc.enable()  # off for commands that live for milliseconds
+    line = _listen(port)
+    load_reception()
+    session.need_daemon("changes to tell clients of")
+    port = line.getsockname()[1]
+    url = f"http://{HOST}:{port}{PATH}"
+    session.tell({"action": "mcp http", "url": url, "port": port}, f"serving {url}; stop with Ctrl-C")
+    asyncio.run(HttpServer(session).run(line))
+    return 0
+
+
+def _listen(port: int) -> socket.socket:
+    line = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        line.bind((HOST, port))
+        line.listen(128)
+    except (OSError, OverflowError) as error:
+        line.close()
+        said = error.strerror if isinstance(error, OSError) else error
+        raise AtmError(f"port {port} cannot be used: {said}", "choose another: --port N, or 0 for any") from None
+    return line
+
+
+class HttpServer:
+    """One server for all tokens; each has a client of its own, as a connection has in the daemon."""
+
+    def __init__(self, session: Session) -> None:
+        self._layout = session.layout
+        self._tokens = build_access_tokens(session.layout)
+        self._folder = working_folder()
+        config = session.environment.get("ATM_CONFIG", "")
+        self._config = os.path.abspath(config) if config else ""
+        self._clients: dict[str, Client] = {}
+        self._admitting = asyncio.Lock()
+        self._reception: Reception | None = None
+
+    async def run(self, line: socket.socket) -> None:
+        import uvicorn
+
+        from atm.ui.mcp.gate import Gate
+
+        self._reception = load_reception()(self._layout, _say, has_daemon=False)
+        gate = Gate(self._app(), line.getsockname()[1], self._bearer, self._admit)
+        config = uvicorn.Config(
+            gate,
+            log_config=None,
+            access_log=False,
+            ws="none",
+            lifespan="on",
+            server_header=False,
+            limit_concurrency=MOST_CONNECTIONS,
+            timeout_graceful_shutdown=STOP_SECONDS,
+        )
+        following = asyncio.ensure_future(self._follow())
+        try:
+            await uvicorn.Server(config).serve([line])
+        finally:
+            following.cancel()
+            for client in self._clients.values():
+                await client.close()
+
+    def _app(self) -> Any:
+        assert self._reception is not None
+        server = self._reception.server(_client_of)
+        # Host and Origin are the gate's business, and stricter there.
+        from mcp.server.transport_security import TransportSecuritySettings
+
+        return server.streamable_http_app(
+            streamable_http_path=PATH,
+            max_request_body_size=MOST_BODY,
+            max_sessions=MOST_SESSIONS,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+
+    async def _bearer(self, secret: str) -> AccessToken | None:
+        """None also if the tokens cannot be read: then nobody gets in (G8)."""
+        try:
+            known: list[AccessToken] = await in_thread(self._tokens.all)
+        except AtmError as error:
+            _say("error", "mcp", str(error))
+            return None
+        return find(known, secret)
+
+    async def _admit(self, scope: Scope, token: AccessToken) -> None:
+        from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
+        from mcp.server.auth.provider import AccessToken as SdkToken
+
+        assert self._reception is not None
+        async with self._admitting:
+            if token.id not in self._clients:
+                claim = Claim(token.team, token.member, token.role, self._folder, self._config)
+                self._clients[token.id] = await self._reception.admit(claim, FROM_TOKEN)
+        scope[CLIENT], scope[TOKEN] = self._clients[token.id], token.id
+        # The SDK keeps sessions apart by this.
+        scope["user"] = AuthenticatedUser(SdkToken(token="", client_id=token.id, scopes=[]))
+
+    async def _follow(self) -> None:
+        """What the daemon tells, to everybody whose token is still good."""
+        hub, listener = Hub(), Listener()
+        hub.listen(listener)
+        follow_daemon(self._layout, hub)
+        while True:
+            event = await listener.next()
+            await self._forget_revoked()
+            for client in [*self._clients.values()]:
+                await client.hear(event)
+
+    async def _forget_revoked(self) -> None:
+        try:
+            good = {token.id for token in await in_thread(self._tokens.all)}
+        except AtmError:
+            good = set()
+        for id in [id for id in self._clients if id not in good]:
+            await self._clients.pop(id).close()
+
+
+def _client_of(ctx: Context) -> Client:
+    assert ctx.request is not None  # every message over HTTP has one, and it came through the gate
+    client: Client = ctx.request.scope[CLIENT]
+    return client
+
+
+def _say(level: str, source: str, text: str, **_: Any) -> None:
+    sys.stderr.write(f"{level} {source}: {one_line(text)}\n")

@@ -1,0 +1,46 @@
+"""The server in this very process, for when there is no daemon: the same one, at the other end of a pair of sockets."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import socket
+import sys
+import threading
+from typing import TYPE_CHECKING, Any
+
+from atm.domain.untrusted_text import one_line
+from atm.teamd.hub import Hub
+from atm.teamd.surfaces import DaemonFacts
+from atm.ui.mcp.daemon_events import follow_daemon
+from atm.ui.mcp.hello import LONGEST_LINE
+from atm.ui.mcp.host import McpHost
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.formats.layout import Layout
+
+
+def open_line(layout: Layout, environment: Mapping[str, str]) -> socket.socket:
+    """Our end of a connection to a server that lives in a thread for as long as this process."""
+    gc.enable()  # off for commands that live for milliseconds
+    ours, theirs = socket.socketpair()
+
+    def run() -> None:
+        asyncio.run(_serve(theirs, layout, environment))
+
+    threading.Thread(target=run, daemon=True, name="atm mcp").start()
+    return ours
+
+
+async def _serve(theirs: socket.socket, layout: Layout, environment: Mapping[str, str]) -> None:
+    hub = Hub()
+    follow_daemon(layout, hub)
+    facts = DaemonFacts(layout=layout, environment=environment, folder="", hub=hub, log=_say)
+    reader, writer = await asyncio.open_connection(sock=theirs, limit=LONGEST_LINE)
+    await McpHost(facts, has_daemon=False).serve(reader, writer)
+
+
+def _say(level: str, source: str, text: str, **_: Any) -> None:
+    sys.stderr.write(f"{level} {source}: {one_line(text)}\n")

@@ -1,0 +1,137 @@
+"""
+`atm mcp install`: enter the MCP server in the settings of agent programs, look at it, take it out again.
+
+The same machinery as `atm init`, for one kind of entry, with names if they are given, and for editors too. What is
+imported at the top is light: the table is read on every `atm mcp`.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import UsageError
+from atm.ui.cli.arguments import MANY, Args, Command, Option
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.server_entries import Identity
+    from atm.ports.vendor_files import VendorFiles
+    from atm.ui.cli.session import Session
+
+_CLIENTS = "claude, codex, gemini, agy, opencode, cursor, vscode"
+_ROLES = ("teammate", "lead", "human", "observer")
+"""These two as `domain.vendor_setup` and `ui.mcp.tool` have them, whose imports cost more than `atm mcp` may."""
+
+COMMAND = Command(
+    "mcp install",
+    "enter the MCP server in the settings of an agent program",
+    text="Everything else in the file stays as it is, comments too, and --remove leaves it as it was.\n"
+    "In your own settings the server has no name: ATM_TEAM and ATM_IDENTITY in each agent's environment say who it\n"
+    "is, or the .atm.toml of its repository. In a project's settings --team, --as and --role can name one agent.\n"
+    "Exit code 2 if some of the files could not be changed.",
+    options=(
+        Option("--client", value="NAME", kind=MANY, help=f"which programs: {_CLIENTS}"),
+        Option("--user", help="in your own settings, for all projects (default)"),
+        Option("--project", help="in the settings of this repository"),
+        Option("--team", "-t", value="TEAM", help="with --project: the team that the agent belongs to"),
+        Option("--as", value="NAME", help="with --project: whom the agent acts as"),
+        Option(
+            "--role",
+            value="ROLE",
+            choices=_ROLES,
+            help="with --project: what it may do at most (default: the roster's)",
+        ),
+        Option("--check", help="only look; exit code 1 if it is missing or out of date"),
+        Option("--remove", help="take it out again (without --client: of all programs)"),
+        Option("--dry-run", help="show what would change, and write nothing"),
+    ),
+    examples=(
+        "atm mcp install --client claude,codex",
+        "atm mcp install --client cursor --project --team backend --as bob",
+        "atm mcp install --client vscode --check",
+        "atm mcp install --remove",
+    ),
+)
+"""For `COMMAND.subcommands` of `atm mcp`; `run` does it."""
+
+NO_SERVER = "this atm was installed without its extra `mcp`, so the server cannot start yet"
+
+
+def run(session: Session, args: Args) -> int:
+    from atm.domain.vendor_setup import SERVER
+    from atm.services.vendor_setup import Order, apply, check, plan
+    from atm.ui.cli.setup_view import Doing, scope_of, show_changes, show_standing
+    from atm.wiring import build_vendor_files
+
+    scope, project = scope_of(args), session.settings.root
+    clients, identity = _clients(args), _identity(args, scope)
+    files = build_vendor_files(session.layout, session.environment)
+    order = Order((SERVER,), args.flag("remove"), identity)
+    notes = (NO_SERVER,) if not order.remove and not files.can_serve() else ()
+    doing = Doing("mcp install", scope, order.remove, args.flag("dry_run"), notes)
+    if args.flag("check"):
+        return show_standing(session, doing, check(files, clients, scope, project, order))
+    changes = plan(files, clients, scope, project, order)
+    if not doing.dry_run:
+        changes = apply(files, changes, order)
+    return show_changes(session, doing, changes, _next_steps(files, scope, identity))
+
+
+def _clients(args: Args) -> list[str]:
+    from atm.domain.vendor_setup import CLIENTS
+    from atm.ui.cli.setup_view import names_of
+
+    named = names_of(args, "client", CLIENTS)
+    if not named and not args.flag("remove"):
+        raise UsageError("--client is missing", f"choose from {', '.join(CLIENTS)}")
+    return named or list(CLIENTS)
+
+
+def _identity(args: Args, scope: str) -> Identity | None:
+    """The names that were given, checked; None if there are none."""
+    from atm.domain.server_entries import Identity
+    from atm.domain.vendor_setup import PROJECT
+
+    given = [f"--{name}" for name in ("team", "as", "role") if args.given(name)]
+    if not given:
+        return None
+    if args.flag("remove"):
+        raise UsageError(f"{given[0]} has no meaning with --remove", "leave it out")
+    if scope != PROJECT:
+        raise UsageError(
+            f"{given[0]} was given, but your own settings are those of all your agents",
+            "use --project, or let ATM_TEAM and ATM_IDENTITY in each agent's environment say who it is",
+        )
+    identity = Identity(args.text("team") or "", args.text("as") or "", args.text("role") or "")
+    if len(identity.words) != 2 * len(given):
+        raise UsageError("a name that was given is empty", "leave the option out, or give a name")
+    return identity
+
+
+def _next_steps(files: VendorFiles, scope: str, identity: Identity | None) -> Callable[[set[str]], list[str]]:
+    from atm.domain.vendor_setup import CLIENTS, PROJECT
+    from atm.ui.cli.setup_view import words_about_the_path
+
+    def steps(changed: set[str]) -> list[str]:
+        lines = ["Next:", "  Restart what is running: servers are started at the beginning of a session."]
+        for client, (where, words) in _WORDS.items():
+            if client in changed and where in ("", scope):
+                lines.append(f"  {CLIENTS[client].title} {words}")
+        if identity is None or not identity.member:
+            lines.append("  Tell each agent who it is: ATM_TEAM and ATM_IDENTITY in its environment,")
+            lines.append("  or core.default_team and core.identity in the .atm.toml of its repository.")
+        elif scope == PROJECT:
+            lines.append(f"  Every agent that reads these files acts as {identity.member}: one agent to a repository.")
+        return [*lines, *words_about_the_path(files, scope)]
+
+    return steps
+
+
+_WORDS = {
+    "claude": ("project", "asks before it starts a server of a project; /mcp shows how it stands."),
+    "codex": ("project", "reads .codex/config.toml only in a project that it trusts; /mcp shows how it stands."),
+    "gemini": ("project", "starts no server in a folder that it does not trust; /mcp shows how it stands."),
+    "cursor": ("", "starts a new server only after you switched it on in its settings."),
+    "vscode": ("", "asks whether you trust a new server; `MCP: List Servers` shows how it stands."),
+}
+"""What to know about a client, and in which scope (empty: in both)."""

@@ -1,0 +1,202 @@
+"""Tools that write mail: send, broadcast, request, acknowledge."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import RequestError, UnreadableFile
+from atm.domain.names import parse_address, same_name
+from atm.services.conversations import acknowledge, ask, find_answer
+from atm.services.mail import Letter, broadcast, send
+from atm.services.mail_upkeep import drain_on_the_way
+from atm.services.mailroom import find_recipient, sender_address
+from atm.ui.mcp.actor import actor, mailbox, sign
+from atm.ui.mcp.definition import define
+from atm.ui.mcp.mail_view import LONGEST_PIECE, MESSAGE, message_fields
+from atm.ui.mcp.schema import count, gives, listed, number, takes, text, yes_no
+from atm.ui.mcp.wording import NOTICE, known, lines
+from atm.wiring import build_watch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.messages import Message
+    from atm.domain.tasks import Plain
+    from atm.domain.team import Team
+    from atm.services.mail import Sent
+    from atm.ui.mcp.caller import Caller
+    from atm.ui.mcp.definition import Given
+
+LONGEST_WAIT = 50
+"""Seconds that a request may wait. Clients give a call about a minute."""
+
+WAIT = 30
+LOOK_EVERY = 1.0
+LONGEST_ACK = 10_080
+"""Minutes: a week."""
+
+TO = text("member, or member@team")
+TEXT = text()
+URGENT = yes_no("also if that keeps the agent from ending its turn")
+ACK = number("told to the lead if not acknowledged by then", least=1, most=LONGEST_ACK)
+
+
+def _address(caller: Caller, team: Team, given: str) -> tuple[str, str]:
+    agent, named = parse_address(caller.settings.alias(given) or given)
+    return agent, named or team.name
+
+
+def _letter(caller: Caller, team: Team, me: str, target: str, given: Given) -> Letter:
+    return Letter(
+        sender=sender_address(caller.room, me, team.name, target),
+        text=given.text("text"),
+        summary=given.text("summary") or None,
+        action=caller.settings.text("messaging.offline_action"),
+        reply_to=given.text("reply_to") or None,
+        home=team.name,
+        is_urgent=given.flag("urgent"),
+        ack_minutes=given.number("ack_minutes") if given.has("ack_minutes") else None,
+    )
+
+
+def _warnings(caller: Caller, sent: Sent, letter: Letter) -> list[str]:
+    found = [f"{sent.agent} appears offline"] if sent.offline else []
+    if letter.ack_minutes is not None and not caller.has_daemon:
+        found.append("no daemon runs, so nobody notices if the acknowledgement does not come")
+    return [*found, *sent.warnings]
+
+
+def _send(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = actor(caller)
+    agent, target = _address(caller, team, given.text("to"))
+    letter = _letter(caller, team, me, target, given)
+    sent = send(caller.room, target, agent, letter)
+    sign(caller, team, me)
+    return known(
+        {
+            "message_id": sent.message_id,
+            "to": f"{sent.agent}@{sent.team}",
+            "outcome": sent.outcome,
+            "warnings": lines(_warnings(caller, sent, letter)),
+        }
+    )
+
+
+def _broadcast(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = actor(caller)
+    letter = _letter(caller, team, me, team.name, given)
+    message_id, copies = broadcast(caller.room, team.name, letter)
+    sign(caller, team, me)
+    outcomes = [sent.outcome for sent in copies]
+    failed = [f"{sent.agent}: {sent.error}" for sent in copies if sent.error is not None]
+    warnings = dict.fromkeys(warning for sent in copies for warning in _warnings(caller, sent, letter))
+    return {
+        "message_id": message_id,
+        "delivered": outcomes.count("success") + outcomes.count("conflict_resolved"),
+        "queued": outcomes.count("queued"),
+        **known({"failed": lines(failed), "warnings": lines(warnings)}),
+    }
+
+
+def _request(caller: Caller, given: Given) -> dict[str, Plain]:
+    """Ask, and wait a while. That nobody has answered yet is no error: the answer comes as mail."""
+    room, mine = caller.room, mailbox(caller)
+    agent, target = _address(caller, mine.team, given.text("to"))
+    to = find_recipient(room, target, agent)
+    if same_name(to.agent, mine.agent) and same_name(to.team_name, mine.team_name):
+        raise RequestError("you would wait for your own answer", "ask somebody else")
+    asker, asked = (mine.agent, mine.team_name), (to.agent, to.team_name)
+    letter = _letter(caller, mine.team, mine.agent, to.team_name, given)
+    request_id, sent = ask(room, asker, asked, letter)
+    sign(caller, mine.team, mine.agent)
+    answer = _wait(
+        caller,
+        lambda: find_answer(room, asker, asked, request_id, sent.message_id),
+        caller.layout.inbox(mine.team_name, mine.agent),
+        given.number("wait_seconds", WAIT),
+    )
+    result: dict[str, Plain] = {
+        "request_id": request_id,
+        "message_id": sent.message_id,
+        "answered": answer is not None,
+        **known({"warnings": lines(_warnings(caller, sent, letter))}),
+    }
+    if answer is None:
+        return {**result, "hint": "no answer yet; it will come as mail: mail_read"}
+    return {**result, "answer": message_fields(answer, most=LONGEST_PIECE), "notice": NOTICE}
+
+
+def _wait(caller: Caller, look: Callable[[], Message | None], path: str, seconds: float) -> Message | None:
+    clock = caller.room.clock
+    deadline = clock.monotonic() + seconds
+    with build_watch([path]) as watch:
+        while True:
+            left = deadline - clock.monotonic()
+            try:
+                answer = look()
+            except UnreadableFile:  # somebody writes it in place: the next look tells
+                answer = None
+            if answer is not None or left <= 0:
+                return answer
+            watch.wait(min(left, LOOK_EVERY))
+            drain_on_the_way(caller.room)  # the answer may lie in the spool, and nobody else may come by
+
+
+def _ack(caller: Caller, given: Given) -> dict[str, Plain]:
+    team, me = actor(caller)
+    drain_on_the_way(caller.room)
+    reply = given.text("reply") if given.has("reply") else None
+    done = acknowledge(caller.room, team.name, me, given.text("id"), reply)
+    sign(caller, team, me)
+    return known(
+        {
+            "message_id": done.message.id or "",
+            "outcome": done.outcome,
+            "reply_id": done.reply.id if done.reply is not None else None,
+            "reply_to": "@".join(done.reply_to) if done.reply_to else None,
+        }
+    )
+
+
+STRINGS = listed({"type": "string"})
+
+TOOLS = (
+    define(
+        "mail_send",
+        "Send a message",
+        "Send a message to one member. reply_to: the id of a message that this answers.",
+        _send,
+        takes=takes(
+            {"to": TO, "text": TEXT},
+            {"summary": text(longest=200), "reply_to": text(), "urgent": URGENT, "ack_minutes": ACK},
+        ),
+        gives=gives({"message_id": text(), "to": text(), "outcome": text()}),
+    ),
+    define(
+        "mail_broadcast",
+        "Message everybody",
+        "Send one message to everybody else in the team. Use it rarely: it interrupts all of them.",
+        _broadcast,
+        takes=takes({"text": TEXT}, {"summary": text(longest=200), "urgent": yes_no()}),
+        gives=gives({"message_id": text(), "delivered": count(), "queued": count()}, {"failed": STRINGS}),
+    ),
+    define(
+        "mail_request",
+        "Ask and wait",
+        "Ask one member and wait for the answer. Without one in time, answered is false and it comes as mail later.",
+        _request,
+        takes=takes({"to": TO, "text": TEXT}, {"wait_seconds": number(f"default {WAIT}", most=LONGEST_WAIT)}),
+        gives=gives(
+            {"request_id": text(), "message_id": text(), "answered": yes_no()},
+            {"answer": MESSAGE},
+        ),
+    ),
+    define(
+        "mail_ack",
+        "Acknowledge or answer",
+        "Acknowledge a message of your inbox; with a reply, answer its sender. Once for each message.",
+        _ack,
+        takes=takes({"id": text("the message, or the beginning of its id")}, {"reply": text()}),
+        gives=gives({"message_id": text(), "outcome": text()}, {"reply_id": text(), "reply_to": text()}),
+    ),
+)

@@ -1,0 +1,55 @@
+"""Messages as tools show them: whole if they are short, else by their beginning and how to get the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.domain.identifiers import id_of_key
+from atm.domain.messages import summarize
+from atm.formats.protocol_message import idle_sender
+from atm.ui.mcp.schema import count, gives, text
+from atm.ui.mcp.wording import known, line, piece
+
+if TYPE_CHECKING:
+    from atm.domain.messages import Message
+    from atm.domain.tasks import Plain
+
+LONGEST_PIECE = 5_000
+"""Characters of one message that are shown when somebody asks for this one."""
+
+LONGEST_SHOWN = 3_000
+"""Characters of a message among others."""
+
+MESSAGE = gives({"id": text(), "from": text(), "text": text()}, {"next_offset": count()})
+
+
+def handle_of(message: Message) -> str:
+    """What to call a message by, also one that another program wrote without an id."""
+    return message.id or id_of_key(message.key)
+
+
+def message_fields(message: Message, *, offset: int = 0, most: int = LONGEST_SHOWN) -> dict[str, Plain]:
+    shown = piece(message.text, offset, most)
+    if idle_sender(message) is not None:
+        shown = {"text": f"{line(message.sender, 64)} is idle"}  # the notice itself says no more than that
+    elif "next_offset" not in shown and not offset:
+        del shown["length"]
+    return {
+        "id": line(handle_of(message), 64),
+        "from": line(message.sender, 128),
+        **known({"at": line(message.timestamp, 40)}),
+        **shown,
+    }
+
+
+def summary_fields(message: Message) -> dict[str, Plain]:
+    """One line of an inbox."""
+    said = summarize(message.summary or message.text[:400])
+    about = "idle" if idle_sender(message) is not None else line(said, 100)
+    return {
+        "id": line(handle_of(message), 64),
+        "from": line(message.sender, 128),
+        "summary": about,
+        "read": message.read,
+        **known({"at": line(message.timestamp, 40)}),
+    }

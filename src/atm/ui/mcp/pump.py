@@ -1,0 +1,274 @@
+"""
+`atm mcp`: carries lines between an agent and the MCP server in the daemon, and understands almost nothing of them.
+
+There is one for each agent, all day, so it is light: no asyncio, no json, no SDK. It knows which requests wait for an
+answer. If the daemon dies, they are answered with an error, a new one is found or started when the agent speaks next,
+and what the agent said at the beginning is said to it again. When the agent goes, it goes at once.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import time
+
+from atm.domain.errors import AtmError
+from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.ui.mcp.hello import LONGEST_LINE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket as Line
+    from collections.abc import Callable
+
+    from atm.formats.json_record import Json
+
+    Reach = Callable[[bool], "tuple[Line, bytes] | None"]
+
+BUFFER = 256 << 10
+CHUNK = 4096
+"""A pipe that says it can be written to takes so much without making us wait."""
+
+LAST_WORDS_SECONDS = 2.0
+LOOK_SECONDS = 2.0
+MOST_LOSSES, LOSSES_WITHIN = 5, 10.0
+GONE = -32000
+STREAMS = ("subscriptions/listen",)
+"""Requests that are answered when they end, if ever: nobody waits for them at the end."""
+
+
+class Lines:
+    """Bytes as they come, as whole lines. A line that is too long is left out, and `too_long` counts it."""
+
+    def __init__(self, longest: int) -> None:
+        self._longest = longest
+        self._rest = bytearray()
+        self._skips = False
+        self.too_long = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        self._rest += data
+        if b"\n" not in data:
+            self._check()
+            return []
+        *lines, rest = bytes(self._rest).split(b"\n")
+        self._rest = bytearray(rest)
+        if self._skips:
+            self._skips = False
+            lines = lines[1:]
+        whole = [line + b"\n" for line in lines if line.strip() and len(line) <= self._longest]
+        self.too_long += sum(len(line) > self._longest for line in lines)
+        self._check()
+        return whole
+
+    def _check(self) -> None:
+        if self._skips or len(self._rest) > self._longest:
+            self.too_long += not self._skips
+            self._rest.clear()
+            self._skips = True
+
+    def forget(self) -> None:
+        """Half a line, of somebody who is gone."""
+        self._rest.clear()
+        self._skips = False
+
+
+class Opening:
+    """What the agent said that a new daemon has to be told: the handshake, and what it follows."""
+
+    def __init__(self) -> None:
+        self._handshake: list[bytes] = []
+        self._followed: dict[str, bytes] = {}
+        self._ids: dict[str, Json] = {}
+
+    def note(self, method: str, fields: dict[str, Json], line: bytes) -> None:
+        if method == "initialize":
+            self._handshake, self._ids = [line], {"": fields.get("id")}
+        elif method == "notifications/initialized":
+            self._handshake = [*self._handshake[:1], line]
+        elif method in ("resources/subscribe", "resources/unsubscribe"):
+            params = fields.get("params")
+            uri = str(params.get("uri")) if isinstance(params, dict) else ""
+            self._followed.pop(uri, None)
+            if method == "resources/subscribe":
+                self._followed[uri], self._ids[f"={uri}"] = line, fields.get("id")
+
+    def again(self) -> tuple[bytes, list[Json]]:
+        """The lines to say once more, and whose answers the agent must not see: it has them."""
+        ids = [self._ids[""]] if self._handshake else []
+        return b"".join([*self._handshake, *self._followed.values()]), [
+            *ids,
+            *(self._ids[f"={uri}"] for uri in self._followed),
+        ]
+
+
+class Pump:
+    """From standard input to the daemon, from the daemon to standard output."""
+
+    def __init__(self, reach: Reach, stdin: int = 0, stdout: int = 1) -> None:
+        self._reach = reach
+        self._in, self._out = stdin, stdout
+        self._line: Line | None = None
+        self._to_daemon, self._to_client = bytearray(), bytearray()
+        self._from_client, self._from_daemon = Lines(LONGEST_LINE), Lines(4 * LONGEST_LINE)
+        self._waiting: dict[str, str] = {}
+        """Requests without an answer: the id as JSON, and the method."""
+        self._unheard: set[str] = set()
+        self._opening = Opening()
+        self._losses: list[float] = []
+        self._ends_at: float | None = None
+
+    def run(self) -> int:
+        """Until the agent goes: 0. Raises AtmError if there is no server to talk to."""
+        self._connect(may_start=True)
+        while not self._is_over():
+            for fd, happened in self._wait():
+                if fd == self._out:
+                    if happened & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+                        return 0  # nobody reads us any more
+                    if not self._speak():
+                        return 0
+                elif fd == self._in:
+                    self._hear_client()
+                elif self._line is not None and fd == self._line.fileno():
+                    self._attend_daemon(happened)
+        return 0
+
+    # Waiting.
+
+    def _wait(self) -> list[tuple[int, int]]:
+        poll = select.poll()
+        poll.register(self._out, select.POLLOUT if self._to_client else 0)
+        if self._ends_at is None and len(self._to_daemon) < BUFFER:
+            poll.register(self._in, select.POLLIN)
+        if self._line is not None:
+            reading = select.POLLIN if len(self._to_client) < BUFFER else 0
+            poll.register(self._line.fileno(), reading | (select.POLLOUT if self._to_daemon else 0))
+        happened = poll.poll(self._patience())
+        if not happened and self._line is None and self._ends_at is None:
+            self._connect(may_start=False)
+        return happened
+
+    def _patience(self) -> float | None:
+        """Milliseconds. Without a daemon we look for one now and then; at the end we do not wait for long."""
+        if self._ends_at is not None:
+            return max(0.0, self._ends_at - time.monotonic()) * 1000
+        return LOOK_SECONDS * 1000 if self._line is None else None
+
+    def _is_over(self) -> bool:
+        if self._ends_at is None:
+            return False
+        waits = [method for method in self._waiting.values() if method not in STREAMS]
+        return not (waits or self._to_client) or time.monotonic() >= self._ends_at
+
+    # The agent.
+
+    def _hear_client(self) -> None:
+        try:
+            data = os.read(self._in, BUFFER)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._ends_at = time.monotonic() + LAST_WORDS_SECONDS
+            return
+        for line in self._from_client.feed(data):
+            self._take(line)
+        if self._from_client.too_long:
+            self._from_client.too_long = 0
+            self._complain("null", f"a line has at most {LONGEST_LINE >> 20} MB")
+
+    def _take(self, line: bytes) -> None:
+        if self._line is None:
+            self._connect(may_start=True)
+        try:
+            fields = decode_object(to_text(line))
+        except NotJson:
+            fields = {}  # the server says what it thinks of that
+        method = fields.get("method")
+        if isinstance(method, str):
+            self._opening.note(method, fields, line)
+            if "id" in fields:
+                self._waiting[encode(fields["id"])] = method
+            elif method == "notifications/cancelled":
+                params = fields.get("params")
+                self._waiting.pop(encode(params.get("requestId")) if isinstance(params, dict) else "", None)
+        self._to_daemon += line
+
+    def _speak(self) -> bool:
+        """Something to the agent; False if it is gone."""
+        try:
+            del self._to_client[: os.write(self._out, self._to_client[:CHUNK])]
+        except BlockingIOError:
+            pass
+        except OSError:
+            return False
+        return True
+
+    def _complain(self, id: str, text: str) -> None:
+        said = f'{{"jsonrpc":"2.0","id":{id},"error":{{"code":{GONE},"message":{encode(text)}}}}}\n'
+        self._to_client += to_bytes(said)
+
+    # The daemon.
+
+    def _connect(self, *, may_start: bool) -> None:
+        """Raises AtmError if it may be started and there is none even so."""
+        found = self._reach(may_start)
+        if found is None:
+            return
+        self._line, rest = found
+        self._line.setblocking(False)
+        again, ids = self._opening.again()
+        self._to_daemon = bytearray(again)
+        self._unheard = {encode(id) for id in ids}
+        self._pass_on(rest)
+
+    def _attend_daemon(self, happened: int) -> None:
+        assert self._line is not None
+        try:
+            if happened & select.POLLOUT:
+                del self._to_daemon[: self._line.send(self._to_daemon[:BUFFER])]
+            if happened & ~select.POLLOUT:
+                data = self._line.recv(BUFFER)
+                if not data:
+                    raise EOFError
+                self._pass_on(data)
+        except BlockingIOError:
+            return
+        except (OSError, EOFError):
+            self._lose()
+
+    def _pass_on(self, data: bytes) -> None:
+        for line in self._from_daemon.feed(data):
+            id = _answered(line)
+            if id is not None and id in self._unheard:
+                self._unheard.discard(id)
+                continue
+            if id is not None:
+                self._waiting.pop(id, None)
+            self._to_client += line
+
+    def _lose(self) -> None:
+        """It died, or was stopped. What it was asked may or may not have been done: the agent has to look."""
+        assert self._line is not None
+        self._line.close()
+        self._line = None
+        self._to_daemon.clear()
+        self._from_daemon.forget()
+        for id in self._waiting:
+            self._complain(id, "the atm daemon went away before it answered; look whether it was done, then ask again")
+        self._waiting.clear()
+        now = time.monotonic()
+        self._losses = [*(at for at in self._losses if now - at < LOSSES_WITHIN), now]
+        if len(self._losses) > MOST_LOSSES:
+            raise AtmError("the daemon keeps closing the connection", "see `atm logs`, then start the agent again")
+
+
+def _answered(line: bytes) -> str | None:
+    """The id that an answer carries, as JSON; None for everything else."""
+    try:
+        fields = decode_object(to_text(line))
+    except NotJson:
+        return None
+    return encode(fields["id"]) if "id" in fields and "method" not in fields else None

@@ -1,0 +1,95 @@
+"""How `atm mcp` finds a server: the daemon's, or one that it starts, or, if there is none to be had, its own."""
+
+from __future__ import annotations
+
+import _socket
+import time
+
+from atm.domain.errors import AtmError
+from atm.ui.mcp.hello import LONGEST_HELLO, check_welcome, encode_hello
+from atm.wiring import find_mcp_socket
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from _socket import socket as Line
+
+    from atm.ui.cli.session import Session
+    from atm.ui.mcp.hello import Claim
+
+WELCOME_SECONDS = 30.0
+"""The first client of a daemon waits for the import of the SDK."""
+
+RIVAL_SECONDS = 3.0
+"""Several agents may start a daemon at once; one of these wins, and the others have to wait for it."""
+
+
+class Reaching:
+    """Each call is one attempt; what it found the last time is forgotten."""
+
+    def __init__(self, session: Session, claim: Claim) -> None:
+        self._session = session
+        self._hello = encode_hello(claim)
+
+    def __call__(self, may_start: bool) -> tuple[Line, bytes] | None:
+        """A line on which we have been welcomed, and what was said on it since. AtmError if we are turned away."""
+        found = self._at_the_daemon()
+        if found is not None or not may_start:
+            return found
+        if self._may_autostart:
+            found = self._at_a_new_daemon()
+        return found or self._in_this_process()
+
+    @property
+    def _may_autostart(self) -> bool:
+        environment = self._session.environment
+        return self._session.settings.yes("daemon.autostart") and environment.get("ATM_DAEMON_AUTOSTART") != "0"
+
+    def _at_the_daemon(self) -> tuple[Line, bytes] | None:
+        path = find_mcp_socket(self._session.layout)
+        line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        try:
+            line.connect(path)
+        except OSError:
+            line.close()
+            return None
+        return self._welcomed(line)
+
+    def _at_a_new_daemon(self) -> tuple[Line, bytes] | None:
+        from atm.wiring import start_daemon
+
+        problem = start_daemon(self._session.layout, self._session.environment, wait=True)
+        end = time.monotonic() + RIVAL_SECONDS
+        while (found := self._at_the_daemon()) is None and time.monotonic() < end:
+            time.sleep(0.02)
+        if found is None:
+            self._session.warn(f"no MCP server in a daemon ({problem or 'it has none'}); serving in this process")
+        return found
+
+    def _in_this_process(self) -> tuple[Line, bytes]:
+        from atm.ui.mcp.in_process import open_line
+
+        found = self._welcomed(open_line(self._session.layout, self._session.environment))
+        if found is None:
+            raise AtmError("the MCP server could not be started", "run `atm mcp` with ATM_DEBUG=1")
+        return found
+
+    def _welcomed(self, line: Line) -> tuple[Line, bytes] | None:
+        """None if whoever is there says nothing sensible in time: it is just going, or just dying."""
+        data = b""
+        try:
+            line.settimeout(WELCOME_SECONDS)
+            line.sendall(self._hello)
+            while b"\n" not in data and len(data) <= LONGEST_HELLO:
+                part = line.recv(65_536)
+                if not part:
+                    raise OSError
+                data += part
+            first, _, rest = data.partition(b"\n")
+            check_welcome(first)
+        except OSError:
+            line.close()
+            return None
+        except AtmError:
+            line.close()
+            raise
+        return line, rest

@@ -1,0 +1,77 @@
+"""Where clients are received: everything that needs the SDK. Imported when the first one comes."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING, Any
+
+from atm.teamd.loops import in_thread
+from atm.ui.mcp.client import Client
+from atm.ui.mcp.connection import Lines
+from atm.ui.mcp.identity import FROM_LAUNCHER, admit
+from atm.ui.mcp.offer import full_offer
+from atm.ui.mcp.server import build_server
+from atm.ui.mcp.workers import Workers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from atm.formats.layout import Layout
+    from atm.ui.mcp.hello import Claim
+    from atm.ui.mcp.offer import Offer
+    from atm.ui.mcp.server import AtmServer, Context, Log
+
+
+class Reception:
+    """Admits clients and serves them; they share the threads."""
+
+    def __init__(self, layout: Layout, log: Log, *, has_daemon: bool, offer: Offer | None = None) -> None:
+        self._layout = layout
+        self._log = log
+        self._has_daemon = has_daemon
+        self.offer = offer or full_offer()
+        self.workers = Workers()
+        _hear_the_sdk(log)
+
+    async def admit(self, claim: Claim, source: str = FROM_LAUNCHER) -> Client:
+        """Who comes; raises AtmError for those who may not."""
+        caller = await in_thread(lambda: admit(self._layout, claim, has_daemon=self._has_daemon, source=source))
+        return Client(caller, claim.role, self.offer.touched_by)
+
+    def server(self, client_of: Callable[[Context], Client]) -> AtmServer:
+        return build_server(self.offer, client_of, self.workers, self._log)
+
+    async def serve(
+        self,
+        client: Client,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        beside: Callable[[], Coroutine[Any, Any, None]],
+    ) -> None:
+        """One connection, to its end."""
+        client.sees_delivery = True
+        try:
+            await Lines(reader, writer, client.delivered).serve(self.server(lambda _: client), beside)
+        finally:
+            await asyncio.shield(client.close())
+
+
+class _ToOurLog(logging.Handler):
+    """What the SDK has to say goes to our log: nobody reads the daemon's standard error."""
+
+    def __init__(self, log: Log) -> None:
+        super().__init__(logging.WARNING)
+        self._say = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        level = "error" if record.levelno >= logging.ERROR else "warn"
+        failed = record.exc_info[1] if record.exc_info else None
+        reason = f": {type(failed).__name__}: {failed}" if failed is not None else ""
+        self._say(level, "mcp", f"{record.getMessage()}{reason}"[:2000])
+
+
+def _hear_the_sdk(log: Log) -> None:
+    logger = logging.getLogger("mcp")
+    logger.handlers = [_ToOurLog(log)]
+    logger.propagate = False

@@ -1,0 +1,109 @@
+"""Tools run in threads: services are synchronous. So many at once and so long, for all clients and for each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from atm.domain.errors import AtmError
+from atm.teamd.loops import in_thread
+
+SECONDS = 60.0
+MOST_THREADS = 64
+"""Of all clients. Some tools wait for an answer most of a minute; they must not keep the others out."""
+
+MOST_FOR_ONE = 8
+"""Of one client."""
+
+
+class TooSlow(AtmError):
+    """It did not come to its end in time, or its turn did not come."""
+
+    code = "too-slow"
+
+
+class Busy(AtmError):
+    """Everybody is at work already."""
+
+    code = "busy"
+
+
+class Workers:
+    """Places for calls. One that hangs keeps its place, and nothing else."""
+
+    def __init__(self, most: int = MOST_THREADS, seconds: float = SECONDS) -> None:
+        self._free = asyncio.Semaphore(most)
+        self._seconds = seconds
+
+    async def run(
+        self,
+        work: Callable[[], Any],
+        turns: asyncio.Semaphore | None = None,
+        unheard: Callable[[Any], None] | None = None,
+    ) -> Any:
+        """
+        What `work` gives. `turns` are those of one client.
+
+        Raises TooSlow when the time is over: what was begun goes on to its end in its thread, because half of it
+        would be worse, and whoever asked is told so. A result that nobody waits for any more goes to `unheard`, in a
+        thread.
+        """
+        held = [turns] if turns is not None else []
+        end = asyncio.get_running_loop().time() + self._seconds
+        await self._take([*held, self._free], end)
+        running = self._begin(work, [*held, self._free])
+        try:
+            await asyncio.wait([running], timeout=end - asyncio.get_running_loop().time())
+        except asyncio.CancelledError:
+            _hand_over(running, unheard)
+            raise
+        if running.done():
+            return running.result()
+        _hand_over(running, unheard)
+        raise TooSlow(
+            f"it takes longer than {self._seconds:g} s and goes on without you",
+            "look whether it was done before you ask again",
+        )
+
+    def _begin(self, work: Callable[[], Any], places: list[asyncio.Semaphore]) -> asyncio.Future[Any]:
+        try:
+            running = in_thread(work)
+        except RuntimeError:  # the system gives no more threads
+            _free(places)
+            raise Busy("there is no thread left for this", "ask again in a moment") from None
+        running.add_done_callback(lambda done: _leave(done, places))
+        return running
+
+    async def _take(self, places: list[asyncio.Semaphore], end: float) -> None:
+        taken: list[asyncio.Semaphore] = []
+        try:
+            async with asyncio.timeout_at(end):
+                for place in places:
+                    await place.acquire()
+                    taken.append(place)
+        except BaseException as error:
+            _free(taken)
+            if isinstance(error, TimeoutError):
+                raise Busy("too many calls are under way", "wait for their answers, then ask again") from None
+            raise
+
+
+def _leave(done: asyncio.Future[Any], places: list[asyncio.Semaphore]) -> None:
+    _free(places)
+    if not done.cancelled():
+        done.exception()  # said to whoever still waits; if nobody does, it is no surprise to anybody
+
+
+def _hand_over(running: asyncio.Future[Any], unheard: Callable[[Any], None] | None) -> None:
+    def settled(done: asyncio.Future[Any]) -> None:
+        if unheard is not None and not done.cancelled() and done.exception() is None:
+            result = done.result()
+            in_thread(lambda: unheard(result)).add_done_callback(lambda told: told.exception())
+
+    running.add_done_callback(settled)
+
+
+def _free(places: list[asyncio.Semaphore]) -> None:
+    for place in places:
+        place.release()

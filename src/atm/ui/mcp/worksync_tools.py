@@ -1,0 +1,214 @@
+"""
+Tools of work-sync: the briefing with its `workSync` block, the status, and the report of seed 002, section 13.
+
+A report is judged by the daemon. A server that runs without one only notes it, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import NoSuchMember, NotAllowed
+from atm.domain.names import same_name
+from atm.domain.worksync.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
+from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, Verdict
+from atm.services.briefing import brief
+from atm.services.worksync.reading import block_in_words, briefing_block, view
+from atm.services.worksync.reports import Answer, note_intent, submit
+from atm.ui.mcp.actor import actor, home, leads, sign
+from atm.ui.mcp.definition import define
+from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
+from atm.ui.mcp.tool import EVERYBODY, Tool
+from atm.ui.mcp.wording import line
+from atm.wiring import build_plane
+
+if TYPE_CHECKING:
+    from atm.domain.tasks import Plain
+    from atm.domain.team import Team
+    from atm.services.worksync.plane import Plane
+    from atm.ui.mcp.caller import Caller
+    from atm.ui.mcp.definition import Given
+
+MOST_WORK, LONGEST_WORK = 10, 160
+_SOURCES = {"environment": PROCESS_TEAM, "token": RUNTIME_SESSION}
+
+
+def plane_of(caller: Caller) -> Plane:
+    return build_plane(caller.layout, caller.settings, caller.desk)
+
+
+# The briefing.
+
+
+def _briefing(caller: Caller, _: Given) -> dict[str, Plain]:
+    team, me = actor(caller)
+    facts = brief(caller.desk, team.name, me)
+    return {
+        "member": line(facts.me, 128),
+        "team": facts.team,
+        "lead": line(facts.lead, 128),
+        "unread": sum(facts.unread.values()),
+        "work": [line(item, LONGEST_WORK) for item in facts.work[:MOST_WORK]],
+        "more_work": max(0, len(facts.work) - MOST_WORK),
+        "claimable": facts.claimable,
+        "workSync": _own_block(caller, team, me),
+    }
+
+
+def _own_block(caller: Caller, team: Team, me: str) -> dict[str, Plain]:
+    """Whoever is not in the roster has no agenda; the rest of a briefing does not suffer from it."""
+    if team.member(me) is None:
+        return {"feature": "member-work-sync", "state": "unknown", "why": "you are not in the roster"}
+    return briefing_block(plane_of(caller), team, me, can_report=True)
+
+
+# The status.
+
+
+def _status(caller: Caller, given: Given) -> dict[str, Plain]:
+    """One's own with everything that a report needs. Of others a state; their agenda is for the lead and people."""
+    team = home(caller)
+    name = given.text("member") or caller.member
+    member = team.member(name) if name else None
+    if member is None:
+        raise NoSuchMember(f"team {team.name!r} has no member {name!r}", f"members: {', '.join(team.names[:10])}")
+    found = view(plane_of(caller), team, member.name)
+    if same_name(member.name, caller.member):
+        return {**_own_block(caller, team, member.name), "member": member.name, "label": found.label}
+    said: dict[str, Plain] = {"member": member.name, "state": found.state, "label": found.label}
+    if found.seen is not None:
+        said["actionableCount"] = len(found.seen.agenda.items)
+        if leads(caller, team):
+            said |= {"agendaFingerprint": found.seen.fingerprint, "items": [*found.seen.agenda.preview()]}
+    return said
+
+
+def agenda_text(caller: Caller, member: str) -> str:
+    """The agenda as a resource: for its member, the lead and people. Without a token, which is given when asked for."""
+    team = home(caller)
+    found = team.member(member)
+    if found is None:
+        raise NoSuchMember(f"team {team.name!r} has no member {member!r}", f"members: {', '.join(team.names[:10])}")
+    if not same_name(found.name, caller.member) and not leads(caller, team):
+        raise NotAllowed(f"the agenda of {found.name} is not for you", "ask the lead")
+    seen = view(plane_of(caller), team, found.name)
+    block = briefing_block(plane_of(caller), team, found.name, can_report=False)
+    items = seen.seen.agenda.preview() if seen.seen is not None else []
+    lines = [f"- {one['taskRef']} ({one['kind']}) {line(str(one['subject']), 160)}: {one['reason']}" for one in items]
+    return "\n".join([f"# Agenda of {found.name}: {seen.label}", "", block_in_words(block), *lines])
+
+
+# The report.
+
+
+def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Whose it is, the connection knows; `from` is a claim. Nothing but the work-sync files is written."""
+    if not caller.team:
+        return Answer(Verdict(CAPABILITY_UNAVAILABLE, detail="this connection belongs to no team")).fields()
+    plane = plane_of(caller)
+    trusted = Trusted("mcp", plane.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
+    given = {key: value for key, value in arguments.items() if value is not None}
+    answer = submit(plane, caller.team, given, trusted) if caller.has_daemon else _note(plane, caller, given, trusted)
+    if answer.ok and caller.member:
+        team = home(caller)
+        sign(caller, team, caller.member)
+    return answer.fields()
+
+
+def _note(plane: Plane, caller: Caller, given: Mapping[str, Plain], trusted: Trusted) -> Answer:
+    return note_intent(plane, caller.team, given, trusted)
+
+
+_ITEM = gives({"taskRef": text(), "kind": text(), "reason": text()}, {"subject": text()})
+_BLOCK = gives(
+    {"feature": text(), "state": text()},
+    {
+        "agendaFingerprint": text(),
+        "reportToken": text(),
+        "actionableCount": count(),
+        "items": listed(_ITEM),
+        "leaseExpiresAt": text(),
+        "reportTool": text(),
+        "instruction": text(),
+        "why": text(),
+    },
+)
+
+REPORT_INPUT: dict[str, Plain] = {
+    "type": "object",
+    "properties": {
+        "from": {"type": "string", "description": "Your configured teammate name."},
+        "agendaFingerprint": {"type": "string"},
+        "reportToken": {
+            "type": "string",
+            "description": "Short-lived report token from your current workSync briefing.",
+        },
+        "state": choice("still_working", "blocked", "caught_up"),
+        "taskIds": {"type": "array", "items": {"type": "string"}},
+        "blockerCommentId": {"type": "string"},
+        "note": {"type": "string"},
+    },
+    "required": ["from", "agendaFingerprint", "reportToken", "state"],
+}
+"""To the letter as in the seed."""
+
+TOOLS: tuple[Tool, ...] = (
+    define(
+        "task_briefing",
+        "Briefing",
+        "Who you are, your unread mail and work, and your current work-sync agenda with its fingerprint.",
+        _briefing,
+        group="worksync",
+        gives=gives(
+            {
+                "member": text(),
+                "team": text(),
+                "lead": text(),
+                "unread": count(),
+                "work": listed(text()),
+                "more_work": count(),
+                "claimable": count(),
+                "workSync": _BLOCK,
+            }
+        ),
+        reads_only=True,
+    ),
+    define(
+        "member_work_sync_status",
+        "Work-sync status",
+        "Whether a member (default: you) is in step with the board. Yours comes with fingerprint and report token.",
+        _status,
+        group="worksync",
+        takes=takes(optional={"member": text(longest=64)}),
+        gives=gives({"member": text(), "state": text(), "label": text()}, _BLOCK["properties"]),  # type: ignore[arg-type]
+        roles=EVERYBODY,
+        reads_only=True,
+    ),
+    Tool(
+        name="member_work_sync_report",
+        group="worksync",
+        title="Work-sync report",
+        description=(
+            "Report whether you have observed the current assigned/review work agenda. It replaces neither task tools "
+            "nor messages; do not call it after every response."
+        ),
+        input=REPORT_INPUT,
+        output=gives(
+            {"ok": yes_no()},
+            {
+                "state": text(),
+                "agendaFingerprint": text(),
+                "leaseExpiresAt": text(),
+                "pendingValidation": yes_no(),
+                "reason": text(),
+                "currentAgendaFingerprint": text(),
+                "currentAgendaPreview": listed(_ITEM),
+                "instruction": text(),
+                "detail": text(),
+            },
+        ),
+        call=_report,
+        idempotent=True,
+    ),
+)
