@@ -1,0 +1,261 @@
+"""
+The stall watch, stopped at every single step: by kill -9, by a full or broken disk, by a real signal.
+
+Whatever the step, the next rounds of a fresh process tell the owner and then the lead, each once and never twice, the
+journal says so, and nothing half-made lies about.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atm.domain.errors import AtmError
+from atm.domain.team import Member
+from atm.ports.disk import Disk
+from atm.ports.records import STALLS
+from atm.services import board, planning
+from atm.services.boardroom import Boardroom
+from atm.services.mail import Letter, send
+from atm.services.roster import add_member, create_team
+from atm.services.stall_watch import Alert, watch_stalls
+from atm.system.files.locking import Locks
+from atm.system.files.record_store import RecordFiles
+from atm.system.machine import find_layout
+from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
+from atm.testing.time_and_chance import FakeChance
+from atm.wiring import build_room, build_tasks
+
+LEAD = "team-lead"
+MINUTES = 30.0
+
+
+class HurriedClock:
+    """Real time, but waiting takes none."""
+
+    def __init__(self, ahead: float = 0.0) -> None:
+        self._ahead = ahead
+
+    def now(self) -> float:
+        return time.time() + self._ahead
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self._ahead
+
+    def sleep(self, seconds: float) -> None:
+        self._ahead += seconds
+
+
+class Watch:
+    """The stall watch of one process over real files, so many minutes after the task was claimed."""
+
+    def __init__(self, home: Path, minutes: float = 0.0, disk: Disk | None = None) -> None:
+        layout, clock = find_layout({"ATM_HOME": str(home)}), HurriedClock(minutes * 60)
+        disk = disk or QuickDisk()
+        room = build_room(layout, disk=disk, clock=clock)
+        tasks = build_tasks(layout, disk=disk, clock=clock)
+        locks = Locks(disk, clock, FakeChance(os.getpid()), layout.locks, pid=os.getpid(), host="here")
+        self.desk = Boardroom(room=room, tasks=tasks, programs=MemoryPrograms)
+        self.records = RecordFiles(disk, clock, locks, layout)
+
+    def look(self) -> list[Alert]:
+        return watch_stalls(self.desk, self.records, self.desk.room.rosters.load("crew"), MINUTES)
+
+    def mail(self, name: str) -> list[str]:
+        return [row.id or "" for row in self.desk.room.inboxes.rows("crew", name) if row.sender == "atm"]
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A team in which ann has claimed #1 and bob #2 and both fell silent."""
+    home = tmp_path_factory.mktemp("first") / "home"
+    desk = Watch(home).desk
+    create_team(desk.room, "crew", lead=LEAD)
+    for name in (LEAD, "ann", "bob"):
+        if desk.room.rosters.load("crew").member(name) is None:
+            add_member(desk.room, "crew", Member(name))
+    planning.add(desk, "crew", LEAD, [planning.Wish("the parser"), planning.Wish("the printer")])
+    board.claim(desk, "crew", "ann", "1")
+    board.claim(desk, "crew", "bob", "2")
+    return home
+
+
+def copy_of(first: Path, home: Path) -> Path:
+    shutil.copytree(first, home, symlinks=True)
+    return home
+
+
+def told_by_owner(first: Path, home: Path) -> Path:
+    """The same, half an hour after both owners were told."""
+    copy_of(first, home)
+    assert len(Watch(home, 31).look()) == 2
+    return home
+
+
+STAGES: dict[str, tuple[Callable[[Path, Path], Path], float]] = {
+    "telling the owners": (copy_of, 31.0),
+    "telling the lead": (told_by_owner, 62.0),
+}
+
+
+def steps_of(home: Path, minutes: float) -> list[str]:
+    disk = FaultyDisk(QuickDisk())
+    assert len(Watch(home, minutes, disk).look()) == 2
+    return disk.steps
+
+
+def check_settles(home: Path, minutes: float, where: str) -> None:
+    """The next rounds of fresh processes: each person is told once, and the journal ends as it should."""
+    for later in (1.0, 2.0, 33.0, 34.0, 70.0, 71.0):
+        problems = [alert.problem for alert in Watch(home, minutes + later).look() if alert.problem]
+        assert problems == [], where
+    watch = Watch(home, minutes + 72)
+    assert [len(watch.mail(name)) for name in ("ann", "bob")] == [1, 1], where
+    assert len(watch.mail(LEAD)) == len(set(watch.mail(LEAD))) == 2, where
+    journal = watch.records.read("crew", STALLS)
+    assert sorted((r["taskId"], r["kind"], r["state"]) for r in journal.values()) == [
+        ("1", "lead", "alerted"),
+        ("1", "owner", "alerted"),
+        ("2", "lead", "alerted"),
+        ("2", "owner", "alerted"),
+    ], where
+    assert watch.look() == [], where
+    for name in ("ann", "bob", LEAD):  # what a killed sender leaves, the next one clears away
+        send(watch.desk.room, "crew", name, Letter(sender="somebody", text="hello"))
+    assert litter(home) == [], where
+
+
+def litter(home: Path) -> list[str]:
+    """Half-made files, locks, and what was put aside as damaged: we damage nothing."""
+    found = [path for path in home.rglob("*") if ".claude" in path.parts]
+    return [str(path) for path in found if "atm-" in path.name or path.suffix == ".lock" or "corrupt" in path.name]
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_round_takes_a_known_number_of_steps(first, tmp_path, stage):
+    prepare, minutes = STAGES[stage]
+    steps = steps_of(prepare(first, tmp_path / "count"), minutes)
+    assert {"lock", "exchange", "sync"} <= set(steps)
+    assert len(steps) < 500
+
+
+@pytest.mark.parametrize("part", range(4))
+@pytest.mark.parametrize("stage", STAGES)
+def test_killed_at_any_step_everybody_is_told_once(first, tmp_path, stage, part):
+    prepare, minutes = STAGES[stage]
+    steps = steps_of(prepare(first, tmp_path / "count"), minutes)
+    ready = prepare(first, tmp_path / "ready")
+    for step in range(part, len(steps), 4):
+        home = copy_of(ready, tmp_path / "home")
+        with pytest.raises(Crash):
+            Watch(home, minutes, FaultyDisk(QuickDisk(), stop_at=step)).look()
+        check_settles(home, minutes, f"killed at step {step} ({steps[step]})")
+        shutil.rmtree(home)
+
+
+@pytest.mark.parametrize(("name", "every"), [("ENOSPC", 1), ("EACCES", 3), ("EIO", 3)])
+def test_an_error_at_any_step_tells_nobody_twice_and_is_no_traceback(first, tmp_path, name, every):
+    number = getattr(errno, name)
+    steps = steps_of(copy_of(first, tmp_path / "count"), 31)
+    for step in range(0, len(steps), every):
+        home = copy_of(first, tmp_path / "home")
+        disk = FaultyDisk(QuickDisk(), stop_at=step, error=OSError(number, os.strerror(number)))
+        try:
+            Watch(home, 31, disk).look()
+        except AtmError:
+            pass  # the daemon says so in its log, and comes again
+        for fd in disk._open:
+            os.close(fd)
+        check_settles(home, 31, f"{name} at step {step} ({steps[step]})")
+        shutil.rmtree(home)
+
+
+KILLED = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from pathlib import Path
+from test_stall_watch_every_step import Watch
+from atm.testing import FaultyDisk, QuickDisk
+Watch(Path(sys.argv[2]), 31, FaultyDisk(QuickDisk(), stop_at=int(sys.argv[3]), for_real=True)).look()
+"""
+
+
+def test_a_real_signal_leaves_the_same(first, tmp_path):
+    steps = steps_of(copy_of(first, tmp_path / "count"), 31)
+    writing = [step for step, name in enumerate(steps) if name in ("write", "exchange", "replace", "rename", "append")]
+    assert len(writing) > 8
+    for step in writing[::2]:
+        home = copy_of(first, tmp_path / "home")
+        args = [sys.executable, "-c", KILLED, str(Path(__file__).parent), str(home), str(step)]
+        assert subprocess.run(args, capture_output=True, timeout=60, check=False).returncode == -9, step
+        check_settles(home, 31, f"a signal at step {step} ({steps[step]})")
+        shutil.rmtree(home)
+
+
+def test_watches_of_several_processes_at_once_tell_everybody_once(first, tmp_path):
+    home = copy_of(first, tmp_path / "home")
+    gate = threading.Barrier(4)
+    trouble: list[str] = []
+
+    def look() -> None:
+        gate.wait(timeout=30)
+        try:
+            Watch(home, 31).look()
+        except AtmError as error:
+            trouble.append(str(error))
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=60)
+    assert trouble == []
+    watch = Watch(home, 32)
+    assert [len(watch.mail(name)) for name in ("ann", "bob")] == [1, 1]
+    check_settles(home, 31, "four at once")
+
+
+@pytest.mark.parametrize(
+    "garbage",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe\x00",
+        b'{"schemaVersion": 999, "records": {}}',
+        json.dumps({"schemaVersion": 1, "records": [1, 2]}).encode(),
+    ],
+)
+def test_a_journal_that_was_damaged_tells_nobody_twice(first, tmp_path, garbage):
+    home = told_by_owner(first, tmp_path / "home")
+    journal = Path(find_layout({"ATM_HOME": str(home)}).records("crew", STALLS))
+    assert journal.exists()
+    journal.write_bytes(garbage)
+    assert Watch(home, 32).look() == []
+    assert len(Watch(home, 62).look()) == 2
+    watch = Watch(home, 63)
+    assert [len(watch.mail(name)) for name in ("ann", "bob", LEAD)] == [1, 1, 2]
+
+
+def test_a_team_that_is_deleted_meanwhile_is_no_traceback(first, tmp_path):
+    home = copy_of(first, tmp_path / "home")
+    watch = Watch(home, 31)
+    team = watch.desk.room.rosters.load("crew")
+    shutil.rmtree(home / ".claude" / "teams" / "crew")
+    try:
+        alerts = watch_stalls(watch.desk, watch.records, team, MINUTES)
+    except AtmError:
+        alerts = []
+    assert [alert for alert in alerts if not alert.problem] == []
+    assert not (home / ".claude" / "teams" / "crew").exists()
