@@ -107,6 +107,16 @@ class Team:
         self.completed = False
         """Has it been marked as done? Then nothing in it may change; see `check_open`."""
 
+    def copy(self) -> Team:
+        """As it was read. Members are never changed, so they are shared."""
+        return Team(
+            name=self.name,
+            members=[*self.members],
+            created_at=self.created_at,
+            description=self.description,
+            lead=self.lead,
+        )
+
     def is_lead(self, name: str) -> bool:
         return same_name(name, self.lead)
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from atm.services.boardroom import Boardroom
 
 MOST_STEPS = 3
+A_REVIEW = "a review"
 
 
 class Reminder:
@@ -67,10 +68,15 @@ def _remind_of(
     done = []
     for step in range(1, steps + 1):
         for name in _who(team, card, step):
-            id = derived_id(team.name, card.id, what, str(since), str(step), name)
+            id = reminder_id(team.name, card.id, what, since, step, name)
             if (id, name) not in known:
                 done.append(_tell(desk, team, card, what, since, name, id))
     return done
+
+
+def reminder_id(team: str, task: str, what: str, since: float, step: int, name: str) -> str:
+    """The stall watch uses the same for a review: whichever of the two is first, nobody hears it twice."""
+    return derived_id(team, task, what, str(since), str(step), name)
 
 
 def _since(desk: Boardroom, team: str, card: Card) -> tuple[str, float | None]:
@@ -79,7 +85,7 @@ def _since(desk: Boardroom, team: str, card: Card) -> tuple[str, float | None]:
     if card.needs:
         what, at = "an answer", task.part("clarification").get("at")
     elif card.review == REVIEW:
-        what, at = "a review", task.part("review").get("since")
+        what, at = A_REVIEW, task.part("review").get("since")
     else:
         what, at = "approval of its plan", task.part("plan").get("at")
     return what, from_iso(at) if isinstance(at, str) else None

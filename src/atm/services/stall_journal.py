@@ -98,11 +98,21 @@ def recent_alert(
 
     Empty if it said nothing. Advice, not a condition: a journal that cannot be read holds nobody back.
     """
+    return recent_alert_in(alerts_of(records, team), member, task_ids, now, seconds)
+
+
+def alerts_of(records: Records, team: str) -> list[Record]:
+    """For whoever asks about many members: the journal is read once."""
     try:
-        journal = records.read(team, STALLS)
+        return [*records.read(team, STALLS).values()]
     except AtmError:
-        return ""
-    for record in journal.values():
+        return []
+
+
+def recent_alert_in(
+    alerts: Iterable[Record], member: str, task_ids: Collection[str], now: float, seconds: float = COOLDOWN_SECONDS
+) -> str:
+    for record in alerts:
         at, task, whose = _time_of_alert(record), _word(record, "taskId"), _word(record, "memberName")
         if at is not None and abs(now - at) < seconds and (same_name(whose, member) or task in task_ids):
             return f"the stall watch wrote about #{task}, held by {whose}, at {to_iso(at)}"

@@ -20,6 +20,7 @@ from atm.domain.stalls import LEAD, OWNER, Activity, Told, judge, last_progress,
 from atm.domain.tasks import COMPLETED, MOST_EVENTS, REVIEW
 from atm.domain.untrusted_text import one_line
 from atm.formats.times import from_iso, to_iso
+from atm.services.board_escalation import A_REVIEW, reminder_id
 from atm.services.boardroom import is_human
 from atm.services.escalation import SENDER
 from atm.services.lifecycle import standing
@@ -206,10 +207,9 @@ def _shared_ids(team: Team, task: Task, holder: Member, since: float) -> dict[st
     asked_at = from_iso(asked) if isinstance(asked, str) else None
     if asked_at is None:
         return {}
-    parts = (team.name, task.id, "a review", str(asked_at))
-    ids = {LEAD: derived_id(*parts, "2", team.lead)}
+    ids = {LEAD: reminder_id(team.name, task.id, A_REVIEW, asked_at, 2, team.lead)}
     if since <= asked_at and same_name(task.reviewer, holder.name):
-        ids[OWNER] = derived_id(*parts, "1", task.reviewer)
+        ids[OWNER] = reminder_id(team.name, task.id, A_REVIEW, asked_at, 1, task.reviewer)
     return ids
 
 

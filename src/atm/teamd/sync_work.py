@@ -34,6 +34,10 @@ SCAN_EVERY = 900.0
 """Seconds after which everybody is looked at although nothing was heard: events are hints, and some get lost."""
 
 REPLAY_EVERY = 60.0
+STALL_GRACE = 300.0
+CLOCKS_APART = 120.0
+"""Seconds by which the clock on the wall runs ahead of the other one while a machine sleeps."""
+
 LOOP = "worksync"
 STALLS = "stalls"
 
@@ -58,6 +62,7 @@ class SyncWork:
         self._scanned: float | None = None
         self._replayed = float("-inf")
         self._outbox_due: dict[str, float] = {}
+        self._awake: tuple[float, float] | None = None
         self._try = Attempt(log, LOOP)
 
     # What is heard. Called in the daemon's own thread; nothing is read there.
@@ -181,19 +186,24 @@ class SyncWork:
         from atm.services.stall_watch import watch_stalls
 
         plane, minutes, done = self._plane(), self._stall_minutes(), 0
-        for name in self._teams(plane) if minutes > 0 else []:
+        if minutes <= 0 or not self._is_awake_for(plane, min(STALL_GRACE, minutes * 60)):
+            return 0
+        for name in self._teams(plane):
             team = self._try(find_team, plane.room, name)
-            if team is None:
-                continue
-            for alert in self._try(watch_stalls, plane.desk, plane.records, team, minutes) or []:
-                self._log(
-                    "warn",
-                    STALLS,
-                    f"#{alert.task} of {alert.member} stands still: {alert.problem or alert.to}",
-                    team=name,
-                )
+            for alert in (self._try(watch_stalls, plane.desk, plane.records, team, minutes) or []) if team else []:
+                said = f"{alert.to} was told" if not alert.problem else alert.problem
+                self._log("warn", STALLS, f"#{alert.task} of {alert.member}: {said}", team=name)
                 done += 1
         return done
+
+    def _is_awake_for(self, plane: Plane, grace: float) -> bool:
+        """After a start, and after a machine has slept, nobody is judged at once: nobody could get on meanwhile."""
+        wall, now = plane.now(), plane.room.clock.monotonic()
+        ahead = wall - now
+        if self._awake is None or ahead - self._awake[1] > CLOCKS_APART:
+            self._awake = (now, ahead)
+        self._awake = (self._awake[0], ahead)
+        return now - self._awake[0] >= grace
 
     def counts(self) -> dict[str, Plain]:
         found = self.queue.counts()

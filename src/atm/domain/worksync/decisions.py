@@ -99,11 +99,13 @@ def conditions(
     rejected: ReportRecord | None,
     cooldown: str,
 ) -> list[Condition]:
-    """All seven, each with the time of its last change."""
+    """Those of the seven that are true or have been, each with the time of its last change. The others are false."""
     before = {one.type: one for one in former}
     found: list[Condition] = []
     for type, (status, reason, message) in _facts(decision, fingerprint, rejected, cooldown).items():
         known = before.get(type)
+        if known is None and status == "false":
+            continue
         since = known.since if known is not None and known.status == status else now
         found.append(Condition(type, status, fingerprint, reason, message, since))
     return found

@@ -29,7 +29,7 @@ from atm.domain.worksync.transitions import explain, facts_of
 from atm.formats.agenda_fingerprint import fingerprint
 from atm.formats.sync_status import decode_status, encode_status
 from atm.ports.records import STATUS
-from atm.services.stall_watch import recent_alert
+from atm.services.stall_journal import alerts_of, recent_alert_in
 from atm.services.worksync.plane import busy_state, find_running, members_named, read_agendas
 
 if TYPE_CHECKING:
@@ -86,9 +86,9 @@ def reconcile(plane: Plane, team: str, members: Mapping[str, str]) -> list[Look]
 def look_at(plane: Plane, team: Team, members: list[str]) -> dict[str, Seen]:
     """Everything that a decision about these members needs, read afresh. Writes nothing."""
     now = plane.now()
-    seen = {}
+    seen, alerts = {}, alerts_of(plane.records, team.name)
     for name, agenda in read_agendas(plane, team, members).items():
-        cooldown = recent_alert(plane.records, team.name, name, agenda.task_ids, now) if agenda.items else ""
+        cooldown = recent_alert_in(alerts, name, agenda.task_ids, now) if agenda.items else ""
         busy = busy_state(plane, team.name, name) if agenda.items else Busy()
         member = team.member(name)
         is_agent = member is not None and member.kind == AGENT

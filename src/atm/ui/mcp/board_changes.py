@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.ui.mcp.actor import actor, sign
-from atm.ui.mcp.schema import gives, listed, text
+from atm.ui.mcp.schema import gives, text
 from atm.ui.mcp.task_view import TASK, preview
 from atm.ui.mcp.wording import known, lines
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from atm.ui.mcp.tool import Schema
 
 ID = text()
-STRINGS = listed({"type": "string"})
 CLAIM_ID = text("only if still in force")
 
 

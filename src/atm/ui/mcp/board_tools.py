@@ -116,8 +116,7 @@ TOOLS = (
     define(
         "board_list",
         "List tasks",
-        "Tasks in the order of their numbers, one line each, and how many there are in each state. "
-        'owner "": nobody\'s. Next page: after = next_after.',
+        "Tasks by number, one line each. An empty owner means nobody's. Next page: after = next_after.",
         _list,
         takes=takes(
             optional={
@@ -139,7 +138,7 @@ TOOLS = (
     define(
         "board_show",
         "Show a task",
-        "Everything about a task; long texts by their beginning. With part: that text from offset on.",
+        "Everything about a task, long texts by their beginning. With part: that text from offset on.",
         _show,
         takes=takes({"id": ID}, {"part": choice(*PARTS), "offset": whole()}),
         gives=gives(
@@ -151,8 +150,8 @@ TOOLS = (
     ),
     define(
         "board_history",
-        "History of tasks",
-        "What happened on the board, or to one task, oldest first. Earlier pages: before = earlier_before.",
+        "History",
+        "What happened on the board, or to one task. Earlier page: before = earlier_before.",
         _history,
         takes=takes(
             optional={
@@ -167,8 +166,8 @@ TOOLS = (
     ),
     define(
         "board_graph",
-        "Draw dependencies",
-        "What waits for what, drawn as text. Finished tasks only with all.",
+        "Graph",
+        "What waits for what, as text; with all, also finished tasks.",
         _graph,
         takes=takes(optional={"all": yes_no()}),
         gives=gives({"graph": text(), "tasks": count()}),

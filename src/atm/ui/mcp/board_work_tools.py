@@ -9,7 +9,7 @@ from atm.domain.team import check_open
 from atm.services import board
 from atm.services.presence import beat
 from atm.ui.mcp.actor import SOURCE, actor, sign
-from atm.ui.mcp.board_changes import CLAIM_ID, ID, STRINGS, acting, answer, changed
+from atm.ui.mcp.board_changes import CLAIM_ID, ID, acting, answer, changed
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import count, gives, takes, text, yes_no
 from atm.ui.mcp.task_view import TASK, work
@@ -130,14 +130,14 @@ def _beat(caller: Caller, _: Given) -> dict[str, Plain]:
     return {"member": me}
 
 
-GOT = gives({"claimed": yes_no()}, {"task": TASK, "reason_code": text(), "reason": text()})
+GOT = gives({"claimed": yes_no()}, {"task": TASK, "reason": text()})
 
 TOOLS = (
     define(
         "board_claim",
         "Claim a task",
-        "Take the task of that number, or the most urgent one that is free; your own unfinished one comes first. "
-        "claimed is false, with a reason, if there is none.",
+        "Take a task: this one, else your own unfinished one, else the most urgent that is free. "
+        "If claimed is false, reason says why.",
         _claim,
         takes=takes(optional={"id": ID}),
         gives=GOT,
@@ -146,7 +146,7 @@ TOOLS = (
     define(
         "board_start",
         "Start a task",
-        "Claim a task if need be and begin it; refused while its plan is not approved.",
+        "Begin a task, claimed if need be; refused while its plan is not approved.",
         _start,
         takes=takes({"id": ID}),
         gives=GOT,
@@ -155,27 +155,27 @@ TOOLS = (
     define(
         "board_complete",
         "Complete a task",
-        "Finish a task you claimed. Its checks run first and may take minutes: if the call times out, call again.",
+        "Finish a task you claimed. Its checks run first; if that takes too long, call again.",
         _complete,
         takes=takes(
             {"id": ID},
-            {"result": text("what came out of it"), "commit": text("for commit checks"), "claim_id": CLAIM_ID},
+            {"result": text(), "commit": text("for its checks"), "claim_id": CLAIM_ID},
         ),
-        gives=changed({"unblocked": STRINGS}),
+        gives=changed(),
         idempotent=True,
     ),
     define(
         "board_fail",
-        "Give up an attempt",
-        "An attempt went wrong: the task goes back to the board, or fails for good after its retries, or with final.",
+        "Fail a task",
+        "An attempt went wrong: back to the board, or failed for good with final or after the last retry.",
         _fail,
-        takes=takes({"id": ID, "error": text("what went wrong")}, {"final": yes_no(), "claim_id": CLAIM_ID}),
+        takes=takes({"id": ID, "error": text()}, {"final": yes_no(), "claim_id": CLAIM_ID}),
         gives=changed({"attempts_left": count()}),
     ),
     define(
         "board_release",
-        "Give a task back",
-        "Give a task back without blame. The lead and humans may take it from others.",
+        "Release a task",
+        "Give a task back without blame. Lead and human may take it from others.",
         _release,
         takes=takes({"id": ID}, {"reason": text(), "claim_id": CLAIM_ID}),
         gives=changed(),
@@ -183,7 +183,7 @@ TOOLS = (
     define(
         "board_assign",
         "Assign a task",
-        "Give a task to a member, who is told. Whoever works on it stops.",
+        "Give a task to a member, who is told; whoever works on it stops.",
         _assign,
         takes=takes({"id": ID, "to": text()}),
         gives=changed(),
@@ -195,7 +195,7 @@ TOOLS = (
         "Nobody shall do it; what depends on it becomes unreachable.",
         _cancel,
         takes=takes({"id": ID, "reason": text()}),
-        gives=changed({"unreachable": STRINGS}),
+        gives=changed(),
         destroys=True,
         idempotent=True,
     ),
@@ -211,8 +211,8 @@ TOOLS = (
     ),
     define(
         "board_beat",
-        "Say that you are there",
-        "During long work without other calls: a claim is released after 10 minutes of silence.",
+        "Sign of life",
+        "For long work without other calls: claims are released after 10 minutes of silence.",
         _beat,
         gives=gives({"member": text()}),
         idempotent=True,

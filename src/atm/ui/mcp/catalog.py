@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from atm.ui.mcp import (
@@ -16,6 +14,7 @@ from atm.ui.mcp import (
     reading_tools,
     review_tools,
     team_tools,
+    worksync_tools,
 )
 from atm.ui.mcp.reading_tools import give_back
 
@@ -40,8 +39,6 @@ RESERVED = (
 )
 """Names of tools that will come with sessions and approvals. Nothing else may be called so."""
 
-WORKSYNC = "atm.ui.mcp.worksync_tools"
-
 
 @cache
 def all_tools() -> tuple[Tool, ...]:
@@ -49,17 +46,10 @@ def all_tools() -> tuple[Tool, ...]:
         *(*mail_tools.TOOLS, *reading_tools.TOOLS),
         *(*board_tools.TOOLS, *board_work_tools.TOOLS, *board_planning_tools.TOOLS),
         *(*plan_tools.TOOLS, *review_tools.TOOLS, *team_tools.TOOLS),
-        *_worksync_tools(),
+        *worksync_tools.TOOLS,
     ]
     order = list(GROUPS)
     return tuple(sorted(found, key=lambda tool: order.index(tool.group)))
-
-
-def _worksync_tools() -> tuple[Tool, ...]:
-    if find_spec(WORKSYNC) is None:
-        return ()
-    found: tuple[Tool, ...] = tuple(import_module(WORKSYNC).TOOLS)
-    return found
 
 
 def tools_for(role: str) -> list[Tool]:

@@ -13,7 +13,7 @@ from atm.services.mailroom import find_recipient, sender_address
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail_view import LONGEST_PIECE, MESSAGE, message_fields
-from atm.ui.mcp.schema import count, gives, listed, number, takes, text, yes_no
+from atm.ui.mcp.schema import count, gives, number, takes, text, yes_no
 from atm.ui.mcp.wording import NOTICE, known, lines
 from atm.wiring import build_watch
 
@@ -37,8 +37,8 @@ LONGEST_ACK = 10_080
 
 TO = text("member, or member@team")
 TEXT = text()
-URGENT = yes_no("also if that keeps the agent from ending its turn")
-ACK = number("told to the lead if not acknowledged by then", least=1, most=LONGEST_ACK)
+URGENT = yes_no("even if that keeps it from ending its turn")
+ACK = number("the lead is told if not acknowledged by then", least=1, most=LONGEST_ACK)
 
 
 def _address(caller: Caller, team: Team, given: str) -> tuple[str, str]:
@@ -158,13 +158,11 @@ def _ack(caller: Caller, given: Given) -> dict[str, Plain]:
     )
 
 
-STRINGS = listed({"type": "string"})
-
 TOOLS = (
     define(
         "mail_send",
-        "Send a message",
-        "Send a message to one member. reply_to: the id of a message that this answers.",
+        "Send",
+        "Send a message to one member. reply_to: id of the message that this answers.",
         _send,
         takes=takes(
             {"to": TO, "text": TEXT},
@@ -174,16 +172,16 @@ TOOLS = (
     ),
     define(
         "mail_broadcast",
-        "Message everybody",
-        "Send one message to everybody else in the team. Use it rarely: it interrupts all of them.",
+        "Broadcast",
+        "Send a message to everybody else in the team. Rarely: it interrupts all of them.",
         _broadcast,
         takes=takes({"text": TEXT}, {"summary": text(longest=200), "urgent": yes_no()}),
-        gives=gives({"message_id": text(), "delivered": count(), "queued": count()}, {"failed": STRINGS}),
+        gives=gives({"message_id": text(), "delivered": count(), "queued": count()}),
     ),
     define(
         "mail_request",
         "Ask and wait",
-        "Ask one member and wait for the answer. Without one in time, answered is false and it comes as mail later.",
+        "Ask a member and wait. If answered is false, the answer comes as mail later.",
         _request,
         takes=takes({"to": TO, "text": TEXT}, {"wait_seconds": number(f"default {WAIT}", most=LONGEST_WAIT)}),
         gives=gives(
@@ -193,10 +191,10 @@ TOOLS = (
     ),
     define(
         "mail_ack",
-        "Acknowledge or answer",
-        "Acknowledge a message of your inbox; with a reply, answer its sender. Once for each message.",
+        "Acknowledge",
+        "Acknowledge a message of your inbox, once; with reply, answer its sender.",
         _ack,
-        takes=takes({"id": text("the message, or the beginning of its id")}, {"reply": text()}),
-        gives=gives({"message_id": text(), "outcome": text()}, {"reply_id": text(), "reply_to": text()}),
+        takes=takes({"id": text()}, {"reply": text()}),
+        gives=gives({"message_id": text(), "outcome": text()}, {"reply_id": text()}),
     ),
 )

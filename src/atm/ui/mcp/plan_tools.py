@@ -35,9 +35,9 @@ TOOLS = (
     define(
         "plan_submit",
         "Submit a plan",
-        "Say what you are going to do about a task you claimed, and wait for approval: no answer means no.",
+        "Say how you will do a task you claimed, and wait for approval: no answer means no.",
         _submit,
-        takes=takes({"id": ID, "text": text("the plan")}),
+        takes=takes({"id": ID, "text": text()}),
         gives=changed(),
     ),
     define(
@@ -54,7 +54,7 @@ TOOLS = (
         "Reject a plan",
         "Reject the plan of a task and say why; its owner is told.",
         _reject,
-        takes=takes({"id": ID, "feedback": text("what is wrong with it")}),
+        takes=takes({"id": ID, "feedback": text()}),
         gives=changed(),
         roles=BOSSES,
     ),

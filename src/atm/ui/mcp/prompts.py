@@ -74,7 +74,7 @@ def render(caller: Caller, name: str, arguments: Mapping[str, str]) -> str:
     team, me = actor(caller)
     facts = brief(caller.desk, team.name, me)
     parts = ["\n".join(_head(facts)), _LEAD if prompt is LEAD else _WORKER]
-    if find_tool(caller.role, "task_briefing") is not None:  # told only to those who have it
+    if find_tool(caller.role, "member_work_sync_report") is not None:  # told only to those who have it
         parts[-1] += f"\n{_SYNC}"
     for key, label in (("goal", "Goal"), ("focus", "Focus")):
         said = arguments.get(key) if key in prompt.arguments else None

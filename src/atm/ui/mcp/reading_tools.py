@@ -249,14 +249,14 @@ def _waiting(caller: Caller, team: Team, me: str) -> dict[str, Plain]:
 TOOLS = (
     define(
         "mail_read",
-        "Read your mail",
-        "Your unread messages, oldest first. They count as read, and are not shown again. "
-        "With id: one message again, or the rest of a long one from offset on.",
+        "Read mail",
+        "Your unread messages, oldest first; they count as read and do not come again. "
+        "With id: that message, from offset on.",
         _read,
         takes=takes(
             optional={
                 "limit": whole("default 10", least=1, most=MOST_MESSAGES),
-                "sender": text("only from this one"),
+                "sender": text(),
                 "id": text(),
                 "offset": whole(),
             }
@@ -265,8 +265,8 @@ TOOLS = (
     ),
     define(
         "mail_inbox",
-        "Look at an inbox",
-        "Counts and one-line summaries, newest first. Marks nothing. Lead and human may name another member.",
+        "Inbox",
+        "Counts and summaries of unread mail, newest first. Marks nothing. member: lead and human only.",
         _inbox,
         takes=takes(
             optional={
@@ -284,7 +284,7 @@ TOOLS = (
     ),
     define(
         "mail_receipts",
-        "Trace a message",
+        "Receipts",
         "How far a message has come, and how that is known. Without id: what waits for an acknowledgement.",
         _receipts,
         takes=takes(optional={"id": text()}),

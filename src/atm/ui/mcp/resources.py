@@ -8,8 +8,6 @@ and humans may look at any. Names are percent-encoded.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -25,6 +23,7 @@ from atm.ui.mcp.reading_tools import whose_inbox
 from atm.ui.mcp.task_view import preview
 from atm.ui.mcp.tool import BOSSES
 from atm.ui.mcp.wording import NOTICE
+from atm.ui.mcp.worksync_tools import agenda_text
 
 if TYPE_CHECKING:
     from atm.domain.tasks import Plain
@@ -34,9 +33,6 @@ JSON, TEXT = "application/json", "text/plain"
 MOST_ROWS = 50
 MOST_MEMBERS = 100
 """Members whose resources are listed for the lead; those of others can be read all the same."""
-
-NO_AGENDA = "The agenda is not available here."
-WORKSYNC = "atm.ui.mcp.worksync_tools"
 
 
 @dataclass(frozen=True)
@@ -121,9 +117,7 @@ def _agenda(caller: Caller, team: str, member: str) -> str:
     spelled = found.member(member)
     if spelled is None:
         raise NoSuchMember(f"team {team!r} has no member {member!r}", "see team_members")
-    if find_spec(WORKSYNC) is None:
-        return NO_AGENDA
-    return str(import_module(WORKSYNC).agenda_text(caller, spelled.name))
+    return agenda_text(caller, spelled.name)
 
 
 def touched_by(event: TeamEvent, caller: Caller) -> list[str]:

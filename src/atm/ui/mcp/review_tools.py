@@ -38,8 +38,8 @@ def _changes(caller: Caller, given: Given) -> dict[str, Plain]:
 TOOLS = (
     define(
         "review_request",
-        "Ask for a review",
-        "Your work on a task is done and somebody else shall look at it. The reviewer, or else the lead, is told.",
+        "Request review",
+        "Your work on a task is done and somebody else shall look: the reviewer, or the lead, is told.",
         _request,
         takes=takes({"id": ID}, {"reviewer": text()}),
         gives=changed(),
@@ -55,17 +55,17 @@ TOOLS = (
     define(
         "review_approve",
         "Approve work",
-        "The work is good; its owner is told and can complete the task.",
+        "The work is good: its owner is told and can complete it.",
         _approve,
         takes=takes({"id": ID}, {"note": text()}),
         gives=changed(),
     ),
     define(
         "review_changes",
-        "Ask for changes",
-        "The work needs changes: the task goes back to its owner, who is told which.",
+        "Request changes",
+        "The work needs changes: back to its owner, who is told.",
         _changes,
-        takes=takes({"id": ID, "note": text("what is to be changed")}),
+        takes=takes({"id": ID, "note": text()}),
         gives=changed(),
     ),
 )

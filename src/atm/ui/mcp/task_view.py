@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 MOST_IDS, MOST_COMMENTS, MOST_FILES = 10, 5, 20
 LONGEST_DESCRIPTION, LONGEST_PART, LONGEST_COMMENT = 2_000, 1_000, 400
 
-TASK: dict[str, Plain] = {"type": "object", "required": ["id", "state"]}
-"""Agents read what is there; only what programs rely on stands in the schema, because it is sent with every tool."""
+TASK: dict[str, Plain] = {"type": "object"}
+"""What `preview` gives, at least. Its fields are not listed: they would be sent with every tool to every agent."""
 
 TASKS = listed({"type": "object"})
 

@@ -109,8 +109,8 @@ OBJECT = {"type": "object"}
 TOOLS = (
     define(
         "team_members",
-        "Who is in the team",
-        "Members with what they were doing (state) and whether they are there (liveness), each with source and age.",
+        "Members",
+        "Members: what each was doing (state) and whether it is there (liveness), with source and age.",
         _members,
         takes=takes(
             optional={"limit": whole("default 20", least=1, most=MOST_MEMBERS), "offset": whole()},
@@ -123,19 +123,19 @@ TOOLS = (
     ),
     define(
         "team_status",
-        "The team at a glance",
-        "Where the team stands: its life, members by liveness, tasks by state, mail that waits.",
+        "Status",
+        "The team at a glance: its life, members by liveness, tasks by state.",
         _status,
-        gives=gives({"team": text(), "status": text(), "members": count(), "liveness": OBJECT, "tasks": OBJECT}),
+        gives=gives({"team": text(), "status": text(), "liveness": OBJECT, "tasks": OBJECT}),
         roles=EVERYBODY,
         reads_only=True,
     ),
     define(
         "whoami",
-        "Who you are",
+        "Who am I",
         "Your name, role and team, your unread mail and your open tasks.",
         _whoami,
-        gives=gives({"role": text()}, {"team": text(), "member": text(), "unread": count(), "tasks": listed(OBJECT)}),
+        gives=gives({"role": text()}, {"team": text(), "member": text(), "unread": count()}),
         group="team",
         roles=EVERYBODY,
         reads_only=True,
