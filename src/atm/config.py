@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from atm.formats.layout import Layout
     from atm.formats.settings_text import Table, Value
 
+REPO_FILE = "repo file"
 TEXT, WHOLE, NUMBER, YES_NO, TEXTS = "text", "whole number", "number", "true or false", "text or a list of texts"
 
 KNOWN: dict[str, tuple[str, Value | None, str]] = {
@@ -91,6 +92,10 @@ class Setting:
         self.value = value
         self.origin = origin
 
+    @property
+    def is_of_the_repo(self) -> bool:
+        return self.origin.startswith(REPO_FILE)
+
 
 class Settings:
     """All settings, read once and never changed."""
@@ -145,7 +150,7 @@ def load(layout: Layout, environment: Mapping[str, str], cwd: str, flags: Mappin
     files = []
     for path, label in (
         (layout.settings, "user file"),
-        (repo_file, "repo file"),
+        (repo_file, REPO_FILE),
         (environment.get("ATM_CONFIG"), "ATM_CONFIG"),
     ):
         if path and (label == "ATM_CONFIG" or os.path.exists(path)):

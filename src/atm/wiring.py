@@ -188,15 +188,20 @@ def build_tasks(
     return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout))
 
 
-def build_desk(layout: Layout, settings: Settings, room: Mailroom) -> Boardroom:
-    """The board over real files."""
+def build_desk(layout: Layout, settings: Settings, room: Mailroom, *, runs_repo_hooks: bool = True) -> Boardroom:
+    """
+    The board over real files. A server that works for others runs no hooks of a repository that they name: an agent
+    that may write there could have anything run outside its sandbox.
+    """
     from atm.services.boardroom import HOOK_EVENTS, Boardroom
 
+    keys = [(event, f"hooks.{event}") for event in HOOK_EVENTS]
+    allowed = [(e, key) for e, key in keys if runs_repo_hooks or not settings.setting(key).is_of_the_repo]
     return Boardroom(
         room=room,
         tasks=build_tasks(layout),
         programs=lambda: _programs(layout),
-        hooks={event: settings.texts(f"hooks.{event}") for event in HOOK_EVENTS},
+        hooks={event: settings.texts(key) for event, key in allowed},
         hook_seconds=settings.number("hooks.seconds"),
         check_seconds=settings.number("board.check_seconds"),
         max_retries=settings.whole("board.max_retries"),

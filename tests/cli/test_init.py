@@ -46,7 +46,11 @@ def test_the_agents_that_are_here_are_set_up_and_the_others_are_not(atm):
     assert list(hooks) == list(KNOWN["claude"].events)
     assert hooks["Stop"] == [{"hooks": [{"type": "command", "command": "atm hook claude Stop", "timeout": 5}]}]
     assert json.loads((atm.home / ".codex/hooks.json").read_text())["hooks"].keys() == set(KNOWN["codex"].events)
-    assert (atm.home / ".codex/config.toml").read_text() == 'notify = ["atm", "hook", "codex", "notify"]\n'
+    notify, _, server = (atm.home / ".codex/config.toml").read_text().partition("\n")
+    assert notify == 'notify = ["atm", "hook", "codex", "notify"]'
+    assert server.startswith('\n[mcp_servers.atm]\ncommand = "atm"\nargs = ["mcp"]\n')
+    servers = json.loads((atm.home / ".claude.json").read_text())["mcpServers"]
+    assert servers == {"atm": {"type": "stdio", "command": "atm", "args": ["mcp"]}}
     assert not (atm.home / ".gemini").exists()
     assert not (atm.home / ".config/opencode").exists()
 
@@ -82,7 +86,7 @@ def test_check_says_what_is_missing_and_what_is_not(atm):
     text = settings_of(atm).read_text()
     settings_of(atm).write_text(text.replace("atm hook claude Stop", "/old/atm hook claude Stop"))
     stale = atm("init", "--check", "--vendor", "claude", code=1)
-    assert "of another program: Stop" in stale.out
+    assert "out of date: Stop" in stale.out
     settings_of(atm).write_text("[]")
     unclear = atm("init", "--check", "--vendor", "claude", code=1)
     assert "not an object" in unclear.out
@@ -94,10 +98,37 @@ def test_check_as_json_says_it_for_each_file(atm):
     assert (found["action"], found["check"], found["scope"], found["installed"]) == ("init", True, "user", False)
     assert [(file["vendor"], file["state"]) for file in found["files"]] == [
         ("claude", "installed"),
+        ("claude", "installed"),
         ("codex", "missing"),
         ("codex", "missing"),
     ]
-    assert found["files"][1]["missing"] == list(KNOWN["codex"].events)
+    assert found["files"][2]["missing"] == list(KNOWN["codex"].events)
+    assert found["files"][3]["missing"] == ["notify", "MCP server"]
+
+
+def test_the_server_can_be_left_out_and_is_then_not_missed(atm):
+    atm("init", "--vendor", "claude", "codex", "gemini", "opencode", "--no-mcp")
+    assert not (atm.home / ".claude.json").exists()
+    assert (atm.home / ".codex/config.toml").read_text() == 'notify = ["atm", "hook", "codex", "notify"]\n'
+    assert list(json.loads((atm.home / ".gemini/settings.json").read_text())) == ["hooks"]
+    atm("init", "--check", "--vendor", "claude", "codex", "gemini", "opencode", "--no-mcp")
+    assert "missing: MCP server" in atm("init", "--check", "--vendor", "codex", code=1).out
+    atm("init", "--vendor", "gemini")
+    assert list(json.loads((atm.home / ".gemini/settings.json").read_text())) == ["hooks", "mcpServers"]
+
+
+def test_an_atm_that_cannot_serve_registers_no_server_and_says_so(atm, quickly, monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    done = quickly("init", "--vendor", "claude")
+    assert done.code == 0
+    assert "extra `mcp`" in done.out
+    assert not (atm.home / ".claude.json").exists()
+    assert quickly("init", "--vendor", "claude", "--check").code == 0
+    monkeypatch.undo()
+    assert quickly("init", "--vendor", "claude").code == 0
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert quickly("init", "--remove").code == 0
+    assert not (atm.home / ".claude.json").exists()
 
 
 def test_remove_takes_out_what_init_put_in_even_if_the_agent_is_gone(atm):
@@ -118,7 +149,7 @@ def test_a_project_has_its_own_files_in_the_root_of_the_repository(atm):
     found = {str(path.relative_to(atm.folder)) for path in atm.folder.rglob("*") if path.is_file()}
     assert found == {
         *(".claude/settings.json", ".codex/hooks.json", ".gemini/settings.json", ".agents/hooks.json"),
-        ".opencode/plugins/atm.js",
+        *(".opencode/plugins/atm.js", ".mcp.json", ".codex/config.toml", ".agents/mcp_config.json", "opencode.json"),
     }
     assert "Gemini CLI asks" in done.out
     atm("init", "--project", "--check", "--vendor", "claude")
@@ -168,7 +199,7 @@ def test_one_file_that_cannot_be_changed_is_a_partial_success_and_all_are_an_err
     assert "comments" in partial.err
     assert "fix:" in partial.err
     assert (atm.home / ".gemini/settings.json").exists()
-    failed = atm("init", "--vendor", "claude", "--json", code=1)
+    failed = atm("init", "--vendor", "claude", "--no-mcp", "--json", code=1)
     assert failed.json["files"][0]["error"]["code"] == "unreadable-file"
     assert settings_of(atm).read_text() == "{ // mine\n}"
 
@@ -188,12 +219,12 @@ BROKEN = {
 def test_a_file_that_we_do_not_understand_is_left_alone(atm, quickly, data):
     settings_of(atm).parent.mkdir()
     settings_of(atm).write_bytes(data)
-    done = quickly("init", "--vendor", "claude")
+    done = quickly("init", "--vendor", "claude", "--no-mcp")
     assert done.code == 1
     assert "fix:" in done.err
     assert "\x1b" not in done.err
     assert settings_of(atm).read_bytes() == data
-    assert quickly("init", "--vendor", "claude", "--remove").code in (0, 1)
+    assert quickly("init", "--vendor", "claude", "--no-mcp", "--remove").code in (0, 1)
     assert settings_of(atm).read_bytes() == data
 
 

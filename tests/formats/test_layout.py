@@ -27,6 +27,11 @@ LAYOUT = Layout(claude_root="/c", config_root="/k", state_root="/s")
         (LAYOUT.locks, "/s/locks"),
         (LAYOUT.drift_log, "/s/format-drift.jsonl"),
         (LAYOUT.upkeep_mark("crew", "ann"), "/s/upkeep/crew/ann.json"),
+        (LAYOUT.records("crew", "status"), "/c/teams/crew/.member-work-sync/status.json"),
+        (LAYOUT.records("crew", "stall-monitor-journal"), "/c/teams/crew/stall-monitor-journal.json"),
+        (LAYOUT.records("session-1a2b3c4d", "outbox"), "/s/teams/session-1a2b3c4d/.member-work-sync/outbox.json"),
+        (LAYOUT.sync_journal("crew"), "/c/teams/crew/.member-work-sync/journal.jsonl"),
+        (LAYOUT.report_secret("crew"), "/c/teams/crew/.member-work-sync/report-token-secret.json"),
         (LAYOUT.roster_intent("crew", "ann"), "/s/intents/crew/ann.json"),
     ],
 )

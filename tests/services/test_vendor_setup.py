@@ -10,10 +10,23 @@ from pathlib import Path
 import pytest
 
 from atm.domain.errors import AtmError, FileBusy, NoHome, OutsideLink, UnreadableFile, WriteRefused
-from atm.domain.vendor_setup import KNOWN, PROJECT, USER, ConfigFile, Places, files_of
+from atm.domain.server_entries import Identity
+from atm.domain.vendor_setup import (
+    CLIENTS,
+    HOOKS,
+    KINDS,
+    KNOWN,
+    PROJECT,
+    SERVER,
+    USER,
+    WITHOUT_SERVER,
+    ConfigFile,
+    Places,
+    files_of,
+)
 from atm.formats.vendor_settings import NAMED, hooks_in
 from atm.ports.disk import Disk
-from atm.services.vendor_setup import FileChange, apply, check, detect, plan
+from atm.services.vendor_setup import FileChange, Order, apply, check, detect, plan
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, find_layout, host_name
 from atm.system.vendor_files import VendorFilesOnDisk
@@ -53,12 +66,26 @@ class World:
         whole.write_bytes(text.encode())
         return whole
 
-    def init(self, *vendors: str, scope: str = USER, remove: bool = False) -> list[FileChange]:
-        changes = plan(self.files, vendors or EVERYBODY, scope, str(self.project), remove=remove)
-        return apply(self.files, changes, remove=remove)
+    def init(
+        self, *vendors: str, scope: str = USER, remove: bool = False, kinds: tuple[str, ...] = KINDS
+    ) -> list[FileChange]:
+        return self.do(Order(kinds, remove), *vendors, scope=scope)
 
-    def missing(self, *vendors: str, scope: str = USER) -> list[FileChange]:
-        found = check(self.files, vendors or EVERYBODY, scope, str(self.project))
+    def install(
+        self, *clients: str, scope: str = USER, remove: bool = False, identity: Identity | None = None
+    ) -> list[FileChange]:
+        """`atm mcp install`."""
+        return self.do(Order((SERVER,), remove, identity), *(clients or CLIENTS), scope=scope)
+
+    def do(self, order: Order, *vendors: str, scope: str) -> list[FileChange]:
+        changes = plan(self.files, vendors or EVERYBODY, scope, str(self.project), order)
+        return apply(self.files, changes, order)
+
+    def missing(
+        self, *vendors: str, scope: str = USER, kinds: tuple[str, ...] = KINDS, identity: Identity | None = None
+    ) -> list[FileChange]:
+        order = Order(kinds, identity=identity)
+        found = check(self.files, vendors or EVERYBODY, scope, str(self.project), order)
         return [change for change in found if not change.is_installed]
 
     def everything(self) -> dict[str, bytes | None]:
@@ -175,19 +202,30 @@ def test_every_vendor_has_its_places(world):
     home, project = str(world.home), str(world.project)
     assert [file.path for vendor in EVERYBODY for file in files_of(vendor, USER, where)] == [
         f"{home}/.claude/settings.json",
+        f"{home}/.claude.json",
         f"{home}/.codex/hooks.json",
         f"{home}/.codex/config.toml",
         f"{home}/.gemini/settings.json",
         f"{home}/.gemini/config/hooks.json",
+        f"{home}/.gemini/config/mcp_config.json",
         f"{home}/.config/opencode/plugins/atm.js",
+        f"{home}/.config/opencode/opencode.json",
     ]
     assert [file.path for vendor in EVERYBODY for file in files_of(vendor, PROJECT, where)] == [
         f"{project}/.claude/settings.json",
+        f"{project}/.mcp.json",
         f"{project}/.codex/hooks.json",
+        f"{project}/.codex/config.toml",
         f"{project}/.gemini/settings.json",
         f"{project}/.agents/hooks.json",
+        f"{project}/.agents/mcp_config.json",
         f"{project}/.opencode/plugins/atm.js",
+        f"{project}/opencode.json",
     ]
+    editors = [file.path for vendor in ("cursor", "vscode") for file in files_of(vendor, PROJECT, where)]
+    assert editors == [f"{project}/.cursor/mcp.json", f"{project}/.vscode/mcp.json"]
+    assert where.cursor == f"{home}/.cursor"
+    assert where.vscode.endswith("/Code/User")
 
 
 def test_variables_of_the_vendors_move_their_files_and_a_sandbox_moves_all(world):
@@ -200,6 +238,14 @@ def test_variables_of_the_vendors_move_their_files_and_a_sandbox_moves_all(world
     where = world.files.places("/p")
     assert (where.codex, where.gemini, where.agy) == ("/sandbox/.codex", "/sandbox/.gemini", "/sandbox/.gemini")
     assert where.opencode == "/sandbox/.config/opencode"
+    assert where.claude_state == "/sandbox"
+
+
+def test_claude_codes_variable_moves_the_file_that_it_keeps_beside_its_folder_into_it(world):
+    assert world.files.places("/p").claude_state == str(world.home)
+    world.environment["CLAUDE_CONFIG_DIR"] = "/c"
+    (_, state) = files_of("claude", USER, world.files.places("/p"))
+    assert (state.path, state.is_private) == ("/c/.claude.json", True)
 
 
 def test_without_a_home_there_is_no_place_for_a_users_settings_but_one_for_a_projects(world):
@@ -264,8 +310,9 @@ def test_plain_atm_is_written_where_it_is_on_path_and_its_whole_path_where_it_is
     world.init("claude")
     world.put_on_path("atm")
     assert world.files.program() == ("atm",)
-    (stale,) = world.missing("claude")
+    stale, server = world.missing("claude")
     assert (stale.standing.state, stale.standing.outdated) == ("outdated", KNOWN["claude"].events)
+    assert (server.standing.state, server.standing.outdated) == ("outdated", ("MCP server",))
     world.init("claude")
     text = (world.home / ".claude/settings.json").read_text()
     assert {hook.command.program for hook in hooks_in(text)} == {("atm",)}
@@ -294,9 +341,9 @@ def test_one_file_that_cannot_be_read_does_not_stop_the_others(world):
 
 def test_somebody_elses_notify_stays_and_is_spoken_of(world):
     path = world.write(".codex/config.toml", 'notify = ["bell"]\n')
-    world.init("codex")
+    world.init("codex", kinds=WITHOUT_SERVER)
     assert path.read_text() == 'notify = ["bell"]\n'
-    assert world.missing("codex") == []
+    assert world.missing("codex", kinds=WITHOUT_SERVER) == []
     notes = [note for change in plan(world.files, ["codex"], USER, ".") for note in change.notes]
     assert any("belongs to another program" in note for note in notes)
 
@@ -308,8 +355,9 @@ def test_what_keeps_hooks_from_running_or_runs_them_twice_is_spoken_of(world):
     notes = "\n".join(note for change in plan(world.files, EVERYBODY, USER, ".") for note in change.notes)
     assert "disableAllHooks" in notes
     assert "hooks of its own" in notes
-    twice = plan(world.files, EVERYBODY, PROJECT, str(world.project))
-    assert all(any("run twice" in note for note in change.notes) for change in twice)
+    planned = plan(world.files, EVERYBODY, PROJECT, str(world.project))
+    twice = {change.path: any("run twice" in note for note in change.notes) for change in planned}
+    assert twice == {change.path: change.file.kinds != (SERVER,) for change in planned}
 
 
 def test_a_file_of_which_agy_would_read_nothing_is_left_alone_and_said_so(world):
@@ -327,7 +375,7 @@ def test_a_file_of_which_agy_would_read_nothing_is_left_alone_and_said_so(world)
 def test_hooks_of_agy_that_are_switched_off_are_spoken_of(world):
     path = world.write(".gemini/config/hooks.json", '{"atm": {"enabled": false}}')
     world.init("agy")
-    (change,) = plan(world.files, ["agy"], USER, str(world.project))
+    change, _ = plan(world.files, ["agy"], USER, str(world.project))
     assert change.notes == (f"atm.enabled in {path} keeps our hooks from running",)
     assert len(hooks_in(path.read_text(), NAMED)) == len(KNOWN["agy"].events)
     world.init("agy", remove=True)
@@ -350,7 +398,7 @@ def test_a_plugin_of_an_older_version_is_replaced(world):
     world.init("opencode")
     path = world.home / ".config/opencode/plugins/atm.js"
     world.put_on_path("atm")
-    (change,) = world.init("opencode")
+    change, _ = world.init("opencode")
     assert (change.what, change.standing.state) == ("changed", "outdated")
     assert 'const ATM = ["atm"]' in path.read_text()
 
@@ -452,7 +500,7 @@ def test_notes_of_ours_that_cannot_be_read_cost_nobody_a_file(world):
 def test_a_plugin_that_came_with_the_repository_goes_as_a_whole(world):
     world.init("opencode", scope=PROJECT)
     (world.home / ".local/state/atm/vendor-files.json").unlink()
-    (change,) = world.init("opencode", scope=PROJECT, remove=True)
+    change, _ = world.init("opencode", scope=PROJECT, remove=True)
     assert change.what == "removed"
     assert not (world.project / ".opencode/plugins/atm.js").exists()
 
@@ -471,7 +519,8 @@ class BusyDisk(QuickDisk):
         self.left = times
 
     def sync(self, fd: int) -> None:
-        if self.left and os.path.samestat(os.fstat(fd), os.lstat(self.path.parent / f".{self.path.name}.new")):
+        new = self.path.parent / f".{self.path.name}.new"
+        if self.left and new.exists() and os.path.samestat(os.fstat(fd), os.lstat(new)):
             self.left -= 1
             self.path.write_text(json.dumps({"written": self.left}))
         super().sync(fd)
@@ -588,9 +637,239 @@ def _first_write(world: World) -> int:
 
 def test_a_port_is_what_the_adapter_does(world):
     """The adapter answers for a file that was never there."""
-    file = ConfigFile(str(world.home / "none.json"), "claude", "hooks")
+    file = ConfigFile(str(world.home / "none.json"), "claude", (HOOKS,))
     assert world.files.read(file) is None
     assert world.files.before(file) is None
     assert world.files.change(file, lambda text: text) == (None, None)
     world.files.forget(file)
     assert not (world.home / "none.json").exists()
+
+
+# The MCP server.
+
+
+SERVER_FILES = {
+    "claude": ".claude.json",
+    "codex": ".codex/config.toml",
+    "gemini": ".gemini/settings.json",
+    "agy": ".gemini/config/mcp_config.json",
+    "opencode": ".config/opencode/opencode.json",
+    "cursor": ".cursor/mcp.json",
+}
+THEIRS = {
+    "claude": '{\n  "numStartups": 7,\n  "projects": {\n    "/work": {"mcpServers": {}}\n  }\n}',
+    "codex": '# mine\nmodel = "gpt-5"\r\n\r\n[mcp_servers.gh]\r\ncommand = "gh" # from brew\r\n',
+    "gemini": '{\n\t// theme\n\t"ui": {"theme": "x"},\n}\n',
+    "agy": '{"mcpServers": {"gh": {"command": "gh"}}}',
+    "opencode": '{\r\n  "$schema": "https://opencode.ai/config.json", // yes\r\n  "mcp": {}\r\n}\r\n',
+    "cursor": '\ufeff{ "mcpServers": { } }\n',
+}
+
+
+@pytest.mark.parametrize("scope", [USER, PROJECT])
+def test_a_server_that_is_registered_is_there_and_goes_without_a_trace(world, scope):
+    before = world.everything()
+    assert {change.what for change in world.install(scope=scope)} == {"created"}
+    assert world.missing(*CLIENTS, scope=scope, kinds=(SERVER,)) == []
+    assert {change.what for change in world.install(scope=scope)} == {"unchanged"}
+    assert {change.what for change in world.install(scope=scope, remove=True)} == {"removed"}
+    assert world.everything() == before
+    assert json.loads((world.home / ".local/state/atm/vendor-files.json").read_text()) == {}
+
+
+@pytest.mark.parametrize("client", SERVER_FILES)
+def test_a_file_of_somebody_else_is_what_it_was_comments_and_all(world, client):
+    path = world.write(SERVER_FILES[client], THEIRS[client])
+    (change,) = world.install(client)
+    assert change.what == "changed"
+    assert world.missing(client, kinds=(SERVER,)) == []
+    world.install(client, remove=True)
+    assert path.read_bytes() == THEIRS[client].encode()
+
+
+@pytest.mark.parametrize("client", SERVER_FILES)
+@pytest.mark.parametrize("text", ["", "\n", " \r\n", "\ufeff"])
+def test_a_file_with_nothing_in_it_is_that_again_after_the_server_has_gone(world, client, text):
+    world.write(SERVER_FILES[client], text)
+    before = world.everything()
+    world.install(client)
+    assert world.missing(client, kinds=(SERVER,)) == []
+    world.install(client, remove=True)
+    assert world.everything() == before
+
+
+@pytest.mark.parametrize("first", ["hooks", "server"])
+@pytest.mark.parametrize("last", ["hooks", "server"])
+@pytest.mark.parametrize("vendor", ["gemini", "codex"])
+def test_hooks_and_server_in_one_file_come_and_go_in_any_order(world, vendor, first, last):
+    before = world.everything()
+    for what in sorted(("hooks", "server"), key=lambda what: what != first):
+        world.install(vendor) if what == "server" else world.init(vendor, kinds=WITHOUT_SERVER)
+    assert world.missing(vendor) == []
+    for what in sorted(("hooks", "server"), key=lambda what: what == last):
+        gone, left = ((SERVER,), WITHOUT_SERVER) if what == "server" else (WITHOUT_SERVER, (SERVER,))
+        world.init(vendor, remove=True, kinds=gone)
+        assert world.missing(vendor, kinds=gone) != []
+        assert (world.missing(vendor, kinds=left) == []) is (what != last)
+    assert world.everything() == before
+
+
+def test_names_are_written_where_they_are_given_and_stay_where_they_are_not(world):
+    bob, ann = Identity("crew", "bob", "teammate"), Identity(member="ann")
+    path = world.project / ".mcp.json"
+
+    def args() -> list[str]:
+        return list(json.loads(path.read_text())["mcpServers"]["atm"]["args"])
+
+    world.install("claude", scope=PROJECT, identity=bob)
+    assert args() == ["mcp", "--team", "crew", "--as", "bob", "--role", "teammate"]
+    world.init("claude", scope=PROJECT)
+    world.install("claude", scope=PROJECT)
+    assert args()[-1] == "teammate"
+    assert world.missing("claude", scope=PROJECT) == []
+    assert world.missing("claude", scope=PROJECT, kinds=(SERVER,), identity=bob) == []
+    (other,) = world.missing("claude", scope=PROJECT, kinds=(SERVER,), identity=ann)
+    assert other.standing.outdated == ("MCP server",)
+    world.install("claude", scope=PROJECT, identity=ann)
+    assert args() == ["mcp", "--as", "ann"]
+
+
+@pytest.mark.parametrize("client", SERVER_FILES)
+def test_somebody_elses_server_of_our_name_is_refused_by_install_and_spoken_of_by_init(world, client):
+    entry = '[mcp_servers.atm]\ncommand = "teller"\n'
+    if client != "codex":
+        holder = {"opencode": "mcp"}.get(client, "mcpServers")
+        entry = json.dumps({holder: {"atm": {"command": "teller", "args": ["--mcp"]}}})
+    path = world.write(SERVER_FILES[client], entry)
+    (change,) = world.install(client)
+    assert change.refusal is not None
+    assert (change.refusal.code, change.refusal.path) == ("bad-request", str(path))
+    assert "called atm already" in str(change.refusal)
+    assert path.read_text() == entry
+    world.install(client, remove=True)
+    assert path.read_text() == entry
+    if client in KNOWN:
+        changes = world.init(client)
+        assert refusals(changes) == {}
+        assert any("not ours" in note for change in changes for note in change.notes)
+        assert [change.path for change in world.missing(client)] == [str(path)]
+        assert "teller" in path.read_text()
+        world.init(client, remove=True)
+        assert path.read_text() == entry
+
+
+def test_a_server_that_is_switched_off_is_spoken_of(world):
+    world.write(".cursor/mcp.json", '{"mcpServers": {"atm": {"command": "atm", "args": ["mcp"], "disabled": true}}}')
+    (change,) = world.install("cursor")
+    assert any("switched off" in note for note in change.notes)
+
+
+def test_opencode_has_one_file_of_two_names_and_ours_goes_where_theirs_is(world):
+    theirs = '{\n  // mine\n  "model": "x",\n}\n'
+    path = world.write(".config/opencode/opencode.jsonc", theirs)
+    (change,) = world.install("opencode")
+    assert change.path == str(path)
+    assert world.missing("opencode", kinds=(SERVER,)) == []
+    world.write(".config/opencode/opencode.json", "{}")
+    assert world.missing("opencode", kinds=(SERVER,)) == []
+    world.install("opencode", remove=True)
+    assert path.read_text() == theirs
+    (change,) = world.install("opencode")
+    assert change.path.endswith("opencode.json")
+
+
+def test_a_file_in_which_a_program_keeps_secrets_is_made_for_its_owner_alone(world):
+    world.install("claude")
+    path = world.home / ".claude.json"
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    world.put_on_path("atm")
+    world.install("claude")
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+BROKEN = {
+    "claude": ["{ // mine\n}", "[]", "hello", '{"mcpServers": []}', '{"mcpServers": null}', '{"a": 1} x'],
+    "codex": ["notify = [", 'mcp_servers = "x"\n', "mcp_servers = {}\n", "[[mcp_servers]]\n"],
+    "gemini": ["{ // mine\n", "[]", '{"mcpServers": 5}'],
+    "agy": ["{ // mine\n}", '{"mcpServers": "x"}'],
+    "opencode": ["// mine\n", '{"mcp": []}', '{"mcp": {}'],
+    "cursor": ["/*", '{"mcpServers": {},,}'],
+}
+
+
+@pytest.mark.parametrize(("client", "text"), [(client, text) for client, texts in BROKEN.items() for text in texts])
+def test_a_file_that_we_do_not_understand_gets_no_server_and_stays(world, client, text):
+    path = world.write(SERVER_FILES[client], text)
+    (change,) = world.install(client)
+    assert isinstance(change.refusal, UnreadableFile)
+    assert str(path) in str(change.refusal)
+    assert path.read_text() == text
+    world.install(client, remove=True)
+    assert path.read_text() == text
+
+
+def test_a_read_only_file_gets_no_server(world):
+    path = world.write(".cursor/mcp.json", "{}")
+    path.chmod(0o444)
+    assert isinstance(refusals(world.install("cursor"))["cursor"], WriteRefused)
+    assert path.read_text() == "{}"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+def test_a_servers_file_that_is_a_link_is_followed_at_home_and_kept_inside_a_project(world):
+    target = world.write("dotfiles/mcp.json", "{}\n")
+    link = world.home / ".cursor" / "mcp.json"
+    link.parent.mkdir()
+    link.symlink_to(target)
+    world.install("cursor")
+    assert link.is_symlink()
+    assert "atm" in target.read_text()
+    world.install("cursor", remove=True)
+    assert target.read_text() == "{}\n"
+    (world.project / ".mcp.json").symlink_to(target)
+    assert isinstance(refusals(world.install("claude", scope=PROJECT))["claude"], OutsideLink)
+    assert target.read_text() == "{}\n"
+
+
+def test_what_claude_code_writes_into_its_file_meanwhile_is_kept(world):
+    path = world.write(".claude.json", THEIRS["claude"])
+    world.use(BusyDisk(path, times=3))
+    world.install("claude")
+    assert world.missing("claude", kinds=(SERVER,)) == []
+    assert json.loads(path.read_text())["written"] == 0
+
+
+@pytest.mark.parametrize("remove", [False, True])
+@pytest.mark.parametrize("start", [None, "", THEIRS["gemini"].replace("// theme", "")[:-4] + "\n}\n"])
+def test_a_kill_while_hooks_and_server_are_entered_together_leaves_both_or_none(tmp_path, start, remove):
+    for step in range(500):
+        (tmp_path / str(step)).mkdir()
+        world = World(tmp_path / str(step))
+        if start is not None:
+            world.write(".gemini/settings.json", start)
+        untouched = world.everything()
+        if remove:
+            world.init("gemini")
+        world.use(FaultyDisk(QuickDisk(), stop_at=step))
+        try:
+            world.init("gemini", remove=remove)
+            was_killed = False
+        except Crash:
+            was_killed = True
+        world.use(QuickDisk())
+        has = [world.missing("gemini", kinds=kinds) == [] for kinds in ((SERVER,), WITHOUT_SERVER)]
+        assert has[0] is has[1]
+        world.init("gemini", remove=remove)
+        world.init("gemini", remove=True)
+        assert world.everything() == untouched
+        if not was_killed:
+            assert step > 10
+            return
+    raise AssertionError("it never ended")
+
+
+def test_without_what_it_takes_to_serve_the_machine_says_so(world, monkeypatch):
+    assert world.files.can_serve()
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    assert not world.files.can_serve()

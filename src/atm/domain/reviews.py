@@ -44,7 +44,9 @@ def current_cycle(events: Sequence[Event]) -> list[Event]:
     cycle: list[Event] = []
     for event in events:
         kind = event.get("type")
-        if kind in (REQUESTED, STARTED):
+        if kind == REQUESTED:
+            cycle = [event]  # whoever started before somebody else was asked is not asked any more
+        elif kind == STARTED:
             cycle.append(event)
         elif kind in _RETURNS_TO_WORK or (kind == "status_changed" and event.get("to") in _STATUS_THAT_ENDS_A_CYCLE):
             cycle = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atm.domain.worksync.nudges import PLAIN, STATES, TERMINAL, Nudge
-from atm.formats.sync_status import object_in, text, time_in
+from atm.formats.sync_status import count_in, object_in, text, time_in
 from atm.formats.times import to_iso
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ _TIMES = {
     "updatedAt": "updated",
     "deliveredAt": "delivered",
 }
-_OTHERS = ("id", "teamName", "attemptGeneration", "inserting")
+_OTHERS = ("id", "teamName", "attemptGeneration", "failureCount", "inserting")
 
 
 def encode_nudge(nudge: Nudge) -> Record:
@@ -90,6 +90,8 @@ def encode_nudge(nudge: Nudge) -> Record:
     known |= {key: getattr(nudge, name) for key, name in _TEXTS.items() if getattr(nudge, name)}
     times = {key: getattr(nudge, name) for key, name in _TIMES.items()}
     known |= {key: to_iso(at) for key, at in times.items() if at is not None}
+    if nudge.failures:
+        known["failureCount"] = nudge.failures
     if nudge.inserting:
         known["inserting"] = True
     return {**nudge.rest, **known}
@@ -101,7 +103,6 @@ def decode_nudge(id: str, team: str, record: Mapping[str, Json]) -> Nudge:
     if found["status"] not in STATES:
         found |= {"status": TERMINAL, "last_error": f"unknown state {found['status'][:40]!r}"}
     times = {name: time_in(record, key) for key, name in _TIMES.items()}
-    generation = record.get("attemptGeneration")
     ours = {*_TEXTS, *_TIMES, *_OTHERS}
     return Nudge(
         id=id,
@@ -112,7 +113,8 @@ def decode_nudge(id: str, team: str, record: Mapping[str, Json]) -> Nudge:
         to=found["to"] or found["member"],
         payload_hash=found["payload_hash"],
         status=found["status"],
-        generation=generation if isinstance(generation, int) and 0 <= generation < 2**31 else 0,
+        generation=count_in(record, "attemptGeneration"),
+        failures=count_in(record, "failureCount"),
         claimed_by=found["claimed_by"],
         claimed_at=times["claimed_at"],
         inserting=record.get("inserting") is True,

@@ -60,7 +60,7 @@ def decode_status(team: str, member: str, record: Mapping[str, Json]) -> MemberS
         fingerprint=text(record, "agendaFingerprint"),
         state=text(record, "state"),
         summary=objects(record.get("agendaSummary")),
-        count=_count(record, "actionableCount"),
+        count=count_in(record, "actionableCount"),
         facts={key: facts for key, facts in object_in(record, "agendaFacts").items() if isinstance(facts, dict)},
         diagnostics=texts(record.get("diagnostics")),
         accepted=_report_in(record, "latestAcceptedReport"),
@@ -179,7 +179,7 @@ def _encode_counters(counters: Counters) -> Record:
 
 
 def _decode_counters(record: Mapping[str, Json]) -> Counters:
-    counters = Counters(**{name: _count(record, key) for key, name in COUNTERS.items()})
+    counters = Counters(**{name: count_in(record, key) for key, name in COUNTERS.items()})
     counters.last_reconcile = time_in(record, "lastReconcileAt")
     counters.last_report = time_in(record, "lastReportAt")
     return counters
@@ -211,7 +211,7 @@ def time_in(record: Mapping[str, Json], key: str) -> float | None:
     return from_iso(value) if isinstance(value, str) else None
 
 
-def _count(record: Mapping[str, Json], key: str) -> int:
+def count_in(record: Mapping[str, Json], key: str) -> int:
     value = record.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else 0
 

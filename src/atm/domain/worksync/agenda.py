@@ -27,6 +27,9 @@ KINDS = (WORK, REVIEW, CLARIFICATION, BLOCKED_DEPENDENCY)
 
 NORMAL, REVIEW_REQUESTED, BLOCKED, NEEDS_CLARIFICATION = "normal", "review_requested", "blocked", "needs_clarification"
 
+ASKED = ("lead", "user")
+"""Whom a question can be for. The file may say anything, and what it says is no text of ours."""
+
 BROKEN = "Task depends on something that does not exist or was deleted."
 """The lead's business (D13): nobody else can decide what becomes of it."""
 
@@ -146,16 +149,22 @@ def _items(board: Board, card: Card, lead: str, reviewer: Reviewer | None) -> It
             yield _review(card, reviewer)
         return
     waits_for = board.open_blockers(card)
-    if card.owner:
+    broken = [id for id in waits_for if _is_broken(board, id)]
+    is_leads_own = bool(card.owner) and same_name(card.owner, lead)
+    if card.owner and not (broken and is_leads_own and not card.needs):
         yield _owned(card, waits_for)
-    broken = board.broken_blockers(card) if waits_for else []
-    if broken and not same_name(card.owner, lead):
+    if broken and not (is_leads_own and card.needs):
         yield _item(card, BLOCKED_DEPENDENCY, lead, BLOCKED, BROKEN, blockedByTaskIds=_ids(broken))
+
+
+def _is_broken(board: Board, id: str) -> bool:
+    """Not there, or left there by another program as deleted."""
+    return not board.is_there(id) or board.cards[int(id)].status == "deleted"
 
 
 def _owned(card: Card, waits_for: Sequence[str]) -> WorkItem:
     if card.needs:
-        reason = f"Task needs clarification from {card.needs}."
+        reason = f"Task needs clarification from {card.needs if card.needs in ASKED else 'somebody'}."
         return _item(card, CLARIFICATION, card.owner, NEEDS_CLARIFICATION, reason, needsClarification=card.needs)
     if waits_for:
         reason = "Owned task is blocked by dependencies."

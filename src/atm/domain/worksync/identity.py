@@ -87,6 +87,6 @@ def distrust(trusted: Trusted, token: str) -> str:
     """
     if token in (TOKEN_EXPIRED, TOKEN_INVALID):
         return "invalid_report_token"
-    if token == TOKEN_OK or (trusted.source in PROVEN_BY_CONTEXT and trusted.member):
+    if token == TOKEN_OK or (trusted.source in PROVEN_BY_CONTEXT and trusted.member and trusted.team):
         return ""
     return "identity_untrusted"

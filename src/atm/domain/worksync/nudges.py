@@ -39,6 +39,7 @@ RECOVERY_AFTER = 1800.0
 """Seconds without an accepted report after which a delivered nudge is repeated, for the same fingerprint."""
 
 BACKOFF, LONGEST_BACKOFF, JITTER = 600.0, 3600.0, 240.0
+LONGEST_WAIT = 2 * HOUR
 MOST_KEPT = 1000
 KEPT_SECONDS = 30 * 86400.0
 
@@ -90,6 +91,8 @@ class Nudge:
     created: float = 0.0
     updated: float = 0.0
     delivered: float | None = None
+    failures: int = 0
+    """Tries that failed. A member that was left in peace is no failure."""
     rest: Mapping[str, Plain] = field(default_factory=dict)
 
 
@@ -141,7 +144,9 @@ def is_due(nudge: Nudge, now: float) -> bool:
     if nudge.status == CLAIMED:
         at = nudge.claimed_at
         return at is None or at > now or now - at >= CLAIM_SECONDS
-    return nudge.status in (PENDING, RETRYABLE) and (nudge.next_attempt is None or nudge.next_attempt <= now)
+    at = nudge.next_attempt
+    # Nothing is put off for longer than two hours, unless our clock was set back.
+    return nudge.status in (PENDING, RETRYABLE) and (at is None or at <= now or at - now > LONGEST_WAIT)
 
 
 def claim(nudge: Nudge, by: str, now: float) -> Nudge:
@@ -154,8 +159,11 @@ def is_still_held(current: Nudge | None, claimed: Nudge) -> bool:
     return current is not None and current.status == CLAIMED and current.generation == claimed.generation
 
 
-def settle(nudge: Nudge, status: str, now: float, *, why: str = "", again_at: float | None = None) -> Nudge:
-    delivered = now if status == DELIVERED else nudge.delivered
+def settle(
+    nudge: Nudge, status: str, now: float, *, why: str = "", again_at: float | None = None, at: float | None = None
+) -> Nudge:
+    """What became of it. `at` is when it was delivered, if that was earlier."""
+    delivered = (now if at is None else min(at, now)) if status == DELIVERED else nudge.delivered
     return replace(
         nudge,
         status=status,
@@ -169,7 +177,7 @@ def settle(nudge: Nudge, status: str, now: float, *, why: str = "", again_at: fl
 
 def backoff(nudge: Nudge) -> float:
     """Seconds until the next try: doubled each time, and spread by a jitter that follows from the item itself."""
-    pause = min(BACKOFF * 2.0 ** max(0, nudge.generation - 1), LONGEST_BACKOFF)
+    pause = min(BACKOFF * 2.0 ** min(nudge.failures, 10), LONGEST_BACKOFF)
     digits = derived_id(nudge.id, str(nudge.generation)).replace("-", "")
     return pause + int(digits[:8], 16) / 0xFFFFFFFF * JITTER
 
@@ -185,9 +193,9 @@ def delivered_to(nudges: Sequence[Nudge], member: str) -> list[Nudge]:
 
 
 def rate_limited_until(nudges: Sequence[Nudge], member: str, now: float) -> float | None:
-    """When the member may be nudged again, if it had as many as an hour allows."""
-    recent = [n.delivered or 0.0 for n in delivered_to(nudges, member) if now - (n.delivered or 0.0) < HOUR]
-    return recent[-MOST_AN_HOUR] + HOUR if len(recent) >= MOST_AN_HOUR else None
+    """When the member may be nudged again, if it had as many as an hour allows. Also if our clock was set back."""
+    recent = [n.delivered or 0.0 for n in delivered_to(nudges, member) if abs(now - (n.delivered or 0.0)) < HOUR]
+    return min(recent[-MOST_AN_HOUR], now) + HOUR if len(recent) >= MOST_AN_HOUR else None
 
 
 def next_rung(nudges: Sequence[Nudge], member: str, fingerprint: str, accepted_at: float | None, now: float) -> str:
@@ -199,11 +207,22 @@ def next_rung(nudges: Sequence[Nudge], member: str, fingerprint: str, accepted_a
     if len(unanswered) >= MOST_WITHOUT_REPORT:
         return ESCALATION
     last = max(delivered[-1].delivered or 0.0, accepted_at or 0.0)
-    return f"{RECOVERY}-{len(delivered)}" if now - last >= RECOVERY_AFTER else ""
+    is_long_ago = now - last >= RECOVERY_AFTER or last - now > RECOVERY_AFTER  # the latter: a clock that was set back
+    return f"{RECOVERY}-{len(delivered)}" if is_long_ago else ""
 
 
 def worth_keeping(nudges: Sequence[Nudge], now: float) -> set[str]:
-    """Ids that stay: whatever is not settled, and the newest of the others; an outbox does not grow for ever."""
+    """
+    Ids that stay: whatever is not settled, what a member was last nudged for, and the newest of the others.
+
+    An outbox does not grow for ever; but somebody who is stuck for months must not be nudged as if for the first time.
+    """
+    last: dict[str, str] = {}
+    delivered = [n for n in nudges if n.status == DELIVERED]
+    for nudge in sorted(delivered, key=lambda nudge: nudge.delivered or nudge.updated):
+        last[nudge.member.casefold()] = nudge.fingerprint
+    kept = [n for n in nudges if n.status in UNSETTLED]
+    kept += [n for n in delivered if n.fingerprint == last[n.member.casefold()]]
     settled = [n for n in nudges if n.status not in UNSETTLED and now - n.updated < KEPT_SECONDS]
     newest = sorted(settled, key=lambda nudge: nudge.updated)[-MOST_KEPT:]
-    return {nudge.id for nudge in (*newest, *(n for n in nudges if n.status in UNSETTLED))}
+    return {nudge.id for nudge in (*newest, *kept)}

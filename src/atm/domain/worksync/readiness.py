@@ -67,9 +67,7 @@ def assess(statuses: Sequence[MemberStatus], now: float, limits: Thresholds | No
     members = len(statuses)
     looks = sum(status.counters.reconciles for status in statuses)
     hours = max((now - status.first_seen for status in statuses if status.first_seen is not None), default=0.0) / HOUR
-    # A rate for one hour, also where a team has not been observed for as long.
-    shares = max(members, 1) * min(max(hours, 1.0), WINDOW / HOUR)
-    nudges = sum(1 for s in statuses for at in s.would_nudges.values() if now - at < WINDOW) / shares
+    nudges = _worst_hour([at for s in statuses for at in s.would_nudges.values()], now) / max(members, 1)
     churn = max((_churn(status, now) for status in statuses), default=0.0)
     stale, reports = _stale_share(statuses, now)
     lacking = _lacking(limits, members, looks, hours)
@@ -102,8 +100,18 @@ def _noisy(limits: Thresholds, nudges: float, churn: float, stale: float, report
 
 def _churn(status: MemberStatus, now: float) -> float:
     """The worst hour of one member: a stable one must have less than two."""
-    noise = [one.at for one in status.transitions if now - one.at < WINDOW and _is_noise(one, status.transitions)]
-    return float(max((sum(1 for other in noise if 0 <= other - at < HOUR) for at in noise), default=0))
+    return float(_worst_hour([one.at for one in status.transitions if _is_noise(one, status.transitions)], now))
+
+
+def _worst_hour(times: Sequence[float], now: float) -> int:
+    """How many fell into the worst hour of the last day: an average over a quiet day would hide a storm."""
+    recent = sorted(at for at in times if abs(now - at) < WINDOW)
+    most = start = 0
+    for end, at in enumerate(recent):
+        while at - recent[start] >= HOUR:
+            start += 1
+        most = max(most, end - start + 1)
+    return most
 
 
 def _is_noise(one: Transition, all: Sequence[Transition]) -> bool:

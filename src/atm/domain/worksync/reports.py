@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import BadTask
 from atm.domain.identifiers import derived_id
+from atm.domain.names import LONGEST_KNOWN
 from atm.domain.tasks import task_id
 from atm.domain.worksync.identity import disagreement, distrust
 from atm.domain.worksync.leases import BLOCKED, CAUGHT_UP, STATES, STILL_WORKING, lease_until
@@ -48,7 +49,7 @@ IDENTITY_FAILURES = (
 """They reveal nothing and leave no intent: trying again later cannot make them true."""
 
 LONGEST_NOTE, MOST_TASK_IDS, LONGEST_COMMENT_ID = 1000, 20, 128
-LONGEST_FINGERPRINT, LONGEST_TOKEN, LONGEST_NAME = 128, 2048, 64
+LONGEST_FINGERPRINT, LONGEST_TOKEN, LONGEST_NAME = 128, 2048, LONGEST_KNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,10 +160,18 @@ def validate(report: Report, ground: Ground) -> Verdict:
         return Verdict(AGENDA_UNAVAILABLE)
     if report.fingerprint != ground.fingerprint:
         return Verdict(STALE_FINGERPRINT)
-    if not set(report.task_ids) <= ground.agenda.task_ids:
-        return Verdict(TASK_NOT_IN_AGENDA)
-    what = _RULES[report.state](report, ground.agenda, ground.comments)
+    what = _refused_state(report, ground.agenda, ground.comments)
     return Verdict(what) if what else Verdict(lease_until=lease_until(report.state, ground.trusted.received_at))
+
+
+def _refused_state(report: Report, agenda: Agenda, comments: Mapping[str, str]) -> str:
+    if report.state == CAUGHT_UP and agenda.items:
+        return CAUGHT_UP_REJECTED
+    if report.state == STILL_WORKING and not agenda.items:
+        return STILL_WORKING_REJECTED
+    if not set(report.task_ids) <= agenda.task_ids:
+        return TASK_NOT_IN_AGENDA
+    return _blocked(report, agenda, comments) if report.state == BLOCKED else ""
 
 
 def check_identity(ground: Ground) -> str:
@@ -174,14 +183,6 @@ def check_identity(ground: Ground) -> str:
     if ground.refused or not ground.member:
         return ground.refused or MEMBER_INACTIVE
     return disagreement(ground.member, ground.team, ground.trusted) or distrust(ground.trusted, ground.token)
-
-
-def _caught_up(_report: Report, agenda: Agenda, _comments: Mapping[str, str]) -> str:
-    return CAUGHT_UP_REJECTED if agenda.items else ""
-
-
-def _still_working(_report: Report, agenda: Agenda, _comments: Mapping[str, str]) -> str:
-    return "" if agenda.items else STILL_WORKING_REJECTED
 
 
 def _blocked(report: Report, agenda: Agenda, comments: Mapping[str, str]) -> str:
@@ -196,9 +197,6 @@ def _blocked(report: Report, agenda: Agenda, comments: Mapping[str, str]) -> str
 
 def _is_shown(item: WorkItem, commented: str) -> bool:
     return item.shows_a_blocker or item.task_id == commented
-
-
-_RULES = {CAUGHT_UP: _caught_up, STILL_WORKING: _still_working, BLOCKED: _blocked}
 
 
 def report_id(team: str, member: str, report: Report) -> str:

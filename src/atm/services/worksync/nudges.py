@@ -34,6 +34,7 @@ from atm.domain.worksync.readiness import Readiness, assess
 from atm.formats.json_record import RawObject, encode
 from atm.formats.sync_outbox import decode_nudge, encode_nudge
 from atm.formats.sync_status import decode_status
+from atm.formats.times import from_iso
 from atm.ports.records import OUTBOX, STATUS
 from atm.services.mail import Letter, compose, deliver
 from atm.services.mailroom import Recipient, find_recipient
@@ -133,7 +134,9 @@ def _wanted(team: Team, look: Look, rung: str) -> Nudge | None:
     if not to:
         return None
     payload = payload_for(look.seen.agenda, rung, to)
-    id = nudge_id(team.name, look.member, look.seen.fingerprint, rung)
+    # Another lead is another person to tell.
+    key = rung if rung != ESCALATION else f"{ESCALATION}:{to.casefold()}"
+    id = nudge_id(team.name, look.member, look.seen.fingerprint, key)
     return Nudge(id, team.name, look.member, look.seen.fingerprint, rung, to, payload.hash)
 
 
@@ -204,9 +207,13 @@ def _dispatch_one(plane: Plane, team: str, nudge: Nudge) -> Dispatched:
 
 
 def _put_off(plane: Plane, nudge: Nudge, why: str) -> Dispatched:
-    again = plane.now() + rules.backoff(nudge)
+    again, failures = plane.now() + rules.backoff(nudge), nudge.failures + 1
+
+    def becomes(current: Nudge, now: float) -> Nudge:
+        return replace(rules.settle(current, RETRYABLE, now, why=why, again_at=again), failures=failures)
+
     try:
-        _settle(plane, nudge, lambda current, now: rules.settle(current, RETRYABLE, now, why=why, again_at=again))
+        _settle(plane, nudge, becomes)
     except AtmError:
         pass  # the claim wears off by itself
     return Dispatched(nudge, RETRYABLE, why)
@@ -273,11 +280,11 @@ def _insert(plane: Plane, team: str, nudge: Nudge, payload: Payload) -> Dispatch
     """Once: marked as about to happen, looked for, inserted under an id that follows from the item, marked as done."""
     id = message_id(nudge.id)
     to = find_recipient(plane.room, team, nudge.to)
-    known = _known_text(plane, to, id)
-    if known is not None and payload.text not in known:
+    known = _known_message(plane, to, id)
+    if known is not None and payload.text not in known.text:
         return _done(plane, nudge, TERMINAL, id, "message_conflict")
     if known is not None:
-        return _done(plane, nudge, DELIVERED, id, "it was there already")
+        return _done(plane, nudge, DELIVERED, id, "it was there already", at=from_iso(known.timestamp))
     if nudge.inserting and claude_reads_inbox(to.member, to.in_claudes_team):
         # Whoever died may have inserted it, and Claude Code takes out what it has read: rather none than two (G9).
         return _done(plane, nudge, DELIVERED, id, "unknown: an earlier insert may have been consumed")
@@ -287,18 +294,20 @@ def _insert(plane: Plane, team: str, nudge: Nudge, payload: Payload) -> Dispatch
     return _done(plane, nudge, DELIVERED, id, "" if sent.outcome != "queued" else "queued in the spool")
 
 
-def _done(plane: Plane, nudge: Nudge, status: str, id: str, why: str) -> Dispatched:
-    _settle(plane, nudge, lambda current, now: replace(rules.settle(current, status, now, why=why), message_id=id))
+def _done(plane: Plane, nudge: Nudge, status: str, id: str, why: str, at: float | None = None) -> Dispatched:
+    def becomes(current: Nudge, now: float) -> Nudge:
+        return replace(rules.settle(current, status, now, why=why, at=at), message_id=id)
+
+    _settle(plane, nudge, becomes)
     return Dispatched(nudge, status, why)
 
 
-def _known_text(plane: Plane, to: Recipient, id: str) -> str | None:
+def _known_message(plane: Plane, to: Recipient, id: str) -> Message | None:
     """What was written under this id before: in the ledger, or in the inbox if the ledger was not reached."""
     for entry in plane.room.ledger.about(to.team_name, [id]):
-        if entry.raw:
-            return entry.message.text if entry.message is not None else ""
-    row = next((row for row in plane.room.inboxes.rows(to.team_name, to.agent) if row.id == id), None)
-    return row.text if row is not None else None
+        if entry.message is not None:
+            return entry.message
+    return next((row for row in plane.room.inboxes.rows(to.team_name, to.agent) if row.id == id), None)
 
 
 def _message(plane: Plane, to: Recipient, payload: Payload, id: str) -> Message:

@@ -35,6 +35,7 @@ from atm.services.worksync.plane import busy_state, find_running, members_named,
 if TYPE_CHECKING:
     from atm.domain.team import Team
     from atm.domain.worksync.agenda import Agenda
+    from atm.domain.worksync.statuses import ReportRecord
     from atm.ports.records import Record
     from atm.services.worksync.plane import Plane
 
@@ -143,7 +144,8 @@ def next_status(former: MemberStatus | None, seen: Seen, decision: Decision) -> 
     status = replace(former) if former is not None else MemberStatus(agenda.team, agenda.member, first_seen=now)
     status.counters = replace(status.counters)
     if seen.fingerprint != status.fingerprint:
-        change = explain(status.fingerprint, seen.fingerprint, status.facts, facts_of(agenda.items), now)
+        facts = facts_of(agenda.items[:MOST_FACTS])  # as many as are remembered, or the rest would seem to be new
+        change = explain(status.fingerprint, seen.fingerprint, status.facts, facts, now)
         status.transitions = [*status.transitions, change][-MOST_HISTORY:]
         status.counters.fingerprint_changes += 1 if status.fingerprint else 0
     needs = decision.kind == NEEDS_SYNC
@@ -154,9 +156,16 @@ def next_status(former: MemberStatus | None, seen: Seen, decision: Decision) -> 
     status.facts = facts_of(agenda.items[:MOST_FACTS])
     status.diagnostics = [*agenda.diagnostics][:MOST_HISTORY]
     status.conditions = conditions(
-        status.conditions, decision, seen.fingerprint, now, rejected=status.rejected, cooldown=seen.cooldown
+        status.conditions, decision, seen.fingerprint, now, rejected=_last_word(status), cooldown=seen.cooldown
     )
     return status
+
+
+def _last_word(status: MemberStatus) -> ReportRecord | None:
+    """The rejected report, unless a better one was accepted since."""
+    rejected, accepted = status.rejected, status.accepted
+    is_over = rejected is not None and accepted is not None and accepted.last_at >= rejected.last_at
+    return None if is_over else rejected
 
 
 def _counted(counters: Counters, decision: Decision, due: bool, now: float) -> Counters:

@@ -40,7 +40,7 @@ class Caller:
 
     @cached_property
     def desk(self) -> Boardroom:
-        return build_desk(self.layout, self.settings, self.room)
+        return build_desk(self.layout, self.settings, self.room, runs_repo_hooks=False)
 
     def roster(self) -> Team:
         """Read afresh: people join and leave while a connection lasts."""

@@ -66,7 +66,9 @@ def not_delivered(caller: Caller, tool: str, result: dict[str, Plain], why: str)
     """
     Call this if the result of a tool could not be handed to the client: it gave up waiting, or is gone.
 
-    Only reading needs it: what was marked as shown has been seen by nobody.
+    Only what shows mail needs it: what was marked as read has been seen by nobody.
     """
     if tool == "mail_read":
         give_back(caller, result, why)
+    elif tool == "mail_request" and "answer" in result:
+        give_back(caller, {"messages": [result["answer"]]}, why)

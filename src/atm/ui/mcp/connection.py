@@ -60,6 +60,7 @@ class Lines:
         self._delivered = delivered
         self._unanswered: set[int | str] = set()
         self._answered = asyncio.Event()
+        self._reads_no_more = False
 
     async def serve(self, server: AtmServer, beside: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Until the client has gone. `beside` is an async function that runs for as long."""
@@ -120,16 +121,22 @@ class Lines:
         self._answered.set()
 
     async def _wait_for_room(self) -> None:
-        while len(self._unanswered) >= MOST_UNANSWERED:
+        while len(self._unanswered) >= MOST_UNANSWERED and not self._reads_no_more:
             self._answered.clear()
             await self._answered.wait()
 
     async def _wait_for_last_words(self) -> None:
         """The client has said all it has to say; what it asked for last is answered before we go."""
         with anyio.move_on_after(LAST_WORDS_SECONDS):
-            while self._unanswered:
+            while self._unanswered and not self._reads_no_more:
                 self._answered.clear()
                 await self._answered.wait()
+
+    def _hang_up(self) -> None:
+        """It does not read, or has gone. The reading side must not wait for answers that nobody will hear."""
+        self._reads_no_more = True
+        self._answered.set()
+        self._writer.transport.abort()
 
     async def _write(self, from_server: MemoryObjectReceiveStream[SessionMessage]) -> None:
         async with from_server:
@@ -140,7 +147,7 @@ class Lines:
                     self._writer.write(data + b"\n")
                     await asyncio.wait_for(self._writer.drain(), UNREAD_SECONDS)
                 except (OSError, TimeoutError):
-                    self._writer.transport.abort()  # the reading side sees the end too
+                    self._hang_up()
                     return
                 if isinstance(message, JSONRPCResponse | JSONRPCError):
                     self._delivered(message.id)

@@ -26,8 +26,8 @@ COMMAND = Command(
     "mcp install",
     "enter the MCP server in the settings of an agent program",
     text="Everything else in the file stays as it is, comments too, and --remove leaves it as it was.\n"
-    "In your own settings the server has no name: ATM_TEAM and ATM_IDENTITY in each agent's environment say who it\n"
-    "is, or the .atm.toml of its repository. In a project's settings --team, --as and --role can name one agent.\n"
+    "In your own settings the server has no name: ATM_TEAM and ATM_IDENTITY in each agent's environment say who it is, "
+    "or the .atm.toml of its repository. In a project's settings --team, --as and --role can name one agent.\n"
     "Exit code 2 if some of the files could not be changed.",
     options=(
         Option("--client", value="NAME", kind=MANY, help=f"which programs: {_CLIENTS}"),

@@ -120,19 +120,26 @@ class Pump:
 
     def run(self) -> int:
         """Until the agent goes: 0. Raises AtmError if there is no server to talk to."""
-        self._connect(may_start=True)
-        while not self._is_over():
-            for fd, happened in self._wait():
-                if fd == self._out:
-                    if happened & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
-                        return 0  # nobody reads us any more
-                    if not self._speak():
-                        return 0
-                elif fd == self._in:
-                    self._hear_client()
-                elif self._line is not None and fd == self._line.fileno():
-                    self._attend_daemon(happened)
-        return 0
+        try:
+            self._connect(may_start=True)
+            while not self._is_over() and self._turn():
+                pass
+            return 0
+        finally:
+            if self._line is not None:
+                self._line.close()
+
+    def _turn(self) -> bool:
+        """Wait for something and do it; False if nobody reads us any more."""
+        for fd, happened in self._wait():
+            if fd == self._out:
+                if happened & (select.POLLERR | select.POLLHUP | select.POLLNVAL) or not self._speak():
+                    return False
+            elif fd == self._in:
+                self._hear_client()
+            elif self._line is not None and fd == self._line.fileno():
+                self._attend_daemon(happened)
+        return True
 
     # Waiting.
 

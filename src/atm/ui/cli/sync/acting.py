@@ -29,7 +29,7 @@ def report(args: Args, session: Session) -> int:
     if not args.text("fingerprint"):
         raise UsageError("a report needs --fingerprint", "see `atm sync agenda`: it shows what you report about")
     arguments = _arguments(args, session)
-    trusted = _known_author(session, plane, team.name)
+    trusted = _known_author(session, plane)
     answer = _ask_daemon(session, team.name, arguments, trusted)
     if answer is None:
         answer = note_intent(plane, team.name, arguments, trusted).fields()
@@ -51,12 +51,12 @@ def _arguments(args: Args, session: Session) -> dict[str, Plain]:
     return {key: value for key, value in given.items() if value is not None}
 
 
-def _known_author(session: Session, plane: Plane, team: str) -> Trusted:
+def _known_author(session: Session, plane: Plane) -> Trusted:
     """The environment comes from whoever launched the agent. A flag, or a file that agents share, proves nothing."""
     name = session.environment.get("ATM_IDENTITY", "")
     home = session.environment.get("ATM_TEAM", "")
-    if name:
-        return Trusted("app", plane.now(), PROCESS_TEAM, home or team, name)
+    if name:  # without a team it proves nothing about this one, and a token is needed
+        return Trusted("app", plane.now(), PROCESS_TEAM, home, name)
     return Trusted("app", plane.now(), CLAIMED_MEMBER)
 
 
