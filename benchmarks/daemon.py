@@ -15,7 +15,7 @@ from atm.services.mail import Letter, send
 from atm.services.roster import add_member, create_team
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import listen, stop
-from atm.wiring import ask_daemon
+from atm.wiring.daemon import ask_daemon
 from benchmarks.cases import Bench
 from benchmarks.sandboxes import TEAM, Sandbox, new_team
 

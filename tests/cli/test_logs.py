@@ -10,7 +10,7 @@ import unicodedata
 import pytest
 
 from atm.formats.times import to_iso
-from atm.wiring import build_log
+from atm.wiring.daemon import build_log
 
 ESC = "\x1b"
 EVIL = f"{ESC}[2J{ESC}]0;title\x07\x9b31mred\r\x08\x7f\u202eevil\nforged line"

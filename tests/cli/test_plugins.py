@@ -254,7 +254,7 @@ def test_two_who_enable_at_once_both_succeed(atm):
 
 
 def test_logs_of_one_plugin_are_shown_and_of_no_other(atm, layout):
-    from atm.wiring import build_log
+    from atm.wiring.daemon import build_log
 
     assert atm("plugins", "logs", "digest", code=3).err
     log = build_log(layout)

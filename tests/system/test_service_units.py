@@ -14,7 +14,7 @@ import pytest
 
 from atm.domain.errors import NoHome, OutsideLink, RequestError, WriteRefused
 from atm.system.service_units import find_units
-from atm.wiring import build_units
+from atm.wiring.daemon import build_units
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="neither manager exists there")
 

@@ -35,7 +35,8 @@ from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
 from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
-from atm.wiring import build_desk, build_log, build_plane, build_reach, build_room, build_site
+from atm.wiring import build_desk, build_plane, build_reach, build_room, build_site
+from atm.wiring.daemon import build_log
 
 if TYPE_CHECKING:
     from atm.config import Settings

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from atm.wiring import build_exporter
+from atm.wiring.daemon import build_exporter
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent

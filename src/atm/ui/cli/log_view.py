@@ -14,7 +14,7 @@ from atm.formats.json_record import encode
 from atm.formats.times import from_iso
 from atm.ui.cli.arguments import NUMBER, WHOLE, Option
 from atm.ui.cli.render import BOLD, DIM, RED, YELLOW, Style
-from atm.wiring import follow_daemon_log, has_daemon_log, read_daemon_log
+from atm.wiring.daemon import follow_daemon_log, has_daemon_log, read_daemon_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -105,7 +105,7 @@ class Session:
         """Start the daemon if it does not run; a feature that needs it works as far as it can without."""
         if not self.settings.yes("daemon.autostart") or self.environment.get("ATM_DAEMON_AUTOSTART") == "0":
             return
-        from atm.wiring import start_daemon
+        from atm.wiring.daemon import start_daemon
 
         problem = start_daemon(self.layout, self.environment)
         if problem:

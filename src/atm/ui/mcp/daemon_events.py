@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.events import event_from
-from atm.wiring import listen_to_daemon
+from atm.wiring.daemon import listen_to_daemon
 
 if TYPE_CHECKING:
     from atm.formats.layout import Layout

@@ -7,8 +7,10 @@ In the foreground, until Ctrl-C. A token says who its bearer is; sessions of one
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import os
+import signal
 import socket
 import sys
 from typing import TYPE_CHECKING, Any
@@ -26,11 +28,15 @@ from atm.ui.mcp.identity import FROM_TOKEN
 from atm.wiring import build_access_tokens
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import uvicorn
     from starlette.types import Scope
 
     from atm.domain.access_tokens import AccessToken
     from atm.ui.cli.session import Session
     from atm.ui.mcp.client import Client
+    from atm.ui.mcp.gate import Gate
     from atm.ui.mcp.reception import Reception
     from atm.ui.mcp.server import Context
 
@@ -51,8 +57,11 @@ def serve(session: Session, port: int) -> int:
     session.need_daemon("changes to tell clients of")
     port = line.getsockname()[1]
     url = f"http://{HOST}:{port}{PATH}"
-    session.tell({"action": "mcp http", "url": url, "port": port}, f"serving {url}; stop with Ctrl-C")
-    asyncio.run(HttpServer(session).run(line))
+
+    def ready() -> None:
+        session.tell({"action": "mcp http", "url": url, "port": port}, f"serving {url}; stop with Ctrl-C")
+
+    asyncio.run(HttpServer(session).run(line, ready))
     return 0
 
 
@@ -82,26 +91,17 @@ class HttpServer:
         self._admitting = asyncio.Lock()
         self._reception: Reception | None = None
 
-    async def run(self, line: socket.socket) -> None:
-        import uvicorn
-
+    async def run(self, line: socket.socket, ready: Callable[[], None]) -> None:
         from atm.ui.mcp.gate import Gate
+        from atm.ui.mcp.reception import hear_logger
 
         self._reception = load_reception()(self._layout, _say, has_daemon=False)
-        gate = Gate(self._app(), line.getsockname()[1], self._bearer, self._admit)
-        config = uvicorn.Config(
-            gate,
-            log_config=None,
-            access_log=False,
-            ws="none",
-            lifespan="on",
-            server_header=False,
-            limit_concurrency=MOST_CONNECTIONS,
-            timeout_graceful_shutdown=STOP_SECONDS,
-        )
+        hear_logger("uvicorn", _say)
+        server = _web_server(Gate(self._app(), line.getsockname()[1], self._bearer, self._admit))
         following = asyncio.ensure_future(self._follow())
+        ready()
         try:
-            await uvicorn.Server(config).serve([line])
+            await server.serve([line])
         finally:
             following.cancel()
             for client in self._clients.values():
@@ -160,6 +160,32 @@ class HttpServer:
             good = set()
         for id in [id for id in self._clients if id not in good]:
             await self._clients.pop(id).close()
+
+
+def _web_server(app: Gate) -> uvicorn.Server:
+    """Stopped by the signals that stop programs. Uvicorn's own handlers come late, and raise again what they caught."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        ws="none",
+        lifespan="on",
+        server_header=False,
+        limit_concurrency=MOST_CONNECTIONS,
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
+    server = uvicorn.Server(config)
+
+    def stop() -> None:
+        server.should_exit = True
+
+    server.capture_signals = contextlib.nullcontext  # type: ignore[method-assign, assignment]
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C raises KeyboardInterrupt there
+            asyncio.get_running_loop().add_signal_handler(number, stop)
+    return server
 
 
 def _client_of(ctx: Context) -> Client:

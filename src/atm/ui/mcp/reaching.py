@@ -7,7 +7,7 @@ import time
 
 from atm.domain.errors import AtmError
 from atm.ui.mcp.hello import LONGEST_HELLO, check_welcome, encode_hello
-from atm.wiring import find_mcp_socket
+from atm.wiring.daemon import find_mcp_socket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Reaching:
         return self._welcomed(line)
 
     def _at_a_new_daemon(self) -> tuple[Line, bytes] | None:
-        from atm.wiring import start_daemon
+        from atm.wiring.daemon import start_daemon
 
         problem = start_daemon(self._session.layout, self._session.environment, wait=True)
         end = time.monotonic() + RIVAL_SECONDS

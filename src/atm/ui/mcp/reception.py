@@ -32,7 +32,7 @@ class Reception:
         self._has_daemon = has_daemon
         self.offer = offer or full_offer()
         self.workers = Workers()
-        _hear_the_sdk(log)
+        hear_logger("mcp", log)
 
     async def admit(self, claim: Claim, source: str = FROM_LAUNCHER) -> Client:
         """Who comes; raises AtmError for those who may not."""
@@ -71,7 +71,8 @@ class _ToOurLog(logging.Handler):
         self._say(level, "mcp", f"{record.getMessage()}{reason}"[:2000])
 
 
-def _hear_the_sdk(log: Log) -> None:
-    logger = logging.getLogger("mcp")
+def hear_logger(name: str, log: Log) -> None:
+    """From now on warnings of that library, and of all its parts, go to `log` and nowhere else."""
+    logger = logging.getLogger(name)
     logger.handlers = [_ToOurLog(log)]
     logger.propagate = False

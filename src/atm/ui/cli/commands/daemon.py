@@ -79,7 +79,7 @@ def execute(args: Args, session: Session) -> int:
 
 
 def _start(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
-    from atm.wiring import find_daemon, start_daemon
+    from atm.wiring.daemon import find_daemon, start_daemon
 
     before = find_daemon(session.layout)
     problem = start_daemon(session.layout, session.environment, wait=True)
@@ -95,7 +95,7 @@ def _start(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of 
 
 
 def _stop(args: Args, session: Session) -> int:
-    from atm.wiring import left_by_daemon, stop_daemon
+    from atm.wiring.daemon import left_by_daemon, stop_daemon
 
     outcome = stop_daemon(session.layout, args.number("seconds") or 15.0)
     left = left_by_daemon(session.layout) if outcome == "stopped" else []
@@ -109,7 +109,7 @@ def _stop(args: Args, session: Session) -> int:
 
 
 def _restart(args: Args, session: Session) -> int:
-    from atm.wiring import stop_daemon
+    from atm.wiring.daemon import stop_daemon
 
     stop_daemon(session.layout, 15.0)
     return _start(args, session)
@@ -129,7 +129,7 @@ def _run(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of ev
 
 
 def _status(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
-    from atm.wiring import ask_daemon, find_daemon
+    from atm.wiring.daemon import ask_daemon, find_daemon
 
     running = find_daemon(session.layout)
     if running is None:
@@ -198,7 +198,7 @@ def _plugin_row(plugin: dict[str, Json]) -> list[str]:
 
 def _events(args: Args, session: Session) -> int:
     from atm.formats.times import to_iso
-    from atm.wiring import listen_to_daemon
+    from atm.wiring.daemon import listen_to_daemon
 
     heard = False
     fields: dict[str, Json] = {"kinds": [*args.many("kind")], "team": args.text("team") or ""}
@@ -219,7 +219,7 @@ def _events(args: Args, session: Session) -> int:
 
 
 def _install(args: Args, session: Session) -> int:
-    from atm.wiring import build_units
+    from atm.wiring.daemon import build_units
 
     units = build_units(session.environment)
     if args.flag("dry_run"):
@@ -231,7 +231,7 @@ def _install(args: Args, session: Session) -> int:
 
 
 def _uninstall(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of every verb
-    from atm.wiring import build_units
+    from atm.wiring.daemon import build_units
 
     return _show_unit(session, "daemon uninstall", build_units(session.environment).uninstall())
 

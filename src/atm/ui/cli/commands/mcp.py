@@ -85,10 +85,22 @@ def _pump(args: Args, session: Session) -> int:
 
     if not hasattr(select, "poll") or os.name == "nt":
         raise AtmError("this system has no sockets that `atm mcp` could use", "use `atm mcp --http`")
+    _check_streams(session)
     from atm.ui.mcp.pump import Pump
     from atm.ui.mcp.reaching import Reaching
 
     return Pump(Reaching(session, claim_of(args, session.environment))).run()
+
+
+def _check_streams(session: Session) -> None:
+    """A stream that is closed would be replaced by the first socket that we open, and we would talk to ourselves."""
+    for number, name in enumerate(("input", "output")):
+        try:
+            os.fstat(number)
+        except OSError:
+            raise AtmError(f"standard {name} is closed", "agent programs start this; see `atm mcp install`") from None
+    if os.isatty(0):
+        session.warn("waiting for MCP on standard input: agent programs start this; see `atm mcp install`")
 
 
 def claim_of(args: Args, environment: Mapping[str, str]) -> Claim:

@@ -85,7 +85,7 @@ def execute(args: Args, session: Session) -> int:
 
 def daemon_states(session: Session) -> list[dict[str, object]] | None:
     """How every plugin fares, from the running daemon; None if none runs."""
-    from atm.wiring import ask_daemon
+    from atm.wiring.daemon import ask_daemon
 
     answer = ask_daemon(session.layout, "plugins")
     return [{**one} for one in answer if isinstance(one, dict)] if isinstance(answer, list) else None

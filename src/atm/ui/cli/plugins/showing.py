@@ -13,7 +13,7 @@ from atm.teamd.plugin_discovery import Description, Found, describe_all, discove
 from atm.ui.cli.commands.plugins import daemon_states
 from atm.ui.cli.log_view import show_log
 from atm.ui.cli.render import BOLD, DIM, GREEN, RED, YELLOW, Style, ago, table
-from atm.wiring import find_daemon
+from atm.wiring.daemon import find_daemon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def _known_author(session: Session, plane: Plane) -> Trusted:
 
 
 def _ask_daemon(session: Session, team: str, arguments: dict[str, Plain], trusted: Trusted) -> dict[str, Plain] | None:
-    from atm.wiring import ask_daemon
+    from atm.wiring.daemon import ask_daemon
 
     knows: dict[str, Plain] = {"source": trusted.source, "team": trusted.team, "member": trusted.member}
     try:
