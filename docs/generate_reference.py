@@ -36,9 +36,14 @@ def render() -> str:
     commands = [load(name)[0] for name in COMMANDS]
     parts = [HEAD, _overview(commands)]
     for command in commands:
-        parts.append(_section(command, "##"))
-        parts += [_section(inner, "###") for inner in command.subcommands]
+        parts += _sections(command, "##")
     return "\n".join(parts)
+
+
+def _sections(command: Command, level: str) -> list[str]:
+    """A command, and those inside of it, to any depth: `atm mcp token new`."""
+    inner = [part for one in command.subcommands for part in _sections(one, f"{level}#")]
+    return [_section(command, level), *inner]
 
 
 def _overview(commands: list[Command]) -> str:

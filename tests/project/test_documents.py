@@ -16,15 +16,17 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
-def test_the_command_reference_is_current():
-    script = ROOT / "docs" / "generate_reference.py"
-    spec = importlib.util.spec_from_file_location("generate_reference", script)
+@pytest.mark.parametrize(
+    ("script", "page"), [("generate_reference.py", "cli.md"), ("generate_mcp_reference.py", "mcp-tools.md")]
+)
+def test_the_generated_references_are_current(script, page):
+    spec = importlib.util.spec_from_file_location(script.removesuffix(".py"), ROOT / "docs" / script)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    written = (ROOT / "docs" / "reference" / "cli.md").read_text()
-    assert written == module.render(), "run: .venv/bin/python docs/generate_reference.py"
+    written = (ROOT / "docs" / "reference" / page).read_text()
+    assert written == module.render(), f"run: .venv/bin/python docs/{script}"
 
 
 def test_every_setting_is_in_the_reference():

@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 ID_SPELLINGS = ("message_id", "msg_id", "messageId", "id")
 KNOWN_FIELDS = frozenset(
-    ("from", "text", "content", "timestamp", "read", "summary", "color", "msgV", "type", *ID_SPELLINGS)
+    (
+        *("from", "text", "content", "timestamp", "read", "summary", "color", "msgV", "type", *ID_SPELLINGS),
+        *("messageKind", "source", "actionMode", "taskRefs"),  # ours, of nudges
+    )
 )
 EMPTY = b"[]\n"
 ROW_START = b"\n  {"

@@ -20,7 +20,7 @@ from atm.services.worksync.nudges import next_due
 from atm.services.worksync.plane import running
 from atm.services.worksync.queue import SyncQueue
 from atm.services.worksync.reports import replay
-from atm.services.worksync.rounds import Round, members_of, run_round
+from atm.services.worksync.rounds import Round, forget_members, members_of, run_round
 from atm.teamd.attempts import Attempt
 
 if TYPE_CHECKING:
@@ -131,6 +131,7 @@ class SyncWork:
             team = self._try(find_team, plane.room, name)
             if team is not None and running(plane, team).runs:
                 self.queue.enqueue(name, team.names, STARTUP_SCAN, now)
+                self._try(forget_members, plane, team)
                 due = next_due(plane, name)
                 if due is not None:
                     self._outbox_due[name] = due

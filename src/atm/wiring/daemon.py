@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from atm.domain.tasks import Plain
+    from atm.domain.worksync.identity import Trusted
     from atm.formats.layout import Layout
     from atm.ports.service_units import ServiceUnits
     from atm.system.daemon_log import JsonLog
@@ -67,6 +68,20 @@ def ask_daemon(layout: Layout, do: str, fields: dict[str, Plain] | None = None) 
     from atm.system.processes.daemon_client import ask
 
     return ask(layout, do, fields)
+
+
+def judge_report(
+    layout: Layout, team: str, arguments: Mapping[str, Plain], trusted: Trusted
+) -> dict[str, Plain] | None:
+    """The daemon's verdict on a member's report; None if it cannot be had, and the report must be noted instead."""
+    from atm.domain.errors import DaemonTrouble
+
+    knows: dict[str, Plain] = {"source": trusted.source, "team": trusted.team, "member": trusted.member}
+    try:
+        answer = ask_daemon(layout, "sync-report", {"team": team, "arguments": {**arguments}, "knows": knows})
+    except DaemonTrouble:
+        return None  # an older daemon, or one that is too slow: it will find the note
+    return answer if isinstance(answer, dict) else None
 
 
 def build_log(

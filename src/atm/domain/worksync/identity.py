@@ -78,6 +78,11 @@ def disagreement(author: str, team: str, trusted: Trusted) -> str:
     return ""
 
 
+def proof(trusted: Trusted) -> str:
+    """What proved an identity that was not distrusted: what we know ourselves, else the token."""
+    return trusted.source if trusted.source in PROVEN_BY_CONTEXT else REPORT_TOKEN
+
+
 def distrust(trusted: Trusted, token: str) -> str:
     """
     Why nobody vouches for the claim; empty if somebody does.

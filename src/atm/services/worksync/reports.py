@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.worksync.decisions import decide, lease_of
-from atm.domain.worksync.identity import Author, Trusted, resolve_author
+from atm.domain.worksync.identity import Author, Trusted, proof, resolve_author
 from atm.domain.worksync.reports import (
     AGENDA_UNAVAILABLE,
     CAPABILITY_UNAVAILABLE,
@@ -214,7 +214,7 @@ def _record(team: str, member: str, report: Report, verdict: Verdict, seen: Seen
         task_ids=report.task_ids,
         blocker_comment=report.blocker_comment,
         note=report.note,
-        identity=trusted.source,
+        identity=proof(trusted),
         first_at=trusted.received_at,
         last_at=trusted.received_at,
     )

@@ -14,7 +14,10 @@ from atm.domain.names import same_name
 from atm.domain.tasks import task_id
 from atm.domain.worksync.decisions import NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEASE
 from atm.domain.worksync.nudges import RECOVERY_AFTER
+from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import ALL_MEMBERS, THESE
+from atm.formats.sync_status import decode_status
+from atm.ports.records import STATUS
 from atm.services.mailroom import find_team
 from atm.services.worksync.nudges import dispatch, next_due, plan
 from atm.services.worksync.reconcile import reconcile
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from atm.domain.dependencies import Board
     from atm.domain.team import Team
     from atm.domain.worksync.triggers import Route
+    from atm.ports.records import Record
     from atm.services.worksync.nudges import Dispatched, Planned
     from atm.services.worksync.plane import Plane
     from atm.services.worksync.reconcile import Look
@@ -65,6 +69,19 @@ def _again_at(look: Look) -> float | None:
     if look.decision.kind == SUPPRESSED_BUSY:
         return look.seen.busy.until
     return look.seen.at + RECOVERY_AFTER if look.decision.kind == NEEDS_SYNC else None
+
+
+def forget_members(plane: Plane, team: Team) -> int:
+    """What was remembered of somebody who left goes after a week; until then it explains what happened."""
+    here, before = {name.casefold() for name in team.names}, plane.now() - HISTORY_SECONDS
+
+    def is_gone(key: str, record: Record) -> bool:
+        return key not in here and decode_status(team.name, key, record).updated < before
+
+    gone = [key for key, record in plane.records.read(team.name, STATUS).items() if is_gone(key, record)]
+    if gone:
+        plane.records.change(team.name, STATUS, lambda records: dict.fromkeys(records), keys=gone)
+    return len(gone)
 
 
 def members_of(plane: Plane, team: Team, route: Route) -> list[str]:

@@ -22,6 +22,7 @@ from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
 from atm.ui.mcp.tool import EVERYBODY, Tool
 from atm.ui.mcp.wording import line
 from atm.wiring import build_plane
+from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
     from atm.domain.tasks import Plain
@@ -109,15 +110,18 @@ def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
     plane = plane_of(caller)
     trusted = Trusted("mcp", plane.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
     given = {key: value for key, value in arguments.items() if value is not None}
-    answer = submit(plane, caller.team, given, trusted) if caller.has_daemon else _note(plane, caller, given, trusted)
-    if answer.ok and caller.member:
-        team = home(caller)
-        sign(caller, team, caller.member)
-    return answer.fields()
+    answer = _judged(plane, caller, given, trusted)
+    if answer["ok"] is True and caller.member:
+        sign(caller, home(caller), caller.member)
+    return answer
 
 
-def _note(plane: Plane, caller: Caller, given: Mapping[str, Plain], trusted: Trusted) -> Answer:
-    return note_intent(plane, caller.team, given, trusted)
+def _judged(plane: Plane, caller: Caller, given: dict[str, Plain], trusted: Trusted) -> dict[str, Plain]:
+    """By the daemon: this is it, or it can be asked; else the report is noted for it."""
+    if caller.has_daemon:
+        return submit(plane, caller.team, given, trusted).fields()
+    answer = judge_report(caller.layout, caller.team, given, trusted)
+    return answer if answer is not None else note_intent(plane, caller.team, given, trusted).fields()
 
 
 _ITEM = gives({"taskRef": text(), "kind": text(), "reason": text()}, {"subject": text()})

@@ -44,7 +44,11 @@ REPORT = Command(
     arguments=(Argument("state", "how it stands", choices=("still_working", "blocked", "caught_up")),),
     options=(
         Option("--fingerprint", value="TEXT", help="of the agenda that you have seen, from `atm sync agenda`"),
-        Option("--token", value="TEXT", help="from `atm sync agenda`; not needed where ATM_IDENTITY says who you are"),
+        Option(
+            "--token",
+            value="TEXT",
+            help="from `atm sync agenda`; not needed where ATM_IDENTITY and ATM_TEAM say who you are",
+        ),
         Option("--task", value="ID", kind=MANY, help="only these tasks of the agenda"),
         Option("--blocker-comment", value="ID", help="the comment on the board that shows the blocker"),
         Option("--note", value="TEXT", help="a remark for diagnostics"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import DaemonTrouble, NotAllowed, UsageError
+from atm.domain.errors import NotAllowed, UsageError
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import DELIVERED
@@ -14,6 +14,7 @@ from atm.services.worksync.reports import note_intent
 from atm.services.worksync.rounds import run_round
 from atm.ui.cli.commands.sync import open_plane
 from atm.ui.cli.sync.showing import member_named
+from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
     from atm.domain.tasks import Plain
@@ -30,7 +31,7 @@ def report(args: Args, session: Session) -> int:
         raise UsageError("a report needs --fingerprint", "see `atm sync agenda`: it shows what you report about")
     arguments = _arguments(args, session)
     trusted = _known_author(session, plane)
-    answer = _ask_daemon(session, team.name, arguments, trusted)
+    answer = judge_report(session.layout, team.name, arguments, trusted)
     if answer is None:
         answer = note_intent(plane, team.name, arguments, trusted).fields()
         session.need_daemon("reports")
@@ -58,17 +59,6 @@ def _known_author(session: Session, plane: Plane) -> Trusted:
     if name:  # without a team it proves nothing about this one, and a token is needed
         return Trusted("app", plane.now(), PROCESS_TEAM, home, name)
     return Trusted("app", plane.now(), CLAIMED_MEMBER)
-
-
-def _ask_daemon(session: Session, team: str, arguments: dict[str, Plain], trusted: Trusted) -> dict[str, Plain] | None:
-    from atm.wiring.daemon import ask_daemon
-
-    knows: dict[str, Plain] = {"source": trusted.source, "team": trusted.team, "member": trusted.member}
-    try:
-        answer = ask_daemon(session.layout, "sync-report", {"team": team, "arguments": arguments, "knows": knows})
-    except DaemonTrouble:
-        return None  # an older daemon, or one that is too slow: it will find the note
-    return answer if isinstance(answer, dict) else None
 
 
 def _in_words(answer: dict[str, Plain]) -> str:
