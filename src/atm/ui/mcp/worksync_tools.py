@@ -109,7 +109,7 @@ def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
         return Answer(Verdict(CAPABILITY_UNAVAILABLE, detail="this connection belongs to no team")).fields()
     plane = plane_of(caller)
     trusted = Trusted("mcp", plane.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
-    given = {key: value for key, value in arguments.items() if value is not None}
+    given: dict[str, Plain] = {key: value for key, value in arguments.items() if value is not None}
     answer = _judged(plane, caller, given, trusted)
     if answer["ok"] is True and caller.member:
         sign(caller, home(caller), caller.member)
