@@ -1,0 +1,230 @@
+"""What the tests of the MCP server share: a daemon as users have it, a small offer of tools, and bounded waiting."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import threading
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from tests.teamd.conftest import daemon, house
+
+from atm.domain.errors import NoSuchMessage
+from atm.ui.mcp.caller import Caller
+from atm.ui.mcp.hello import Claim
+from atm.ui.mcp.offer import Offer
+from atm.ui.mcp.schema import choice, gives, listed, takes, text, whole
+from atm.ui.mcp.tool import BOSSES, EVERYBODY, Tool
+
+__all__ = ["daemon", "house"]
+
+SECONDS = 60.0
+
+
+def run(work: Coroutine[Any, Any, Any]) -> Any:
+    """An async test, with an end."""
+
+    async def bounded() -> Any:
+        return await asyncio.wait_for(work, SECONDS)
+
+    return asyncio.run(bounded())
+
+
+async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    async with asyncio.timeout(seconds):
+        while not condition():
+            await asyncio.sleep(0.01)
+
+
+# A few tools, each for one thing that can happen.
+
+
+def _tool(name: str, call: Callable[..., dict[str, Any]], **more: Any) -> Tool:
+    given = {"input": takes(), "output": {"type": "object"}, "roles": EVERYBODY, **more}
+    return Tool(name=name, group="test", title=name.title(), description=f"does {name}", call=call, **given)
+
+
+class World:
+    """What the tools of a test did and wait for."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.hold = threading.Event()
+        self.given_back: list[tuple[str, str]] = []
+
+    def echo(self, caller: Caller, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        self.calls.append(str(arguments["text"]))
+        return {"said": f"{caller.member or 'nobody'}: {arguments['text']}"}
+
+    def refuse(self, *_: Any) -> dict[str, Any]:
+        raise NoSuchMessage("it is not there", "look elsewhere", "/some/file")
+
+    def burst(self, *_: Any) -> dict[str, Any]:
+        raise ZeroDivisionError("secret detail")
+
+    def wait(self, *_: Any) -> dict[str, Any]:
+        self.calls.append("wait")
+        assert self.hold.wait(SECONDS)
+        return {"waited": True}
+
+    def much(self, _: Caller, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        return {"rows": ["\u00e4" * 1000] * int(arguments["count"])}
+
+    def odd(self, *_: Any) -> dict[str, Any]:
+        return {"text": "half \ud83d of a face", "number": float("inf")}
+
+    def offer(self) -> Offer:
+        said = gives({"said": text()})
+        return Offer(
+            tools_for=lambda role: [tool for tool in self._tools(said) if role in tool.roles],
+            not_delivered=lambda _, tool, __, why: self.given_back.append((tool, why)),
+            resources=[Kind("atm://{team}/inbox/{member}", "inbox", "Inbox", "mail")],
+            uris=lambda caller: [f"atm://{caller.team}/inbox/{caller.member}"],
+            read=self._read,
+            touched_by=lambda event, caller: (
+                [f"atm://{caller.team}/inbox/{event.subject}"] if event.subject == caller.member else []
+            ),
+            prompts_for=lambda role: [Hint("help", "Help", "helps", {"about": "what"})] if role != "observer" else [],
+            render=lambda caller, _, arguments: f"{caller.member} needs {arguments.get('about', 'nothing')}",
+        )
+
+    def _read(self, caller: Caller, uri: str) -> tuple[str, str]:
+        if "large" in uri:
+            return "text/plain", "x" * 200_000
+        if not uri.endswith(f"/{caller.member}"):
+            raise NoSuchMessage("not for you", "read your own")
+        return "application/json", "{}"
+
+    def _tools(self, said: dict[str, Any]) -> list[Tool]:
+        return [
+            _tool(
+                "echo",
+                self.echo,
+                input=takes({"text": text(longest=100)}, {"mood": choice("good", "bad")}),
+                output=said,
+            ),
+            _tool("refuse", self.refuse, output=said),
+            _tool("burst", self.burst, output=said),
+            _tool("wait", self.wait),
+            _tool("much", self.much, input=takes({"count": whole()}), output=gives({"rows": listed(text())})),
+            _tool("odd", self.odd, reads_only=True),
+            _tool("rule", self.echo, input=takes({"text": text()}), output=said, roles=BOSSES, destroys=True),
+        ]
+
+
+@dataclass(frozen=True)
+class Kind:
+    uri: str
+    name: str
+    title: str
+    description: str
+
+
+@dataclass(frozen=True)
+class Hint:
+    name: str
+    title: str
+    description: str
+    arguments: Mapping[str, str]
+
+
+@pytest.fixture
+def world() -> Any:
+    made = World()
+    yield made
+    made.hold.set()  # no thread stays behind
+
+
+def claim(**named: str) -> Claim:
+    return Claim(**{"team": "crew", "member": "ann", "folder": "/", **named})
+
+
+# `atm mcp` as a program, spoken to by hand.
+
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "a test", "version": "1"},
+}
+
+
+class Spoken:
+    """A process that speaks lines of JSON."""
+
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self.process = process
+        self._ids = iter(range(1, 10_000))
+        self.notices: list[dict[str, Any]] = []
+
+    def say(self, line: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(line + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, f"it has ended with {self.process.wait(20)}"
+        found: dict[str, Any] = json.loads(line)
+        return found
+
+    def begin(self, method: str, **params: Any) -> int:
+        id = next(self._ids)
+        self.say(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode())
+        return id
+
+    def ask(self, method: str, **params: Any) -> dict[str, Any]:
+        """The whole answer; what comes between is kept in `notices`."""
+        id = self.begin(method, **params)
+        while (said := self.hear()).get("id") != id:
+            self.notices.append(said)
+        return said
+
+    def call(self, tool: str, **arguments: Any) -> dict[str, Any]:
+        answer = self.ask("tools/call", name=tool, arguments=arguments)
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def shake_hands(self) -> dict[str, Any]:
+        answer = self.ask("initialize", **INITIALIZE)
+        self.say(b'{"jsonrpc":"2.0","method":"notifications/initialized"}')
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def end(self) -> int:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        return self.process.wait(20)
+
+
+@pytest.fixture
+def speak(house: Any) -> Any:
+    """Start `atm mcp` with some words; all of them are ended with the test."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(*words: str, env: dict[str, str] | None = None) -> Spoken:
+        process = subprocess.Popen(
+            house.atm.command("mcp", *words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**house.atm.environment, **(env or {})},
+            cwd=house.atm.folder,
+        )
+        started.append(process)
+        return Spoken(process)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait(20)
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                try:
+                    stream.close()
+                except OSError:
+                    pass  # what was left to be written has no reader

@@ -1,0 +1,277 @@
+"""`atm mcp --http`: a real process on loopback, the official client, and those who should not get in."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import http.client
+import json
+import os
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import httpx2
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+from tests.mcp.conftest import INITIALIZE, run
+
+from atm.services.mail import Letter, send
+from atm.ui.mcp.catalog import tools_for
+from atm.ui.mcp.gate import BURST, Bucket
+from mcp import Client as Official
+
+ERAS = ("legacy", "2026-07-28")
+ACCEPT = "application/json, text/event-stream"
+
+
+class Served:
+    """The process, its address, and tokens for it."""
+
+    def __init__(self, house: Any, autostart: str = "0") -> None:
+        self.atm = house.atm
+        self.process = subprocess.Popen(
+            house.atm.command("mcp", "--http", "--port", "0", "--json"),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**house.atm.environment, "ATM_DAEMON_AUTOSTART": autostart},
+            cwd=house.atm.folder,
+        )
+        assert self.process.stdout is not None
+        said = json.loads(self.process.stdout.readline())
+        assert "url" in said, said
+        self.url, self.port = said["url"], said["port"]
+
+    def token(self, *words: str) -> str:
+        return str(self.atm("mcp", "token", "new", "--team", "crew", *words, "--json").json["token"])
+
+    @contextlib.asynccontextmanager
+    async def client(self, token: str, era: str = "legacy", **more: Any) -> AsyncIterator[Any]:
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"}, timeout=60) as bearer,
+            Official(streamable_http_client(self.url, http_client=bearer), mode=era, **more) as client,
+        ):
+            yield client
+
+    def post(self, body: Any = None, raw: bytes | None = None, **headers: str) -> http.client.HTTPResponse:
+        data = raw if raw is not None else json.dumps(body or {}).encode()
+        given = {name.replace("_", "-"): value for name, value in headers.items()}
+        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        line.request("POST", "/mcp", data, {"content-type": "application/json", "accept": ACCEPT, **given})
+        answer = line.getresponse()
+        answer.read()
+        line.close()
+        return answer
+
+    def end(self) -> int:
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(20)
+
+
+@pytest.fixture
+def served(house: Any, room: Any) -> Iterator[Served]:
+    made = Served(house)
+    yield made
+    if made.process.poll() is None:
+        made.end()
+    assert made.process.stdout is not None
+    assert made.process.stderr is not None
+    errors = made.process.stderr.read().decode()
+    made.process.stdout.close()
+    made.process.stderr.close()
+    assert "Traceback" not in errors, errors
+
+
+def hello(**more: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {**INITIALIZE, **more}}
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_the_official_client_works_with_a_token(served, era):
+    token = served.token("--as", "ann")
+
+    async def talk() -> None:
+        async with served.client(token, era) as ann:
+            assert {tool.name for tool in (await ann.list_tools()).tools} == {
+                tool.name for tool in tools_for("teammate")
+            }
+            me = (await ann.call_tool("whoami", {})).structured_content
+            assert (me["member"], me["source"]) == ("ann", "token")
+            assert not (await ann.call_tool("mail_send", {"to": "bob", "text": "hello"})).is_error
+
+    run(talk())
+    assert [row["text"] for row in served.atm.rows("bob")] == ["hello"]
+
+
+def test_a_token_gives_no_more_than_it_says_and_than_the_roster_allows(served):
+    async def role(token: str) -> str:
+        async with served.client(token) as client:
+            return str((await client.call_tool("whoami", {})).structured_content["role"])
+
+    assert run(role(served.token("--as", "ann", "--role", "lead"))) == "teammate"
+    assert run(role(served.token("--as", "ann", "--role", "observer"))) == "observer"
+
+
+@pytest.mark.filterwarnings("ignore:resources/subscribe is removed")
+@pytest.mark.parametrize("era", ERAS)
+def test_changes_are_told_over_http_too(served, house, room, era):
+    house.start()
+    house.until(lambda: house.status()["listeners"] >= 2)
+
+    async def listen() -> None:
+        async with (
+            served.client(served.token("--as", "ann"), "2026-07-28") as ann,
+            ann.listen(resource_subscriptions=["atm://crew/inbox/ann"]) as changes,
+        ):
+            await asyncio.to_thread(send, room, "crew", "ann", Letter(sender="bob", text="look"))
+            assert (await anext(aiter(changes))).uri == "atm://crew/inbox/ann"
+
+    async def follow() -> None:
+        heard = asyncio.Event()
+
+        async def handler(message: Any) -> None:
+            if getattr(message, "method", "") == "notifications/resources/updated":
+                heard.set()
+
+        async with served.client(served.token("--as", "ann"), message_handler=handler) as ann:
+            await ann.session.subscribe_resource("atm://crew/inbox/ann")
+            # The client opens its listening stream on its own, some time after the handshake.
+            while not heard.is_set():
+                await asyncio.to_thread(send, room, "crew", "ann", Letter(sender="bob", text="look"))
+                await asyncio.wait([asyncio.ensure_future(heard.wait())], timeout=0.5)
+
+    run(follow() if era == "legacy" else listen())
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [None, "", "Bearer", "Bearer ", "Bearer atm_wrong", "Basic YTpi", "bearer " + "x" * 5000, "Bearer \xe4"],
+)
+def test_without_a_good_token_nobody_gets_in(served, authorization):
+    headers = {} if authorization is None else {"authorization": authorization}
+    refused = served.post(hello(), **headers)
+    assert refused.status == 401
+    assert refused.getheader("www-authenticate", "").startswith("Bearer ")
+    assert refused.getheader("access-control-allow-origin") is None
+
+
+def test_a_revoked_token_is_worth_nothing_at_once(served):
+    made = served.atm("mcp", "token", "new", "--team", "crew", "--as", "ann", "--json").json
+    good = {"authorization": f"Bearer {made['token']}"}
+    assert served.post(hello(), **good).status == 200
+    served.atm("mcp", "token", "revoke", made["id"])
+    assert served.post(hello(), **good).status == 401
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:{port}", "127.0.0.1", "127.0.0.1:1", "localhost:{port}.evil"]
+)
+def test_another_host_name_is_refused_before_anything_else(served, host):
+    token = served.token("--as", "ann")
+    refused = served.post(hello(), host=host.format(port=served.port), authorization=f"Bearer {token}")
+    assert refused.status == 403
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://localhost:1", "https://localhost:{port}", "file://"]
+)
+def test_pages_of_other_sites_are_refused(served, origin):
+    token = served.token("--as", "ann")
+    refused = served.post(hello(), origin=origin.format(port=served.port), authorization=f"Bearer {token}")
+    assert refused.status == 403
+
+
+def test_its_own_names_are_let_in(served):
+    token = served.token("--as", "ann")
+    for name in ("127.0.0.1", "localhost"):
+        address = f"{name}:{served.port}"
+        let_in = served.post(hello(), host=address, origin=f"http://{address}", authorization=f"Bearer {token}")
+        assert let_in.status == 200
+
+
+def test_a_body_that_is_too_large_is_refused(served):
+    token = served.token("--as", "ann")
+    assert served.post(raw=b" " * (4 << 20) + b"{}", authorization=f"Bearer {token}").status == 413
+
+
+@pytest.mark.parametrize("raw", [b"", b"nonsense", b"[" * 50_000, b"[]", b"null", b"\xff\xfe", b'{"jsonrpc":"2.0"}'])
+def test_a_body_that_is_nonsense_is_an_error_and_no_more(served, raw):
+    token = served.token("--as", "ann")
+    for version in ({}, {"mcp_protocol_version": "2026-07-28"}, {"mcp_protocol_version": "nonsense"}):
+        assert 400 <= served.post(raw=raw, authorization=f"Bearer {token}", **version).status < 500
+    assert served.post(hello(), authorization=f"Bearer {token}").status == 200
+
+
+def test_whoever_calls_too_often_waits_and_others_do_not(served):
+    ann, bob = served.token("--as", "ann"), served.token("--as", "bob")
+    said = [served.post(hello(), authorization=f"Bearer {ann}") for _ in range(BURST + 30)]
+    slowed = [answer for answer in said if answer.status == 429]
+    assert slowed
+    assert int(slowed[0].getheader("retry-after", "0")) >= 1
+    assert sum(answer.status == 200 for answer in said) >= BURST
+    assert served.post(hello(), authorization=f"Bearer {bob}").status == 200
+
+
+def test_guessing_tokens_is_slow(served):
+    statuses = {served.post(hello(), authorization=f"Bearer atm_{number:064x}").status for number in range(60)}
+    assert statuses == {401, 429}
+
+
+def test_a_session_is_of_no_use_to_another_bearer(served):
+    ann, bob = served.token("--as", "ann"), served.token("--as", "bob")
+    session = served.post(hello(), authorization=f"Bearer {ann}").getheader("mcp-session-id")
+    assert session
+    stolen = served.post(
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}, authorization=f"Bearer {bob}", mcp_session_id=session
+    )
+    assert stolen.status == 404
+
+
+def test_it_listens_on_this_machine_only_and_stops_on_control_c(served):
+    with open(f"/proc/{served.process.pid}/net/tcp") as table:
+        rows = [line.split()[1:4] for line in table if f":{served.port:04X} " in line]
+    assert [local for local, _, state in rows if state == "0A"] == [f"0100007F:{served.port:04X}"]
+    assert served.end() == 0
+
+
+def test_a_port_that_is_taken_is_said(served):
+    refused = served.atm("mcp", "--http", "--port", str(served.port), code=1)
+    assert f"port {served.port} cannot be used" in refused.err
+    assert "choose another" in served.atm("mcp", "--http", "--port", "99999", code=1).err
+
+
+def test_a_file_of_tokens_that_others_may_write_lets_nobody_in(served, layout):
+    token = served.token("--as", "ann")
+    os.chmod(layout.access_tokens, 0o666)
+    assert served.post(hello(), authorization=f"Bearer {token}").status == 401
+
+
+def test_tools_of_other_roles_do_not_exist_over_http_either(served):
+    async def talk() -> None:
+        async with served.client(served.token("--as", "ann", "--role", "observer")) as client:
+            with pytest.raises(MCPError, match="Unknown tool"):
+                await client.call_tool("mail_send", {"to": "bob", "text": "x"})
+
+    run(talk())
+
+
+def test_it_starts_a_daemon_to_hear_of_changes(house, room):
+    made = Served(house, autostart="1")
+    house.until(lambda: house.running is not None and house.status()["listeners"] >= 2)
+    assert made.end() == 0
+    for stream in (made.process.stdout, made.process.stderr):
+        assert stream is not None
+        stream.close()
+
+
+# The bucket.
+
+
+def test_a_bucket_fills_again_with_time():
+    bucket = Bucket(left=2, at=0.0)
+    assert [bucket.take(0.0, 2, 1.0) for _ in range(3)] == [0.0, 0.0, 1.0]
+    assert bucket.take(1.0, 2, 1.0) == 0.0
+    assert [bucket.take(100.0, 2, 1.0) for _ in range(3)] == [0.0, 0.0, 1.0]

@@ -1,0 +1,296 @@
+"""The pump between an agent and the daemon, over real pipes and sockets, with a daemon that does what a test says."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from atm.domain.errors import AtmError
+from atm.ui.mcp.hello import LONGEST_LINE
+from atm.ui.mcp.pump import Lines, Opening, Pump
+
+INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
+INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
+FOLLOW = b'{"jsonrpc":"2.0","id":"s","method":"resources/subscribe","params":{"uri":"atm://crew/board"}}\n'
+
+
+class Bench:
+    """A pump in a thread, the agent's ends of its pipes, and the daemon's ends of its lines."""
+
+    def __init__(self) -> None:
+        self._stdin, self.to_pump = os.pipe()
+        self.from_pump, self._stdout = os.pipe()
+        self.lines: list[socket.socket] = []
+        self.is_connected = threading.Event()
+        self.may_reach = True
+        self.code: list[int | AtmError] = []
+        self.asked: list[bool] = []
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            self.code.append(Pump(self._reach, self._stdin, self._stdout).run())
+        except AtmError as error:
+            self.code.append(error)
+        finally:
+            os.close(self._stdout)
+
+    def _reach(self, may_start: bool) -> tuple[Any, bytes] | None:
+        self.asked.append(may_start)
+        if not self.may_reach:
+            if may_start:
+                raise AtmError("there is no daemon")
+            return None
+        ours, theirs = socket.socketpair()
+        theirs.settimeout(20)
+        self.lines.append(theirs)
+        self.is_connected.set()
+        return ours, b""
+
+    def start(self) -> Bench:
+        self._thread.start()
+        return self
+
+    @property
+    def daemon(self) -> socket.socket:
+        assert self.is_connected.wait(20)
+        return self.lines[-1]
+
+    def say(self, data: bytes) -> None:
+        os.write(self.to_pump, data)
+
+    def hear(self) -> Any:
+        """One line from the pump."""
+        data = b""
+        while not data.endswith(b"\n"):
+            part = os.read(self.from_pump, 1)
+            assert part, f"the pump has ended: {self.code}"
+            data += part
+        return json.loads(data)
+
+    def reaches_daemon(self, expected: bytes) -> None:
+        found = b""
+        while len(found) < len(expected):
+            found += self.daemon.recv(len(expected) - len(found))
+        assert found == expected
+
+    def end(self) -> int | AtmError:
+        os.close(self.to_pump)
+        self.to_pump = -1
+        return self.join()
+
+    def join(self) -> int | AtmError:
+        self._thread.join(20)
+        assert not self._thread.is_alive()
+        return self.code[0]
+
+    def close(self) -> None:
+        if self.to_pump >= 0:
+            os.close(self.to_pump)
+        os.close(self.from_pump)
+        self._thread.join(20)
+        os.close(self._stdin)
+        for line in self.lines:
+            line.close()
+
+
+@pytest.fixture
+def bench() -> Iterator[Bench]:
+    made = Bench().start()
+    yield made
+    made.close()
+
+
+def test_lines_go_both_ways_as_they_are(bench):
+    bench.say(INITIALIZE)
+    bench.reaches_daemon(INITIALIZE)
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","id":0,"result":{"x":"\xc3\xa4"}}\n')
+    assert bench.hear() == {"jsonrpc": "2.0", "id": 0, "result": {"x": "ä"}}
+    assert bench.end() == 0
+
+
+def test_when_the_agent_goes_it_goes_at_once(bench):
+    bench.say(INITIALIZE)
+    bench.reaches_daemon(INITIALIZE)
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","id":0,"result":{}}\n')
+    bench.hear()
+    assert bench.end() == 0
+
+
+def test_what_was_asked_last_is_still_answered(bench):
+    bench.say(b'{"jsonrpc":"2.0","id":5,"method":"tools/call"}\n')
+    bench.reaches_daemon(b'{"jsonrpc":"2.0","id":5,"method":"tools/call"}\n')
+    os.close(bench.to_pump)
+    bench.to_pump = -1
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","id":5,"result":{}}\n')
+    assert bench.hear()["id"] == 5
+    assert bench.join() == 0
+
+
+def test_nobody_waits_for_a_stream_at_the_end(bench):
+    line = b'{"jsonrpc":"2.0","id":"listen-1","method":"subscriptions/listen"}\n'
+    bench.say(line)
+    bench.reaches_daemon(line)
+    assert bench.end() == 0
+
+
+def test_an_agent_that_reads_no_more_is_gone(bench):
+    os.close(bench.from_pump)
+    bench.from_pump = os.open(os.devnull, os.O_RDONLY)
+    assert bench.join() == 0
+
+
+def test_requests_under_way_get_an_error_when_the_daemon_dies(bench, eventually):
+    bench.say(b'{"jsonrpc":"2.0","id":1,"method":"a"}\n{"jsonrpc":"2.0","id":"two","method":"b"}\n')
+    bench.reaches_daemon(b'{"jsonrpc":"2.0","id":1,"method":"a"}\n{"jsonrpc":"2.0","id":"two","method":"b"}\n')
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","id":1,"result":{}}\n{"jsonrpc":"2.0","id":"two","resu')
+    assert bench.hear() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    bench.daemon.close()
+    died = bench.hear()
+    assert (died["id"], died["error"]["code"]) == ("two", -32000)
+    assert "look whether it was done" in died["error"]["message"]
+    bench.say(b'{"jsonrpc":"2.0","id":3,"method":"c"}\n')
+    eventually(lambda: len(bench.lines) == 2)
+    bench.reaches_daemon(b'{"jsonrpc":"2.0","id":3,"method":"c"}\n')
+
+
+def test_a_new_daemon_is_told_what_the_agent_said_at_the_beginning_and_its_answers_are_swallowed(bench, eventually):
+    bench.say(INITIALIZE + INITIALIZED + FOLLOW)
+    bench.reaches_daemon(INITIALIZE + INITIALIZED + FOLLOW)
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","id":0,"result":{}}\n{"jsonrpc":"2.0","id":"s","result":{}}\n')
+    assert [bench.hear()["id"], bench.hear()["id"]] == [0, "s"]
+    bench.daemon.close()
+    eventually(lambda: len(bench.lines) == 2)
+    bench.reaches_daemon(INITIALIZE + INITIALIZED + FOLLOW)
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","id":0,"result":{}}\n{"jsonrpc":"2.0","id":"s","result":{}}\n')
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","method":"notifications/resources/updated"}\n')
+    assert bench.hear()["method"] == "notifications/resources/updated"
+
+
+def test_a_daemon_is_started_anew_only_when_the_agent_speaks(bench, eventually):
+    bench.say(INITIALIZE)
+    bench.reaches_daemon(INITIALIZE)
+    bench.may_reach = False
+    bench.daemon.close()
+    assert bench.hear()["error"]
+    eventually(lambda: bench.asked[1:2] == [False])
+    bench.may_reach = True
+    eventually(lambda: len(bench.lines) == 2)
+    assert bench.asked.count(True) == 1
+
+
+def test_without_any_daemon_it_ends_with_an_error(bench):
+    bench.say(INITIALIZE)
+    bench.reaches_daemon(INITIALIZE)
+    bench.may_reach = False
+    bench.daemon.close()
+    assert bench.hear()["error"]
+    bench.say(b'{"jsonrpc":"2.0","id":9,"method":"x"}\n')
+    assert str(bench.join()) == "there is no daemon"
+
+
+def test_a_daemon_that_hangs_up_again_and_again_is_given_up(bench, eventually):
+    for count in range(1, 7):
+        line = b'{"jsonrpc":"2.0","id":%d,"method":"x"}\n' % count
+        bench.say(line)
+        eventually(lambda count=count: len(bench.lines) == count)
+        bench.reaches_daemon(line)
+        bench.daemon.close()
+        if count < 6:
+            assert bench.hear()["id"] == count
+    assert "keeps closing" in str(bench.join())
+
+
+def test_a_line_without_an_end_is_left_out_and_costs_nothing_else(bench):
+    def flood() -> None:
+        for _ in range(12):
+            part = b"x" * (1 << 20)
+            while part:
+                part = part[os.write(bench.to_pump, part) :]
+        os.write(bench.to_pump, b"\n" + INITIALIZE)
+
+    writing = threading.Thread(target=flood)
+    writing.start()
+    complaint = bench.hear()
+    assert (complaint["id"], complaint["error"]["message"]) == (None, "a line has at most 4 MB")
+    writing.join(20)
+    bench.reaches_daemon(INITIALIZE)
+
+
+def test_what_is_no_json_is_handed_on_for_the_server_to_judge(bench):
+    bench.say(b"nonsense\n\n  \n[1]\n")
+    bench.reaches_daemon(b"nonsense\n[1]\n")
+
+
+def test_neither_side_waits_for_the_other_for_ever(bench, eventually):
+    """Both write far more than any buffer holds before they read: the classic embrace."""
+    request = b'{"jsonrpc":"2.0","method":"n","params":{"x":"' + b"r" * 60_000 + b'"}}\n'
+    answer = b'{"jsonrpc":"2.0","method":"m","params":{"x":"' + b"a" * 60_000 + b'"}}\n'
+    done: list[str] = []
+
+    def write_all(write: Callable[[bytes], int], data: bytes, name: str) -> None:
+        view = memoryview(data * 40)
+        while view:
+            view = view[write(bytes(view[:65_536])) :]
+        done.append(name)
+
+    eventually(lambda: bench.lines)
+    bench.daemon.settimeout(None)
+    threads = [
+        threading.Thread(target=write_all, args=(lambda data: os.write(bench.to_pump, data), request, "agent")),
+        threading.Thread(target=write_all, args=(bench.daemon.send, answer, "daemon")),
+    ]
+    for thread in threads:
+        thread.start()
+    heard = taken = 0
+    while heard < len(answer) * 40:
+        heard += len(os.read(bench.from_pump, 1 << 20))
+    while taken < len(request) * 40:
+        taken += len(bench.daemon.recv(1 << 20))
+    for thread in threads:
+        thread.join(20)
+    assert sorted(done) == ["agent", "daemon"]
+
+
+# Lines.
+
+
+def cut(data: bytes, size: int) -> list[bytes]:
+    return [data[at : at + size] for at in range(0, len(data), size)]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
+def test_lines_come_out_whole_however_they_come_in(size):
+    lines = Lines(100)
+    said = b'{"a":1}\n\n  \n{"b":2}\nlast'
+    assert [line for part in cut(said, size) for line in lines.feed(part)] == [b'{"a":1}\n', b'{"b":2}\n']
+    assert lines.feed(b"!\n") == [b"last!\n"]
+
+
+@pytest.mark.parametrize("size", [1, 10, 99, 1000])
+def test_a_line_that_is_too_long_is_left_out_once(size):
+    lines = Lines(100)
+    said = b"a\n" + b"x" * 350 + b"\nb\n" + b"y" * 101 + b"\nc\n"
+    assert [line for part in cut(said, size) for line in lines.feed(part)] == [b"a\n", b"b\n", b"c\n"]
+    assert lines.too_long == 2
+
+
+def test_the_longest_line_is_no_longer_than_the_server_takes():
+    assert Lines(LONGEST_LINE).feed(b"x" * LONGEST_LINE + b"\n") != []
+
+
+def test_what_is_followed_no_more_is_not_followed_again():
+    opening = Opening()
+    for line in (INITIALIZE, INITIALIZED, FOLLOW):
+        fields = json.loads(line)
+        opening.note(fields["method"], fields, line)
+    assert opening.again() == (INITIALIZE + INITIALIZED + FOLLOW, [0, "s"])
+    opening.note("resources/unsubscribe", {"params": {"uri": "atm://crew/board"}}, b"-")
+    opening.note("resources/subscribe", {"params": None}, b"?\n")
+    assert opening.again()[0] == INITIALIZE + INITIALIZED + b"?\n"
