@@ -80,7 +80,9 @@ def forget_members(plane: Plane, team: Team) -> int:
 
     gone = [key for key, record in plane.records.read(team.name, STATUS).items() if is_gone(key, record)]
     if gone:
-        plane.records.change(team.name, STATUS, lambda records: dict.fromkeys(records), keys=gone)
+        plane.records.change(
+            team.name, STATUS, lambda known: {key: None for key in known if key not in here}, keys=gone
+        )
     return len(gone)
 
 

@@ -12,7 +12,7 @@ import time
 from atm.domain.errors import DaemonTrouble
 from atm.formats.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
 from atm.formats.json_record import decode
-from atm.system.processes.daemon_seat import find_running
+from atm.system.processes.daemon_seat import find_running, is_free
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -138,7 +138,8 @@ def _wait_until_ready(layout: Layout, process: subprocess.Popen[bytes]) -> str:
     while time.monotonic() < end:
         if _answers(layout):
             return ""
-        if process.poll() is not None and find_running(layout) is None:
+        # Of several that start at once one takes the seat and the others end: then somebody holds it, unannounced yet.
+        if process.poll() is not None and is_free(layout):
             return _last_words(layout) or f"it ended with {process.returncode}"
         time.sleep(LOOK_EVERY)
     return f"it did not answer within {READY_SECONDS:.0f} s; see `atm logs`"

@@ -127,10 +127,10 @@ def find_running(layout: Layout) -> Running | None:
         return None
     texts = {name: str(facts.get(name) or "") for name in ("began", "since", "socket", "version")}
     found = Running(pid=pid, **texts)
-    return found if found.is_alive and not _lock_is_free(layout) else None
+    return found if found.is_alive and not is_free(layout) else None
 
 
-def _lock_is_free(layout: Layout) -> bool:
+def is_free(layout: Layout) -> bool:
     """Whoever is alive and does not hold the lock is not the daemon (any more)."""
     try:
         fd = os.open(f"{layout.daemon}/lock", os.O_RDWR)
