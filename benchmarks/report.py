@@ -9,22 +9,11 @@ from benchmarks.baseline import STYLES
 from benchmarks.board import CLAIMANTS, LARGE, SHARED, SMALL, Claimants
 from benchmarks.cases import CROWD, FEW, HUGE, MANY, UNREAD, Crowds, Effort
 from benchmarks.daemon import MEMBERS, TEAMS, DaemonFigures
-from benchmarks.measure import Machine, Ratio, Times, ratio
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One line of the table. Without a target it is there for context."""
-
-    what: str
-    measured: str
-    detail: str = ""
-    target: str = ""
-    ok: bool | None = None
-
-    @property
-    def verdict(self) -> str:
-        return "" if self.ok is None else "ok" if self.ok else "MISSED"
+from benchmarks.mcp import CALLS, McpFigures
+from benchmarks.measure import Machine, Times
+from benchmarks.rows import Row, at_most, beside, rounded
+from benchmarks.sync_rows import mcp_context, mcp_targets, size_rows, worksync_context, worksync_targets
+from benchmarks.worksync import BURST, LOOKS, QUIET, SyncFigures
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +27,8 @@ class Results:
     board: dict[str, Times]
     claimants: Claimants
     daemon: DaemonFigures
+    worksync: SyncFigures
+    mcp: McpFigures
     effort: Effort
     pip: str
 
@@ -46,16 +37,16 @@ def targets(results: Results) -> list[Row]:
     """The rows that have a target, in the order of the design."""
     programs = results.programs
     bare, send = programs["bare"], programs["send"]
-    rows = [_at_most(f"`atm send`, inbox of {FEW} rows / bare interpreter", send, bare, 3.0)]
+    rows = [at_most(f"`atm send`, inbox of {FEW} rows / bare interpreter", send, bare, 3.0)]
     if "send as installed" in programs:
         what = f"the same, started by the script that pip {results.pip} wrote, which imports `re`"
-        rows.append(_at_most(what, programs["send as installed"], bare, 3.0))
+        rows.append(at_most(what, programs["send as installed"], bare, 3.0))
     return [
         *rows,
-        _at_most("the same with a `.atm.toml` in force / bare interpreter", programs["send with settings"], bare, 3.5),
-        _at_most(f"`atm send`, {MANY:,} rows / {FEW} rows", programs["send to many"], send, 1.5),
-        _at_most(f"`atm read --json`, {UNREAD} unread of {MANY:,} / bare interpreter", programs["read"], bare, 3.5),
-        _at_most(
+        at_most("the same with a `.atm.toml` in force / bare interpreter", programs["send with settings"], bare, 3.5),
+        at_most(f"`atm send`, {MANY:,} rows / {FEW} rows", programs["send to many"], send, 1.5),
+        at_most(f"`atm read --json`, {UNREAD} unread of {MANY:,} / bare interpreter", programs["read"], bare, 3.5),
+        at_most(
             f"append to {HUGE:,} rows / copy of the file with fsync",
             results.large["append"],
             results.large["copy"],
@@ -63,8 +54,10 @@ def targets(results: Results) -> list[Row]:
         ),
         *_crowd_targets(results),
         *_board_targets(results),
-        _at_most("`atm hook` with nothing to say / bare interpreter", programs["hook"], bare, 2.5),
+        at_most("`atm hook` with nothing to say / bare interpreter", programs["hook"], bare, 2.5),
         *_daemon_targets(results.daemon),
+        *worksync_targets(results.worksync),
+        *mcp_targets(results.mcp),
     ]
 
 
@@ -96,24 +89,12 @@ def _board_targets(results: Results) -> list[Row]:
     board, once = results.board, results.claimants.exactly_once
     what = f"{CLAIMANTS} processes × {SHARED} tasks: tasks with exactly one claimant"
     return [
-        _at_most(
+        at_most(
             f"`atm tasks claim`, {LARGE:,} tasks / {SMALL} tasks", board["claim of many"], board["claim of few"], 3.0
         ),
-        _at_most(
-            f"`atm tasks list --json`, {LARGE:,} tasks / reading their bytes", board["list"], board["bytes"], 10.0
-        ),
+        at_most(f"`atm tasks list --json`, {LARGE:,} tasks / reading their bytes", board["list"], board["bytes"], 10.0),
         Row(what, f"{once} of {SHARED}", "", f"{SHARED}", once == SHARED),
     ]
-
-
-def _at_most(what: str, times: Times, unit: Times, most: float) -> Row:
-    found = ratio(times, unit)
-    detail = f"{times.milliseconds} / {unit.milliseconds}"
-    return Row(what, str(found), detail, f"≤ {most}", _rounded(found) <= most)
-
-
-def _rounded(found: Ratio) -> float:
-    return round(found.value, 2)
 
 
 def _crowd_targets(results: Results) -> list[Row]:
@@ -131,7 +112,7 @@ def _crowd_targets(results: Results) -> list[Row]:
 
 def _at_least(what: str, crowds: Crowds, rival: str, least: float) -> Row:
     found = crowds.throughput(rival)
-    return Row(what, str(found), _rates(crowds, rival), f"≥ {least}", _rounded(found) >= least)
+    return Row(what, str(found), _rates(crowds, rival), f"≥ {least}", rounded(found) >= least)
 
 
 def _rates(crowds: Crowds, rival: str) -> str:
@@ -143,22 +124,25 @@ def context(results: Results) -> list[Row]:
     programs, crowds = results.programs, results.crowds
     many = programs["send to many"]
     return [
-        _beside(
+        beside(
             f"a program with `filelock` + `json.dump`, {FEW} rows / `atm send`", programs["rival"], programs["send"]
         ),
-        _beside(f"the same, {MANY:,} rows", programs["rival to many"], many),
-        _beside(f"the same with `json.dumps`, {MANY:,} rows", programs["quick rival to many"], many),
+        beside(f"the same, {MANY:,} rows", programs["rival to many"], many),
+        beside(f"the same with `json.dumps`, {MANY:,} rows", programs["quick rival to many"], many),
         *(_alone(results, rival) for rival in STYLES),
         *(_waiting(crowds, rival) for rival in STYLES),
         Row(
             f"{CROWD} processes, `filelock` + `json`: lost or doubled",
             f"{sum(map(crowds.lost, STYLES))} or {sum(map(crowds.doubled, STYLES))}",
         ),
+        *worksync_context(results.worksync),
+        *mcp_context(results.mcp),
     ]
 
 
-def _beside(what: str, times: Times, unit: Times) -> Row:
-    return Row(what, str(ratio(times, unit)), f"{times.milliseconds} / {unit.milliseconds}")
+def sizes(results: Results) -> list[Row]:
+    """What the MCP server's answers take of a model's context."""
+    return size_rows(results.mcp)
 
 
 def _alone(results: Results, rival: str) -> Row:
@@ -193,6 +177,7 @@ def page(results: Results, machine: Machine, command: str) -> str:
         machine=machine,
         targets=_markdown(targets(results), with_target=True),
         context=_markdown(context(results), with_target=False),
+        sizes=_markdown(sizes(results), with_target=False, titles=("what", "tokens", "bytes seen, of bytes sent")),
         rounds=results.effort.rounds,
         large_rounds=results.effort.large_rounds,
         crowds=results.effort.crowds,
@@ -206,11 +191,17 @@ def page(results: Results, machine: Machine, command: str) -> str:
         large=f"{LARGE:,}",
         claimants=CLAIMANTS,
         shared=SHARED,
+        calls=CALLS,
+        looks=LOOKS,
+        burst=BURST,
+        quiet=QUIET,
     )
 
 
-def _markdown(rows: Sequence[Row], *, with_target: bool) -> str:
-    titles = ["what", "measured", "medians", *(["target", ""] if with_target else [])]
+def _markdown(
+    rows: Sequence[Row], *, with_target: bool, titles: Sequence[str] = ("what", "measured", "medians")
+) -> str:
+    titles = [*titles, *(["target", ""] if with_target else [])]
     lines = [titles, ["---"] * len(titles)]
     lines += [[row.what, row.measured, row.detail, *([row.target, row.verdict] if with_target else [])] for row in rows]
     return "\n".join(f"| {' | '.join(line)} |".replace("  |", " |") for line in lines)
@@ -230,6 +221,12 @@ The machine: {machine}.
 For context:
 
 {context}
+
+What answers of the MCP server take of a model's context, at four bytes to a token; vendors' tokenizers differ by a
+third. A model does not see all that is sent: a result travels twice (as text and as data, because about half of
+all clients show only one of them), and tools travel with the schemas of their answers.
+
+{sizes}
 
 ## How to read this
 
@@ -278,6 +275,19 @@ synced and left alone for a moment.
   has been read from the daemon's socket in this process.
 - **Memory and idle time.** Resident memory as the system tells it, after the first round of every loop; the processor
   time of the daemon while nothing happens.
+- **Work-sync, one member.** The same board of 50 tasks, five of which are on the member's agenda, in a small and in a
+  large team; everybody was looked at before. Over real files in this process, {looks} looks each time it is a team's
+  turn. The rosters are a minute old: one that was written less than two seconds ago is decoded at every look, and a
+  daemon meets rosters that have lain there for hours.
+- **Work-sync, everybody.** All members of a team in one look at a board whose tasks are spread over them, half of them
+  claimed just now. The stall watch and the routing of {burst} heard events are beside one look at the same board.
+- **{burst} changed tasks at once.** Renamed into place beside a daemon whose quiet window is {quiet} s instead of 90;
+  then the status file says how often each member was looked at.
+- **`atm mcp` to its first answer.** From the start of the program until the line that answers `initialize` has been
+  read, beside a daemon that has served a client before.
+- **Calls.** Lines of JSON through `atm mcp` and the daemon; the same services called by this process; and an echo
+  server of the same SDK, written with the layer of it that atm uses. They take turns, {calls} calls each. The client is
+  this process and no SDK, whose own time would be the same in all. Over HTTP one connection is kept for each token.
 - **`filelock` + `json`** is `benchmarks/baseline.py`: lock a file beside the inbox, `json.load`, append, `json.dump` to
   a temporary file, fsync, rename. The row is the same. It keeps no ledger, does not sync the folder, takes no lock
   that Claude Code knows, and loses what a writer without a lock adds meanwhile. `json.dump` is what people write; it

@@ -12,14 +12,18 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # started as a script
+# Started as a script. Its own folder must not be searched: `mcp` is the SDK, not the module of that name in here.
+sys.path.pop(0)
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.board import run_claimants, time_board
 from benchmarks.cases import CROWD, QUICK, THOROUGH, Bench, run_crowds, time_large_append, time_programs
 from benchmarks.daemon import measure_daemon
 from benchmarks.installation import PROJECT, install
+from benchmarks.mcp import measure_mcp
 from benchmarks.measure import describe_machine
-from benchmarks.report import Results, context, page, table, targets
+from benchmarks.report import Results, context, page, sizes, table, targets
+from benchmarks.worksync import measure_worksync
 
 PAGE = PROJECT / "docs" / "benchmarks.md"
 
@@ -30,7 +34,7 @@ def main(words: list[str]) -> int:
         machine = describe_machine(folder)
         results = measure_all(Path(folder), arguments.quick)
     print(f"{machine}\n")
-    print(table([*targets(results), *context(results)]))
+    print(table([*targets(results), *context(results), *sizes(results)]))
     if not arguments.no_write:
         command = "make bench" if not arguments.quick else "benchmarks/run.py --quick"
         PAGE.write_text(page(results, machine, command), encoding="utf-8")
@@ -52,6 +56,8 @@ def measure_all(folder: Path, quick: bool) -> Results:
         board=time_board(bench),
         claimants=run_claimants(bench),
         daemon=measure_daemon(bench),
+        worksync=measure_worksync(bench),
+        mcp=measure_mcp(bench),  # the last: it adds the SDK to the environment
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 VERSION = 1
 TEXTS = ("id", "sha256", "team", "member", "role")
+HEXADECIMAL = frozenset("0123456789abcdef")
+LATEST = 1e11
+"""Seconds since 1970: some thousand years."""
 
 
 def encode_tokens(tokens: list[AccessToken]) -> bytes:
@@ -38,6 +41,12 @@ def _token(row: Json) -> AccessToken:
         raise NotJson("a token is no object")
     values = {name: row.get(name) for name in TEXTS}
     created = row.get("created")
-    if not isinstance(created, int | float) or not all(isinstance(value, str) for value in values.values()):
+    if not isinstance(created, int | float) or not 0 <= created < LATEST:
+        raise NotJson("a token lacks the time when it was made")
+    if not all(isinstance(value, str) and (value or name == "role") for name, value in values.items()):
+        # One without a member would be taken for whom the settings name.
         raise NotJson("a token lacks one of its fields")
+    digest = str(values["sha256"])
+    if len(digest) != 64 or not set(digest) <= HEXADECIMAL:
+        raise NotJson("the digest of a token is none")
     return AccessToken(**{name: str(value) for name, value in values.items()}, created=float(created))

@@ -38,6 +38,9 @@ def issue(
     def add(known: list[AccessToken]) -> list[AccessToken]:
         if len(known) >= MOST_TOKENS:
             raise RequestError(f"there are {len(known)} tokens already", "revoke some: `atm mcp token revoke ID`")
+        taken = {token.id for token in known}
+        while made.id in taken:  # who revokes one must not revoke another's with it
+            made.id = chance.new_id()[:8]
         return [*known, made]
 
     tokens.change(add)

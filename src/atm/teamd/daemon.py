@@ -65,7 +65,7 @@ LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]
 WAKES = {
     "inbox": ("delivery", "reconcile"),
     "endpoints": ("delivery",),
-    "roster": ("delivery",),
+    "roster": ("delivery", "worksync"),
     "heartbeat": ("delivery", "worksync"),
     "spool": ("spool",),
     "ledger": ("escalation",),
@@ -240,6 +240,7 @@ class Daemon:
             self._work.touch(touched.team, touched.name)
         elif touched.kind == "roster" and touched.team:
             self._work.touch_roster(touched.team)
+            self._work.sync.hear_roster(touched.team)
         if touched.kind == "heartbeat" and touched.team:
             self._work.sync.hear_beat(touched.team, touched.name)
         for name in WAKES.get(touched.kind, ()):

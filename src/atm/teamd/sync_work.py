@@ -85,6 +85,10 @@ class SyncWork:
         """A tool call or a turn may have ended: a reason to look, and no proof of anything."""
         self._note(Route(team, TOOL_FINISHED, THESE, (member,)) if member else Route(team, CONFIG_CHANGED, ALL_MEMBERS))
 
+    def hear_roster(self, team: str) -> None:
+        """The roster, or where the team stands: one that was stopped may have been taken up again."""
+        self._note(Route(team, CONFIG_CHANGED, ALL_MEMBERS))
+
     def _note(self, found: Route) -> None:
         if len(self._heard) == MOST_NOTED:
             self._scanned = None  # some will be lost: everybody is looked at instead
@@ -137,11 +141,15 @@ class SyncWork:
                     self._outbox_due[name] = due
 
     def _route_heard(self, plane: Plane, now: float) -> None:
-        while self._heard:
+        by_team: dict[str, list[Route]] = {}
+        for _ in range(len(self._heard)):
             found = self._heard.popleft()
+            by_team.setdefault(found.team, []).append(found)
+        for name, routes in by_team.items():
             try:
-                team = find_team(plane.room, found.team)
-                self.queue.enqueue(team.name, members_of(plane, team, found), found.trigger, now)
+                team = find_team(plane.room, name)
+                for trigger, members in members_of(plane, team, routes).items():
+                    self.queue.enqueue(team.name, sorted(members), trigger, now)
             except AtmError:
                 continue  # gone, or not to be read now: the next scan sees to it
 

@@ -122,19 +122,25 @@ def payload_for(agenda: Agenda, rung: str, to: str) -> Payload:
 
 NEW, KEPT, REVIVED, CONFLICT = "new", "kept", "revived", "conflict"
 
+BUSY, COOLDOWN = "busy", "watchdog_cooldown"
+IN_PEACE = (BUSY, COOLDOWN)
+"""Why an item was put off that a fresh look has found to be over: whoever wants it has looked."""
+
 
 def ensure(existing: Nudge | None, wanted: Nudge, now: float) -> tuple[str, Nudge]:
     """
     Make sure that an item waits, and say what came of it.
 
-    One that was delivered is delivered for good. One that was superseded before it was delivered comes to life again.
+    One that was delivered is delivered for good. One that was superseded before it was delivered comes to life again,
+    and so does one that was put off while its member was busy: whoever wants it has seen that it is not.
     The same key with another payload is a conflict, and nothing is sent.
     """
     if existing is None:
         return NEW, replace(wanted, created=now, updated=now)
     if existing.payload_hash != wanted.payload_hash:
         return CONFLICT, existing
-    if existing.status == SUPERSEDED:
+    was_in_peace = existing.status == RETRYABLE and existing.last_error.startswith(IN_PEACE)
+    if existing.status == SUPERSEDED or was_in_peace:
         return REVIVED, replace(existing, status=PENDING, next_attempt=None, last_error="", updated=now)
     return KEPT, existing
 

@@ -168,13 +168,32 @@ def dispatch(plane: Plane, team: str) -> list[Dispatched]:
 
 
 def next_due(plane: Plane, team: str) -> float | None:
-    """When something in the outbox is worth another look."""
-    waiting = [one for one in outbox(plane, team) if one.status in (rules.PENDING, RETRYABLE, CLAIMED)]
-    times = [
-        (one.claimed_at or 0.0) + rules.CLAIM_SECONDS if one.status == CLAIMED else one.next_attempt or 0.0
-        for one in waiting
-    ]
-    return min(times, default=None)
+    """When something in the outbox is worth another look. In a team that was stopped nothing is."""
+    known = outbox(plane, team)
+    if not any(one.status in rules.UNSETTLED for one in known) or not find_running(plane, team)[1].runs:
+        return None
+    held = {one.to.casefold(): _held_until(plane, one) for one in known if one.status == CLAIMED}
+    times = [max(one.next_attempt or 0.0, held.get(one.to.casefold(), 0.0)) for one in known if one.status in WAITING]
+    return min([*times, *held.values()], default=None)
+
+
+WAITING = (rules.PENDING, RETRYABLE)
+
+
+def _held_until(plane: Plane, nudge: Nudge) -> float:
+    return 0.0 if _is_abandoned(plane, nudge) else (nudge.claimed_at or 0.0) + rules.CLAIM_SECONDS
+
+
+def _is_abandoned(plane: Plane, nudge: Nudge) -> bool:
+    """Claimed by a process of this machine that is gone: nobody need wait until the claim wears off."""
+    host, _, pid = nudge.claimed_by.rpartition(":")
+    presence = plane.room.presence
+    is_ours = nudge.status == CLAIMED and host == presence.host and pid.isdecimal() and nudge.claimed_by != plane.me
+    return is_ours and not presence.process_runs(int(pid))
+
+
+def _is_due(plane: Plane, nudge: Nudge, now: float) -> bool:
+    return rules.is_due(nudge, now) or _is_abandoned(plane, nudge)
 
 
 def _claim_due(plane: Plane, team: Team) -> list[Nudge]:
@@ -185,14 +204,14 @@ def _claim_due(plane: Plane, team: Team) -> list[Nudge]:
         claimed.clear()
         now = plane.now()
         known = [decode_nudge(id, team.name, record) for id, record in records.items()]
-        taken = {one.to.casefold() for one in known if one.status == CLAIMED and not rules.is_due(one, now)}
+        taken = {one.to.casefold() for one in known if one.status == CLAIMED and not _is_due(plane, one, now)}
         for one in sorted(known, key=lambda nudge: nudge.created):
-            if len(claimed) < MOST_CLAIMED and rules.is_due(one, now) and one.to.casefold() not in taken:
+            if len(claimed) < MOST_CLAIMED and _is_due(plane, one, now) and one.to.casefold() not in taken:
                 taken.add(one.to.casefold())
                 claimed.append(rules.claim(one, plane.me, now))
         return {one.id: encode_nudge(one) for one in claimed}
 
-    if any(rules.is_due(one, plane.now()) for one in outbox(plane, team.name)):
+    if any(_is_due(plane, one, plane.now()) for one in outbox(plane, team.name)):
         plane.records.change(team.name, OUTBOX, change)
     return claimed
 
@@ -269,9 +288,11 @@ def _revalidate(plane: Plane, team: str, nudge: Nudge) -> Refused | Payload:
 def _left_in_peace(plane: Plane, nudge: Nudge, busy: str, until: float | None, cooldown: str) -> Refused | None:
     now = plane.now()
     if busy:
-        return Refused(RETRYABLE, f"busy: {busy}", max(until or 0.0, now + min(SOON, plane.policy.quiet_seconds)))
+        return Refused(
+            RETRYABLE, f"{rules.BUSY}: {busy}", max(until or 0.0, now + min(SOON, plane.policy.quiet_seconds))
+        )
     if cooldown:
-        return Refused(RETRYABLE, f"watchdog_cooldown: {cooldown}", now + COOLDOWN)
+        return Refused(RETRYABLE, f"{rules.COOLDOWN}: {cooldown}", now + COOLDOWN)
     limited = rules.rate_limited_until(outbox(plane, nudge.team), nudge.member, now)
     return Refused(RETRYABLE, "member_nudge_rate_limited", limited) if limited is not None else None
 

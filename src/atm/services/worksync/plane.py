@@ -183,7 +183,8 @@ def _in_a_turn(last: Beat | None, now: float) -> Busy:
     if last is None:
         return Busy()
     at = min(last.at, now)  # a clock that is ahead must not keep anybody busy for longer
-    if last.state == WORKING and now - at < TOOL_STALE:
+    # Only a hook sees turns and tool calls. A command at the board is a sign of life, not of being in the middle.
+    if last.state == WORKING and " hook " in last.source and now - at < TOOL_STALE:
         return Busy(TOOL_ACTIVE, at + TOOL_STALE)
     if last.state == WAITING and now - at < PERMISSION_STALE:
         return Busy(AWAITS_PERMISSION, at + PERMISSION_STALE)

@@ -6,16 +6,15 @@ Used by the daemon's loop and by `atm sync nudge`, which is a round for one memb
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atm.domain.names import same_name
 from atm.domain.tasks import task_id
 from atm.domain.worksync.decisions import NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEASE
 from atm.domain.worksync.nudges import RECOVERY_AFTER
 from atm.domain.worksync.statuses import HISTORY_SECONDS
-from atm.domain.worksync.triggers import ALL_MEMBERS, THESE
+from atm.domain.worksync.triggers import ALL_MEMBERS, OF_TASK
 from atm.formats.sync_status import decode_status
 from atm.ports.records import STATUS
 from atm.services.mailroom import find_team
@@ -86,15 +85,19 @@ def forget_members(plane: Plane, team: Team) -> int:
     return len(gone)
 
 
-def members_of(plane: Plane, team: Team, route: Route) -> list[str]:
-    """Whom an event is about, as the board says now. Names in events are hints."""
-    if route.scope == ALL_MEMBERS:
-        return team.names
-    names = [*route.names]
-    if route.scope != THESE and plane.desk.tasks.exists(team.name):
-        names += _of_task(plane.desk.tasks.board(team.name), route.task, team.lead)
-    known = (team.member(name) for name in dict.fromkeys(names))
-    return list(dict.fromkeys(member.name for member in known if member is not None))
+def members_of(plane: Plane, team: Team, routes: Iterable[Route]) -> dict[str, set[str]]:
+    """Whom events are about, by trigger, as the board says now: it is looked at once. Names in events are hints."""
+    board: Board | None = None
+    spelled = {name.casefold(): name for name in team.names}
+    found: dict[str, set[str]] = {}
+    for route in dict.fromkeys(routes):
+        names = team.names if route.scope == ALL_MEMBERS else [*route.names]
+        if route.scope == OF_TASK and (board is not None or plane.desk.tasks.exists(team.name)):
+            board = board if board is not None else plane.desk.tasks.board(team.name).turn_around()
+            names += _of_task(board, route.task, team.lead)
+        here = {spelled[name.casefold()] for name in names if name.casefold() in spelled}
+        found.setdefault(route.trigger, set()).update(here)
+    return found
 
 
 def _of_task(board: Board, id: str, lead: str) -> list[str]:
@@ -105,4 +108,4 @@ def _of_task(board: Board, id: str, lead: str) -> list[str]:
     names += [dependant.owner for dependant in dependants]
     if (card is None and dependants) or (card is not None and board.broken_blockers(card)):
         names.append(lead)
-    return [name for name in names if name and not same_name(name, "")]
+    return [name for name in names if name]

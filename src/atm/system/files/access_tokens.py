@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from atm.domain.errors import UnreadableFile
 from atm.formats.access_tokens import decode_tokens, encode_tokens
 from atm.formats.json_record import NotJson
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
     from atm.system.files.locking import Locks
 
 
+LARGEST = 1 << 20
+"""Bytes. A thousand tokens have a fifth of that."""
+
+
 class AccessTokenFile:
     """One file, for its owner alone."""
 
@@ -31,17 +37,22 @@ class AccessTokenFile:
             stamp = self._locks.disk.look(self._path)
             if stamp is None:
                 return []
+            self._check_owner(stamp)
             if self._seen is None or self._seen[0] != stamp.signature:
-                self._check_owner(stamp)
                 self._seen = (stamp.signature, self._read())
             return self._seen[1]
 
     def _check_owner(self, stamp: Stamp) -> None:
         """Whoever may write this file may enter anybody; then it says nothing that counts."""
-        if stamp.kind != "file" or stamp.mode & 0o022:
+        ours = (0, os.geteuid()) if hasattr(os, "geteuid") else (stamp.uid,)
+        if stamp.kind != "file" or stamp.mode & 0o022 or stamp.uid not in ours:
             raise UnreadableFile(
-                f"{self._path} can be changed by others", "make it yours: chmod 600, no link", self._path
+                f"{self._path} can be changed by others",
+                "look who could; then remove it and make new tokens: `atm mcp token new`",
+                self._path,
             )
+        if stamp.size > LARGEST:
+            raise UnreadableFile(f"{self._path} is no file of ours: too large", "remove it", self._path)
 
     def _read(self) -> list[AccessToken]:
         try:
@@ -51,11 +62,18 @@ class AccessTokenFile:
                 f"{self._path}: {error}", "remove the file and make new tokens: `atm mcp token new`", self._path
             ) from None
 
+    def _known(self, stamp: Stamp | None) -> list[AccessToken]:
+        """Of a file that somebody else could have written, nothing may come into one that counts."""
+        if stamp is None:
+            return []
+        self._check_owner(stamp)
+        return self._read()
+
     def change(self, change: Callable[[list[AccessToken]], list[AccessToken]]) -> None:
         disk = self._locks.disk
         with explained(self._path):
             disk.make_folders(self._path.rpartition("/")[0], 0o700)
             with self._locks.private(self._path):
-                known = self._read() if disk.look(self._path) is not None else []
+                known = self._known(disk.look(self._path))
                 write_over(disk, self._path, encode_tokens(change(known)), mode=0o600)
         self._seen = None

@@ -13,6 +13,7 @@ from mcp_types import CallToolResult, TextContent
 
 from atm.formats.json_record import encode
 from atm.ui.mcp.sizes import clean, fitted
+from atm.ui.mcp.wording import body
 
 if TYPE_CHECKING:
     from atm.domain.errors import AtmError
@@ -30,11 +31,16 @@ def failure(error: AtmError) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=encode(plain_error(error)))], is_error=True)
 
 
+def _said(text: str) -> str:
+    """Errors name what others named: members, tasks, files."""
+    return body(clean(text[:LONGEST_ERROR]))
+
+
 def plain_error(error: AtmError) -> dict[str, Plain]:
     """The same codes as those of the command line."""
     return {
         "code": error.code,
-        "error": clean(str(error))[:LONGEST_ERROR],
-        "remedy": clean(error.remedy)[:LONGEST_ERROR],
-        "path": clean(error.path),
+        "error": _said(str(error)),
+        "remedy": _said(error.remedy),
+        "path": _said(error.path),
     }

@@ -119,6 +119,12 @@ class Client:
     def delivered(self, request: int | str | None) -> None:
         self._under_way.pop(request, None)
 
+    def cancelled(self, request: int | str) -> None:
+        """Its result may be on its way already; whoever cancels does not look at it any more."""
+        give_back = self._under_way.pop(request, None)
+        if give_back is not None:
+            in_thread(give_back).add_done_callback(lambda done: done.exception())
+
     async def close(self) -> None:
         """It is gone. What it did not get is given back."""
         self.listen.close()

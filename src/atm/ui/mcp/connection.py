@@ -54,10 +54,12 @@ class Lines:
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
         delivered: Callable[[int | str | None], None] = lambda _: None,
+        cancelled: Callable[[int | str], None] = lambda _: None,
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._delivered = delivered
+        self._cancelled = cancelled
         self._unanswered: set[int | str] = set()
         self._answered = asyncio.Event()
         self._reads_no_more = False
@@ -92,6 +94,9 @@ class Lines:
                     continue
                 garbage = 0
                 await self._wait_for_room()
+                if self._is_under_way(message.message):
+                    await to_client.send(_complaint(None, INVALID_REQUEST, "a request of this id is under way"))
+                    continue
                 self._note(message.message)
                 await to_server.send(message)
             await self._wait_for_last_words()
@@ -107,13 +112,18 @@ class Lines:
             pass
         return b""
 
+    def _is_under_way(self, message: object) -> bool:
+        """Two requests of one id: of their two answers nobody could say which is which, nor which got through."""
+        return isinstance(message, JSONRPCRequest) and message.id in self._unanswered
+
     def _note(self, message: object) -> None:
         if isinstance(message, JSONRPCRequest) and message.method != LISTEN:
             self._unanswered.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             id = (message.params or {}).get("requestId")
             if isinstance(id, int | str):
-                self._settle(id)  # a cancelled request is never answered
+                self._settle(id)  # a cancelled request is never answered, and if it is, nobody looks at that
+                self._cancelled(id)
 
     def _settle(self, id: int | str | None) -> None:
         if id is not None:
@@ -157,9 +167,20 @@ class Lines:
 def _decoded(line: bytes) -> tuple[SessionMessage | None, SessionMessage]:
     """The message that a line is; if it is none, what to tell whoever sent it."""
     try:
-        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False)), _complaint()
+        message = jsonrpc_message_adapter.validate_json(line, by_name=False)
     except ValueError:
         return _decoded_kindly(line)
+    if isinstance(message, JSONRPCNotification) and _has_id(line):
+        return None, _complaint(None, INVALID_REQUEST, "the id of a request is a text or a whole number")
+    return SessionMessage(message), _complaint()
+
+
+def _has_id(line: bytes) -> bool:
+    """The SDK takes a request whose id is none (null, 1.5, a list) for a notification, and would never answer."""
+    try:
+        return b'"id"' in line and "id" in decode_object(to_text(line))
+    except NotJson:
+        return False
 
 
 def _decoded_kindly(line: bytes) -> tuple[SessionMessage | None, SessionMessage]:

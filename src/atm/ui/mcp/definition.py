@@ -62,6 +62,7 @@ def define(
     reads_only: bool = False,
     destroys: bool = False,
     idempotent: bool = False,
+    waits: bool = False,
 ) -> Tool:
     """A tool of the group that its name begins with."""
 
@@ -82,4 +83,5 @@ def define(
         reads_only=reads_only,
         destroys=destroys,
         idempotent=idempotent or reads_only,
+        waits=waits,
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
 from atm.formats.json_record import encode, to_bytes
+from atm.ui.mcp.http_patience import bounded_body
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
@@ -77,7 +78,7 @@ class Gate:
             return
         refusal = await self._refusal(scope)
         if refusal is None:
-            await self._app(scope, receive, send)
+            await self._app(scope, bounded_body(receive), send)
         else:
             await refusal(send)
 
@@ -125,7 +126,9 @@ class Refusal:
     def __init__(self, status: int, code: str, error: str, headers: dict[str, str] | None = None) -> None:
         self.status = status
         self._body = to_bytes(encode({"code": code, "error": error}))
-        self._headers = {"content-type": "application/json", "content-length": str(len(self._body)), **(headers or {})}
+        # A body that nobody has read is not worth waiting for: the connection ends with the answer.
+        parts = {"content-type": "application/json", "content-length": str(len(self._body)), "connection": "close"}
+        self._headers = {**parts, **(headers or {})}
 
     async def __call__(self, send: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
         headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]

@@ -59,15 +59,28 @@ def decode_hello(line: bytes) -> Claim:
         raise BadHello(
             f"this daemon greets in version {VERSION}, not {said.get('v')!r}", "restart it: `atm daemon restart`"
         )
-    return Claim(**{name: _text(said.get(name), name) for name in FIELDS})
+    claim = Claim(**{name: _text(said.get(name), name) for name in FIELDS})
+    if not all(path.startswith("/") for path in (claim.folder, claim.config) if path):
+        # Relative to whom? The daemon is somewhere else.
+        raise BadHello("a path in the greeting is not absolute", "connect with `atm mcp`")
+    return claim
 
 
 def _text(value: object, name: str) -> str:
     if value is None:
         return ""
-    if not isinstance(value, str) or len(value) > LONGEST_VALUE or "\0" in value:
+    if not isinstance(value, str) or len(value) > LONGEST_VALUE or not _can_be_a_path(value):
         raise BadHello(f"{name} in the greeting must be a short text", "connect with `atm mcp`")
     return value
+
+
+def _can_be_a_path(value: str) -> bool:
+    """File names may be any bytes (they come as lone surrogates), but no zero, and no half of anything else."""
+    try:
+        value.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in value
 
 
 def encode_welcome() -> bytes:

@@ -66,7 +66,9 @@ def serve(session: Session, port: int) -> int:
 
 
 def _listen(port: int) -> socket.socket:
-    line = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    line = socket.socket(
+        socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )  # asyncio sends at once only over these
     try:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         line.bind((HOST, port))
@@ -113,12 +115,15 @@ class HttpServer:
         # Host and Origin are the gate's business, and stricter there.
         from mcp.server.transport_security import TransportSecuritySettings
 
-        return server.streamable_http_app(
+        from atm.ui.mcp.http_sessions import Sessions
+
+        app = server.streamable_http_app(
             streamable_http_path=PATH,
             max_request_body_size=MOST_BODY,
             max_sessions=MOST_SESSIONS,
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
+        return Sessions(app, lambda scope: str(scope[TOKEN]))
 
     async def _bearer(self, secret: str) -> AccessToken | None:
         """None also if the tokens cannot be read: then nobody gets in (G8)."""
@@ -134,13 +139,14 @@ class HttpServer:
         from mcp.server.auth.provider import AccessToken as SdkToken
 
         assert self._reception is not None
+        bearer = _bearer_of(token)
         async with self._admitting:
-            if token.id not in self._clients:
+            if bearer not in self._clients:
                 claim = Claim(token.team, token.member, token.role, self._folder, self._config)
-                self._clients[token.id] = await self._reception.admit(claim, FROM_TOKEN)
-        scope[CLIENT], scope[TOKEN] = self._clients[token.id], token.id
+                self._clients[bearer] = await self._reception.admit(claim, FROM_TOKEN)
+        scope[CLIENT], scope[TOKEN] = self._clients[bearer], bearer
         # The SDK keeps sessions apart by this.
-        scope["user"] = AuthenticatedUser(SdkToken(token="", client_id=token.id, scopes=[]))
+        scope["user"] = AuthenticatedUser(SdkToken(token="", client_id=bearer, scopes=[]))
 
     async def _follow(self) -> None:
         """What the daemon tells, to everybody whose token is still good."""
@@ -155,19 +161,27 @@ class HttpServer:
 
     async def _forget_revoked(self) -> None:
         try:
-            good = {token.id for token in await in_thread(self._tokens.all)}
+            good = {_bearer_of(token) for token in await in_thread(self._tokens.all)}
         except AtmError:
             good = set()
         for id in [id for id in self._clients if id not in good]:
             await self._clients.pop(id).close()
 
 
+def _bearer_of(token: AccessToken) -> str:
+    """Who bears it, for as long as the token says the same: an id is short, and a file can be edited."""
+    return "\n".join((token.sha256, token.team, token.member, token.role))
+
+
 def _web_server(app: Gate) -> uvicorn.Server:
     """Stopped by the signals that stop programs. Uvicorn's own handlers come late, and raise again what they caught."""
     import uvicorn
 
+    from atm.ui.mcp.http_patience import PatientProtocol
+
     config = uvicorn.Config(
         app,
+        http=PatientProtocol,
         log_config=None,
         access_log=False,
         ws="none",

@@ -8,10 +8,12 @@ and lose the lead while a connection lasts.
 
 from __future__ import annotations
 
+import os
+import stat
 from typing import TYPE_CHECKING
 
 from atm import config
-from atm.domain.errors import NoSuchTeam, UsageError
+from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
 from atm.domain.team import HUMAN as HUMAN_KIND
 from atm.services.boardroom import is_human
@@ -19,11 +21,13 @@ from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.tool import HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
 
 if TYPE_CHECKING:
+    from atm.config import Settings
     from atm.domain.team import Team
     from atm.formats.layout import Layout
     from atm.services.mailroom import Mailroom
     from atm.ui.mcp.hello import Claim
 
+LARGEST_SETTINGS = 1 << 20
 FROM_LAUNCHER, FROM_TOKEN, NOBODY = "environment", "token", "nobody"
 
 
@@ -31,6 +35,7 @@ def admit(layout: Layout, claim: Claim, *, has_daemon: bool, source: str = FROM_
     """The caller of a new connection. Raises AtmError for names that nobody may bear, and for broken settings."""
     if claim.role and claim.role not in ROLES:
         raise UsageError(f"there is no role {claim.role[:40]!r}", f"use one of {', '.join(ROLES)}, or none")
+    _check_settings_file(claim.config)
     settings = config.load(layout, _environment(claim), claim.folder or "/", {})
     identity = settings.setting("core.identity")
     # The default identity is the person at a terminal; an agent whose launcher names nobody is nobody.
@@ -45,8 +50,32 @@ def admit(layout: Layout, claim: Claim, *, has_daemon: bool, source: str = FROM_
         has_daemon=has_daemon,
     )
     _check_names(caller)
-    settle_role(caller, claim.role)
+    settle_role(caller, asked_role(settings, claim.role))
     return caller
+
+
+def asked_role(settings: Settings, claimed: str) -> str:
+    """
+    What the launcher wants to be.
+
+    A name from a file of the repository is worth less than one from the launcher: whoever may write there, or gave us
+    the repository, would choose whom an agent leads. It makes a teammate, unless the launcher says more (G8).
+    """
+    if not claimed and settings.setting("core.identity").is_of_the_repo:
+        return TEAMMATE
+    return claimed
+
+
+def _check_settings_file(path: str) -> None:
+    """It is opened here, in the daemon, where `/dev/stdin` is another one and `/dev/zero` has no end."""
+    if not path:
+        return
+    try:
+        found = os.stat(path)
+    except OSError as error:
+        raise BadSetting(f"{path}: {error.strerror}", "check the path, or unset ATM_CONFIG", path) from None
+    if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_SETTINGS:
+        raise BadSetting(f"{path} is no settings file", "name a file, or unset ATM_CONFIG", path)
 
 
 def _environment(claim: Claim) -> dict[str, str]:

@@ -188,6 +188,7 @@ TOOLS = (
             {"request_id": text(), "message_id": text(), "answered": yes_no()},
             {"answer": MESSAGE},
         ),
+        waits=True,
     ),
     define(
         "mail_ack",

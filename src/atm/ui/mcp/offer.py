@@ -54,6 +54,8 @@ class Offer:
     """Everything that a client can ask for."""
 
     tools_for: Callable[[str], Sequence[Tool]]
+    waiting: frozenset[str] = frozenset()
+    """Names of tools that mostly wait for somebody."""
     not_delivered: Callable[[Caller, str, dict[str, Plain], str], None] = lambda *_: None
     """Told of a tool's result that its client never got: mail that was marked as shown was seen by nobody."""
     resources: Sequence[OfferedResource] = ()
@@ -73,6 +75,7 @@ def full_offer() -> Offer:
 
     return Offer(
         tools_for=catalog.tools_for,
+        waiting=frozenset(tool.name for tool in catalog.all_tools() if tool.waits),
         not_delivered=catalog.not_delivered,
         resources=resources.RESOURCES,
         uris=resources.uris,

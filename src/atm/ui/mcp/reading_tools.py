@@ -127,13 +127,15 @@ def _read_one(caller: Caller, mine: Recipient, id: str, offset: int) -> dict[str
     result = _mail([message_fields(message, offset=offset, most=LONGEST_PIECE)], 0)
     del result["unread_left"]
     if message.read or mine.team.completed:
-        return result
+        return {**result, "again": True}
     turn = _turn(caller, mine)
     with turn as unread:
         if unread is None:
             raise _busy(mine)
         if _take(turn, [row for row in unread if row.key == message.key]):
             turn.shown("mail_read over MCP, by its id")
+        else:
+            result["again"] = True
     sign(caller, mine.team, mine.agent)
     return result
 
@@ -154,7 +156,7 @@ def give_back(caller: Caller, result: dict[str, Plain], why: str) -> list[str]:
     mine = mailbox(caller)
     shown = result.get("messages")
     ids = {str(one["id"]) for one in shown if isinstance(one, dict)} if isinstance(shown, list) else set()
-    if not ids or mine.team.completed:
+    if not ids or mine.team.completed or result.get("again") is True:  # it was not this answer that made it read
         return []
     with caller.room.surfacings.turn(mine.team_name, mine.agent, TURN_PATIENCE):
         rows = caller.room.inboxes.rows(mine.team_name, mine.agent)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from atm.teamd.loops import in_thread
 from atm.ui.mcp.client import Client
 from atm.ui.mcp.connection import Lines
-from atm.ui.mcp.identity import FROM_LAUNCHER, admit
+from atm.ui.mcp.identity import FROM_LAUNCHER, admit, asked_role
 from atm.ui.mcp.offer import full_offer
 from atm.ui.mcp.server import build_server
-from atm.ui.mcp.workers import Workers
+from atm.ui.mcp.workers import TooSlow, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from atm.ui.mcp.hello import Claim
     from atm.ui.mcp.offer import Offer
     from atm.ui.mcp.server import AtmServer, Context, Log
+
+
+ADMIT_SECONDS = 20.0
 
 
 class Reception:
@@ -36,8 +39,12 @@ class Reception:
 
     async def admit(self, claim: Claim, source: str = FROM_LAUNCHER) -> Client:
         """Who comes; raises AtmError for those who may not."""
-        caller = await in_thread(lambda: admit(self._layout, claim, has_daemon=self._has_daemon, source=source))
-        return Client(caller, claim.role, self.offer.touched_by)
+        admitting = in_thread(lambda: admit(self._layout, claim, has_daemon=self._has_daemon, source=source))
+        try:
+            caller = await asyncio.wait_for(admitting, ADMIT_SECONDS)
+        except TimeoutError:  # settings on a disk that does not answer
+            raise TooSlow("it takes too long to find out who you are", "connect again") from None
+        return Client(caller, asked_role(caller.settings, claim.role), self.offer.touched_by)
 
     def server(self, client_of: Callable[[Context], Client]) -> AtmServer:
         return build_server(self.offer, client_of, self.workers, self._log)
@@ -52,7 +59,8 @@ class Reception:
         """One connection, to its end."""
         client.sees_delivery = True
         try:
-            await Lines(reader, writer, client.delivered).serve(self.server(lambda _: client), beside)
+            lines = Lines(reader, writer, client.delivered, client.cancelled)
+            await lines.serve(self.server(lambda _: client), beside)
         finally:
             await asyncio.shield(client.close())
 

@@ -186,4 +186,6 @@ def _check_range(name: str, schema: dict[str, Plain], value: float) -> None:
     high = float(most) if isinstance(most, int | float) else float("inf")
     if not low <= value <= high:  # written so that not-a-number does not pass either
         upper = f" to {most}" if most is not None else " or more"
-        raise UsageError(f"{name!r} cannot be {str(value)[:30]}", f"give {least}{upper}")
+        # An integer of thousands of digits cannot be written out: Python refuses to.
+        said = f"{value:.6g}" if abs(value) < 1e15 or value != value else "so large"
+        raise UsageError(f"{name!r} cannot be {said}", f"give {least}{upper}")

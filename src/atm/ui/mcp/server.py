@@ -123,7 +123,10 @@ class _Desk:
 
         try:
             result = await self._workers.run(
-                lambda: self._perform(client, params.name, arguments), client.turns, unheard
+                lambda: self._perform(client, params.name, arguments),
+                client.turns,
+                unheard,
+                waits=params.name in self._offer.waiting,
             )
             client.hand_over(ctx.request_id, lambda: unheard(result))
             return success(result)
@@ -248,14 +251,16 @@ def _entry(tool: Tool) -> ToolEntry:
         description=tool.description,
         input_schema=dict(tool.input),
         output_schema=dict(tool.output),
-        annotations=ToolAnnotations(
-            title=tool.title,
-            read_only_hint=tool.reads_only,
-            destructive_hint=tool.destroys,
-            idempotent_hint=tool.idempotent or tool.reads_only,
-            open_world_hint=False,
-        ),
+        annotations=_hints(tool),
     )
+
+
+def _hints(tool: Tool) -> ToolAnnotations:
+    """Without those that say what the protocol presumes anyway: every agent reads them all."""
+    if tool.reads_only:
+        return ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    again = {"idempotent_hint": True} if tool.idempotent else {}
+    return ToolAnnotations(destructive_hint=tool.destroys, open_world_hint=False, **again)
 
 
 def _unexpected(error: Exception) -> AtmError:

@@ -42,3 +42,5 @@ class Tool:
     """May it take something away that was there?"""
     idempotent: bool = False
     """Does a second call with the same arguments change nothing more?"""
+    waits: bool = False
+    """Does it mostly wait for somebody? Then it takes a place among those who wait, and keeps nobody from working."""

@@ -11,7 +11,10 @@ from atm.teamd.loops import in_thread
 
 SECONDS = 60.0
 MOST_THREADS = 64
-"""Of all clients. Some tools wait for an answer most of a minute; they must not keep the others out."""
+"""Of all clients, at work."""
+
+MOST_WAITING = 128
+"""Of all clients, waiting for somebody's answer most of a minute; they must not keep those out who work."""
 
 MOST_FOR_ONE = 8
 """Of one client."""
@@ -32,8 +35,9 @@ class Busy(AtmError):
 class Workers:
     """Places for calls. One that hangs keeps its place, and nothing else."""
 
-    def __init__(self, most: int = MOST_THREADS, seconds: float = SECONDS) -> None:
+    def __init__(self, most: int = MOST_THREADS, seconds: float = SECONDS, most_waiting: int = MOST_WAITING) -> None:
         self._free = asyncio.Semaphore(most)
+        self._benches = asyncio.Semaphore(most_waiting)
         self._seconds = seconds
 
     async def run(
@@ -41,18 +45,20 @@ class Workers:
         work: Callable[[], Any],
         turns: asyncio.Semaphore | None = None,
         unheard: Callable[[Any], None] | None = None,
+        *,
+        waits: bool = False,
     ) -> Any:
         """
-        What `work` gives. `turns` are those of one client.
+        What `work` gives. `turns` are those of one client. Work that `waits` has places of its own.
 
         Raises TooSlow when the time is over: what was begun goes on to its end in its thread, because half of it
         would be worse, and whoever asked is told so. A result that nobody waits for any more goes to `unheard`, in a
         thread.
         """
-        held = [turns] if turns is not None else []
+        places = [*([turns] if turns is not None else []), self._benches if waits else self._free]
         end = asyncio.get_running_loop().time() + self._seconds
-        await self._take([*held, self._free], end)
-        running = self._begin(work, [*held, self._free])
+        await self._take(places, end)
+        running = self._begin(work, places)
         try:
             await asyncio.wait([running], timeout=end - asyncio.get_running_loop().time())
         except asyncio.CancelledError:

@@ -19,7 +19,7 @@ from atm.services.worksync.reports import Answer, note_intent, submit
 from atm.ui.mcp.actor import actor, home, leads, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
-from atm.ui.mcp.tool import EVERYBODY, Tool
+from atm.ui.mcp.tool import EVERYBODY, OBSERVER, Tool
 from atm.ui.mcp.wording import line
 from atm.wiring import build_plane
 from atm.wiring.daemon import judge_report
@@ -61,7 +61,7 @@ def _own_block(caller: Caller, team: Team, me: str) -> dict[str, Plain]:
     """Whoever is not in the roster has no agenda; the rest of a briefing does not suffer from it."""
     if team.member(me) is None:
         return {"feature": "member-work-sync", "state": "unknown", "why": "you are not in the roster"}
-    return briefing_block(plane_of(caller), team, me, can_report=True)
+    return briefing_block(plane_of(caller), team, me, can_report=caller.role != OBSERVER)
 
 
 # The status.

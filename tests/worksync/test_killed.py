@@ -1,0 +1,157 @@
+"""
+kill -9 of the daemon around the one step that cannot be undone: a nudge is inserted, and then marked as inserted.
+
+Locks that the test holds stop the daemon exactly there. Five minutes later the claim of the dead one has worn off, and
+whoever is next finds out what happened: the message is there once, and the outbox says so.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from tests.delivery.conftest import until
+from tests.worksync.conftest import Crew
+
+from atm.ports.records import OUTBOX
+from atm.system.files.disk import RealDisk
+from atm.system.files.locking import Locks
+from atm.system.machine import RealChance, RealClock, host_name
+
+
+def wait_for_insert(crew: Crew) -> None:
+    """Whoever naps misses it: the mark is there for milliseconds."""
+    path, end = Path(crew.layout.records(crew.team, OUTBOX)), time.monotonic() + 12
+    while not (path.exists() and b'"inserting"' in path.read_bytes()):
+        assert time.monotonic() < end, crew.trouble("ann")
+
+
+def kill_before_insert(crew: Crew) -> None:
+    """Marked as about to be inserted; the inbox is held by somebody, so it is not."""
+    lock = crew.atm.inbox("ann").with_suffix(".json.lock")
+    lock.mkdir()
+    crew.house.start_daemon(wait=False)
+    wait_for_insert(crew)
+    crew.house.kill_daemon()
+    lock.rmdir()
+    assert crew.nudges("ann") == []
+
+
+def kill_after_insert(crew: Crew) -> None:
+    """Inserted; the outbox is held by somebody, so it does not say so."""
+    locks = Locks(RealDisk(), RealClock(), RealChance(), crew.layout.locks, pid=os.getpid(), host=host_name())
+    lock = crew.atm.inbox("ann").with_suffix(".json.lock")
+    lock.mkdir()
+    crew.house.start_daemon(wait=False)
+    wait_for_insert(crew)
+    with locks.private(crew.layout.records(crew.team, OUTBOX)):
+        lock.rmdir()
+        until(lambda: crew.nudges("ann"), 12.0, lambda: crew.house.said)
+        crew.house.kill_daemon()
+    assert crew.outbox("ann")[0]["inserting"] is True
+
+
+def kill_at_once(crew: Crew) -> None:
+    """Wherever it happens to be."""
+    crew.house.start_daemon(wait=False)
+    wait_for_insert(crew)
+    crew.house.kill_daemon()
+    lock = crew.atm.inbox("ann").with_suffix(".json.lock")
+    if lock.exists():  # its maker had no time to sign it: it looks foreign, and is broken late (D2)
+        os.utime(lock, (time.time() - 60, time.time() - 60))
+
+
+KILLS = {"before the insert": kill_before_insert, "after the insert": kill_after_insert, "somewhere": kill_at_once}
+
+
+@pytest.mark.parametrize("where", KILLS)
+def test_killed_around_the_insert_the_nudge_comes_once(crew: Crew, where: str) -> None:
+    crew.assign("ann")
+    KILLS[where](crew)
+    crew.time_passed(301)
+    crew.house.start_daemon()
+    crew.until_nudged("ann")
+    until(lambda: [one["status"] for one in crew.outbox("ann")] == ["delivered"], 12.0, lambda: crew.trouble("ann"))
+    crew.looked_again("ann")
+    assert len(crew.nudges("ann")) == 1
+    if where == "after the insert":
+        assert crew.outbox("ann")[0]["lastError"] == "it was there already"
+
+
+def test_what_a_dead_daemon_may_have_sent_is_looked_for_and_not_sent_again(crew: Crew) -> None:
+    """Its claim names a process that is gone, so nobody waits until it wears off."""
+    crew.assign("ann")
+    kill_after_insert(crew)
+    crew.house.start_daemon()
+    until(lambda: [one["status"] for one in crew.outbox("ann")] == ["delivered"], 12.0, lambda: crew.trouble("ann"))
+    crew.looked_again("ann")
+    assert crew.nudge("ann", code=3)["nudged"] is False
+    assert (len(crew.nudges("ann")), crew.outbox("ann")[0]["lastError"]) == (1, "it was there already")
+
+
+def test_an_agent_that_read_the_nudge_of_a_dead_daemon_is_not_told_again(crew: Crew) -> None:
+    """It was inserted and read; the row is still known by its id."""
+    crew.assign("ann")
+    kill_after_insert(crew)
+    ann = crew.agent("ann", "claude")
+    assert sum(row["text"].count("Work sync check") for row in ann.rows("context")) == 1
+    crew.time_passed(301)
+    crew.house.start_daemon()
+    until(lambda: [one["status"] for one in crew.outbox("ann")] == ["delivered"], 12.0, lambda: crew.trouble("ann"))
+    ann.prompt("go on")
+    until(lambda: ann.rows("turn-end"), why=ann.rows)
+    assert sum(row["text"].count("Work sync check") for row in ann.rows("context", "blocked")) == 1
+
+
+def test_work_that_changed_while_the_daemon_was_dead_is_nudged_about_as_it_is_now(crew: Crew) -> None:
+    crew.assign("ann")
+    kill_before_insert(crew)
+    crew.assign("ann", "Write its tests")
+    crew.time_passed(301)
+    crew.house.start_daemon()
+    crew.until_nudged("ann")
+    assert crew.nudges("ann")[0]["taskRefs"] == ["#1", "#2"]
+    until(
+        lambda: sorted(one["status"] for one in crew.outbox("ann")) == ["delivered", "superseded"],
+        12.0,
+        lambda: crew.trouble("ann"),
+    )
+
+
+def test_an_agent_over_mcp_goes_on_with_the_next_daemon(crew: Crew) -> None:
+    crew.house.start_daemon()
+    crew.assign("ann")
+    ann = crew.mcp("ann")
+    crew.house.kill_daemon()
+    crew.house.start_daemon()
+    seen = ann.call("task_briefing")["structuredContent"]["workSync"]
+    said = {key: seen[key] for key in ("agendaFingerprint", "reportToken")}
+    answer = ann.call("member_work_sync_report", **said, **{"from": "ann"}, state="still_working")["structuredContent"]
+    assert (answer["ok"], "pendingValidation" in answer, crew.has_lease("ann")) == (True, False, True)
+
+
+def test_the_loop_rests_while_a_dead_daemons_claim_holds_up_the_next_nudge(crew: Crew) -> None:
+    crew.assign("ann")
+    kill_before_insert(crew)
+    crew.assign("ann", "Write its tests")
+    crew.house.start_daemon()
+    until(lambda: len(crew.outbox("ann")) == 2, 12.0, lambda: crew.trouble("ann"))
+    until(lambda: rests(crew), 6.0, lambda: crew.house.loop("worksync"))
+
+
+def test_the_loop_rests_while_an_item_waits_in_a_team_that_was_stopped(crew: Crew) -> None:
+    crew.assign("ann")
+    crew.plan_only("ann")
+    crew.stop_team()
+    crew.house.start_daemon()
+    before = crew.heard()
+    crew.touch("ann")
+    until(lambda: crew.heard() > before, 12.0)
+    until(lambda: rests(crew), 6.0, lambda: crew.house.loop("worksync"))
+
+
+def rests(crew: Crew) -> bool:
+    """Is the next round of the loop some time away?"""
+    return (crew.house.loop("worksync")["next_in"] or 0.0) > 2.0
