@@ -78,8 +78,8 @@ def test_a_tool_says_what_it_does_to_the_world(room, layout, world):
         async with counter.connect(await counter.admit(team="led")) as client:
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
             rule, odd = tools["rule"].annotations, tools["odd"].annotations
-            assert (rule.destructive_hint, rule.read_only_hint, rule.open_world_hint) == (True, False, False)
-            assert (odd.read_only_hint, odd.idempotent_hint, odd.destructive_hint) == (True, True, False)
+            assert (rule.destructive_hint, rule.read_only_hint, rule.open_world_hint) == (True, None, False)
+            assert (odd.read_only_hint, odd.idempotent_hint, odd.destructive_hint) == (True, None, None)
             assert tools["rule"].title == "Rule"
 
     run(talk())

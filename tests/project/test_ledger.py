@@ -10,7 +10,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LEDGER = ROOT / "docs" / "requirements.md"
-STATUS = re.compile(r"done|planned|decided otherwise \((D\d+|design \d+)(, (D\d+|design \d+))*\)")
+SOURCE = r"(D\d+|design \d+|decision \d{4})"
+STATUS = re.compile(rf"done|planned|decided otherwise \({SOURCE}(, {SOURCE})*\)")
 
 
 def rows() -> list[list[str]]:
@@ -38,6 +39,12 @@ def test_every_row_is_well_formed():
     for row in rows():
         assert len(row) == 5, row
         assert STATUS.fullmatch(row[3]), row
+
+
+def test_a_decision_that_settles_a_point_has_a_page():
+    for row in rows():
+        for number in re.findall(r"decision (\d{4})", row[3]):
+            assert list((ROOT / "docs" / "decisions").glob(f"{number}-*.md")), row
 
 
 def test_ids_are_unique():

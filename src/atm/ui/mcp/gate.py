@@ -126,9 +126,7 @@ class Refusal:
     def __init__(self, status: int, code: str, error: str, headers: dict[str, str] | None = None) -> None:
         self.status = status
         self._body = to_bytes(encode({"code": code, "error": error}))
-        # A body that nobody has read is not worth waiting for: the connection ends with the answer.
-        parts = {"content-type": "application/json", "content-length": str(len(self._body)), "connection": "close"}
-        self._headers = {**parts, **(headers or {})}
+        self._headers = {"content-type": "application/json", "content-length": str(len(self._body)), **(headers or {})}
 
     async def __call__(self, send: Callable[[dict[str, Any]], Awaitable[None]]) -> None:
         headers = [(name.encode(), value.encode()) for name, value in self._headers.items()]

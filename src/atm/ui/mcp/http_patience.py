@@ -27,7 +27,7 @@ class PatientProtocol(H11Protocol):
 
     _waiting: asyncio.TimerHandle | None = None
 
-    def connection_made(self, transport: Any) -> None:  # type: ignore[override]
+    def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._wait()
 

@@ -49,9 +49,9 @@ class Sessions:
                 await self._end(scope, old)
 
     def _use(self, bearer: str, session: bytes) -> None:
-        known = self._open.get(bearer, {})
-        if session in known:
-            self._open[bearer].move_to_end(session)
+        known = self._open.get(bearer)
+        if known is not None and session in known:
+            known.move_to_end(session)
 
     def _add(self, bearer: str, session: bytes) -> list[bytes]:
         """Those that are one too many."""

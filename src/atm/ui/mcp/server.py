@@ -259,8 +259,9 @@ def _hints(tool: Tool) -> ToolAnnotations:
     """Without those that say what the protocol presumes anyway: every agent reads them all."""
     if tool.reads_only:
         return ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    again = {"idempotent_hint": True} if tool.idempotent else {}
-    return ToolAnnotations(destructive_hint=tool.destroys, open_world_hint=False, **again)
+    if tool.idempotent:
+        return ToolAnnotations(destructive_hint=tool.destroys, idempotent_hint=True, open_world_hint=False)
+    return ToolAnnotations(destructive_hint=tool.destroys, open_world_hint=False)
 
 
 def _unexpected(error: Exception) -> AtmError:

@@ -1,0 +1,863 @@
+"""Nudges on twins: planned when they may be, looked at once more, inserted once, few (G9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from tests.services.worksync.conftest import LEAD, OPEN, Place
+
+from atm.domain.errors import FileBusy, UnreadableFile, WriteRefused
+from atm.domain.lifecycle import COMPLETE
+from atm.domain.liveness import WORKING
+from atm.domain.team import Member
+from atm.domain.worksync.nudges import (
+    CLAIM_SECONDS,
+    DELIVERED,
+    ESCALATION,
+    HOUR,
+    MOST_WITHOUT_REPORT,
+    PENDING,
+    RECOVERY_AFTER,
+    RETRYABLE,
+    SENDER,
+    SUPERSEDED,
+    TERMINAL,
+)
+from atm.domain.worksync.readiness import Thresholds
+from atm.formats.json_record import decode_object
+from atm.ports.records import OUTBOX
+from atm.services import board
+from atm.services.lifecycle import walk
+from atm.services.mail import Letter, compose
+from atm.services.mail_upkeep import drain
+from atm.services.mailroom import find_recipient
+from atm.services.reading import Filter, take
+from atm.services.roster import add_member, update_member
+from atm.services.stall_watch import watch_stalls
+from atm.services.worksync import nudges
+from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness
+from atm.services.worksync.plane import Plane, Policy
+from atm.services.worksync.reconcile import reconcile
+from atm.services.worksync.reports import submit
+
+# Planning.
+
+
+def test_nothing_is_planned_before_the_team_was_observed():
+    place = Place(Policy())
+    place.add("the parser")
+    assert place.plan() == ["phase2_not_ready"]
+    assert place.items() == []
+    for _ in range(30):
+        place.look()
+    assert place.plan() == ["phase2_not_ready"], "twenty looks, but not an hour"
+    place.passes(HOUR)
+    assert place.plan() == ["new"]
+
+
+def test_noise_blocks_and_says_why():
+    place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    for number in range(6):
+        place.add(f"work {number}")
+        place.look()
+    assert not readiness(place.plane, "crew").is_ready
+    assert place.plan() == ["phase2_not_ready"]
+    assert place.plane.journal.last("crew", 1)[0]["reasons"] == ["would_nudge_rate_high"]
+
+
+def test_one_member_that_is_stuck_does_not_veto_its_own_rescue():
+    place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    place.add("the parser")
+    for _ in range(100):
+        place.look()
+        place.passes(60)
+    assert place.plan() == ["new"]
+
+
+@pytest.mark.xfail(strict=True, reason="G-14: five made-up fingerprints of one member silence the whole team for a day")
+def test_a_model_that_makes_fingerprints_up_does_not_silence_its_team():
+    place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    place.add("the parser", owner="bob")
+    place.look("ann", "bob")
+    for number in range(5):
+        words = {**place.words("ann"), "agendaFingerprint": f"agenda:v1:made-up-{number}"}
+        submit(place.plane, "crew", words, place.knows("ann"))
+    assert place.plan("bob") == ["new"]
+
+
+def test_whoever_needs_nothing_gets_no_item(busy_place):
+    assert busy_place.plan("bob", "hugo", "bot") == []
+    busy_place.report()
+    assert busy_place.plan() == []
+    assert busy_place.items() == []
+
+
+def test_planning_twice_is_one_item(busy_place):
+    assert [busy_place.plan() for _ in range(3)] == [["new"], ["kept"], ["kept"]]
+    assert [item.status for item in busy_place.items()] == [PENDING]
+
+
+def test_planning_writes_the_outbox_and_no_message(busy_place):
+    looks = busy_place.look()
+    before = busy_place.everything()
+    plan(busy_place.plane, busy_place.team, looks)
+    assert busy_place.changed(before) == ["records", "journal"]
+
+
+def test_an_item_is_unique_for_team_member_and_fingerprint(busy_place):
+    busy_place.plan()
+    (item,) = busy_place.items()
+    assert item.id == f"member-work-sync:crew:ann:{busy_place.fingerprint()}"
+
+
+def test_another_payload_under_the_same_key_is_a_conflict_and_nothing_is_sent(busy_place):
+    busy_place.plan()
+    (item,) = busy_place.items()
+    record = busy_place.plane.records.read("crew", OUTBOX)[item.id]
+    busy_place.put(OUTBOX, {item.id: {**record, "payloadHash": "another"}})
+    assert busy_place.plan() == ["conflict"]
+    assert busy_place.dispatch() == [(TERMINAL, "payload_conflict")]
+    for _ in range(5):
+        busy_place.passes(HOUR)
+        assert busy_place.round().dispatched == []
+    assert busy_place.nudges() == []
+
+
+# Dispatching: every guard once more.
+
+
+def test_a_nudge_is_a_message_of_the_system_that_names_the_tasks_and_no_text_of_others(place):
+    place.add("do $(rm -rf /) \x1b[2J now")
+    place.round()
+    (row,) = [row for row in place.room.inboxes.rows("crew", "ann") if row.sender == SENDER]
+    assert "#1" in row.text
+    assert "rm -rf" not in row.text
+    fields = decode_object(row.raw)
+    assert fields["messageKind"] == "member_work_sync_nudge"
+    assert (fields["source"], fields["actionMode"], fields["taskRefs"]) == ("member-work-sync", "do", ["#1"])
+
+
+def test_the_outbox_says_what_became_of_it(busy_place):
+    busy_place.round()
+    (item,) = busy_place.items()
+    assert (item.status, item.delivered) == (DELIVERED, busy_place.now)
+    rows = busy_place.room.inboxes.rows("crew", "ann")
+    assert item.message_id in [row.id for row in rows]
+
+
+def test_a_report_after_planning_keeps_the_nudge_away(busy_place):
+    busy_place.plan()
+    busy_place.report()
+    assert busy_place.dispatch() == [(SUPERSEDED, "valid_lease")]
+    assert busy_place.nudges() == []
+
+
+def test_another_agenda_after_planning_supersedes_the_nudge(busy_place):
+    busy_place.plan()
+    busy_place.add("the printer")
+    assert busy_place.dispatch() == [(SUPERSEDED, "stale_fingerprint")]
+    assert busy_place.nudges() == []
+
+
+def test_a_member_removed_after_planning_gets_nothing(busy_place):
+    busy_place.plan()
+    busy_place.remove("ann")
+    assert busy_place.dispatch() == [(SUPERSEDED, "member_inactive")]
+
+
+def test_a_member_that_became_a_person_gets_nothing(busy_place):
+    busy_place.plan()
+    update_member(busy_place.room, "crew", "ann", {"backendType": "human"})
+    if busy_place.team.member("ann").kind == "human":
+        assert busy_place.dispatch() == [(SUPERSEDED, "not_an_agent")]
+    assert busy_place.team.member("ann").kind == "human"
+    assert busy_place.nudges() == []
+
+
+def test_a_busy_member_is_left_in_peace_and_nudged_when_it_is_idle(busy_place):
+    busy_place.plan()
+    busy_place.beats("ann", WORKING)
+    ((outcome, why),) = busy_place.dispatch()
+    assert (outcome, why) == (RETRYABLE, "busy: tool_active")
+    assert busy_place.dispatch() == []
+    busy_place.quiet("ann")
+    busy_place.passes(600)
+    assert busy_place.dispatch() == [(DELIVERED, "")]
+
+
+def test_a_member_that_is_busy_for_a_day_is_nudged_once_after_it(busy_place):
+    busy_place.plan()
+    for _ in range(24 * 12):
+        busy_place.beats("ann", WORKING)
+        busy_place.round()
+        busy_place.passes(300)
+    assert busy_place.nudges() == []
+    busy_place.quiet()
+    for _ in range(12):
+        busy_place.round()
+        busy_place.passes(120)
+    assert len(busy_place.nudges()) == 1
+
+
+def test_a_stall_alert_after_planning_puts_the_nudge_off(place):
+    place.add("the parser")
+    board.claim(place.desk, "crew", "ann", "1")
+    place.quiet()
+    place.passes(1860)
+    place.plan()
+    watch_stalls(place.desk, place.plane.records, place.team, 30.0)
+    ((outcome, why),) = place.dispatch()
+    assert outcome == RETRYABLE
+    assert why.startswith("watchdog_cooldown")
+    place.passes(601)
+    assert place.dispatch() == [(DELIVERED, "")]
+
+
+def test_a_team_that_is_not_ready_any_more_gets_nothing_and_the_item_comes_back_later():
+    place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    place.add("the parser")
+    place.plan()
+    for number in range(9):
+        place.add(f"work {number}", owner="bob")
+        place.look("bob")
+    assert place.dispatch() == [(SUPERSEDED, "phase2_not_ready")]
+    place.passes(2 * 86400)
+    place.round()
+    assert len(place.nudges()) == 1
+
+
+def test_a_stopped_team_gets_nothing_and_its_items_stay_as_they_are(busy_place):
+    busy_place.plan()
+    busy_place.stop()
+    before = busy_place.everything()
+    for _ in range(5):
+        busy_place.passes(HOUR)
+        assert busy_place.round().dispatched == []
+    assert busy_place.changed(before) == []
+    busy_place.resume()
+    assert busy_place.dispatch() == [(DELIVERED, "")]
+
+
+def test_a_team_stopped_between_the_claim_and_the_insert_gets_nothing(busy_place, monkeypatch):
+    busy_place.plan()
+    claim = nudges._claim_due
+
+    def stop_after(plane, team):
+        claimed = claim(plane, team)
+        busy_place.stop()
+        return claimed
+
+    monkeypatch.setattr(nudges, "_claim_due", stop_after)
+    assert busy_place.dispatch() == [(RETRYABLE, "team_inactive")]
+    assert busy_place.nudges() == []
+
+
+def test_a_complete_team_gets_nothing(busy_place):
+    busy_place.plan()
+    walk(busy_place.room, "crew", COMPLETE, LEAD)
+    assert busy_place.dispatch() == []
+    assert busy_place.nudges() == []
+
+
+def test_an_agenda_that_only_waits_is_never_nudged(place):
+    place.add("first", owner="bob")
+    place.add("second", depends_on=["1"])
+    for _ in range(20):
+        place.round("ann")
+        place.passes(HOUR)
+    assert place.nudges("ann") == []
+    assert [item.member for item in place.items()] == []
+
+
+def test_people_and_plugins_are_never_nudged(place):
+    for name in ("hugo", "bot"):
+        place.add("some work", owner=name)
+    for _ in range(20):
+        place.round("hugo", "bot")
+        place.passes(HOUR)
+    assert place.items() == []
+    assert place.nudges("hugo") == place.nudges("bot") == []
+
+
+# How many.
+
+
+def test_one_plain_nudge_for_a_fingerprint_over_many_rounds_and_restarts(busy_place):
+    for _ in range(25):
+        busy_place.round()
+        busy_place.passes(60)
+    assert len(busy_place.nudges()) == 1
+    assert busy_place.room.inboxes.rows("crew", "ann")[-1].text.count("Reminder") == 0
+
+
+def test_a_delivered_nudge_is_delivered_for_good_when_the_agenda_comes_back(busy_place):
+    busy_place.round()
+    busy_place.add("the printer")
+    busy_place.passes(61)
+    busy_place.round()
+    busy_place.desk.tasks.delete("crew", 2)
+    busy_place.passes(61)
+    busy_place.round()
+    assert len(busy_place.nudges()) == 2
+    assert len(set(busy_place.nudges())) == 2
+
+
+def test_one_that_was_superseded_before_it_was_sent_comes_to_life_again(busy_place):
+    busy_place.plan()
+    busy_place.add("the printer")
+    busy_place.dispatch()
+    assert busy_place.items()[0].status == SUPERSEDED
+    busy_place.desk.tasks.delete("crew", 2)
+    assert busy_place.plan() == ["revived"]
+    assert busy_place.dispatch() == [(DELIVERED, "")]
+    assert len(busy_place.nudges()) == 1
+
+
+def test_a_stuck_member_gets_four_then_the_lead_hears_once_then_silence(busy_place):
+    for _ in range(400):
+        busy_place.round()
+        busy_place.passes(300)
+    assert len(busy_place.nudges("ann")) == MOST_WITHOUT_REPORT
+    (told,) = busy_place.nudges(LEAD)
+    assert told.startswith("ann was reminded 4 times")
+    delivered = [item.delivered for item in busy_place.items() if item.to == "ann"]
+    pauses = [later - earlier for earlier, later in pairwise(delivered)]
+    assert all(pause >= RECOVERY_AFTER for pause in pauses)
+
+
+def test_never_more_than_two_an_hour_whatever_changes(busy_place):
+    times: list[float] = []
+    for number in range(120):
+        if number % 4 == 0:
+            busy_place.add(f"work {number}")
+        before = len(busy_place.nudges())
+        busy_place.round()
+        times += [busy_place.now] * (len(busy_place.nudges()) - before)
+        busy_place.passes(120)
+    assert len(times) > 4
+    for time in times:
+        assert sum(1 for other in times if 0 <= other - time < HOUR) <= 2
+
+
+def test_recovery_comes_half_an_hour_after_the_last_word(busy_place):
+    busy_place.round()
+    busy_place.passes(RECOVERY_AFTER - 1)
+    busy_place.round()
+    assert len(busy_place.nudges()) == 1
+    busy_place.passes(1)
+    busy_place.round()
+    assert len(busy_place.nudges()) == 2
+    assert "Reminder 1." in busy_place.nudges()[-1]
+
+
+def test_a_report_begins_the_count_anew_but_the_lead_hears_only_once(busy_place):
+    for _ in range(40):
+        busy_place.round()
+        busy_place.passes(600)
+    assert (len(busy_place.nudges()), len(busy_place.nudges(LEAD))) == (4, 1)
+    busy_place.report()
+    for _ in range(200):
+        busy_place.passes(600)
+        busy_place.round()
+    assert len(busy_place.nudges()) == 2 * MOST_WITHOUT_REPORT
+    assert len(busy_place.nudges(LEAD)) == 1
+
+
+def test_a_rejected_report_is_no_answer(busy_place):
+    for _ in range(60):
+        busy_place.round()
+        busy_place.report("ann", "caught_up")
+        busy_place.passes(600)
+    assert (len(busy_place.nudges()), len(busy_place.nudges(LEAD))) == (4, 1)
+
+
+def test_a_lead_that_is_stuck_is_told_to_a_person(place):
+    place.add("plan the work", owner=LEAD)
+    for _ in range(60):
+        place.round(LEAD)
+        place.passes(600)
+    assert len(place.nudges(LEAD)) == MOST_WITHOUT_REPORT
+    assert [text.split(" was ")[0] for text in place.nudges("hugo")] == [LEAD]
+
+
+def test_a_lead_that_is_stuck_where_there_are_no_people_is_told_to_nobody(place):
+    place.remove("hugo")
+    place.add("plan the work", owner=LEAD)
+    outcomes = []
+    for _ in range(60):
+        outcomes += [one.outcome for one in place.round(LEAD).planned]
+        place.passes(600)
+    assert "nobody_to_tell" in outcomes
+    assert all(place.nudges(name) == [] for name in ("ann", "bob", "cleo", "bot"))
+
+
+def test_another_lead_after_the_first_was_told_hears_at_most_once_too(busy_place):
+    for _ in range(40):
+        busy_place.round()
+        busy_place.passes(600)
+    assert len(busy_place.nudges(LEAD)) == 1
+    data = busy_place.room.rosters._content["crew"]
+    busy_place.room.rosters._content["crew"] = data.replace(b"lena@crew", b"bob@crew")
+    assert busy_place.team.lead == "bob"
+    for _ in range(40):
+        busy_place.round()
+        busy_place.passes(600)
+    assert len(busy_place.nudges("ann")) == MOST_WITHOUT_REPORT
+    assert len(busy_place.nudges("bob")) <= 1
+    assert len(busy_place.nudges(LEAD)) == 1
+
+
+# The outbox.
+
+
+def test_an_outbox_that_was_damaged_sends_nothing_a_second_time(busy_place):
+    for _ in range(8):
+        busy_place.round()
+        busy_place.passes(900)
+    sent = list(busy_place.nudges())
+    assert len(sent) >= 3
+    busy_place.put(OUTBOX, {})
+    for _ in range(3):
+        busy_place.round()
+    assert busy_place.nudges() == sent
+    for _ in range(60):
+        busy_place.passes(900)
+        busy_place.round()
+    assert len(busy_place.nudges()) == len(set(busy_place.nudges())) == MOST_WITHOUT_REPORT
+    assert len(busy_place.nudges(LEAD)) == 1
+
+
+FORGED: list[Any] = [
+    {},
+    {"status": "pending"},
+    {"status": "pending", "memberName": "ann", "agendaFingerprint": 7, "recipient": ["x"]},
+    {"status": "pending", "memberName": "mallory", "agendaFingerprint": "x", "recipient": "hugo"},
+    {"status": "dancing", "memberName": "ann"},
+    {"status": "claimed", "memberName": "ann", "claimedAt": "never", "attemptGeneration": -1},
+    {"status": "claimed", "memberName": "ann", "claimedAt": "2999-01-01T00:00:00.000Z", "attemptGeneration": True},
+    {"status": "failed_retryable", "memberName": "ann", "nextAttemptAt": 12, "rung": "\x1b[2J"},
+    {"status": "delivered", "memberName": "ann", "deliveredAt": "2999-01-01T00:00:00.000Z"},
+    {"status": "pending", "memberName": "../../ann", "recipient": "../../etc", "inserting": "yes"},
+]
+
+
+@pytest.mark.parametrize("record", FORGED)
+def test_a_damaged_item_is_never_sent_and_stops_nobody(busy_place, record):
+    busy_place.put(OUTBOX, {"forged": record})
+    for _ in range(4):
+        busy_place.round()
+        busy_place.passes(400)
+    assert len(busy_place.nudges()) == 1
+    assert all(busy_place.nudges(name) == [] for name in ("hugo", "bob", "bot", LEAD))
+
+
+def test_a_forged_item_cannot_send_the_agenda_of_one_member_to_another(busy_place):
+    busy_place.plan()
+    (item,) = busy_place.items()
+    record = busy_place.plane.records.read("crew", OUTBOX)[item.id]
+    busy_place.put(OUTBOX, {item.id: {**record, "recipient": "bob"}})
+    busy_place.dispatch()
+    assert busy_place.nudges("bob") == []
+
+
+def test_the_outbox_is_bounded(busy_place):
+    for number in range(40):
+        busy_place.add(f"work {number}")
+        busy_place.round()
+        busy_place.passes(86400)
+    assert len(busy_place.items()) < 40
+    assert min(busy_place.now - item.updated for item in busy_place.items()) < 86401
+
+
+def test_when_something_is_worth_another_look(busy_place):
+    assert next_due(busy_place.plane, "crew") is None
+    busy_place.plan()
+    assert (next_due(busy_place.plane, "crew") or 0.0) <= busy_place.now
+    busy_place.beats("ann", WORKING)
+    busy_place.dispatch()
+    assert next_due(busy_place.plane, "crew") == busy_place.now + 600
+    busy_place.quiet()
+    busy_place.passes(600)
+    busy_place.dispatch()
+    assert next_due(busy_place.plane, "crew") is None
+
+
+# The insert, and whoever dies around it.
+
+
+class Died(BaseException):
+    """The process was killed here."""
+
+
+POINTS = ("mark", "insert", "ledger", "done")
+
+
+def die_at(place: Place, monkeypatch: pytest.MonkeyPatch, point: str, *, after: bool) -> None:
+    """A dispatcher that is killed before or after one of its steps."""
+    change, seen = place.plane.records.change, [0]
+
+    def stopped(work: Callable[..., Any], is_it: Callable[[], bool] = lambda: True) -> Callable[..., Any]:
+        def run(*args: Any, **options: Any) -> Any:
+            hit = is_it()
+            if hit and not after:
+                raise Died
+            found = work(*args, **options)
+            if hit and after:
+                raise Died
+            return found
+
+        return run
+
+    def nth(number: int) -> Callable[[], bool]:
+        def is_it() -> bool:
+            seen[0] += 1
+            return seen[0] == number
+
+        return is_it
+
+    with monkeypatch.context() as world:
+        if point == "insert":
+            world.setattr(place.room.inboxes, "append", stopped(place.room.inboxes.append))
+        elif point == "ledger":
+            world.setattr(place.room.ledger, "append", stopped(place.room.ledger.append))
+        else:  # the first change claims, the second marks, the third says that it is done
+            world.setattr(place.plane.records, "change", stopped(change, nth(2 if point == "mark" else 3)))
+        with pytest.raises(Died):
+            dispatch(place.plane, "crew")
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_around_the_insert_there_is_one_message_in_the_end(busy_place, monkeypatch, point, after):
+    busy_place.plan()
+    die_at(busy_place, monkeypatch, point, after=after)
+    assert busy_place.dispatch() == [], "the claim of the dead holds for a while"
+    busy_place.passes(CLAIM_SECONDS)
+    busy_place.dispatch()
+    assert len(busy_place.nudges()) == 1
+    assert [item.status for item in busy_place.items()] == [DELIVERED]
+    assert busy_place.round().dispatched == []
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_and_then_read_the_member_is_not_told_again(busy_place, monkeypatch, point, after):
+    busy_place.plan()
+    die_at(busy_place, monkeypatch, point, after=after)
+    take(busy_place.room, "crew", "ann", Filter())
+    busy_place.passes(CLAIM_SECONDS)
+    busy_place.dispatch()
+    assert len(busy_place.nudges()) == 1
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+@pytest.mark.parametrize("point", POINTS)
+def test_killed_then_another_agenda_and_back_there_is_one_message(busy_place, monkeypatch, point, after):
+    busy_place.plan()
+    die_at(busy_place, monkeypatch, point, after=after)
+    busy_place.add("the printer")
+    busy_place.passes(CLAIM_SECONDS)
+    busy_place.dispatch()
+    busy_place.desk.tasks.delete("crew", 2)
+    busy_place.round()
+    assert len(busy_place.nudges()) == 1
+
+
+def claudes(place: Place) -> str:
+    name = place.create_claudes()
+    place.desk.tasks.write_as_others_do(
+        name,
+        1,
+        b'{"id":"1","subject":"x","description":"","status":"pending","owner":"ann","blocks":[],"blockedBy":[]}',
+    )
+    place.room.inboxes.create(name, "ann")
+    place.beats("team-lead", WORKING, team=name)
+    plan(place.plane, place.room.rosters.load(name), reconcile(place.plane, name, {"ann": "x"}))
+    return name
+
+
+def test_in_a_team_of_claude_code_a_nudge_has_only_the_known_fields(place):
+    name = claudes(place)
+    assert place.dispatch(name) == [(DELIVERED, "")]
+    (row,) = place.room.inboxes.rows(name, "ann")
+    known = {"from", "text", "timestamp", "read", "summary", "color", "msgV", "msg_id", "type"}
+    assert set(decode_object(row.raw)) <= known
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+def test_where_claude_code_may_have_taken_it_out_an_unknown_insert_is_not_repeated(place, monkeypatch, after):
+    name = claudes(place)
+
+    def consume(work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **options: Any) -> Any:
+            if after:
+                work(*args, **options)
+            raise Died
+
+        return run
+
+    with monkeypatch.context() as world:
+        world.setattr(place.room.inboxes, "append", consume(place.room.inboxes.append))
+        with pytest.raises(Died):
+            dispatch(place.plane, name)
+    place.room.inboxes.foreign_rewrite(name, "ann", [])  # Claude Code has read it and takes it out
+    place.passes(CLAIM_SECONDS)
+    place.beats("team-lead", WORKING, team=name)
+    ((outcome, why),) = place.dispatch(name)
+    assert outcome == DELIVERED
+    assert why.startswith("unknown")
+    assert place.room.inboxes.rows(name, "ann") == []
+
+
+def test_a_team_of_claude_code_that_falls_silent_gets_nothing(place):
+    name = claudes(place)
+    place.passes(3600)
+    assert place.dispatch(name) == []
+    assert place.room.inboxes.rows(name, "ann") == []
+
+
+def test_somebody_elses_text_under_our_id_is_a_conflict_and_is_not_overwritten(busy_place):
+    busy_place.plan()
+    (item,) = busy_place.items()
+    to = find_recipient(busy_place.room, "crew", "ann")
+    from atm.domain.worksync.nudges import message_id
+
+    row = compose(busy_place.room, to, Letter(sender="mallory", text="something else"), message_id(item.id))
+    busy_place.room.inboxes.append("crew", "ann", [row], fresh=False)
+    assert busy_place.dispatch() == [(TERMINAL, "message_conflict")]
+    assert busy_place.nudges() == []
+    assert busy_place.room.inboxes.rows("crew", "ann")[-1].text == "something else"
+
+
+# Two dispatchers.
+
+
+class Rival:
+    """Runs a second dispatcher at one chosen step of the first, so many seconds later."""
+
+    def __init__(self, place: Place, step: int, pause: float) -> None:
+        self.place, self.step, self.pause, self.count, self.inside = place, step, pause, 0, False
+
+    def interrupt(self) -> None:
+        if self.inside:
+            return
+        if self.count == self.step:
+            self.inside = True
+            self.place.passes(self.pause)
+            dispatch(
+                Plane(*(getattr(self.place.plane, name) for name in ("desk", "records", "journal", "secrets"))), "crew"
+            )
+            self.inside = False
+        self.count += 1
+
+    def around(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **options: Any) -> Any:
+            self.interrupt()
+            found = work(*args, **options)
+            self.interrupt()
+            return found
+
+        return run
+
+
+@pytest.mark.parametrize("pause", [0.0, CLAIM_SECONDS + 1])
+def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, monkeypatch):
+    for step in range(60):
+        place = Place(OPEN)
+        place.plane = Plane(
+            place.desk, place.plane.records, place.plane.journal, place.plane.secrets, Policy(), "first"
+        )
+        place.add("the parser")
+        for _ in range(20):
+            place.look()
+        place.passes(HOUR)
+        place.plan()
+        rival = Rival(place, step, pause)
+        with monkeypatch.context() as world:
+            for part, name in (
+                (place.plane.records, "change"),
+                (place.plane.records, "read"),
+                (place.room.inboxes, "append"),
+                (place.room.ledger, "append"),
+                (place.room.ledger, "about"),
+            ):
+                world.setattr(part, name, rival.around(getattr(part, name)))
+            dispatch(place.plane, "crew")
+        assert len(place.nudges()) == 1, step
+        place.passes(CLAIM_SECONDS + 1)
+        place.dispatch()
+        assert [item.status for item in place.items()] == [DELIVERED], step
+        assert len(place.nudges()) == 1, step
+    assert rival.count < 60, "every step was met"
+
+
+def test_a_dispatcher_that_was_thought_dead_cannot_say_what_became_of_it(busy_place, monkeypatch):
+    busy_place.plan()
+    die_at(busy_place, monkeypatch, "mark", after=False)
+    (old,) = busy_place.items()
+    busy_place.passes(CLAIM_SECONDS)
+    busy_place.dispatch()
+    assert not nudges._settle(busy_place.plane, old, lambda current, _: current)
+    assert busy_place.items()[0].status == DELIVERED
+
+
+# Trouble.
+
+
+def test_an_inbox_that_cannot_be_looked_into_puts_the_nudge_off_with_growing_pauses(busy_place, monkeypatch):
+    busy_place.plan()
+
+    def refuse(*_args):
+        raise UnreadableFile("the inbox is damaged")
+
+    pauses = []
+    with monkeypatch.context() as broken:
+        broken.setattr(busy_place.room.inboxes, "rows", refuse)
+        for _ in range(6):
+            ((outcome, _),) = busy_place.dispatch()
+            assert outcome == RETRYABLE
+            (item,) = busy_place.items()
+            pauses.append((item.next_attempt or 0.0) - busy_place.now)
+            busy_place.passes(pauses[-1] + 1)
+    assert pauses[0] >= 600
+    assert pauses[-1] <= 3600 + 240
+    assert pauses[:3] == sorted(pauses[:3])
+    assert busy_place.dispatch() == [(DELIVERED, "")]
+
+
+def test_a_team_that_vanishes_under_a_dispatch_is_no_error_and_no_message(busy_place, monkeypatch):
+    busy_place.plan()
+    claim = nudges._claim_due
+
+    def vanish(plane, team):
+        claimed = claim(plane, team)
+        busy_place.delete()
+        return claimed
+
+    monkeypatch.setattr(nudges, "_claim_due", vanish)
+    ((outcome, _),) = busy_place.dispatch()
+    assert outcome == RETRYABLE
+    assert busy_place.room.inboxes.rows("crew", "ann") == []
+
+
+def test_a_team_made_anew_under_a_dispatch_gets_nothing_of_the_former(busy_place, monkeypatch):
+    busy_place.plan()
+    claim = nudges._claim_due
+
+    def renew(plane, team):
+        claimed = claim(plane, team)
+        busy_place.delete()
+        busy_place.create("crew")
+        busy_place.add("the parser")
+        busy_place.look()
+        return claimed
+
+    monkeypatch.setattr(nudges, "_claim_due", renew)
+    busy_place.dispatch()
+    assert busy_place.nudges() == []
+    assert busy_place.items() == []
+
+
+def test_an_outbox_that_cannot_be_written_sends_nothing(busy_place, monkeypatch):
+    busy_place.plan()
+
+    def refuse(*_args, **_options):
+        raise WriteRefused("the disk is full")
+
+    with monkeypatch.context() as full:
+        full.setattr(busy_place.plane.records, "change", refuse)
+        with pytest.raises(WriteRefused):
+            busy_place.dispatch()
+    assert busy_place.nudges() == []
+
+
+@pytest.mark.parametrize("error", [WriteRefused("full"), FileBusy("locked")])
+@pytest.mark.xfail(strict=True, reason="G-1: queued in the spool it is sent later, whatever has become of the agenda")
+def test_a_nudge_that_could_not_be_inserted_is_not_sent_later_for_another_agenda(busy_place, error):
+    busy_place.plan()
+    busy_place.room.inboxes.refuse = error
+    busy_place.dispatch()
+    busy_place.room.inboxes.refuse = None
+    board.claim(busy_place.desk, "crew", "ann", "1")
+    board.complete(busy_place.desk, "crew", "ann", "1")
+    drain(busy_place.room, everything=True)
+    assert busy_place.nudges() == []
+
+
+@pytest.mark.xfail(strict=True, reason="G-1: queued in the spool it is sent although the team was stopped")
+def test_a_nudge_that_could_not_be_inserted_is_not_sent_after_the_team_was_stopped(busy_place):
+    busy_place.plan()
+    busy_place.room.inboxes.refuse = WriteRefused("full")
+    busy_place.dispatch()
+    busy_place.room.inboxes.refuse = None
+    busy_place.stop()
+    drain(busy_place.room, everything=True)
+    assert busy_place.nudges() == []
+
+
+def test_a_nudge_that_could_not_be_inserted_is_not_doubled(busy_place):
+    busy_place.plan()
+    busy_place.room.inboxes.refuse = WriteRefused("full")
+    for _ in range(5):
+        busy_place.round()
+        busy_place.passes(400)
+    busy_place.room.inboxes.refuse = None
+    for _ in range(5):
+        drain(busy_place.room, everything=True)
+        busy_place.round()
+        busy_place.passes(100)
+    assert len(busy_place.nudges()) <= 2
+    assert len(set(busy_place.nudges())) == len(busy_place.nudges())
+
+
+@pytest.mark.parametrize("jump", [-86400.0, -3600.0, -301.0, 301.0, 3600.0, 86400.0])
+def test_a_clock_that_jumps_never_doubles_a_nudge(busy_place, jump):
+    for number in range(30):
+        busy_place.round()
+        if number % 7 == 3:
+            busy_place.room.clock.jump(jump)
+        busy_place.passes(60)
+    assert len(busy_place.nudges()) == len(set(busy_place.nudges()))
+    assert sum("Reminder" not in text for text in busy_place.nudges()) == 1
+
+
+@pytest.mark.xfail(strict=True, reason="G-6: first seen in the future, the team is never ready again until then")
+def test_a_clock_that_was_set_back_for_a_day_silences_nobody_for_a_day(busy_place):
+    busy_place.plan()
+    busy_place.beats("ann", WORKING)
+    busy_place.dispatch()
+    busy_place.quiet()
+    busy_place.room.clock.jump(-86400.0)
+    for _ in range(30):
+        busy_place.passes(300)
+        busy_place.round()
+    assert len(busy_place.nudges()) >= 1
+
+
+def test_several_members_are_nudged_in_one_pass_and_ten_at_most(place):
+    for number in range(14):
+        add_member(place.room, "crew", Member(f"m{number}"))
+        place.add("some work", owner=f"m{number}")
+    names = [f"m{number}" for number in range(14)]
+    assert len(place.round(*names).dispatched) == 10
+    assert len(place.dispatch()) == 4
+    assert sum(len(place.nudges(name)) for name in names) == 14
+
+
+def test_outbox_of_a_missing_team_is_empty_and_dispatch_does_nothing(place):
+    assert outbox(place.plane, "nobody") == []
+    assert dispatch(place.plane, "nobody") == []
+    assert readiness(place.plane, "nobody").is_ready is False
+
+
+def test_an_escalation_is_not_counted_as_a_nudge_of_the_lead(busy_place):
+    for _ in range(40):
+        busy_place.round()
+        busy_place.passes(600)
+    assert [item.rung for item in busy_place.items() if item.to == LEAD] == [ESCALATION]
+    busy_place.add("plan the work", owner=LEAD)
+    busy_place.round(LEAD)
+    assert len(busy_place.nudges(LEAD)) == 2

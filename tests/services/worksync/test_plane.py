@@ -1,0 +1,408 @@
+"""What the control plane asks of a team: does it run, what is there to do, who is busy, whose token is that."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.services.worksync.conftest import LEAD, OPEN, Place
+
+from atm.domain.endpoints import Endpoint
+from atm.domain.errors import NoSuchTeam, UnreadableFile, WriteRefused
+from atm.domain.lifecycle import ACTIVE, CONSOLIDATING, STOPPED
+from atm.domain.liveness import IDLE, SILENT_AFTER, WAITING, WORKING, Beat
+from atm.domain.surfacing import Note
+from atm.domain.worksync.decisions import (
+    AWAITS_PERMISSION,
+    BUSY_REASONS,
+    DELIVERY_PENDING,
+    LAUNCHING,
+    RECENT_ACTIVITY,
+    TOOL_ACTIVE,
+)
+from atm.services import board, planning, reviews
+from atm.services.lifecycle import advance, walk
+from atm.services.mail import Letter, send
+from atm.services.worksync.plane import (
+    LAUNCH_GRACE,
+    PERMISSION_STALE,
+    TOOL_STALE,
+    Policy,
+    busy_state,
+    comment_of,
+    find_running,
+    issue,
+    members_named,
+    read_agendas,
+    running,
+    verify,
+)
+from atm.services.worksync.reconcile import look_at
+from atm.services.worksync.reports import note_intent, submit
+
+# Does the team run?
+
+
+def runs(place: Place, team: str = "crew") -> tuple[bool, str]:
+    _, state = find_running(place.plane, team)
+    return state.runs, state.state
+
+
+def test_a_team_that_is_made_staffed_or_at_work_runs(place):
+    assert runs(place) == (True, "pending")
+    advance(place.room, "crew", ACTIVE, LEAD)
+    assert runs(place) == (True, "active")
+    advance(place.room, "crew", CONSOLIDATING, LEAD)
+    assert runs(place) == (True, "consolidating")
+
+
+def test_a_stopped_team_does_not_run_until_it_is_taken_up_again(place):
+    place.stop()
+    assert runs(place) == (False, "stopped")
+    place.resume()
+    assert runs(place) == (True, "active")
+
+
+def test_a_complete_team_does_not_run_whatever_its_state_file_says(place):
+    walk(place.room, "crew", "complete", LEAD)
+    place.room.states.content.clear()
+    assert runs(place) == (False, "complete")
+
+
+def test_a_team_that_is_not_there_does_not_run_and_is_no_error(place):
+    found, state = find_running(place.plane, "nobody")
+    assert found is None
+    assert (state.runs, state.state) == (False, "deleted")
+    place.delete()
+    assert find_running(place.plane, "crew")[0] is None
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"null", b'{"status": "dancing"}', b'{"status": 7}', b"\xff"])
+def test_a_state_that_cannot_be_read_is_no_reason_to_believe_that_a_team_runs(busy_place, garbage):
+    busy_place.room.states.content["crew"] = garbage
+    is_running, state = runs(busy_place)
+    assert not is_running, state
+    assert busy_place.look() == []
+    assert not busy_place.report().ok
+
+
+def test_a_session_of_claude_code_runs_while_somebody_of_it_is_heard(place):
+    name = place.create_claudes()
+    assert runs(place, name) == (False, "unknown")
+    place.beats("ann", IDLE, team=name)
+    assert runs(place, name) == (True, "active")
+    place.passes(SILENT_AFTER)
+    assert runs(place, name) == (True, "active")
+    place.passes(1)
+    assert runs(place, name) == (False, "unknown")
+
+
+def test_a_heartbeat_of_somebody_who_is_no_member_proves_nothing(place):
+    name = place.create_claudes()
+    place.beats("mallory", WORKING, team=name)
+    assert runs(place, name) == (False, "unknown")
+
+
+def test_a_heartbeat_does_not_bring_a_stopped_team_of_ours_back(place):
+    place.stop()
+    place.beats("ann", WORKING)
+    assert runs(place) == (False, "stopped")
+
+
+# Agendas.
+
+
+def test_a_team_without_tasks_has_empty_agendas(place):
+    place.desk.tasks.files.clear()
+    found = read_agendas(place.plane, place.team, ["ann", "bob"])
+    assert {name: [*agenda.items] for name, agenda in found.items()} == {"ann": [], "bob": []}
+
+
+def test_an_agenda_holds_work_reviews_questions_and_what_waits_and_nothing_of_others(place):
+    place.add("mine", "asked about", "after mine")
+    place.add("of bob", owner="bob")
+    planning.depend(place.desk, "crew", LEAD, "3", ["1"], [])
+    board.claim(place.desk, "crew", "ann", "2")
+    reviews.ask(place.desk, "crew", "ann", "2", "lead", "which one?")
+    board.claim(place.desk, "crew", "bob", "4")
+    reviews.request_review(place.desk, "crew", "bob", "4", "ann")
+    agenda = read_agendas(place.plane, place.team, ["ann"])["ann"]
+    assert [(item.task_id, item.kind) for item in agenda.items] == [
+        ("1", "work"),
+        ("2", "clarification"),
+        ("3", "blocked_dependency"),
+        ("4", "review"),
+    ]
+    assert read_agendas(place.plane, place.team, ["cleo"])["cleo"].items == []
+
+
+def test_whoever_reviewed_the_former_cycle_is_not_asked_again(place):
+    place.add("the parser")
+    board.claim(place.desk, "crew", "ann", "1")
+    reviews.request_review(place.desk, "crew", "ann", "1", "bob")
+    reviews.request_changes(place.desk, "crew", "bob", "1", "no tests")
+    assert place.seen("bob").agenda.items == []
+    assert [item.reason for item in place.seen("ann").agenda.items] == ["Changes were requested in review."]
+    reviews.request_review(place.desk, "crew", "ann", "1", "cleo")
+    assert place.seen("bob").agenda.items == place.seen("ann").agenda.items == []
+    assert [item.kind for item in place.seen("cleo").agenda.items] == ["review"]
+
+
+def test_finished_deleted_and_unreadable_tasks_are_nobodys_work(place):
+    place.add("done", "vanished", "damaged")
+    board.claim(place.desk, "crew", "ann", "1")
+    board.complete(place.desk, "crew", "ann", "1")
+    place.desk.tasks.delete("crew", 2)
+    place.desk.tasks.write_as_others_do("crew", 3, b"{")
+    assert place.seen("ann").agenda.items == []
+    assert any("#3" in text for text in place.seen(LEAD).agenda.diagnostics)
+
+
+WORDS = st.sampled_from(["ann", "bob", "cleo", LEAD, "hugo", "mallory", ""])
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.tuples(WORDS, WORDS, st.booleans()), max_size=6), st.randoms())
+def test_looking_at_one_and_looking_at_all_give_the_same_fingerprints(tasks, dice):
+    place = Place()
+    for owner, reviewer, in_review in tasks:
+        id = place.add("some work", owner=owner)[0]
+        if in_review and owner and reviewer and owner.casefold() != reviewer.casefold():
+            board.claim(place.desk, "crew", owner, id)
+            reviews.request_review(place.desk, "crew", owner, id, reviewer)
+    team = place.team
+    together = look_at(place.plane, team, team.names)
+    for name in dice.sample(team.names, len(team.names)):
+        assert look_at(place.plane, team, [name])[name].fingerprint == together[name].fingerprint
+
+
+def test_a_comment_is_found_in_the_tasks_of_the_agenda_only(place):
+    place.add("mine")
+    place.add("of bob", owner="bob")
+    _, mine = board.comment(place.desk, "crew", "ann", "1", "the key is missing")
+    _, other = board.comment(place.desk, "crew", "bob", "2", "the key is missing")
+    agenda = place.seen("ann").agenda
+    assert comment_of(place.plane, agenda, mine) == {mine: "1"}
+    assert comment_of(place.plane, agenda, other) == comment_of(place.plane, agenda, "") == {}
+
+
+def test_a_thousand_members_and_ten_thousand_tasks_are_looked_at_in_one_pass(place):
+    from atm.domain.team import Member
+    from atm.formats.json_record import encode
+    from atm.formats.team_config import new_member, with_member
+
+    data = place.room.rosters._content["crew"]
+    for number in range(1000):
+        data = with_member(data, new_member(Member(f"m{number}"), "crew", place.now))
+    place.room.rosters._content["crew"] = data
+    for number in range(1, 10_001):
+        owner = f"m{number % 1000}"
+        task = {"id": str(number), "subject": "x", "description": "", "status": "pending", "owner": owner}
+        place.desk.tasks.write_as_others_do("crew", number, encode({**task, "blocks": [], "blockedBy": []}).encode())
+    looks = place.look(*(f"m{number}" for number in range(1000)))
+    assert len(looks) == 1000
+    assert {len(look.seen.agenda.items) for look in looks} == {10}
+    assert len({look.seen.fingerprint for look in looks}) == 1000
+    assert place.plane.records.writes == 1
+
+
+# Busy.
+
+
+def busy(place: Place, name: str = "ann") -> str:
+    return busy_state(place.plane, "crew", name).reason
+
+
+def test_nothing_known_is_not_busy(place):
+    assert busy_state(place.plane, "crew", "ann").reason == ""
+
+
+def test_a_turn_keeps_a_member_busy_until_a_tool_call_must_have_ended(place):
+    place.beats("ann", WORKING)
+    found = busy_state(place.plane, "crew", "ann")
+    assert (found.reason, found.until) == (TOOL_ACTIVE, place.now + TOOL_STALE)
+    place.passes(TOOL_STALE - 1)
+    assert busy(place) == TOOL_ACTIVE
+    place.passes(1)
+    assert busy(place) == ""
+
+
+def test_a_command_at_the_board_is_a_sign_of_life_and_not_of_a_turn(place):
+    place.beats("ann", WORKING, source="atm tasks")
+    assert busy(place) == RECENT_ACTIVITY
+    place.passes(90)
+    assert busy(place) == ""
+
+
+def test_a_member_that_waits_for_a_permission_is_busy_for_an_hour_at_most(place):
+    place.beats("ann", WAITING)
+    place.passes(PERMISSION_STALE - 1)
+    assert busy(place) == AWAITS_PERMISSION
+    place.passes(1)
+    assert busy(place) == ""
+
+
+def test_whoever_has_just_stopped_is_left_in_peace_for_a_quiet_window(place):
+    since = place.now
+    place.beats("ann", IDLE, since=since)
+    found = busy_state(place.plane, "crew", "ann")
+    assert (found.reason, found.until) == (RECENT_ACTIVITY, since + 90)
+    place.passes(89)
+    place.beats("ann", IDLE, since=since)  # it goes on beating, and is idle still
+    assert busy(place) == RECENT_ACTIVITY
+    place.passes(1)
+    assert busy(place) == ""
+
+
+def test_mail_that_waits_in_the_spool_or_was_cut_off_is_a_delivery_under_way(place):
+    place.room.inboxes.refuse = WriteRefused("the disk is full")
+    assert send(place.room, "crew", "ann", Letter(sender="bob", text="hello")).outcome == "queued"
+    assert (busy(place), busy(place, "bob")) == (DELIVERY_PENDING, "")
+    place.room.surfacings.notes["crew", "bob"] = Note(keys=[], channel="hook", at=place.now)
+    assert busy(place, "bob") == DELIVERY_PENDING
+
+
+def test_a_spool_that_cannot_be_read_counts_as_busy_for_a_while_and_not_for_ever(place):
+    def refuse():
+        raise UnreadableFile("no")
+
+    place.room.spool.is_empty = refuse
+    found = busy_state(place.plane, "crew", "ann")
+    assert found.reason == DELIVERY_PENDING
+    assert found.until == place.now + 90
+
+
+def test_a_member_that_has_just_been_started_gets_its_grace(place):
+    place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now))
+    assert busy(place) == LAUNCHING
+    place.passes(LAUNCH_GRACE - 1)
+    assert busy(place) == LAUNCHING
+    place.passes(1)
+    assert busy(place) == ""
+    place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now + 1e6))
+    assert busy(place) == ""
+
+
+def test_of_several_signals_the_strongest_counts(place):
+    place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now))
+    place.room.surfacings.notes["crew", "ann"] = Note(keys=[], channel="hook", at=place.now)
+    found = []
+    for state in (WORKING, WAITING, IDLE):
+        place.beats("ann", state)
+        found.append(busy(place))
+    place.room.surfacings.notes.clear()
+    found.append(busy(place))
+    place.room.endpoints.forget("crew", "ann")
+    found.append(busy(place))
+    assert found == [TOOL_ACTIVE, AWAITS_PERMISSION, DELIVERY_PENDING, LAUNCHING, RECENT_ACTIVITY]
+    assert tuple(found) == BUSY_REASONS
+
+
+def test_with_no_quiet_window_nothing_but_real_work_is_busy():
+    place = Place(Policy(quiet_seconds=0.0, thresholds=OPEN.thresholds))
+    place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now))
+    place.beats("ann", IDLE)
+    assert busy(place) == ""
+    place.beats("ann", WORKING)
+    assert busy(place) == TOOL_ACTIVE
+
+
+@pytest.mark.parametrize("state", [WORKING, WAITING, IDLE, "", "no such state"])
+def test_what_a_member_does_never_moves_its_fingerprint(busy_place, state):
+    before = busy_place.fingerprint()
+    busy_place.beats("ann", state)
+    assert busy_place.fingerprint() == before
+
+
+@pytest.mark.parametrize("state", [WORKING, WAITING, IDLE])
+@pytest.mark.xfail(strict=True, reason="G-3: clamped anew at each look, so it never wears off")
+def test_a_heartbeat_from_the_future_keeps_nobody_busy_for_ever(place, state):
+    place.room.presence.beat("crew", "ann", Beat(at=place.now + 1e9, source="codex hook Stop", state=state))
+    place.passes(2 * PERMISSION_STALE)
+    assert busy(place) == ""
+
+
+# Tokens.
+
+
+def test_a_token_is_good_for_its_member_its_agenda_its_team_and_a_quarter_of_an_hour(place):
+    place.create("other")
+    now, token = place.now, issue(place.plane, "crew", "ann", "agenda:v1:a")
+
+    def verdict(team="crew", member="ann", fingerprint="agenda:v1:a", at=now, token=token):
+        return verify(place.plane, team, member, fingerprint, token, at)
+
+    assert verdict() == verdict(member="ANN") == verdict(at=now + 899) == "ok"
+    assert verdict(at=now + 900) == "expired"
+    assert verdict(at=now - 120) == "expired"
+    assert verdict(member="bob") == verdict(team="other") == verdict(fingerprint="agenda:v1:b") == "invalid"
+    assert verdict(token="") == "missing"
+
+
+@pytest.mark.parametrize(
+    "token", ["x", "wrs:v1", "wrs:v1.", "wrs:v1..", "wrs:v1.e30.e30", "wrs:v2.e30.e30", "\x00", "é.é.é"]
+)
+def test_what_only_looks_like_a_token_is_invalid(place, token):
+    assert verify(place.plane, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+
+
+def test_a_token_with_one_changed_letter_is_invalid(place):
+    token = issue(place.plane, "crew", "ann", "agenda:v1:a")
+    for place_in_it in range(8, len(token) - 1, 7):
+        other = "A" if token[place_in_it] != "A" else "B"
+        forged = token[:place_in_it] + other + token[place_in_it + 1 :]
+        assert verify(place.plane, "crew", "ann", "agenda:v1:a", forged, place.now) == "invalid"
+
+
+def test_a_new_secret_ends_all_tokens(place):
+    token = issue(place.plane, "crew", "ann", "agenda:v1:a")
+    place.plane.secrets.take_away("crew")
+    assert verify(place.plane, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+
+
+def test_a_secret_that_cannot_be_read_makes_every_token_invalid(place, monkeypatch):
+    token = issue(place.plane, "crew", "ann", "agenda:v1:a")
+
+    def refuse(_team):
+        raise WriteRefused("no")
+
+    monkeypatch.setattr(place.plane.secrets, "secret", refuse)
+    assert verify(place.plane, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+
+
+def test_a_team_that_is_gone_gives_no_tokens(place):
+    place.delete()
+    with pytest.raises(NoSuchTeam):
+        issue(place.plane, "crew", "ann", "agenda:v1:a")
+
+
+# Names.
+
+
+def test_names_are_spelled_as_the_roster_spells_them_and_strangers_are_dropped(place):
+    assert members_named(place.team, {"ANN": "x", "mallory": "y", "bob": "z"}) == {"ann": "x", "bob": "z"}
+
+
+def test_a_team_made_anew_under_the_same_name_inherits_nothing(busy_place):
+    place = busy_place
+    words = {**place.words("ann"), "reportToken": issue(place.plane, "crew", "ann", place.fingerprint())}
+    assert place.report().ok
+    assert place.intend().ok
+    place.round("bob")
+    place.delete()
+    assert place.look() == []
+    place.create("crew")
+    place.add("the parser")
+    assert place.fingerprint() == words["agendaFingerprint"]
+    assert place.intents == []
+    assert place.items() == []
+    assert place.state() == "needs_sync"
+    trusted = place.knows("ann")
+    stranger = type(trusted)("mcp", place.now)
+    for answer in (submit, note_intent):
+        assert answer(place.plane, "crew", words, stranger).verdict.reason == "invalid_report_token"
+
+
+def test_running_says_how_it_is_known(place):
+    assert running(place.plane, place.team).why
+    assert running(place.plane, place.team).state in ("pending", ACTIVE, STOPPED)
