@@ -339,3 +339,16 @@ def test_whoever_forges_the_seal_gets_at_most_a_record():
     assert file.records(["ann", "bob"]) == {"ann": {"n": 1}}
     with pytest.raises(NotJson):
         file.records(["zoe"])
+
+
+def test_many_keys_at_once_are_found_like_one_at_a_time():
+    odd = ['a": {', "a\\", 'a\\": {"b"', "ä", "a\nb", "", " ", '"', "m1", "m10", "m100"]
+    known = {**{f"m{n}": {"n": n, "says": '\n"m1": {'} for n in range(60)}, **{key: {"odd": key} for key in odd}}
+    written = no_records("status").changed(known, AT, 0)
+    assert written is not None
+    sealed = read_records(written, "status", 0)
+    asked = [*known, "nobody", "m"]
+    assert sealed.records(asked) == known == {key: one for k in asked for key, one in sealed.records([k]).items()}
+    changed = sealed.changed({key: {"new": key} for key in known}, AT)
+    assert changed is not None
+    assert read_records(changed, "status", 0).records() == {key: {"new": key} for key in known}

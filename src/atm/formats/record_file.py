@@ -40,6 +40,9 @@ LARGEST = 64 << 20
 SEALED_FROM = 16 << 10
 """Bytes from which a file is sealed: a smaller one is written anew in less time than it takes to load `hashlib`."""
 
+FEW = 20
+"""Keys that are searched for one by one."""
+
 _CLOSED, _PLAIN_END = b"\n}}", b"}\n"
 _SEAL, _SEAL_END = b', "seal": "1:', b'"}\n'
 _TAIL = len(_CLOSED) + len(_SEAL) + 64 + len(_SEAL_END)
@@ -136,13 +139,33 @@ class _Sealed:
 
     def _spans(self, keys: Iterable[str]) -> dict[str, tuple[int, int]]:
         """Where the lines with these keys are, from the line break before to the comma or line break behind."""
+        wanted = {_key_of_line(key) + b"{": key for key in keys}
+        if len(wanted) > FEW:
+            return self._spans_of_many(wanted)
         found = {}
-        for key in keys:
-            start = self._data.find(_key_of_line(key) + b"{", self._start, self._end)
+        for begins, key in wanted.items():
+            start = self._data.find(begins, self._start, self._end)
             if start >= 0:
-                end = self._data.find(b",\n", start, self._end)
-                found[key] = (start, self._end if end < 0 else end)
+                found[key] = (start, self._end_of_line(start))
         return found
+
+    def _spans_of_many(self, wanted: dict[bytes, str]) -> dict[str, tuple[int, int]]:
+        """Line by line, once, instead of a search through the file for every key."""
+        found: dict[str, tuple[int, int]] = {}
+        lengths = sorted({len(begins) for begins in wanted})
+        start = self._start
+        while start < self._end:
+            end = self._end_of_line(start)
+            for length in lengths:
+                key = wanted.get(self._data[start : start + length])
+                if key is not None:
+                    found[key] = (start, end)
+            start = end + 1
+        return found
+
+    def _end_of_line(self, start: int) -> int:
+        end = self._data.find(b",\n", start, self._end)
+        return self._end if end < 0 else end
 
     def changed(self, records: Mapping[str, Record | None], at: str) -> bytes | None:
         """As of a file that was decoded. What is not changed is copied as bytes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -39,7 +40,7 @@ from atm.services.roster import add_member, update_member
 from atm.services.stall_watch import watch_stalls
 from atm.services.worksync import nudges
 from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness
-from atm.services.worksync.plane import Plane, Policy
+from atm.services.worksync.plane import Policy
 from atm.services.worksync.reconcile import reconcile
 from atm.services.worksync.reports import submit
 
@@ -647,9 +648,7 @@ class Rival:
         if self.count == self.step:
             self.inside = True
             self.place.passes(self.pause)
-            dispatch(
-                Plane(*(getattr(self.place.plane, name) for name in ("desk", "records", "journal", "secrets"))), "crew"
-            )
+            dispatch(replace(self.place.plane, me="here:2"), "crew")
             self.inside = False
         self.count += 1
 
@@ -663,17 +662,14 @@ class Rival:
         return run
 
 
+@pytest.mark.parametrize("seems_dead", [False, True], ids=["alive", "seems dead"])
 @pytest.mark.parametrize("pause", [0.0, CLAIM_SECONDS + 1])
-def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, monkeypatch):
+def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, seems_dead, monkeypatch):
     for step in range(60):
         place = Place(OPEN)
-        place.plane = Plane(
-            place.desk, place.plane.records, place.plane.journal, place.plane.secrets, Policy(), "first"
-        )
+        place.plane = replace(place.plane, me="here:1")
+        place.room.presence.running = set() if seems_dead else {1, 2}
         place.add("the parser")
-        for _ in range(20):
-            place.look()
-        place.passes(HOUR)
         place.plan()
         rival = Rival(place, step, pause)
         with monkeypatch.context() as world:
@@ -692,6 +688,31 @@ def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, monke
         assert [item.status for item in place.items()] == [DELIVERED], step
         assert len(place.nudges()) == 1, step
     assert rival.count < 60, "every step was met"
+
+
+def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(busy_place, monkeypatch):
+    busy_place.plan()
+    busy_place.plane = replace(busy_place.plane, me="here:77")
+    die_at(busy_place, monkeypatch, "insert", after=True)
+    busy_place.plane = replace(busy_place.plane, me="here:78")
+    busy_place.room.presence.running = {77}
+    assert busy_place.dispatch() == [], "it may still be at it"
+    busy_place.room.presence.running = set()
+    assert (next_due(busy_place.plane, "crew") or 0.0) <= busy_place.now
+    assert [outcome for outcome, _ in busy_place.dispatch()] == [DELIVERED]
+    assert len(busy_place.nudges()) == 1
+
+
+@pytest.mark.parametrize("holder", ["there:77", "77", ":77", "here:", "here:x", "here:-1", "here:" + "9" * 30, ""])
+def test_the_claim_of_whoever_cannot_be_asked_wears_off_by_itself(busy_place, monkeypatch, holder):
+    busy_place.plan()
+    busy_place.plane = replace(busy_place.plane, me=holder)
+    die_at(busy_place, monkeypatch, "mark", after=False)
+    busy_place.plane = replace(busy_place.plane, me="here:78")
+    first = busy_place.dispatch()
+    busy_place.passes(CLAIM_SECONDS)
+    assert len(first) + len(busy_place.dispatch()) == 1
+    assert len(busy_place.nudges()) == 1
 
 
 def test_a_dispatcher_that_was_thought_dead_cannot_say_what_became_of_it(busy_place, monkeypatch):

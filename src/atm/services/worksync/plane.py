@@ -240,5 +240,5 @@ def verify(plane: Plane, team: str, member: str, fingerprint: str, token: str, a
 
 def members_named(team: Team, names: Mapping[str, str]) -> dict[str, str]:
     """Those that the roster has, in its spelling; the others are gone."""
-    found = {name: team.member(name) for name in names}
-    return {member.name: names[name] for name, member in found.items() if member is not None}
+    spelled = {name.casefold(): name for name in team.names}
+    return {spelled[name.casefold()]: why for name, why in names.items() if name.casefold() in spelled}

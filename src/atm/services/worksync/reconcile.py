@@ -88,12 +88,11 @@ def look_at(plane: Plane, team: Team, members: list[str]) -> dict[str, Seen]:
     """Everything that a decision about these members needs, read afresh. Writes nothing."""
     now = plane.now()
     seen, alerts = {}, alerts_of(plane.records, team.name)
+    kinds = {member.name: member.kind for member in team.members}
     for name, agenda in read_agendas(plane, team, members).items():
         cooldown = recent_alert_in(alerts, name, agenda.task_ids, now) if agenda.items else ""
         busy = busy_state(plane, team.name, name) if agenda.items else Busy()
-        member = team.member(name)
-        is_agent = member is not None and member.kind == AGENT
-        seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, is_agent)
+        seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, kinds.get(name) == AGENT)
     return seen
 
 

@@ -57,7 +57,10 @@ class McpHost:
             os.unlink(self._path)
         former = os.umask(0o177)
         try:
-            self._server = await asyncio.start_unix_server(self.serve, self._path, limit=LONGEST_LINE)
+            # As many may come in one moment, when a whole team is started.
+            self._server = await asyncio.start_unix_server(
+                self.serve, self._path, limit=LONGEST_LINE, backlog=MOST_CONNECTIONS
+            )
         finally:
             os.umask(former)
         os.chmod(self._path, 0o600)

@@ -12,11 +12,9 @@ import gc
 import os
 import signal
 import socket
-import sys
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line
 from atm.services.access_tokens import find
 from atm.teamd.hub import Hub, Listener
 from atm.teamd.loops import in_thread
@@ -25,6 +23,7 @@ from atm.ui.mcp.daemon_events import follow_daemon
 from atm.ui.mcp.hello import Claim
 from atm.ui.mcp.host import load_reception
 from atm.ui.mcp.identity import FROM_TOKEN
+from atm.ui.mcp.in_process import say
 from atm.wiring import build_access_tokens
 
 if TYPE_CHECKING:
@@ -97,8 +96,8 @@ class HttpServer:
         from atm.ui.mcp.gate import Gate
         from atm.ui.mcp.reception import hear_logger
 
-        self._reception = load_reception()(self._layout, _say, has_daemon=False)
-        hear_logger("uvicorn", _say)
+        self._reception = load_reception()(self._layout, say, has_daemon=False)
+        hear_logger("uvicorn", say)
         server = _web_server(Gate(self._app(), line.getsockname()[1], self._bearer, self._admit))
         following = asyncio.ensure_future(self._follow())
         ready()
@@ -130,7 +129,7 @@ class HttpServer:
         try:
             known: list[AccessToken] = await in_thread(self._tokens.all)
         except AtmError as error:
-            _say("error", "mcp", str(error))
+            say("error", "mcp", str(error))
             return None
         return find(known, secret)
 
@@ -206,7 +205,3 @@ def _client_of(ctx: Context) -> Client:
     assert ctx.request is not None  # every message over HTTP has one, and it came through the gate
     client: Client = ctx.request.scope[CLIENT]
     return client
-
-
-def _say(level: str, source: str, text: str, **_: Any) -> None:
-    sys.stderr.write(f"{level} {source}: {one_line(text)}\n")

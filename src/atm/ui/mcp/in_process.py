@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import socket
 import sys
@@ -37,10 +38,12 @@ def open_line(layout: Layout, environment: Mapping[str, str]) -> socket.socket:
 async def _serve(theirs: socket.socket, layout: Layout, environment: Mapping[str, str]) -> None:
     hub = Hub()
     follow_daemon(layout, hub)
-    facts = DaemonFacts(layout=layout, environment=environment, folder="", hub=hub, log=_say)
+    facts = DaemonFacts(layout=layout, environment=environment, folder="", hub=hub, log=say)
     reader, writer = await asyncio.open_connection(sock=theirs, limit=LONGEST_LINE)
     await McpHost(facts, has_daemon=False).serve(reader, writer)
 
 
-def _say(level: str, source: str, text: str, **_: Any) -> None:
-    sys.stderr.write(f"{level} {source}: {one_line(text)}\n")
+def say(level: str, source: str, text: str, **_: Any) -> None:
+    """A log for servers outside of the daemon. Nobody may be reading it, and the work goes on all the same."""
+    with contextlib.suppress(OSError, ValueError, AttributeError):  # a broken pipe; closed; none at all
+        sys.stderr.write(f"{level} {source}: {one_line(text)}\n")
