@@ -151,13 +151,11 @@ def test_the_diagnosis_of_another_is_for_the_lead_and_people(sync, work):
 @pytest.mark.parametrize(
     "words", [["status", "ann", "--json"], ["status", "--json"], ["watch", "--for", "0.2", "--json"]]
 )
-@pytest.mark.xfail(strict=True, reason="G-10: the status as JSON shows everybody's items and fingerprint to everybody")
 def test_the_status_of_another_does_not_show_its_agenda(sync, work, words):
     work("ann", "the secret parser")
     assert "the secret parser" not in sync(*words, me="bob").out
 
 
-@pytest.mark.xfail(strict=True, reason="G-11: a flag is enough to get another member's agenda and its token")
 def test_an_agent_cannot_get_the_token_of_another_by_a_flag(sync, work):
     work("ann", "the secret parser")
     done = sync("agenda", "--as", "ann", "--json", me="bob", code=None)

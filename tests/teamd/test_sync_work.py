@@ -152,7 +152,6 @@ def test_the_end_of_a_lease_is_noticed_without_an_event(stage):
     assert stage.status().state == "needs_sync"
 
 
-@pytest.mark.xfail(strict=True, reason="G-7: a look that was planned before takes a member out of its quiet window")
 def test_a_new_task_is_not_nudged_about_within_its_quiet_window(stage):
     stage.report()
     stage.live(595)
@@ -392,7 +391,6 @@ def test_trouble_with_one_team_does_not_touch_another(troubled, what):
     assert rounds < 300, "not in a tight loop"
 
 
-@pytest.mark.xfail(strict=True, reason="G-9: next_due in the scan is not in an attempt: all later teams are skipped")
 def test_an_outbox_that_cannot_be_read_does_not_stop_the_scan_of_other_teams(troubled):
     troubled.plane.records.trouble = lambda how, team, shelf: (
         UnreadableFile("io") if (how, team, shelf) == ("read", "crew", OUTBOX) else None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from atm.domain.briefing import Briefing
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
-from atm.domain.tasks import PENDING
+from atm.domain.reviews import current_reviewer
+from atm.domain.tasks import PENDING, REVIEW
 from atm.services.mailroom import find_team
 from atm.services.surfacing import unread_for
 
@@ -50,13 +51,21 @@ def _list_work(desk: Boardroom, facts: Briefing) -> None:
     mine = [card for card in board.sorted() if same_name(card.owner, facts.me) and not card.is_finished]
     facts.work = [f"#{card.id} {card.subject} ({board.state(card)})" for card in mine]
     facts.work += [
-        f"#{card.id} {card.subject} (waits for your review)" for card in board.sorted() if _reviews(card, facts.me)
+        f"#{card.id} {card.subject} (waits for your review)" for card in board.sorted() if _reviews(desk, facts, card)
     ]
     facts.claimable = sum(_is_free(board, card) for card in board.sorted())
 
 
-def _reviews(card: Card, me: str) -> bool:
-    return card.review == "review" and bool(card.reviewer) and same_name(card.reviewer, me)
+def _reviews(desk: Boardroom, facts: Briefing, card: Card) -> bool:
+    """By the same rule as everywhere: the current cycle says whose turn it is, and it is never the owner's."""
+    if card.review != REVIEW or card.is_finished or card.is_hidden or card.problem:
+        return False
+    if card.reviewer and not same_name(card.reviewer, facts.me):
+        return False
+    try:
+        return same_name(current_reviewer(desk.tasks.read(facts.team, card.id)).name or "", facts.me)
+    except AtmError:
+        return False
 
 
 def _is_free(board: Board, card: Card) -> bool:

@@ -37,6 +37,7 @@ ATTEMPTS = 3
 BETWEEN_ATTEMPTS = 0.1
 """Another program may hold the file open, or be in the middle of writing it: seed 000 asks for two more tries."""
 
+STILL_WAITS = "earlier mail for this recipient still waits"
 QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
 
 
@@ -197,19 +198,30 @@ def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_
 
 
 def deliver(
-    room: Mailroom, to: Recipient, message: Message, ack_minutes: float | None = None, *, is_new: bool = True
+    room: Mailroom,
+    to: Recipient,
+    message: Message,
+    ack_minutes: float | None = None,
+    *,
+    is_new: bool = True,
+    may_wait: bool = True,
 ) -> Sent:
     """
     Write to the inbox; where that cannot be done, to the spool. Behind anything that waits already (G4).
 
-    A message that may have been delivered before, by a process that died, is not `is_new`: its id is looked for.
+    A message that may have been delivered before, by a process that died, is not `is_new`: its id is looked for. One
+    that is only true now must not `may_wait` in the spool: what kept it out of the inbox is raised.
     """
     sent = Sent(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
     if not room.spool.is_empty() and not drain_target(room, to.team_name, to.agent):
-        return _queue(room, sent, "earlier mail for this recipient still waits", ack_minutes)
+        if not may_wait:
+            raise FileBusy(STILL_WAITS, "see `atm spool list`")
+        return _queue(room, sent, STILL_WAITS, ack_minutes)
     try:
         written = _append(room, to, message, is_new)
     except (FileBusy, WriteRefused, UnreadableFile) as error:
+        if not may_wait:
+            raise
         return _queue(room, sent, str(error), ack_minutes)
     sent.merged = written.merged
     sent.outcome = "conflict_resolved" if written.merged else "success"

@@ -324,7 +324,7 @@ class Daemon:
         arguments, knows = request.fields.get("arguments"), request.fields.get("knows")
         if not isinstance(arguments, dict) or not isinstance(knows, dict):
             raise BadLine("bad-request", "a report has `arguments` and says what is known of its author", request.id)
-        said = {key: str(knows.get(key) or "") for key in ("source", "team", "member", "session")}
+        said = {key: str(knows.get(key) or "") for key in ("source", "team", "member")}
         trusted = Trusted("app", self._work.plane.now(), **said)
         return submit(self._work.plane, request.text("team"), arguments, trusted).fields()
 

@@ -132,13 +132,16 @@ class SyncWork:
             return
         self._scanned = now
         for name in self._teams(plane):
-            team = self._try(find_team, plane.room, name)
-            if team is not None and running(plane, team).runs:
-                self.queue.enqueue(name, team.names, STARTUP_SCAN, now)
-                self._try(forget_members, plane, team)
-                due = next_due(plane, name)
-                if due is not None:
-                    self._outbox_due[name] = due
+            self._try(self._scan_team, plane, name, now)
+
+    def _scan_team(self, plane: Plane, name: str, now: float) -> None:
+        team = find_team(plane.room, name)
+        if running(plane, team).runs:
+            self.queue.enqueue(name, team.names, STARTUP_SCAN, now)
+            self._try(forget_members, plane, team)
+            due = next_due(plane, name)
+            if due is not None:
+                self._outbox_due[name] = due
 
     def _route_heard(self, plane: Plane, now: float) -> None:
         by_team: dict[str, list[Route]] = {}

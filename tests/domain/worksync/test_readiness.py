@@ -39,6 +39,11 @@ def reports(*, stale: int, others: int, ago: float = MINUTE) -> list[ReportRecor
     ]
 
 
+def had(count: int) -> list[Transition]:
+    """The agenda once had the fingerprints that `reports` calls stale."""
+    return [Transition("", f"F{n}", [], ("task_added",), NOW - MINUTE) for n in range(count)]
+
+
 class TestEnoughToJudge:
     @pytest.mark.parametrize(
         ("statuses", "reasons"),
@@ -157,17 +162,24 @@ class TestStaleReports:
         ],
     )
     def test_less_than_fifteen_percent_may_be_stale(self, stale, others, is_ready):
-        found = assess([status(reports=reports(stale=stale, others=others))], NOW)
+        found = assess([status(reports=reports(stale=stale, others=others), transitions=had(stale))], NOW)
         assert found.is_ready is is_ready
         assert found.is_ready or found.reasons == ["stale_report_rate_high"]
         assert found.reports == stale + others
 
     def test_a_model_that_repeats_itself_is_one_stale_report(self):
         again = reports(stale=1, others=0) * 15
-        assert assess([status(reports=[*again, *reports(stale=0, others=10)[1:]])], NOW).stale == 0.1
+        assert (
+            assess([status(reports=[*again, *reports(stale=0, others=10)[1:]], transitions=had(1))], NOW).stale == 0.1
+        )
+
+    def test_a_fingerprint_that_was_made_up_says_nothing_about_how_soon_agendas_go_out_of_date(self):
+        assert assess([status(reports=reports(stale=5, others=0))], NOW).is_ready
 
     def test_two_members_are_two(self):
-        found = assess([status(name, reports=reports(stale=1, others=2)) for name in ("ann", "bob")], NOW)
+        found = assess(
+            [status(name, reports=reports(stale=1, others=2), transitions=had(1)) for name in ("ann", "bob")], NOW
+        )
         assert (found.reports, found.reasons) == (6, ["stale_report_rate_high"])
 
     def test_yesterdays_are_forgotten(self):
@@ -176,7 +188,9 @@ class TestStaleReports:
 
 def test_every_source_of_noise_is_named():
     noisy = status(
-        would_nudges=due(3), transitions=moves("a", "b", "c", reasons=()), reports=reports(stale=5, others=0)
+        would_nudges=due(3),
+        transitions=[*had(5), *moves("a", "b", "c", reasons=())],
+        reports=reports(stale=5, others=0),
     )
     assert assess([noisy], NOW).reasons == [
         "would_nudge_rate_high",

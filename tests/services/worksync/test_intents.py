@@ -306,7 +306,6 @@ def cut_off(place: Place, monkeypatch: pytest.MonkeyPatch, shelf: str, error: Ex
             pass
 
 
-@pytest.mark.xfail(strict=True, reason="G-4: each replay of an intent that cannot be marked begins the lease anew")
 def test_an_intent_that_cannot_be_marked_does_not_renew_its_lease_for_ever(busy_place, monkeypatch):
     busy_place.intend()
     for _ in range(30):
@@ -316,7 +315,6 @@ def test_an_intent_that_cannot_be_marked_does_not_renew_its_lease_for_ever(busy_
 
 
 @pytest.mark.parametrize("error", [WriteRefused("the disk is full"), FileBusy("somebody holds the lock")])
-@pytest.mark.xfail(strict=True, reason="G-5: capability_unavailable settles the intent as rejected; the report is lost")
 def test_a_status_that_cannot_be_written_now_does_not_lose_the_report(busy_place, monkeypatch, error):
     busy_place.intend()
     cut_off(busy_place, monkeypatch, STATUS, error)
@@ -324,7 +322,6 @@ def test_a_status_that_cannot_be_written_now_does_not_lose_the_report(busy_place
     assert busy_place.state() == "valid_lease"
 
 
-@pytest.mark.xfail(strict=True, reason="G-5: agenda_unavailable settles the intent as rejected; the report is lost")
 def test_a_board_that_cannot_be_read_now_does_not_lose_the_report(busy_place, monkeypatch):
     busy_place.intend()
 

@@ -78,7 +78,6 @@ def test_one_member_that_is_stuck_does_not_veto_its_own_rescue():
     assert place.plan() == ["new"]
 
 
-@pytest.mark.xfail(strict=True, reason="G-14: five made-up fingerprints of one member silence the whole team for a day")
 def test_a_model_that_makes_fingerprints_up_does_not_silence_its_team():
     place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     place.add("the parser", owner="bob")
@@ -796,7 +795,6 @@ def test_an_outbox_that_cannot_be_written_sends_nothing(busy_place, monkeypatch)
 
 
 @pytest.mark.parametrize("error", [WriteRefused("full"), FileBusy("locked")])
-@pytest.mark.xfail(strict=True, reason="G-1: queued in the spool it is sent later, whatever has become of the agenda")
 def test_a_nudge_that_could_not_be_inserted_is_not_sent_later_for_another_agenda(busy_place, error):
     busy_place.plan()
     busy_place.room.inboxes.refuse = error
@@ -808,7 +806,6 @@ def test_a_nudge_that_could_not_be_inserted_is_not_sent_later_for_another_agenda
     assert busy_place.nudges() == []
 
 
-@pytest.mark.xfail(strict=True, reason="G-1: queued in the spool it is sent although the team was stopped")
 def test_a_nudge_that_could_not_be_inserted_is_not_sent_after_the_team_was_stopped(busy_place):
     busy_place.plan()
     busy_place.room.inboxes.refuse = WriteRefused("full")
@@ -845,7 +842,6 @@ def test_a_clock_that_jumps_never_doubles_a_nudge(busy_place, jump):
     assert sum("Reminder" not in text for text in busy_place.nudges()) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="G-6: first seen in the future, the team is never ready again until then")
 def test_a_clock_that_was_set_back_for_a_day_silences_nobody_for_a_day(busy_place):
     busy_place.plan()
     busy_place.beats("ann", WORKING)

@@ -315,7 +315,6 @@ def test_what_a_member_does_never_moves_its_fingerprint(busy_place, state):
 
 
 @pytest.mark.parametrize("state", [WORKING, WAITING, IDLE])
-@pytest.mark.xfail(strict=True, reason="G-3: clamped anew at each look, so it never wears off")
 def test_a_heartbeat_from_the_future_keeps_nobody_busy_for_ever(place, state):
     place.room.presence.beat("crew", "ann", Beat(at=place.now + 1e9, source="codex hook Stop", state=state))
     place.passes(2 * PERMISSION_STALE)

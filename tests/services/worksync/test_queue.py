@@ -134,7 +134,6 @@ def test_of_several_later_looks_the_last_one_counts(queue):
     assert queue.take(900.0) == {"crew": {"ann": TIME_PASSED}}
 
 
-@pytest.mark.xfail(strict=True, reason="G-7: a look that was planned before takes a member out of its quiet window")
 def test_a_later_look_does_not_break_the_quiet_after_a_change(queue):
     queue.look_again("crew", "ann", 600.0)
     queue.enqueue("crew", ["ann"], TASK_CHANGED, 599.0)

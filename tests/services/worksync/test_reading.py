@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain.errors import WriteRefused
@@ -212,7 +211,6 @@ def test_the_whole_block_of_a_long_agenda_stays_small(place):
     assert len(encode(briefing_block(place.plane, place.team, "ann", can_report=True))) < 6000
 
 
-@pytest.mark.xfail(strict=True, reason="G-12: without a secret there is no briefing at all, and no agenda")
 def test_where_no_token_can_be_made_the_briefing_goes_without_one(busy_place, monkeypatch):
     def refuse(_team):
         raise WriteRefused("the disk is full")
@@ -281,7 +279,6 @@ def test_a_diagnosis_of_a_waiting_agenda_names_what_it_waits_for(place):
 # Hostile rosters and boards.
 
 
-@pytest.mark.xfail(strict=True, reason="G-8: KeyError: agendas are kept by folded name, views ask by spelled name")
 def test_two_members_that_differ_by_case_alone_are_no_traceback(busy_place):
     data = busy_place.room.rosters._content["crew"]
     busy_place.room.rosters._content["crew"] = with_member(data, new_member(Member("Ann"), "crew", 0.0))

@@ -73,7 +73,6 @@ def test_a_stale_answer_is_corrective_and_brings_no_nudge_by_itself(busy_place):
     assert len(busy_place.nudges()) == before
 
 
-@pytest.mark.xfail(strict=True, reason="G-15: `atm sync nudge` says that ann was nudged when the lead was told")
 def test_telling_the_lead_is_not_called_nudging_the_member(busy_place):
     from atm.ui.cli.sync.acting import _came_of_it
 

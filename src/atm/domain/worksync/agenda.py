@@ -86,6 +86,8 @@ class Agenda:
     member: str
     items: Sequence[WorkItem] = ()
     diagnostics: Sequence[str] = ()
+    unreadable: Sequence[str] = ()
+    """Tasks of the board that cannot be read now: they may be this member's, so an empty agenda proves nothing."""
 
     @property
     def task_ids(self) -> set[str]:
@@ -116,10 +118,13 @@ def build_agendas(
     board: Board, team: str, members: Iterable[str], lead: str, reviewers: Mapping[str, Reviewer]
 ) -> dict[str, Agenda]:
     """The agendas of these members, in one pass over the board. `reviewers` by task id, for the tasks in review."""
-    spelled = {name.casefold(): name for name in members}
-    items: dict[str, list[WorkItem]] = {name: [] for name in spelled}
-    said: dict[str, list[str]] = {name: [] for name in spelled}
+    names = list(dict.fromkeys(members))
+    items: dict[str, list[WorkItem]] = {name.casefold(): [] for name in names}
+    said: dict[str, list[str]] = {name.casefold(): [] for name in names}
+    unreadable: list[str] = []
     for card in _open(board):
+        if card.problem:
+            unreadable.append(card.id)
         for item in _items(board, card, lead, reviewers.get(card.id)):
             if item.assignee.casefold() in items:
                 items[item.assignee.casefold()].append(item)
@@ -127,8 +132,14 @@ def build_agendas(
             if name.casefold() in said:
                 said[name.casefold()].append(text)
     return {
-        name: Agenda(team, name, _sorted(_spelled(items[folded], name)), sorted(dict.fromkeys(said[folded])))
-        for folded, name in spelled.items()
+        name: Agenda(
+            team,
+            name,
+            _sorted(_spelled(items[name.casefold()], name)),
+            sorted(dict.fromkeys(said[name.casefold()])),
+            sorted(unreadable, key=int),
+        )
+        for name in names
     }
 
 
@@ -136,7 +147,7 @@ def _open(board: Board) -> Iterator[Card]:
     for card in board.cards.values():
         if card.is_finished or card.is_hidden:
             continue
-        if card.owner or card.review or card.blocked_by or card.problem:
+        if card.owner or card.review or card.blocked_by or card.needs or card.problem:
             yield card
 
 
@@ -198,6 +209,8 @@ def _unclear(card: Card, lead: str, reviewer: Reviewer | None) -> Iterator[tuple
     """What could not be decided, for those whom it concerns."""
     if card.problem:
         yield lead, f"#{card.id} cannot be read: {card.problem}"
+    elif card.needs and not card.owner:
+        yield lead, f"#{card.id} waits for an answer and has no owner"
     elif card.review == IN_REVIEW and reviewer is not None:
         for text in reviewer.diagnostics:
             yield lead, f"#{card.id}: {text}"

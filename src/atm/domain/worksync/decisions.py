@@ -61,6 +61,8 @@ def lease_of(status: MemberStatus | None, fingerprint: str, now: float) -> Repor
 
 def decide(agenda: Agenda, report: ReportRecord | None, busy: Busy) -> Decision:
     """`report` is what `lease_of` gave for the agenda's own fingerprint."""
+    if not agenda.items and agenda.unreadable:
+        return Decision(UNKNOWN, "BoardNotReadable", "Some tasks cannot be read, so nobody knows what waits.")
     if not agenda.items:
         return Decision(CAUGHT_UP, "AgendaEmpty", "Nothing waits for this member.")
     count = _counted(len(agenda.items))
@@ -87,7 +89,8 @@ def label(state: str, lease_state: str = "") -> str:
 
 def would_nudge(decision: Decision, agenda: Agenda, *, quiet: bool, cooldown: bool) -> bool:
     """Would a nudge be due, as far as this member is concerned? Section 10.4, and D13 for those who only wait."""
-    return decision.kind == NEEDS_SYNC and not agenda.only_waits and quiet and not cooldown
+    is_sure = quiet and not cooldown and not agenda.unreadable
+    return decision.kind == NEEDS_SYNC and not agenda.only_waits and is_sure
 
 
 def conditions(
@@ -124,6 +127,8 @@ def _facts(
         type: ("true", decision.reason, decision.message) if decision.kind == kind else ("false", decision.reason, "")
         for type, kind in states.items()
     }
+    if decision.kind == UNKNOWN:
+        facts["CaughtUp"] = ("unknown", decision.reason, decision.message)
     facts["SuppressedCooldown"] = (
         ("true", "RecentStallAlert", cooldown) if cooldown else ("false", "NoRecentStallAlert", "")
     )

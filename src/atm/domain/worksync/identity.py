@@ -41,8 +41,6 @@ class Trusted:
     team: str = ""
     member: str = ""
     """Empty: the context does not know."""
-    session: str = ""
-    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)

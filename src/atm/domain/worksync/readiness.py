@@ -76,6 +76,11 @@ def assess(statuses: Sequence[MemberStatus], now: float, limits: Thresholds | No
     return Readiness(state, lacking or noisy, members, looks, hours, nudges, churn, stale, reports)
 
 
+def _had(status: MemberStatus) -> set[str]:
+    """The fingerprints that a member's agenda has had, as far as they are remembered."""
+    return {status.fingerprint, *(one.before for one in status.transitions), *(one.after for one in status.transitions)}
+
+
 def _lacking(limits: Thresholds, members: int, looks: int, hours: float) -> list[str]:
     found = []
     if members < limits.least_members:
@@ -124,8 +129,16 @@ def _is_noise(one: Transition, all: Sequence[Transition]) -> bool:
 
 
 def _stale_share(statuses: Sequence[MemberStatus], now: float) -> tuple[float, int]:
-    """Each member and fingerprint once: a model that repeats itself is one stale report."""
-    recent = [(s.member, one) for s in statuses for one in s.reports if now - one.last_at < WINDOW]
+    """
+    Each member and fingerprint once: a model that repeats itself is one stale report. One that it made up is none:
+    it says nothing about how soon agendas go out of date.
+    """
+    recent = [
+        (status.member, one)
+        for status in statuses
+        for one in status.reports
+        if now - one.last_at < WINDOW and (one.reason != STALE_FINGERPRINT or one.fingerprint in _had(status))
+    ]
     stale = {(member, one.fingerprint) for member, one in recent if one.reason == STALE_FINGERPRINT}
     others = {(member, one.fingerprint) for member, one in recent if one.reason != STALE_FINGERPRINT}
     count = len(stale) + len(others)

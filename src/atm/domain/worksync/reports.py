@@ -158,6 +158,8 @@ def validate(report: Report, ground: Ground) -> Verdict:
         return Verdict(who)
     if ground.agenda is None:
         return Verdict(AGENDA_UNAVAILABLE)
+    if ground.agenda.unreadable and (report.state == CAUGHT_UP or report.fingerprint != ground.fingerprint):
+        return Verdict(AGENDA_UNAVAILABLE)  # what cannot be read now may be what the report knows of
     if report.fingerprint != ground.fingerprint:
         return Verdict(STALE_FINGERPRINT)
     what = _refused_state(report, ground.agenda, ground.comments)

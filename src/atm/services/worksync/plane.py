@@ -23,7 +23,7 @@ from atm.domain.worksync.decisions import (
 )
 from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.triggers import QUIET_SECONDS
-from atm.services.lifecycle import standing
+from atm.services.lifecycle import NO_FILE, standing
 from atm.services.mailroom import find_team
 from atm.services.presence import liveness
 
@@ -42,6 +42,7 @@ TOOL_STALE = 600.0
 
 PERMISSION_STALE = 3600.0
 LAUNCH_GRACE = 90.0
+CLOCK_TOLERANCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +108,13 @@ def running(plane: Plane, team: Team) -> Running:
     found = standing(plane.room, team.name)
     if found.status in (STOPPED, COMPLETE):
         return Running(False, found.status, f"{found.source} says {found.status}")
-    if found.status != UNKNOWN:
+    if found.status != UNKNOWN and found.source != NO_FILE:
         return Running(True, found.status, found.source)
-    if is_claudes_team(team.name):
-        awake = [name for name in team.names if _is_online(plane, team.name, name)]
+    if is_claudes_team(team.name) or found.source == NO_FILE:
+        # A roster alone proves nothing: Claude Code's teams keep no state, and others may have been left behind.
+        awake = next((name for name in team.names if _is_online(plane, team.name, name)), "")
         if awake:
-            return Running(True, "active", f"heartbeat of {awake[0]}")
+            return Running(True, "active", f"heartbeat of {awake}")
     return Running(False, UNKNOWN, found.source)
 
 
@@ -180,9 +182,9 @@ def busy_state(plane: Plane, team: str, member: str) -> Busy:
 
 
 def _in_a_turn(last: Beat | None, now: float) -> Busy:
-    if last is None:
-        return Busy()
-    at = min(last.at, now)  # a clock that is ahead must not keep anybody busy for longer
+    if last is None or last.at - now > CLOCK_TOLERANCE:
+        return Busy()  # nobody knows how old it is: our clock was set back, or theirs is ahead
+    at = min(last.at, now)
     # Only a hook sees turns and tool calls. A command at the board is a sign of life, not of being in the middle.
     if last.state == WORKING and " hook " in last.source and now - at < TOOL_STALE:
         return Busy(TOOL_ACTIVE, at + TOOL_STALE)
@@ -192,14 +194,27 @@ def _in_a_turn(last: Beat | None, now: float) -> Busy:
 
 
 def _being_delivered(plane: Plane, team: str, member: str, now: float) -> Busy:
-    room, until = plane.room, now + plane.policy.quiet_seconds
+    """Mail is on its way: for a quiet window. What waits for longer is the delivery's business, and no reason."""
+    room, quiet = plane.room, plane.policy.quiet_seconds
     try:
-        waits = room.surfacings.is_cut_off(team, member) or (
-            not room.spool.is_empty() and bool(room.spool.pending(team, member))
-        )
+        waiting = [] if room.spool.is_empty() else room.spool.pending(team, member)
     except AtmError:
-        return Busy(DELIVERY_PENDING, until)
-    return Busy(DELIVERY_PENDING, until) if waits else Busy()
+        waiting = []
+    since = max((one.entry.created_at for one in waiting if one.entry.created_at <= now), default=None)
+    if since is not None and now - since < quiet:
+        return Busy(DELIVERY_PENDING, since + quiet)
+    return Busy(DELIVERY_PENDING, now + quiet) if _is_being_shown(plane, team, member, now) else Busy()
+
+
+def _is_being_shown(plane: Plane, team: str, member: str, now: float) -> bool:
+    """A note of mail that is being shown; one that a dead session left is none after a while."""
+    last = plane.room.presence.last(team, member)
+    if last is None or abs(now - last.at) >= TOOL_STALE:
+        return False
+    try:
+        return plane.room.surfacings.is_cut_off(team, member)
+    except AtmError:
+        return False
 
 
 def _launching(plane: Plane, team: str, member: str, now: float) -> Busy:
@@ -211,7 +226,7 @@ def _launching(plane: Plane, team: str, member: str, now: float) -> Busy:
 
 
 def _just_active(last: Beat | None, now: float, quiet: float) -> Busy:
-    if last is None:
+    if last is None or last.at - now > CLOCK_TOLERANCE:
         return Busy()
     at = min(last.at, now)
     since = min(last.state_since, now) if last.state == IDLE and last.state_since is not None else at

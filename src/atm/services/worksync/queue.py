@@ -73,7 +73,8 @@ class SyncQueue:
         """Everybody who is due, by team, with the strongest reason. They are being looked at until `done`."""
         for key in [key for key, (at, *_) in self._later.items() if at <= now]:
             _, team, member = self._later.pop(key)
-            self.enqueue(team, [member], TIME_PASSED, now, after=0.0)
+            if key not in self._entries:  # whoever waits for quiet is looked at after it, and not before
+                self.enqueue(team, [member], TIME_PASSED, now, after=0.0)
         found: dict[str, dict[str, str]] = {}
         for entry in self._entries.values():
             if not entry.running and entry.due <= now:

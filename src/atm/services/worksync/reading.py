@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atm.domain.errors import AtmError
 from atm.domain.worksync.agenda import BLOCKED_DEPENDENCY
 from atm.domain.worksync.decisions import (
     CAUGHT_UP,
@@ -45,6 +46,7 @@ HOW_TO_REPORT = (
     "replace task tools, comments or messages. The fingerprint changes when your work does."
 )
 JOURNAL_LINES = 50
+PRIVATE = ("agendaFingerprint", "items", "diagnostics", "latestReport", "latestRejectedReport")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +76,8 @@ class View:
             return f"the team does not run ({self.running.why})"
         return self.decision.message
 
-    def fields(self) -> dict[str, Plain]:
-        """As plain data, the same on every surface."""
+    def fields(self, *, with_agenda: bool = True) -> dict[str, Plain]:
+        """As plain data, the same on every surface. The agenda itself is for its member, the lead and people."""
         said: dict[str, Plain] = {
             "team": self.team,
             "member": self.member,
@@ -88,6 +90,8 @@ class View:
             said |= _now(self.seen, self.decision, self.would_nudge)
         if self.status is not None:
             said |= _remembered(self.status)
+        if not with_agenda:
+            said = {key: value for key, value in said.items() if key not in PRIVATE}
         return said
 
 
@@ -161,12 +165,21 @@ def briefing_block(plane: Plane, team: Team, member: str, *, can_report: bool) -
         block["items"] = [*found.seen.agenda.preview()]
     if found.decision.lease_until is not None:
         block["leaseExpiresAt"] = to_iso(found.decision.lease_until)
-    if can_report:
-        block["reportToken"] = issue(plane, team.name, member, found.seen.fingerprint)
+    token = _token(plane, team.name, member, found.seen.fingerprint) if can_report else ""
+    if token:
+        block["reportToken"] = token
         block["reportTool"] = REPORT_TOOL
         if found.state == NEEDS_SYNC or _was_stale(found):
             block["instruction"] = HOW_TO_REPORT
     return block
+
+
+def _token(plane: Plane, team: str, member: str, fingerprint: str) -> str:
+    """None where no secret can be kept: the rest of the briefing does not depend on it."""
+    try:
+        return issue(plane, team, member, fingerprint)
+    except AtmError:
+        return ""
 
 
 def _was_stale(found: View) -> bool:

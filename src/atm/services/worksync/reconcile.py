@@ -142,6 +142,8 @@ def next_status(former: MemberStatus | None, seen: Seen, decision: Decision) -> 
     agenda, now = seen.agenda, seen.at
     status = replace(former) if former is not None else MemberStatus(agenda.team, agenda.member, first_seen=now)
     status.counters = replace(status.counters)
+    if status.first_seen is None or status.first_seen > now:  # the latter: our clock was set back
+        status.first_seen = now
     if seen.fingerprint != status.fingerprint:
         facts = facts_of(agenda.items[:MOST_FACTS])  # as many as are remembered, or the rest would seem to be new
         change = explain(status.fingerprint, seen.fingerprint, status.facts, facts, now)

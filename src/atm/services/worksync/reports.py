@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
+from atm.domain.lifecycle import UNKNOWN as UNKNOWN_STATE
 from atm.domain.worksync.decisions import decide, lease_of
 from atm.domain.worksync.identity import Author, Trusted, proof, resolve_author
 from atm.domain.worksync.reports import (
     AGENDA_UNAVAILABLE,
     CAPABILITY_UNAVAILABLE,
     CAUGHT_UP_REJECTED,
+    MEMBER_INACTIVE,
     STALE_FINGERPRINT,
     STILL_WORKING_REJECTED,
     TASK_NOT_IN_AGENDA,
@@ -51,6 +53,9 @@ if TYPE_CHECKING:
     from atm.domain.team import Team
     from atm.ports.records import Record
     from atm.services.worksync.plane import Plane, Running
+
+NOT_NOW = (AGENDA_UNAVAILABLE, CAPABILITY_UNAVAILABLE)
+"""Verdicts about us and not about the report."""
 
 MOST_INTENTS = 100
 INTENT_SECONDS = 7 * 86400.0
@@ -137,15 +142,31 @@ def submit(
     )
     ground = _ground(plane, found.name, state, author, trusted, token, seen, report)
     verdict = validate(report, ground)
-    plane.note(found.name, "report", author.name, state=report.state, verdict=verdict.reason or "accepted")
+    said = {"origin": trusted.origin, "identity": trusted.source, "reportedAt": report.reported_at}
+    plane.note(found.name, "report", author.name, state=report.state, verdict=verdict.reason or "accepted", **said)
     if seen is not None and not verdict.is_about_identity and verdict.reason != TEAM_INACTIVE:
         try:
             _write(plane, found, author.name, report, verdict, seen, trusted)
         except AtmError as error:  # what is not durable is not accepted; the former status stays as it was
             plane.note(found.name, "status_unwritable", author.name, why=str(error))
             return Answer(Verdict(CAPABILITY_UNAVAILABLE), report)
+        if verdict.ok:
+            return _still_so(plane, found, author, report, verdict, seen)
         return Answer(verdict, report, None if verdict.reason == AGENDA_UNAVAILABLE else seen)
     return Answer(verdict, report)
+
+
+def _still_so(plane: Plane, team: Team, author: Author, report: Report, verdict: Verdict, seen: Seen) -> Answer:
+    """
+    The board may have changed while the lease was written. The lease is for the former agenda and holds nothing then,
+    and whoever reported is told so.
+    """
+    try:
+        again = look_at(plane, team, [author.name])[author.name]
+    except AtmError:
+        return Answer(verdict, report, seen)
+    is_same = again.fingerprint == seen.fingerprint
+    return Answer(verdict, report, seen) if is_same else Answer(Verdict(STALE_FINGERPRINT), report, again)
 
 
 def _seen(plane: Plane, team: Team, author: Author, state: Running) -> Seen | None:
@@ -289,19 +310,49 @@ def replay(plane: Plane, team: str) -> int:
         for id, record in plane.records.read(team, INTENTS).items()
         if (intent := decode_intent(id, team, record)).status == PENDING
     ]
+    judged = 0
     for intent in sorted(waiting, key=lambda one: one.received):
-        _settle(plane, intent, *_judged(plane, intent))
-    return len(waiting)
+        verdict = _judged(plane, intent)
+        if verdict is not None:
+            _settle(plane, intent, *verdict)
+            judged += 1
+    return judged
 
 
-def _judged(plane: Plane, intent: Intent) -> tuple[str, str]:
-    """The lease counts from now; that the token was good is judged by when it was shown."""
-    found, _ = find_running(plane, intent.team)
+def _judged(plane: Plane, intent: Intent) -> tuple[str, str] | None:
+    """
+    What becomes of it; None if that cannot be said now, and it goes on waiting.
+
+    The lease counts from now; that the token was good is judged by when it was shown.
+    """
+    found, state = find_running(plane, intent.team)
     if found is None or found.member(intent.member) is None:
-        return SUPERSEDED, "member_inactive"
+        return SUPERSEDED, MEMBER_INACTIVE
+    if plane.now() - intent.received > INTENT_SECONDS:
+        return SUPERSEDED, "too_old"
+    if _is_on_record(plane, intent):
+        return ACCEPTED, ""
+    if state.state == UNKNOWN_STATE:
+        return None
     trusted = Trusted("intent_replay", plane.now(), intent.identity, intent.team, intent.member)
     answer = submit(plane, intent.team, intent.raw, trusted, at=intent.received)
+    if answer.verdict.reason in NOT_NOW:
+        return None
     return (ACCEPTED, "") if answer.ok else (REJECTED, answer.verdict.reason)
+
+
+def _is_on_record(plane: Plane, intent: Intent) -> bool:
+    """Was it accepted before, by a daemon that could not say so any more? Its lease must not begin anew."""
+    report = read_report(intent.raw)
+    if isinstance(report, Verdict):
+        return False
+    id = report_id(intent.team, intent.member, report)
+    known = plane.records.read(intent.team, STATUS, [intent.member.casefold()])
+    status = known_status(known, intent.team, intent.member)
+    records = status.reports if status is not None else ()
+    return any(
+        one.id == id and one.accepted and one.note == report.note and one.last_at >= intent.received for one in records
+    )
 
 
 def _settle(plane: Plane, intent: Intent, status: str, reason: str) -> None:

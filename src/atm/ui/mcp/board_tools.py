@@ -15,7 +15,7 @@ from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, many, takes, text, whole, yes_no
 from atm.ui.mcp.task_view import PARTS, TASK, TASKS, details, event_fields, long_text, preview
 from atm.ui.mcp.tool import EVERYBODY
-from atm.ui.mcp.wording import NOTICE, piece
+from atm.ui.mcp.wording import NOTICE, body, piece
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
@@ -109,7 +109,7 @@ def _graph(caller: Caller, given: Given) -> dict[str, Plain]:
     whole_lines = drawn[:LONGEST_DRAWING].rpartition("\n")[0] if len(drawn) > LONGEST_DRAWING else drawn
     is_cut = len(cards) > MOST_DRAWN or whole_lines is not drawn
     more: dict[str, Plain] = {"hint": "the drawing is cut: use board_list"} if is_cut else {}
-    return {"graph": whole_lines, "tasks": len(cards), "notice": NOTICE, **more}
+    return {"graph": body(whole_lines), "tasks": len(cards), "notice": NOTICE, **more}
 
 
 TOOLS = (

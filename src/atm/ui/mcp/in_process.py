@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import socket
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.untrusted_text import one_line
+from atm.formats.json_record import to_bytes
 from atm.teamd.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
 from atm.ui.mcp.daemon_events import follow_daemon
@@ -45,5 +47,8 @@ async def _serve(theirs: socket.socket, layout: Layout, environment: Mapping[str
 
 def say(level: str, source: str, text: str, **_: Any) -> None:
     """A log for servers outside of the daemon. Nobody may be reading it, and the work goes on all the same."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):  # a broken pipe; closed; none at all
-        sys.stderr.write(f"{level} {source}: {one_line(text)}\n")
+    if sys.stderr is not None:  # its number may be that of a socket by now
+        with contextlib.suppress(
+            OSError, ValueError
+        ):  # a broken pipe, or closed; past the buffer, which would stay full
+            os.write(sys.stderr.fileno(), to_bytes(f"{level} {source}: {one_line(text)}\n"))

@@ -25,7 +25,7 @@ MOST_LINES = 10
 
 def line(said: str, most: int = LONGEST_LINE) -> str:
     """One line, cut with a mark."""
-    return one_line(said) if len(said) <= most else f"{one_line(said[: most - 1])}…"
+    return defuse(one_line(said) if len(said) <= most else f"{one_line(said[: most - 1])}…")
 
 
 def lines(said: Iterable[str], most: int = MOST_LINES) -> list[Plain]:

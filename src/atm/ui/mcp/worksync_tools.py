@@ -16,7 +16,7 @@ from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, Verdict
 from atm.services.briefing import brief
 from atm.services.worksync.reading import block_in_words, briefing_block, view
 from atm.services.worksync.reports import Answer, note_intent, submit
-from atm.ui.mcp.actor import actor, home, leads, sign
+from atm.ui.mcp.actor import actor, home, leads
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
 from atm.ui.mcp.tool import EVERYBODY, OBSERVER, Tool
@@ -61,7 +61,15 @@ def _own_block(caller: Caller, team: Team, me: str) -> dict[str, Plain]:
     """Whoever is not in the roster has no agenda; the rest of a briefing does not suffer from it."""
     if team.member(me) is None:
         return {"feature": "member-work-sync", "state": "unknown", "why": "you are not in the roster"}
-    return briefing_block(plane_of(caller), team, me, can_report=caller.role != OBSERVER)
+    block = briefing_block(plane_of(caller), team, me, can_report=caller.role != OBSERVER)
+    return {**block, "items": _harmless(block["items"])} if "items" in block else block
+
+
+def _harmless(items: Plain) -> Plain:
+    """Subjects of tasks are other people's words."""
+    if not isinstance(items, list):
+        return items
+    return [{**one, "subject": line(str(one.get("subject", "")))} if isinstance(one, dict) else one for one in items]
 
 
 # The status.
@@ -81,7 +89,7 @@ def _status(caller: Caller, given: Given) -> dict[str, Plain]:
     if found.seen is not None:
         said["actionableCount"] = len(found.seen.agenda.items)
         if leads(caller, team):
-            said |= {"agendaFingerprint": found.seen.fingerprint, "items": [*found.seen.agenda.preview()]}
+            said |= {"agendaFingerprint": found.seen.fingerprint, "items": _harmless([*found.seen.agenda.preview()])}
     return said
 
 
@@ -111,9 +119,9 @@ def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
     trusted = Trusted("mcp", plane.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
     given: dict[str, Plain] = {key: value for key, value in arguments.items() if value is not None}
     answer = _judged(plane, caller, given, trusted)
-    if answer["ok"] is True and caller.member:
-        sign(caller, home(caller), caller.member)
-    return answer
+    if "currentAgendaPreview" in answer:
+        answer["currentAgendaPreview"] = _harmless(answer["currentAgendaPreview"])
+    return answer  # and no heartbeat: a report is no progress, also not by way of a sign of life
 
 
 def _judged(plane: Plane, caller: Caller, given: dict[str, Plain], trusted: Trusted) -> dict[str, Plain]:

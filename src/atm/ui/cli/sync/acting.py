@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import NotAllowed, UsageError
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
-from atm.domain.worksync.nudges import DELIVERED
+from atm.domain.worksync.nudges import DELIVERED, ESCALATION
 from atm.domain.worksync.triggers import MANUAL
 from atm.services.boardroom import is_boss
 from atm.services.worksync.reports import note_intent
@@ -86,6 +86,8 @@ def _came_of_it(done: Round, name: str) -> tuple[str, bool]:
     """Whether a nudge went out; else the guard that kept it."""
     look = next((one for one in done.looks if same_name(one.member, name)), None)
     sent = [one for one in done.dispatched if same_name(one.nudge.member, name)]
+    if sent and sent[-1].outcome == DELIVERED and sent[-1].nudge.rung == ESCALATION:
+        return f"No nudge: {name} was reminded often enough, and {sent[-1].nudge.to} was told.", False
     if sent and sent[-1].outcome == DELIVERED:
         return f"{name} was nudged.", True
     if sent:

@@ -26,7 +26,9 @@ def status(args: Args, session: Session) -> int:
     names = [member_named(team, named)] if named else team.names
     found = views(plane, team, names)
     if session.as_json:
-        session.print_json({"action": "sync status", "team": team.name, "members": [one.fields() for one in found]})
+        me = known_identity(args, session)
+        members = [one.fields(with_agenda=may_look(team, me, one.member)) for one in found]
+        session.print_json({"action": "sync status", "team": team.name, "members": members})
     else:
         session.print("\n".join(status_table(found, plane.now())) or f"Team {team.name} has no members.")
     return 0
@@ -63,12 +65,22 @@ def member_named(team: Team, name: str) -> str:
     return member.name
 
 
+def known_identity(args: Args, session: Session) -> str:
+    """Who asks. Where the launcher has said who an agent is, a flag does not make it somebody else."""
+    return session.environment.get("ATM_IDENTITY") or session.identity(args)
+
+
+def may_look(team: Team, me: str, member: str) -> bool:
+    """Into somebody's agenda: one's own, or as the lead or a person."""
+    return same_name(me, member) or is_boss(team, me)
+
+
 def agenda(args: Args, session: Session) -> int:
     plane, team = open_plane(args, session)
-    me = session.identity(args)
-    name = member_named(team, args.text("member") or me)
+    me = known_identity(args, session)
+    name = member_named(team, args.text("member") or session.identity(args))
     is_own = same_name(me, name)
-    if not is_own and not is_boss(team, me):
+    if not may_look(team, me, name):
         raise NotAllowed(f"the agenda of {name} is not for {me}", "ask the lead; `atm sync status` shows its state")
     block = briefing_block(plane, team, name, can_report=True) if is_own else {}
     found = view(plane, team, name)
@@ -129,9 +141,9 @@ def _figures(found: dict[str, Plain]) -> list[str]:
 
 def show_diagnosis(args: Args, session: Session) -> int:
     plane, team = open_plane(args, session)
-    me = session.identity(args)
+    me = known_identity(args, session)
     name = member_named(team, args.text("member") or "")
-    if not same_name(me, name) and not is_boss(team, me):
+    if not may_look(team, me, name):
         raise NotAllowed(f"the diagnosis of {name} is not for {me}", "ask the lead")
     found = diagnose(plane, team, name)
     if session.as_json:

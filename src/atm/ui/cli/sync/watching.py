@@ -9,7 +9,7 @@ from atm.services.worksync.reading import views
 from atm.ui.cli.commands.inbox import is_live
 from atm.ui.cli.commands.sync import open_plane
 from atm.ui.cli.inbox_watch import CLEAR, REDRAW_EVERY
-from atm.ui.cli.sync.showing import status_table
+from atm.ui.cli.sync.showing import known_identity, may_look, status_table
 from atm.wiring import build_watch
 
 if TYPE_CHECKING:
@@ -29,29 +29,29 @@ def watch(args: Args, session: Session) -> int:
     while clock.monotonic() < end:
         paths = [layout.tasks(team.name), layout.sync_folder(team.name), layout.heartbeats(team.name)]
         with build_watch([*paths, layout.team_config(team.name), layout.state(team.name)]) as changes:
-            _show(session, plane, open_plane(args, session)[1], shown)
+            _show(session, plane, open_plane(args, session)[1], shown, known_identity(args, session))
             changes.wait(max(0.0, min(REDRAW_EVERY, end - clock.monotonic())))
     return 0
 
 
-def _show(session: Session, plane: Plane, team: Team, shown: dict[str, tuple[str, str]]) -> None:
+def _show(session: Session, plane: Plane, team: Team, shown: dict[str, tuple[str, str]], me: str) -> None:
     found = views(plane, team, team.names)
     if is_live() and not session.as_json:
         lines = status_table(found, plane.now())
         sys.stdout.write(CLEAR + "\n".join([f"{team.name}", "", *lines, "", "  Ctrl-C ends."]) + "\n")
     else:
         for one in found:
-            _say_if_new(session, one, shown)
+            _say_if_new(session, one, shown, may_look(team, me, one.member))
     sys.stdout.flush()
 
 
-def _say_if_new(session: Session, one: View, shown: dict[str, tuple[str, str]]) -> None:
+def _say_if_new(session: Session, one: View, shown: dict[str, tuple[str, str]], with_agenda: bool) -> None:
     now = (one.label, one.seen.fingerprint if one.seen is not None else "")
     if shown.get(one.member) == now:
         return
     shown[one.member] = now
     if session.as_json:
-        session.print_json(one.fields())
+        session.print_json(one.fields(with_agenda=with_agenda))
     else:
         session.print(f"{one.member}: {one.label}. {one.why}")
 

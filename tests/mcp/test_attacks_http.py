@@ -1,0 +1,430 @@
+"""Attacks over HTTP: strangers of this machine who keep connections, bearers who keep sessions, and odd requests."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import Iterator
+from http.client import HTTPConnection
+from typing import Any
+
+import pytest
+from tests.mcp.conftest import run, until
+from tests.mcp.test_http import ACCEPT, Served, hello, served
+
+from atm.domain.access_tokens import AccessToken
+from atm.ui.mcp import http, http_patience, http_sessions
+from atm.ui.mcp.gate import BURST, MOST_STRANGERS, PER_SECOND, Gate
+from atm.ui.mcp.http import _web_server
+from atm.ui.mcp.http_sessions import Sessions
+
+__all__ = ["served"]
+
+
+# Strangers who keep connections: the web server as we set it up, around an application that says who came.
+
+
+class Web:
+    """Our web server in this process, around a small application."""
+
+    def __init__(self) -> None:
+        self.line = socket.socket()
+        self.line.bind(("127.0.0.1", 0))
+        self.line.listen(16)
+        self.port = self.line.getsockname()[1]
+        self.bodies: list[bytes] = []
+        self.gone: list[str] = []
+
+    async def app(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            while (await receive())["type"] != "lifespan.shutdown":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        body = b""
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                self.gone.append(scope["path"])
+                return
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                break
+        self.bodies.append(body)
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"2")]})
+        await send({"type": "http.response.body", "body": b"ok"})
+
+    @contextlib.asynccontextmanager
+    async def serve(self) -> Any:
+        async def find(secret: str) -> AccessToken | None:
+            made = AccessToken(id="a", sha256="0" * 64, team="crew", member="ann", role="", created=1.0)
+            return made if secret == "good" else None
+
+        async def admit(*_: Any) -> None:
+            return
+
+        server = _web_server(Gate(self.app, self.port, find, admit))
+        running = asyncio.ensure_future(server.serve([self.line]))
+        await until(lambda: server.started)
+        try:
+            yield server
+        finally:
+            server.should_exit = True
+            await asyncio.wait_for(running, 20)
+
+    async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        return await asyncio.open_connection("127.0.0.1", self.port)
+
+    def head(self, *more: str, token: str = "good") -> bytes:
+        lines = ["POST /mcp HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"Authorization: Bearer {token}", *more, "", ""]
+        return "\r\n".join(lines).encode()
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    made = Web()
+    yield made
+    made.line.close()
+
+
+async def ends(reader: asyncio.StreamReader) -> bytes:
+    """Everything until the server hangs up, by whatever way."""
+    said = b""
+    with contextlib.suppress(ConnectionError):
+        async with asyncio.timeout(20):
+            while part := await reader.read(65_536):
+                said += part
+    return said
+
+
+@pytest.mark.parametrize("first", [b"", b"P", b"POST /mcp HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"\r\n"])
+def test_a_connection_on_which_nothing_is_asked_ends(web, monkeypatch, first):
+    monkeypatch.setattr(http_patience, "REQUEST_SECONDS", 0.3)
+
+    async def talk() -> None:
+        async with web.serve():
+            reader, writer = await web.connect()
+            writer.write(first)
+            assert (await ends(reader))[9:12] in (b"", b"400")
+            writer.close()
+
+    run(talk())
+
+
+def test_headers_that_drip_for_ever_end_too(web, monkeypatch):
+    monkeypatch.setattr(http_patience, "REQUEST_SECONDS", 0.3)
+
+    async def talk() -> None:
+        async with web.serve():
+            reader, writer = await web.connect()
+            ending = asyncio.ensure_future(ends(reader))
+            writer.write(b"POST /mcp HTTP/1.1\r\n")
+            while not ending.done():
+                with contextlib.suppress(ConnectionError):
+                    writer.write(b"X: y\r\n")
+                await asyncio.wait([ending], timeout=0.05)
+            assert ending.result() == b""
+            writer.close()
+
+    run(talk())
+
+
+def test_a_refused_body_that_never_comes_is_not_waited_for(web, monkeypatch):
+    monkeypatch.setattr(http_patience, "REQUEST_SECONDS", 0.3)
+
+    async def talk() -> None:
+        async with web.serve():
+            reader, writer = await web.connect()
+            writer.write(web.head("Content-Length: 1000000", token="bad") + b"x")
+            assert b" 401 " in await ends(reader)
+            writer.close()
+
+    run(talk())
+    assert web.bodies == []
+
+
+@pytest.mark.parametrize("how", ["Content-Length: 1000", "Transfer-Encoding: chunked"])
+def test_a_body_that_stops_in_the_middle_is_a_client_that_has_gone(web, monkeypatch, how):
+    monkeypatch.setattr(http_patience, "BODY_SECONDS", 0.3)
+
+    async def talk() -> None:
+        async with web.serve():
+            _, writer = await web.connect()
+            writer.write(web.head(how) + b"5\r\nabcde\r\n")
+            await until(lambda: web.gone == ["/mcp"])
+            writer.close()
+
+    run(talk())
+    assert web.bodies == []
+
+
+def test_more_silent_strangers_than_there_are_places_keep_nobody_out_for_long(web, monkeypatch):
+    monkeypatch.setattr(http_patience, "REQUEST_SECONDS", 0.5)
+    monkeypatch.setattr(http, "MOST_CONNECTIONS", 20)
+
+    async def talk() -> None:
+        async with web.serve():
+            with contextlib.ExitStack() as silent:
+                for _ in range(40):
+                    silent.enter_context(socket.create_connection(("127.0.0.1", web.port), 20))
+                async with asyncio.timeout(20):
+                    while not await is_served():
+                        await asyncio.sleep(0.05)
+
+    async def is_served() -> bool:
+        reader, writer = await web.connect()
+        writer.write(web.head("Content-Length: 0", "Connection: close"))
+        said = await ends(reader)
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        return b" 200 " in said
+
+    run(talk())
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("Authorization: Bearer good",),
+        ("Host: evil.example",),
+        ("Content-Length: 5", "Content-Length: 6"),
+        ("Content-Length: 5", "Transfer-Encoding: chunked"),
+        ("Transfer-Encoding: chunked, identity",),
+        ("Transfer-Encoding: xchunked",),
+        ("Content-Length: -1",),
+        ("Bad Header: x",),
+        ("X: " + "y" * 100_000,),
+        ("Origin: null",),
+        ("Origin: http://evil.example",),
+    ],
+    ids=str,
+)
+def test_tricks_with_headers_are_refused_and_nothing_is_smuggled(web, more):
+    async def talk() -> None:
+        async with web.serve():
+            reader, writer = await web.connect()
+            inner = web.head("Content-Length: 7", "Connection: close") + b"inside!"
+            writer.write(web.head(*more) + b"0\r\n\r\n" + inner)
+            writer.write_eof()
+            said = await ends(reader)
+            assert said == b"" or said.split(b" ")[1].startswith(b"4"), said
+            writer.close()
+
+    run(talk())
+    assert not [body for body in web.bodies if b"inside" in body and body != b"inside!"]
+
+
+def test_a_body_in_a_thousand_chunks_comes_whole(web):
+    async def talk() -> None:
+        async with web.serve():
+            reader, writer = await web.connect()
+            writer.write(web.head("Transfer-Encoding: chunked", "Connection: close"))
+            for _ in range(1000):
+                writer.write(b"3\r\nabc\r\n")
+            writer.write(b"0\r\n\r\n")
+            assert b" 200 " in await ends(reader)
+            writer.close()
+
+    run(talk())
+    assert web.bodies == [b"abc" * 1000]
+
+
+def test_several_requests_on_one_connection_are_served_in_order(web):
+    async def talk() -> None:
+        async with web.serve():
+            reader, writer = await web.connect()
+            for number in range(3):
+                writer.write(web.head("Content-Length: 1") + str(number).encode())
+            writer.write(web.head("Content-Length: 1", "Connection: close") + b"3")
+            assert (await ends(reader)).count(b" 200 ") == 4
+            writer.close()
+
+    run(talk())
+    assert web.bodies == [b"0", b"1", b"2", b"3"]
+
+
+# Rate limits.
+
+
+def test_one_bearer_s_calls_come_back_with_time_and_are_nobody_else_s():
+    async def talk() -> None:
+        now, passed = [0.0], []
+        tokens = {
+            name: AccessToken(id=name, sha256="0" * 64, team="crew", member=name, role="", created=1.0)
+            for name in ("ann", "bob")
+        }
+
+        async def find(secret: str) -> AccessToken | None:
+            return tokens.get(secret)
+
+        async def admit(*_: Any) -> None:
+            return
+
+        async def app(*_: Any) -> None:
+            passed.append(1)
+
+        gate = Gate(app, 80, find, admit, clock=lambda: now[0])
+
+        async def ask(name: str) -> int:
+            said: list[Any] = []
+            headers = [(b"host", b"127.0.0.1:80"), (b"authorization", b"Bearer " + name.encode())]
+
+            async def send(message: Any) -> None:
+                said.append(message)
+
+            await gate({"type": "http", "headers": headers}, None, send)  # type: ignore[arg-type]
+            return int(said[0]["status"]) if said else 200
+
+        assert [await ask("ann") for _ in range(BURST)] == [200] * BURST
+        assert await ask("ann") == 429
+        assert await ask("bob") == 200
+        now[0] += 1 / PER_SECOND + 1e-6
+        assert [await ask("ann"), await ask("ann")] == [200, 429]
+        assert [await ask("guess") for _ in range(MOST_STRANGERS + 1)] == [401] * MOST_STRANGERS + [429]
+        assert await ask("bob") == 200, "strangers use up nobody's calls"
+        now[0] -= 1000  # a clock that goes back gives nothing away, and locks nobody out for ever
+        assert await ask("ann") == 429
+        now[0] += 2000
+        assert await ask("ann") == 200
+
+    run(talk())
+
+
+# Sessions.
+
+
+def test_a_bearer_who_opens_sessions_without_end_keeps_its_newest_and_nobody_else_suffers():
+    async def talk() -> None:
+        opened: list[bytes] = []
+        ended: list[bytes | None] = []
+
+        async def app(scope: Any, receive: Any, send: Any) -> None:
+            asked = dict(scope["headers"]).get(b"mcp-session-id")
+            if scope["method"] == "DELETE":
+                ended.append(asked)
+            name = f"{scope['bearer']}-{len(opened)}".encode()
+            if asked is None:
+                opened.append(name)
+            await send({"type": "http.response.start", "status": 200, "headers": [(b"mcp-session-id", asked or name)]})
+
+        sessions = Sessions(app, lambda scope: str(scope["bearer"]))
+
+        async def ask(bearer: str, *headers: tuple[bytes, bytes]) -> None:
+            async def send(_: Any) -> None:
+                return
+
+            scope = {"type": "http", "method": "POST", "bearer": bearer, "headers": [*headers]}
+            await sessions(scope, None, send)  # type: ignore[arg-type]
+
+        await ask("bob")
+        for _ in range(http_sessions.MOST_FOR_ONE):
+            await ask("ann")
+        await ask("ann", (b"mcp-session-id", b"ann-1"))  # the oldest, still in use
+        await ask("ann", (b"mcp-session-id", b"bob-0"))  # another's: touched by nobody
+        await ask("ann")
+        await ask("ann")
+        assert ended == [b"ann-2", b"ann-3"]
+
+    run(talk())
+
+
+def test_a_client_that_shakes_hands_for_every_call_locks_nobody_out(served):
+    ann, bob = served.token("--as", "ann"), served.token("--as", "bob")
+    good = {"authorization": f"Bearer {ann}"}
+    first = served.post(hello(), **good).getheader("mcp-session-id")
+    others = [served.post(hello(), **good).getheader("mcp-session-id") for _ in range(http_sessions.MOST_FOR_ONE)]
+    listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
+    assert served.post(listing, mcp_session_id=first, **good).status == 404, "it was ended for a newer one"
+    assert served.post(listing, mcp_session_id=others[-1], **good).status == 200
+    assert served.post(hello(), authorization=f"Bearer {bob}").status == 200
+
+
+# The real server.
+
+
+def raw(served: Served, data: bytes) -> bytes:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as line:
+        line.sendall(data)
+        line.shutdown(socket.SHUT_WR)
+        said = b""
+        with contextlib.suppress(ConnectionError):
+            while part := line.recv(65_536):
+                said += part
+    return said
+
+
+def test_a_body_that_is_too_large_in_chunks_is_refused_too(served):
+    token = served.token("--as", "ann")
+    head = [
+        *("POST /mcp HTTP/1.1", f"Host: 127.0.0.1:{served.port}", f"Authorization: Bearer {token}"),
+        *("Content-Type: application/json", f"Accept: {ACCEPT}", "Transfer-Encoding: chunked", "", ""),
+    ]
+    chunk = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
+    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as line:
+        line.sendall("\r\n".join(head).encode())
+        with contextlib.suppress(ConnectionError):
+            for _ in range(6):
+                line.sendall(chunk)
+        assert b" 413 " in line.recv(65_536)
+
+
+NONSENSE = (
+    b"GET / HTTP/1.0\r\n\r\n",
+    b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    b"\0" * 70_000,
+    b"POST /mcp HTTP/1.1\r\n" + b"a: b\r\n" * 20_000 + b"\r\n",
+)
+
+
+def test_what_is_no_request_of_ours_is_refused_and_leaves_no_trace(served):
+    for data in NONSENSE:
+        said = raw(served, data)
+        assert said == b"" or said.split(b" ")[1][:1] == b"4", said[:200]
+    assert served.post(hello(), authorization=f"Bearer {served.token('--as', 'ann')}").status == 200
+
+
+def test_no_header_and_no_argument_says_who_somebody_is(served):
+    token = served.token("--as", "ann")
+    said = {"name": "whoami", "arguments": {}, "_meta": {"member": "bob", "team": "other", "role": "lead"}}
+    odd = {"x_atm_member": "bob", "x_forwarded_user": "bob", "mcp_member": "bob", "cookie": "member=bob"}
+    session = served.post(hello(), authorization=f"Bearer {token}", **odd).getheader("mcp-session-id")
+    line = HTTPConnection("127.0.0.1", served.port, timeout=20)
+    headers = {"content-type": "application/json", "accept": ACCEPT, "authorization": f"Bearer {token}"}
+    body = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": said})
+    line.request("POST", "/mcp", body, {**headers, "mcp-session-id": str(session), "x-atm-member": "bob"})
+    answer = line.getresponse().read().decode()
+    line.close()
+    data = json.loads(answer.partition("data: ")[2].splitlines()[0] if "data: " in answer else answer)
+    assert data["result"]["structuredContent"]["member"] == "ann"
+
+
+def test_a_member_who_is_removed_is_nobody_at_the_next_call_of_its_token(served):
+    token = served.token("--as", "ann")
+
+    async def role(client: Any) -> str:
+        return str((await client.call_tool("whoami", {})).structured_content["role"])
+
+    async def talk() -> None:
+        async with served.client(token) as ann:
+            assert await role(ann) == "teammate"
+            await asyncio.to_thread(served.atm, "teams", "remove-member", "crew", "ann", "--force")
+            assert await role(ann) == "observer"
+
+    run(talk())
+
+
+def test_a_file_of_tokens_that_breaks_lets_nobody_in_until_it_is_whole_again(served, layout):
+    token = served.token("--as", "ann")
+    with open(layout.access_tokens, "rb") as file:
+        whole = file.read()
+    for broken in (b"", whole[:-20], b"[]", b"\0" * 100):
+        with open(layout.access_tokens, "wb") as file:
+            file.write(broken)
+        assert served.post(hello(), authorization=f"Bearer {token}").status == 401
+    with open(layout.access_tokens, "wb") as file:
+        file.write(whole)
+    assert served.post(hello(), authorization=f"Bearer {token}").status == 200
