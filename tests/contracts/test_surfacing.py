@@ -75,6 +75,8 @@ class TestSurfacings:
             turn.begin(note("m-1", ("bob", "then", "words"), where="claude s-1"))
         assert stores.surfacings.is_cut_off("crew", "ann")
         assert not stores.surfacings.is_cut_off("crew", "bob")
+        assert isinstance(stores.surfacings.cut_off_since("crew", "ann"), float)
+        assert stores.surfacings.cut_off_since("crew", "bob") is None
         again = stores.surfacings.turn("crew", "ann")
         with again:
             found = again.abandoned()

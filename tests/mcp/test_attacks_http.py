@@ -16,9 +16,8 @@ from tests.mcp.test_http import ACCEPT, Served, hello, served
 
 from atm.domain.access_tokens import AccessToken
 from atm.ui.mcp import http, http_patience, http_sessions
-from atm.ui.mcp.gate import BURST, MOST_STRANGERS, PER_SECOND, Gate
+from atm.ui.mcp.gate import Gate
 from atm.ui.mcp.http import _web_server
-from atm.ui.mcp.http_sessions import Sessions
 
 __all__ = ["served"]
 
@@ -246,89 +245,7 @@ def test_several_requests_on_one_connection_are_served_in_order(web):
     assert web.bodies == [b"0", b"1", b"2", b"3"]
 
 
-# Rate limits.
-
-
-def test_one_bearer_s_calls_come_back_with_time_and_are_nobody_else_s():
-    async def talk() -> None:
-        now, passed = [0.0], []
-        tokens = {
-            name: AccessToken(id=name, sha256="0" * 64, team="crew", member=name, role="", created=1.0)
-            for name in ("ann", "bob")
-        }
-
-        async def find(secret: str) -> AccessToken | None:
-            return tokens.get(secret)
-
-        async def admit(*_: Any) -> None:
-            return
-
-        async def app(*_: Any) -> None:
-            passed.append(1)
-
-        gate = Gate(app, 80, find, admit, clock=lambda: now[0])
-
-        async def ask(name: str) -> int:
-            said: list[Any] = []
-            headers = [(b"host", b"127.0.0.1:80"), (b"authorization", b"Bearer " + name.encode())]
-
-            async def send(message: Any) -> None:
-                said.append(message)
-
-            await gate({"type": "http", "headers": headers}, None, send)  # type: ignore[arg-type]
-            return int(said[0]["status"]) if said else 200
-
-        assert [await ask("ann") for _ in range(BURST)] == [200] * BURST
-        assert await ask("ann") == 429
-        assert await ask("bob") == 200
-        now[0] += 1 / PER_SECOND + 1e-6
-        assert [await ask("ann"), await ask("ann")] == [200, 429]
-        assert [await ask("guess") for _ in range(MOST_STRANGERS + 1)] == [401] * MOST_STRANGERS + [429]
-        assert await ask("bob") == 200, "strangers use up nobody's calls"
-        now[0] -= 1000  # a clock that goes back gives nothing away, and locks nobody out for ever
-        assert await ask("ann") == 429
-        now[0] += 2000
-        assert await ask("ann") == 200
-
-    run(talk())
-
-
-# Sessions.
-
-
-def test_a_bearer_who_opens_sessions_without_end_keeps_its_newest_and_nobody_else_suffers():
-    async def talk() -> None:
-        opened: list[bytes] = []
-        ended: list[bytes | None] = []
-
-        async def app(scope: Any, receive: Any, send: Any) -> None:
-            asked = dict(scope["headers"]).get(b"mcp-session-id")
-            if scope["method"] == "DELETE":
-                ended.append(asked)
-            name = f"{scope['bearer']}-{len(opened)}".encode()
-            if asked is None:
-                opened.append(name)
-            await send({"type": "http.response.start", "status": 200, "headers": [(b"mcp-session-id", asked or name)]})
-
-        sessions = Sessions(app, lambda scope: str(scope["bearer"]))
-
-        async def ask(bearer: str, *headers: tuple[bytes, bytes]) -> None:
-            async def send(_: Any) -> None:
-                return
-
-            scope = {"type": "http", "method": "POST", "bearer": bearer, "headers": [*headers]}
-            await sessions(scope, None, send)  # type: ignore[arg-type]
-
-        await ask("bob")
-        for _ in range(http_sessions.MOST_FOR_ONE):
-            await ask("ann")
-        await ask("ann", (b"mcp-session-id", b"ann-1"))  # the oldest, still in use
-        await ask("ann", (b"mcp-session-id", b"bob-0"))  # another's: touched by nobody
-        await ask("ann")
-        await ask("ann")
-        assert ended == [b"ann-2", b"ann-3"]
-
-    run(talk())
+# The real server.
 
 
 def test_a_client_that_shakes_hands_for_every_call_locks_nobody_out(served):
@@ -340,9 +257,6 @@ def test_a_client_that_shakes_hands_for_every_call_locks_nobody_out(served):
     assert served.post(listing, mcp_session_id=first, **good).status == 404, "it was ended for a newer one"
     assert served.post(listing, mcp_session_id=others[-1], **good).status == 200
     assert served.post(hello(), authorization=f"Bearer {bob}").status == 200
-
-
-# The real server.
 
 
 def raw(served: Served, data: bytes) -> bytes:

@@ -41,6 +41,9 @@ class Surfacings(Protocol):
     def is_cut_off(self, team: str, member: str) -> bool:
         """Does a note lie there? It may belong to a process that is at work. One small look."""
 
+    def cut_off_since(self, team: str, member: str) -> float | None:
+        """When that note was written; None if there is none."""
+
     def keep_text(self, team: str, member: str, id: str, text: str) -> str:
         """Write a text that is too long to be shown to a file; its path."""
 

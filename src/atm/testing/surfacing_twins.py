@@ -22,6 +22,10 @@ class MemorySurfacings:
     def is_cut_off(self, team: str, member: str) -> bool:
         return (team, member) in self.notes
 
+    def cut_off_since(self, team: str, member: str) -> float | None:
+        note = self.notes.get((team, member))
+        return note.at if note is not None else None
+
     def keep_text(self, team: str, member: str, id: str, text: str) -> str:
         path = f"pasted/{team}/{member}/{id}.md"
         self.texts[path] = text

@@ -200,21 +200,15 @@ def _being_delivered(plane: Plane, team: str, member: str, now: float) -> Busy:
         waiting = [] if room.spool.is_empty() else room.spool.pending(team, member)
     except AtmError:
         waiting = []
-    since = max((one.entry.created_at for one in waiting if one.entry.created_at <= now), default=None)
-    if since is not None and now - since < quiet:
-        return Busy(DELIVERY_PENDING, since + quiet)
-    return Busy(DELIVERY_PENDING, now + quiet) if _is_being_shown(plane, team, member, now) else Busy()
-
-
-def _is_being_shown(plane: Plane, team: str, member: str, now: float) -> bool:
-    """A note of mail that is being shown; one that a dead session left is none after a while."""
-    last = plane.room.presence.last(team, member)
-    if last is None or abs(now - last.at) >= TOOL_STALE:
-        return False
+    times = [one.entry.created_at for one in waiting]
     try:
-        return plane.room.surfacings.is_cut_off(team, member)
+        shown = room.surfacings.cut_off_since(team, member)
     except AtmError:
-        return False
+        shown = None
+    since = max(
+        (at for at in (*times, *([] if shown is None else [shown])) if at <= now + CLOCK_TOLERANCE), default=None
+    )
+    return Busy(DELIVERY_PENDING, since + quiet) if since is not None and now - since < quiet else Busy()
 
 
 def _launching(plane: Plane, team: str, member: str, now: float) -> Busy:

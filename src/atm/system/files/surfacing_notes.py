@@ -37,9 +37,13 @@ class SurfacingNotes:
         return _Turn(self._disk, self._locks, self._layout.surfacing(team, member), patience)
 
     def is_cut_off(self, team: str, member: str) -> bool:
+        return self.cut_off_since(team, member) is not None
+
+    def cut_off_since(self, team: str, member: str) -> float | None:
         path = self._layout.surfacing(team, member)
         with explained(path):
-            return self._disk.look(path) is not None
+            found = self._disk.look(path)
+        return found.mtime_ns / 1e9 if found is not None else None
 
     def keep_text(self, team: str, member: str, id: str, text: str) -> str:
         folder = self._layout.pasted(team, member)
