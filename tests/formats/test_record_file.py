@@ -343,7 +343,10 @@ def test_whoever_forges_the_seal_gets_at_most_a_record():
 
 def test_many_keys_at_once_are_found_like_one_at_a_time():
     odd = ['a": {', "a\\", 'a\\": {"b"', "ä", "a\nb", "", " ", '"', "m1", "m10", "m100"]
-    known = {**{f"m{n}": {"n": n, "says": '\n"m1": {'} for n in range(60)}, **{key: {"odd": key} for key in odd}}
+    known: dict[str, Any] = {
+        **{f"m{n}": {"n": n, "says": '\n"m1": {'} for n in range(60)},
+        **{key: {"odd": key} for key in odd},
+    }
     written = no_records("status").changed(known, AT, 0)
     assert written is not None
     sealed = read_records(written, "status", 0)

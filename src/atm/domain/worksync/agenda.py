@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from atm.domain.messages import defuse
 from atm.domain.names import same_name
 from atm.domain.tasks import IN_PROGRESS, PENDING
 from atm.domain.tasks import REVIEW as IN_REVIEW
@@ -111,7 +112,7 @@ class Agenda:
 
 
 def _short(text: str) -> str:
-    return one_line(text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…")
+    return defuse(one_line(text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"))
 
 
 def build_agendas(
