@@ -126,10 +126,7 @@ def test_a_report_that_is_accepted_or_rejected_is_one_change_of_the_status(place
     assert bool(place.status().accepted) != bool(place.status().rejected)
 
 
-ONLY_BLOCKED = pytest.mark.xfail(strict=True, reason="C-2: only `blocked` looks at the comment that a report names")
-
-
-@pytest.mark.parametrize("state", ["blocked", pytest.param("still_working", marks=ONLY_BLOCKED)])
+@pytest.mark.parametrize("state", ["blocked", "still_working"])
 def test_a_comment_that_is_named_must_stand_on_the_agenda_whatever_is_reported(place, state):
     _, mine = board.comment(place.desk, "crew", "ann", "1", "no key")
     assert place.report("ann", state, blockerCommentId=mine).ok
@@ -208,7 +205,6 @@ def test_a_look_gives_back_what_it_wrote_under_the_name_of_the_roster(place):
     assert (look.status.trigger, look.status.updated) == ("review_changed", pytest.approx(place.now, abs=0.01))
 
 
-@pytest.mark.xfail(strict=True, reason="C-1: the board is read although nobody is left to look at")
 def test_who_was_removed_is_dropped_before_the_board_is_read(place, monkeypatch):
     place.remove("ann")
 

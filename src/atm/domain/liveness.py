@@ -22,7 +22,7 @@ CLOCK_TOLERANCE = 5.0
 class Beat:
     """One sign of life, as its writer left it."""
 
-    __slots__ = ("at", "boot", "host", "pid", "source", "state", "state_since", "uptime")
+    __slots__ = ("at", "boot", "host", "pid", "source", "state", "state_since", "state_source", "uptime")
 
     def __init__(
         self,
@@ -33,6 +33,7 @@ class Beat:
         pid: int | None = None,
         state: str = "",
         state_since: float | None = None,
+        state_source: str = "",
         uptime: float | None = None,
         boot: str = "",
     ) -> None:
@@ -43,6 +44,8 @@ class Beat:
         """The process that stands for the member, if it named one."""
         self.state = state
         self.state_since = state_since
+        self.state_source = state_source or source
+        """Who saw the member get into that state; later signs of life do not change it."""
         self.uptime = uptime
         """The same moment by a clock that nobody can set: seconds since that machine was started."""
         self.boot = boot

@@ -21,6 +21,8 @@ def encode_beat(member: str, beat: Beat) -> bytes:
         fields["state"] = beat.state
     if beat.state_since is not None:
         fields["stateSince"] = to_iso(beat.state_since)
+    if beat.state and beat.state_source != beat.source:
+        fields["stateSource"] = beat.state_source
     return to_bytes(encode(fields) + "\n")
 
 
@@ -43,6 +45,7 @@ def decode_beat(data: bytes) -> Beat | None:
         pid=pid if isinstance(pid, int) and not isinstance(pid, bool) else None,
         state=str(fields.get("state") or ""),
         state_since=from_iso(str(fields.get("stateSince") or "")),
+        state_source=str(fields.get("stateSource") or ""),
         uptime=_seconds(uptime),
         boot=str(fields.get("boot") or ""),
     )

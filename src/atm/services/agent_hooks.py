@@ -16,7 +16,7 @@ from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.names import is_claudes_team
 from atm.domain.surfacing import HOOK, NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
-from atm.services.presence import beat
+from atm.services.presence import beat, is_by_hook
 from atm.services.surfacing import Surfacing, enter, recover, unread_for
 
 TYPE_CHECKING = False
@@ -139,8 +139,7 @@ def _go_idle(visit: Visit) -> None:
 def _sign(visit: Visit, state: str) -> None:
     now, presence = visit.room.clock.now(), visit.room.presence
     last = presence.last(visit.team.name, visit.me)
-    # A command that the agent ran meanwhile left a beat too; that a turn goes on, only a hook can say.
-    is_known = last is not None and last.state == (state or last.state) and " hook " in last.source
+    is_known = last is not None and last.state == (state or last.state) and is_by_hook(last.state_source)
     if is_known and last is not None and 0 <= now - last.at < BEAT_EVERY:
         return
     beat(presence, visit.team.name, visit.me, now, _source(visit), state=state)

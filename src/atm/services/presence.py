@@ -23,7 +23,8 @@ def beat(
     """Leave a sign of life; the former one. What the new one does not say stays as it was."""
     former = presence.last(team, member)
     kept_state = state or (former.state if former else "")
-    since = former.state_since if former and former.state == kept_state else now
+    is_same = former is not None and former.state == kept_state
+    since = former.state_since if former and is_same else now
     presence.beat(
         team,
         member,
@@ -34,11 +35,17 @@ def beat(
             pid=pid if pid is not None else _living_process(presence, former),
             state=kept_state,
             state_since=since if kept_state else None,
+            state_source=former.state_source if former and is_same and not is_by_hook(source) else source,
             uptime=presence.uptime(),
             boot=presence.boot,
         ),
     )
     return former
+
+
+def is_by_hook(source: str) -> bool:
+    """Only an agent's hooks see its turns and tool calls; a command that it runs is a sign of life and no more."""
+    return " hook " in source
 
 
 def liveness(presence: Presence, team: str, member: str, now: float) -> Liveness:

@@ -173,7 +173,9 @@ def _refused_state(report: Report, agenda: Agenda, comments: Mapping[str, str]) 
         return STILL_WORKING_REJECTED
     if not set(report.task_ids) <= agenda.task_ids:
         return TASK_NOT_IN_AGENDA
-    return _blocked(report, agenda, comments) if report.state == BLOCKED else ""
+    if report.state == BLOCKED or report.blocker_comment:
+        return _blocked(report, agenda, comments)
+    return ""
 
 
 def check_identity(ground: Ground) -> str:
@@ -193,6 +195,8 @@ def _blocked(report: Report, agenda: Agenda, comments: Mapping[str, str]) -> str
     commented = comments.get(report.blocker_comment, "") if report.blocker_comment else ""
     if report.blocker_comment and commented not in {item.task_id for item in meant}:
         return BLOCKED_REJECTED
+    if report.state != BLOCKED:
+        return ""  # a comment may be named all the same, if it is there
     is_shown = bool(meant) and all(_is_shown(item, commented) for item in meant)
     return "" if is_shown else BLOCKED_REJECTED
 

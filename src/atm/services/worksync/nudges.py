@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError
+from atm.domain.errors import AtmError, FileBusy
 from atm.domain.names import same_name
 from atm.domain.team import AGENT, HUMAN, claude_reads_inbox
 from atm.domain.worksync import nudges as rules
@@ -312,7 +312,11 @@ def _insert(plane: Plane, team: str, nudge: Nudge, payload: Payload) -> Dispatch
     if not _settle(plane, nudge, lambda current, _: replace(current, inserting=True)):
         return Dispatched(nudge, SUPERSEDED, "claimed by somebody else meanwhile")
     # Not by way of the spool: what it delivers later is not validated again.
-    deliver(plane.room, to, _message(plane, to, payload, id), is_new=False, may_wait=False)
+    try:
+        deliver(plane.room, to, _message(plane, to, payload, id), is_new=False, may_wait=False)
+    except FileBusy:  # somebody holds the inbox: nothing was written, surely
+        _settle(plane, nudge, lambda current, _: replace(current, inserting=False))
+        raise
     return _done(plane, nudge, DELIVERED, id, "")
 
 

@@ -25,7 +25,7 @@ from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.triggers import QUIET_SECONDS
 from atm.services.lifecycle import NO_FILE, standing
 from atm.services.mailroom import find_team
-from atm.services.presence import liveness
+from atm.services.presence import is_by_hook, liveness
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
@@ -185,8 +185,7 @@ def _in_a_turn(last: Beat | None, now: float) -> Busy:
     if last is None or last.at - now > CLOCK_TOLERANCE:
         return Busy()  # nobody knows how old it is: our clock was set back, or theirs is ahead
     at = min(last.at, now)
-    # Only a hook sees turns and tool calls. A command at the board is a sign of life, not of being in the middle.
-    if last.state == WORKING and " hook " in last.source and now - at < TOOL_STALE:
+    if last.state == WORKING and is_by_hook(last.state_source) and now - at < TOOL_STALE:
         return Busy(TOOL_ACTIVE, at + TOOL_STALE)
     if last.state == WAITING and now - at < PERMISSION_STALE:
         return Busy(AWAITS_PERMISSION, at + PERMISSION_STALE)

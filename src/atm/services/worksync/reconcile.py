@@ -76,6 +76,8 @@ def reconcile(plane: Plane, team: str, members: Mapping[str, str]) -> list[Look]
     if found is None or not state.runs:
         return []
     wanted = members_named(found, members)
+    if not wanted:
+        return []
     try:
         seen = look_at(plane, found, list(wanted))
     except AtmError as error:
