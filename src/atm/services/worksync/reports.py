@@ -125,13 +125,10 @@ def submit(
     """
     Judge a report and write down what came of it. `at` is when its token was shown to us, if not now.
     """
-    report = read_report(arguments)
-    if isinstance(report, Verdict):
-        return Answer(report)
-    found, state = find_running(plane, team)
-    if found is None:
-        return Answer(Verdict(TEAM_INACTIVE), report)
-    author = resolve_author(report.author, found)
+    opened = _opened(plane, team, arguments)
+    if isinstance(opened, Answer):
+        return opened
+    report, found, state, author = opened
     try:
         seen = _seen(plane, found, author, state)
     except AtmError as error:
@@ -154,6 +151,17 @@ def submit(
             return _still_so(plane, found, author, report, verdict, seen)
         return Answer(verdict, report, None if verdict.reason == AGENDA_UNAVAILABLE else seen)
     return Answer(verdict, report)
+
+
+def _opened(plane: Plane, team: str, arguments: Mapping[str, Plain]) -> tuple[Report, Team, Running, Author] | Answer:
+    """What a report says, the team, whether it runs, and whom the report claims to be from."""
+    report = read_report(arguments)
+    if isinstance(report, Verdict):
+        return Answer(report)
+    found, state = find_running(plane, team)
+    if found is None:
+        return Answer(Verdict(TEAM_INACTIVE), report)
+    return report, found, state, resolve_author(report.author, found)
 
 
 def _still_so(plane: Plane, team: Team, author: Author, report: Report, verdict: Verdict, seen: Seen) -> Answer:
@@ -250,13 +258,10 @@ def note_intent(plane: Plane, team: str, arguments: Mapping[str, Plain], trusted
 
     Nothing here says that it is right: the agenda is not even looked at.
     """
-    report = read_report(arguments)
-    if isinstance(report, Verdict):
-        return Answer(report)
-    found, state = find_running(plane, team)
-    if found is None:
-        return Answer(Verdict(TEAM_INACTIVE), report)
-    author = resolve_author(report.author, found)
+    opened = _opened(plane, team, arguments)
+    if isinstance(opened, Answer):
+        return opened
+    report, found, state, author = opened
     token = verify(plane, found.name, author.name, report.fingerprint, report.token, trusted.received_at)
     refused = check_identity(_ground(plane, found.name, state, author, trusted, token, None, report))
     if refused:
