@@ -6,7 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := $(VENV)/.node-ready
-JOBS ?= auto
+# One more than there are cores: many tests wait for a daemon, and another can use the time.
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check lint types architecture readme bench chaos lock clean
@@ -43,7 +44,9 @@ demo: $(READY)
 	@$(BIN)/atm demo --storm
 	@$(BIN)/atm demo --board --tasks 60
 
+# Compiled first: the tests start thousands of processes, and some machines forbid Python to keep what it compiled.
 test: $(READY) $(NODE_READY)
+	@$(BIN)/python -m compileall -q src
 	@$(BIN)/python -m pytest -n $(JOBS)
 
 lint: $(READY)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -63,11 +64,18 @@ def a_team(home: Path) -> None:
     room.files.put_tasks("crew", {1: b'{"id": "1", "subject": "s", "status": "pending"}'}, 3)
 
 
+def copied(tmp_path: Path, step: int) -> Path:
+    """What was prepared, once more: copying takes a tenth of the time of making it durable again."""
+    home = tmp_path / f"step-{step}"
+    shutil.copytree(tmp_path / "ready", home, symlinks=True)
+    return home
+
+
 def every_kill(tmp_path: Path, prepare: Callable[[Path], object], act: Act, check: Callable[[Path, str], None]) -> int:
     """Kill at step 0, 1, 2 … until the act gets to its end; check what is left each time."""
+    prepare(tmp_path / "ready")
     for step in range(2000):
-        home = tmp_path / f"step-{step}"
-        prepare(home)
+        home = copied(tmp_path, step)
         disk = FaultyDisk(QuickDisk(), stop_at=step)
         try:
             act(a_room(home, disk))
@@ -308,9 +316,9 @@ def test_an_error_at_any_step_is_done_or_a_clear_refusal(tmp_path, verb, number)
         if verb == "restore":
             delete_team(room, "crew", force=True)
 
+    prepare(tmp_path / "ready")
     for step in range(2000):
-        home = tmp_path / f"step-{step}"
-        prepare(home)
+        home = copied(tmp_path, step)
         disk = FaultyDisk(QuickDisk(), stop_at=step, error=OSError(number, os.strerror(number)))
         try:
             acts[verb](a_room(home, disk))

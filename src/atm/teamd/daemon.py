@@ -113,9 +113,9 @@ class Daemon:
             control = Control(seat.socket, self._answer, self._hub)
             await control.start()
             await self._surfaces.start(self._facts(seat))
+            self._listen_to_signals()  # before anybody can know that there is somebody to end
             seat.announce(__version__, to_iso(self._work.room.clock.now()))
             self.log("info", "daemon", "started", version=__version__, socket=seat.socket)
-            self._listen_to_signals()
             left = await self._serve(control, seat)
             self.log("warn" if left else "info", "daemon", f"stopped; left: {', '.join(left) or 'nothing'}")
             seat.say_left(left)
