@@ -162,12 +162,11 @@ def recover(room: Mailroom, team: str, member: str) -> None:
 
 def unread_for(room: Mailroom, team: str, member: str) -> list[Message]:
     """What lies unread and has not been shown: oldest first, as it lies in the inbox."""
+    unread = [one for one in room.inboxes.unread(team, member) if one.understood and len(one.raw) <= LARGEST_ROW]
+    if not unread:
+        return []  # most calls of a hook: the ledger need not be read
     seen = seen_lately(room, team, member)
-    return [
-        message
-        for message in room.inboxes.unread(team, member)
-        if message.understood and message.id not in seen and len(message.raw) <= LARGEST_ROW
-    ]
+    return [message for message in unread if message.id not in seen]
 
 
 def enter(room: Mailroom, team: str, member: str, ids: list[str], state: str, evidence: str) -> bool:
