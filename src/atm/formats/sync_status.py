@@ -43,7 +43,7 @@ def encode_status(status: MemberStatus) -> Record:
         "conditions": [_encode_condition(one) for one in status.conditions],
         "transitions": [_encode_transition(one) for one in status.transitions],
         "wouldNudges": {fingerprint: to_iso(at) for fingerprint, at in status.would_nudges.items()},
-        "metrics": _encode_counters(status.counters),
+        "metrics": encode_counters(status.counters),
         "firstSeenAt": _iso(status.first_seen),
         "needsSyncSince": _iso(status.needs_since),
         "trigger": status.trigger,
@@ -172,8 +172,10 @@ def _decode_transition(record: Mapping[str, Json]) -> Transition:
     )
 
 
-def _encode_counters(counters: Counters) -> Record:
-    found: Record = {key: getattr(counters, name) for key, name in COUNTERS.items()}
+def encode_counters(counters: Counters, *, with_zeros: bool = False) -> Record:
+    """What has never happened is not written: a file of a thousand members is read and written at every look."""
+    counts = {key: getattr(counters, name) for key, name in COUNTERS.items()}
+    found: Record = {key: count for key, count in counts.items() if count or with_zeros}
     times = {"lastReconcileAt": _iso(counters.last_reconcile), "lastReportAt": _iso(counters.last_report)}
     return {**found, **{key: at for key, at in times.items() if at}}
 

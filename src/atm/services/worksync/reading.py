@@ -26,7 +26,7 @@ from atm.domain.worksync.decisions import (
 )
 from atm.domain.worksync.reports import STALE_FINGERPRINT
 from atm.formats.sync_outbox import PENDING, decode_intent, encode_intent, encode_nudge
-from atm.formats.sync_status import encode_report, encode_status
+from atm.formats.sync_status import encode_counters, encode_report, encode_status
 from atm.formats.times import to_iso
 from atm.ports.records import INTENTS, SHELVES, STATUS
 from atm.services.worksync import nudges
@@ -209,8 +209,8 @@ def metrics(plane: Plane, team: Team) -> dict[str, Plain]:
     for name in team.names:
         status = known_status(records, team.name, name)
         if status is not None:
-            shown = encode_status(status)
-            members.append({"member": name, "state": status.state, "metrics": shown.get("metrics")})
+            figures = encode_counters(status.counters, with_zeros=True)
+            members.append({"member": name, "state": status.state, "metrics": figures})
     items = nudges.outbox(plane, team.name)
     by_state: dict[str, Plain] = {
         state: sum(one.status == state for one in items) for state in sorted({one.status for one in items})

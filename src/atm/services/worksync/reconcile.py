@@ -90,7 +90,8 @@ def look_at(plane: Plane, team: Team, members: list[str]) -> dict[str, Seen]:
     """Everything that a decision about these members needs, read afresh. Writes nothing."""
     now = plane.now()
     seen, alerts = {}, alerts_of(plane.records, team.name)
-    kinds = {member.name: member.kind for member in team.members}
+    wanted = set(members)
+    kinds = {member.name: member.kind for member in team.members if member.name in wanted}
     for name, agenda in read_agendas(plane, team, members).items():
         cooldown = recent_alert_in(alerts, name, agenda.task_ids, now) if agenda.items else ""
         busy = busy_state(plane, team.name, name) if agenda.items else Busy()
