@@ -212,8 +212,9 @@ def test_no_more_is_sent_in_a_minute_than_allowed(server):
         for _ in range(5):
             kit.emit(event())
         await kit.until(lambda: server.requests)
+        await kit.pausing()
         await kit.pass_time(29)
-        await asyncio.sleep(0.1)
+        assert kit.cancel.waiting
         assert len(server.requests) == 1
         await kit.pass_time(2)
         await kit.until(lambda: len(server.requests) == 2)
@@ -270,15 +271,14 @@ def test_after_the_last_try_it_is_given_up_and_the_next_event_goes_on(server):
 
 def test_a_server_that_is_not_there_is_tried_again(server):
     with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+        free.bind(("127.0.0.1", 0))  # bound and not listening, for the whole test: nobody else can have the port
 
-    async def play(kit: PluginHarness) -> None:
-        kit.emit(event())
-        await retried(kit, lambda: any("given up" in line.text for line in kit.logs))
-        assert "ConnectionRefusedError" in kit.logs[-1].text
+        async def play(kit: PluginHarness) -> None:
+            kit.emit(event())
+            await retried(kit, lambda: any("given up" in line.text for line in kit.logs))
+            assert "ConnectionRefusedError" in kit.logs[-1].text
 
-    with_hook(play, f"http://127.0.0.1:{port}/")
+        with_hook(play, f"http://127.0.0.1:{free.getsockname()[1]}/")
 
 
 def test_the_servers_wish_to_wait_is_respected(server):
@@ -287,9 +287,9 @@ def test_the_servers_wish_to_wait_is_respected(server):
     async def play(kit: PluginHarness) -> None:
         kit.emit(event())
         await kit.until(lambda: server.requests)
-        await asyncio.sleep(0.1)
+        await kit.pausing()
         await kit.pass_time(35)
-        await asyncio.sleep(0.1)
+        assert kit.cancel.waiting
         assert len(server.requests) == 1
         await kit.pass_time(10)
         await kit.until(lambda: len(server.requests) == 2)

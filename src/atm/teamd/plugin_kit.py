@@ -62,12 +62,14 @@ class LogLine:
 class TimedCancel(Cancel):
     """Waits in the harness's time, which passes only when the test says so."""
 
-    __slots__ = ("_clock", "_moved")
+    __slots__ = ("_clock", "_moved", "waiting")
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__()
         self._clock = clock
         self._moved = asyncio.Event()
+        self.waiting = 0
+        """How many wait here now."""
 
     def set(self) -> None:
         super().set()
@@ -80,8 +82,12 @@ class TimedCancel(Cancel):
 
     async def wait(self, seconds: float | None = None) -> bool:
         end = float("inf") if seconds is None else self._clock.monotonic() + seconds
-        while not self.is_set() and self._clock.monotonic() < end:
-            await self._moved.wait()
+        self.waiting += 1
+        try:
+            while not self.is_set() and self._clock.monotonic() < end:
+                await self._moved.wait()
+        finally:
+            self.waiting -= 1
         return self.is_set()
 
 
@@ -226,7 +232,14 @@ class PluginHarness:
         for _ in range(100):
             await asyncio.sleep(0)
 
-    async def until(self, condition: Callable[[], object], seconds: float = 5.0) -> None:
+    async def pausing(self, seconds: float = 30.0) -> None:
+        """
+        Wait, in real time, until the plugin waits in `cancel.wait`. A pause counts from its beginning, so time that
+        passes while a thread of the plugin is still at work does not shorten the pause that comes after it.
+        """
+        await self.until(lambda: self.cancel.waiting, seconds)
+
+    async def until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
         """Wait, in real time, for something that the plugin does; fails when it does not, or when `run` has failed."""
         end = asyncio.get_running_loop().time() + seconds
         while not condition():
