@@ -129,18 +129,21 @@ def test_a_cancelled_call_gives_back_what_it_had_taken_and_is_not_answered(open_
 def test_an_answer_that_is_cancelled_on_its_way_is_given_back_once(layout, room, world):
     async def talk() -> None:
         given_back: list[int] = []
+        seen: list[str] = []
         client = clients.Client(admit(layout, claim(), has_daemon=True), "", lambda *_: ())
         client.sees_delivery = True
-        client.hand_over(5, lambda: given_back.append(5))
+        client.hand_over(5, clients.Handed(lambda: given_back.append(5), seen.append))
         client.cancelled(5)
         client.cancelled(5)
         client.delivered(5)
         await until(lambda: given_back)
-        client.hand_over(6, lambda: given_back.append(6))
+        client.hand_over(6, clients.Handed(lambda: given_back.append(6), seen.append))
         client.delivered(6)
         client.cancelled(6)
+        assert client.goes_on() == []  # sent, but nobody looks at it: that proves nothing
         await client.close()
         assert given_back == [5]
+        assert seen == []
 
     run(talk())
 

@@ -30,6 +30,7 @@ from atm.services.lifecycle import advance
 from atm.services.mail import Letter, send
 from atm.services.mail_upkeep import drain
 from atm.services.mailroom import find_team
+from atm.services.presence import beat
 from atm.services.roster import add_member, remove_member
 from atm.services.worksync import rounds
 from atm.services.worksync.plane import Plane
@@ -426,12 +427,32 @@ def test_the_end_of_a_tool_call_is_a_reason_to_look_after_the_quiet_window():
     stage = Stage()
     stage.live(200)
     before = stage.looked_at("cleo")
+    beat(stage.room.presence, "crew", "cleo", stage.now, "claude hook PostToolUse", state="working")
     stage.work.hear_beat("crew", "cleo")
     stage.live(QUIET - 1)
     assert stage.looked_at("cleo") == before
     stage.live(5)
     assert stage.looked_at("cleo") == before + 1
     assert stage.status("cleo").trigger == "tool_finished"
+
+
+@pytest.mark.parametrize(
+    ("source", "state", "trigger"),
+    [
+        ("claude hook Stop", "idle", "turn_settled"),
+        ("codex hook notify", "idle", "turn_settled"),
+        ("opencode hook session.idle", "idle", "turn_settled"),
+        ("gemini hook AfterTool", "working", "tool_finished"),
+        ("cli tasks", "", "runtime_heartbeat"),
+    ],
+)
+def test_a_sign_of_life_is_named_by_what_it_tells(source, state, trigger):
+    stage = Stage()
+    stage.live(200)
+    beat(stage.room.presence, "crew", "cleo", stage.now, source, state=state)
+    stage.work.hear_beat("crew", "cleo")
+    stage.live(QUIET + 5)
+    assert stage.status("cleo").trigger == trigger
 
 
 def test_two_teams_are_looked_at_at_a_time_however_many_there_are(monkeypatch):

@@ -69,7 +69,7 @@ class Surfacing:
         try:
             self._recover()
             return self._not_shown(unread_for(self._room, self.team, self.member))
-        except BaseException:
+        except BaseException:  # also Ctrl-C: a turn that stays held would keep every other channel waiting
             self._turn.__exit__()
             raise
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from atm.domain import events as kinds
 from atm.domain.errors import AtmError
 from atm.domain.worksync.nudges import DELIVERED
-from atm.domain.worksync.triggers import ALL_MEMBERS, CONFIG_CHANGED, STARTUP_SCAN, THESE, TOOL_FINISHED, Route, route
+from atm.domain.worksync.triggers import ALL_MEMBERS, CONFIG_CHANGED, HEARTBEAT, STARTUP_SCAN, THESE, Route, route
 from atm.services.mailroom import find_team
 from atm.services.worksync.nudges import next_due
 from atm.services.worksync.plane import running
@@ -83,7 +83,7 @@ class SyncWork:
 
     def hear_beat(self, team: str, member: str) -> None:
         """A tool call or a turn may have ended: a reason to look, and no proof of anything."""
-        self._note(Route(team, TOOL_FINISHED, THESE, (member,)) if member else Route(team, CONFIG_CHANGED, ALL_MEMBERS))
+        self._note(Route(team, HEARTBEAT, THESE, (member,)) if member else Route(team, CONFIG_CHANGED, ALL_MEMBERS))
 
     def hear_roster(self, team: str) -> None:
         """The roster, or where the team stands: one that was stopped may have been taken up again."""

@@ -31,7 +31,8 @@ from atm.domain.untrusted_text import one_line
 
 BLOCKS = 8
 """A stop that was blocked so many times in one turn is no longer blocked: Claude Code's own limit."""
-HOOK_SECONDS = 30.0
+HOOK_SECONDS = 120.0
+"""Longer than the vendors wait: on a busy machine a hook is late, and what it says must be heard all the same."""
 LONGEST_PASTE = 1 << 20
 
 

@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atm.domain import events as kinds
+from atm.domain.liveness import IDLE
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
+    from atm.domain.liveness import Beat
 
 MANUAL, CONFIG_CHANGED, TASK_CHANGED, REVIEW_CHANGED = (
     "manual_refresh",
@@ -50,6 +52,13 @@ class Route:
 
 def strongest(triggers: set[str]) -> str:
     return min(triggers, key=lambda one: STRENGTH.index(one) if one in STRENGTH else len(STRENGTH), default="")
+
+
+def trigger_of_beat(last: Beat | None, *, is_by_hook: bool) -> str:
+    """Only hooks see turns and tool calls; every other sign of life says that somebody is there, and no more."""
+    if last is None or not is_by_hook:
+        return HEARTBEAT
+    return TURN_SETTLED if last.state == IDLE else TOOL_FINISHED
 
 
 def route(event: TeamEvent) -> Route | None:

@@ -14,10 +14,11 @@ from atm.domain.tasks import task_id
 from atm.domain.worksync.decisions import NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEASE
 from atm.domain.worksync.nudges import RECOVERY_AFTER
 from atm.domain.worksync.statuses import HISTORY_SECONDS
-from atm.domain.worksync.triggers import ALL_MEMBERS, OF_TASK
+from atm.domain.worksync.triggers import ALL_MEMBERS, HEARTBEAT, OF_TASK, trigger_of_beat
 from atm.formats.sync_status import decode_status
 from atm.ports.records import STATUS
 from atm.services.mailroom import find_team
+from atm.services.presence import is_by_hook
 from atm.services.worksync.nudges import dispatch, next_due, plan
 from atm.services.worksync.reconcile import reconcile
 
@@ -95,9 +96,16 @@ def members_of(plane: Plane, team: Team, routes: Iterable[Route]) -> dict[str, s
         if route.scope == OF_TASK and (board is not None or plane.desk.tasks.exists(team.name)):
             board = board if board is not None else plane.desk.tasks.board(team.name).turn_around()
             names += _of_task(board, route.task, team.lead)
-        here = {spelled[name.casefold()] for name in names if name.casefold() in spelled}
-        found.setdefault(route.trigger, set()).update(here)
+        for name in {spelled[name.casefold()] for name in names if name.casefold() in spelled}:
+            trigger = _what_beat_tells(plane, team.name, name) if route.trigger == HEARTBEAT else route.trigger
+            found.setdefault(trigger, set()).add(name)
     return found
+
+
+def _what_beat_tells(plane: Plane, team: str, member: str) -> str:
+    """As the file says now: an event only tells that there was a sign of life."""
+    last = plane.room.presence.last(team, member)
+    return trigger_of_beat(last, is_by_hook=last is not None and is_by_hook(last.source))
 
 
 def _of_task(board: Board, id: str, lead: str) -> list[str]:

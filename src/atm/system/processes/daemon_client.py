@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from atm.system.processes.daemon_seat import Running
 
 QUERY_SECONDS = 0.5
-READY_SECONDS = 10.0
+READY_SECONDS = 30.0
+"""A machine that is busy takes its time; one that ended is noticed at once."""
+
 LOOK_EVERY = 0.02
 
 
@@ -83,7 +85,7 @@ def _connect(running: Running, seconds: float) -> socket.socket:
     try:
         made.settimeout(seconds)
         made.connect(running.socket)
-    except BaseException:
+    except BaseException:  # also Ctrl-C: nobody else has the socket yet, so nobody else could close it
         made.close()
         raise
     return made

@@ -143,15 +143,14 @@ class _Tail:
 
     def _read(self) -> None:
         try:
-            while data := os.read(self._stream.fileno(), 65_536):
-                self._kept = (self._kept + data)[-KEPT:]
+            with self._stream:  # closed by whoever reads it last: a child may hold the other end for long
+                while data := os.read(self._stream.fileno(), 65_536):
+                    self._kept = (self._kept + data)[-KEPT:]
         except (OSError, ValueError):
             return
 
     def text(self) -> str:
         self._thread.join(AFTERWARDS)
-        if not self._thread.is_alive():
-            self._stream.close()
         return self._kept.decode("utf-8", "replace")
 
 

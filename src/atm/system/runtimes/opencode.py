@@ -81,13 +81,15 @@ class OpenCodeServers:
 
     def _ask(self, address: str, verb: str, path: str, body: dict[str, object] | None = None) -> tuple[int, str]:
         line = http.client.HTTPConnection(address, timeout=self._seconds)
-        # Against a server that answers one byte at a time, each of which would be within its own limit.
-        is_late = threading.Event()
-        limit = threading.Timer(self._seconds, _cut, [line, is_late])
-        limit.daemon = True
-        limit.start()
+        is_late, limit = threading.Event(), None
         try:
             data = to_bytes(encode(body)) if body is not None else None
+            line.connect()
+            # Against a server that answers one byte at a time, each of which would be within its own limit. The socket
+            # itself: the connection forgets it when it is closed, or when the answer of an older HTTP begins.
+            limit = threading.Timer(self._seconds, _cut, [line.sock, is_late])
+            limit.daemon = True
+            limit.start()
             line.request(verb, path, body=data, headers={"Content-Type": "application/json"})
             answer = line.getresponse()
             said = answer.read(LONGEST_ANSWER).decode("utf-8", "replace")
@@ -97,7 +99,8 @@ class OpenCodeServers:
         except (http.client.HTTPException, ValueError, AttributeError) as error:  # cut off in the middle, or no HTTP
             raise OSError(f"{type(error).__name__}: {error}") from error
         finally:
-            limit.cancel()
+            if limit is not None:
+                limit.cancel()
             line.close()
 
 
@@ -114,10 +117,9 @@ def _place(url: str, session: str) -> tuple[str, str]:
     return address, f"/session/{urllib.parse.quote(session, safe='', errors='replace')}"
 
 
-def _cut(line: http.client.HTTPConnection, is_late: threading.Event) -> None:
+def _cut(line: socket.socket, is_late: threading.Event) -> None:
     is_late.set()
     try:
-        if line.sock is not None:
-            line.sock.shutdown(socket.SHUT_RDWR)
+        line.shutdown(socket.SHUT_RDWR)
     except OSError:
         return

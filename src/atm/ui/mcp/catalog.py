@@ -16,7 +16,7 @@ from atm.ui.mcp import (
     team_tools,
     worksync_tools,
 )
-from atm.ui.mcp.reading_tools import give_back
+from atm.ui.mcp.reading_tools import confirm, give_back
 
 if TYPE_CHECKING:
     from atm.domain.tasks import Plain
@@ -68,7 +68,21 @@ def not_delivered(caller: Caller, tool: str, result: dict[str, Plain], why: str)
 
     Only what shows mail needs it: what was marked as read has been seen by nobody.
     """
-    if tool == "mail_read":
-        give_back(caller, result, why)
-    elif tool == "mail_request" and "answer" in result:
-        give_back(caller, {"messages": [result["answer"]]}, why)
+    messages = _mail_in(tool, result)
+    if messages:
+        give_back(caller, messages, why)
+
+
+def seen(caller: Caller, tool: str, result: dict[str, Plain], evidence: str) -> None:
+    """Call this if the client went on after a result was sent to it: mail that is in it has been read."""
+    messages = _mail_in(tool, result)
+    if messages:
+        confirm(caller, messages, evidence)
+
+
+def _mail_in(tool: str, result: dict[str, Plain]) -> list[Plain]:
+    """Messages that this very answer showed; one that was only shown again was read before."""
+    if tool == "mail_request":
+        return [result["answer"]] if "answer" in result else []
+    shown = result.get("messages") if tool == "mail_read" and result.get("again") is not True else None
+    return shown if isinstance(shown, list) else []

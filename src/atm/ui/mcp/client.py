@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.subscriptions import (
@@ -35,6 +36,8 @@ MOST_FEEDS = 64
 """Sessions of one client that are told of changes; over HTTP one token may open several."""
 
 MOST_STREAMS = 16
+MOST_GIVEN_UP = 256
+"""Cancelled requests that are remembered, the newest; only those matter that are just coming to their end."""
 
 ROLES_MAY_CHANGE = frozenset((MEMBER_JOINED, MEMBER_LEFT, MEMBER_CHANGED, TEAM_CREATED, TEAM_GONE))
 
@@ -61,6 +64,16 @@ class Bus:
         return lambda: self._listeners.pop(key, None) and None
 
 
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """A result that was handed to the SDK, and what to do, in a thread, once it is known what came of it."""
+
+    give_back: Callable[[], None]
+    """It did not get through."""
+    seen: Callable[[str], None]
+    """It did, and the client went on: with which call."""
+
+
 class Client:
     """A connection, or over HTTP everybody who bears one token."""
 
@@ -72,8 +85,11 @@ class Client:
         self._bus = Bus()
         self.listen = ListenHandler(self._bus, max_subscriptions=MOST_STREAMS)
         self._feeds: OrderedDict[str, Feed] = OrderedDict()
-        self._under_way: dict[int | str | None, Callable[[], None]] = {}
-        """Results that were handed to the SDK, by request, and what to do if they do not get through."""
+        self._under_way: dict[int | str | None, Handed] = {}
+        self._arrived: dict[int | str | None, Handed] = {}
+        """Results that were sent, by request, and after which nothing was heard of the client yet."""
+        self._given_up: OrderedDict[int | str | None, None] = OrderedDict()
+        """Requests that were cancelled before their result was handed over."""
         self.sees_delivery = False
         """Does its transport say when an answer has been sent? Over HTTP the SDK sends it, and says nothing."""
         self.told_role = caller.role
@@ -112,18 +128,37 @@ class Client:
         for event in events:
             self._bus.tell(event)
 
-    def hand_over(self, request: int | str | None, give_back: Callable[[], None]) -> None:
-        if self.sees_delivery:
-            self._under_way[request] = give_back
+    def asked(self, request: int | str) -> None:
+        """A new request; its id may have been that of one that was cancelled."""
+        self._given_up.pop(request, None)
+
+    def hand_over(self, request: int | str | None, handed: Handed) -> None:
+        if request in self._given_up:  # the SDK has heard of that too late to stop the work, and sends nothing
+            in_thread(handed.give_back).add_done_callback(lambda done: done.exception())
+        elif self.sees_delivery:
+            self._under_way[request] = handed
 
     def delivered(self, request: int | str | None) -> None:
-        self._under_way.pop(request, None)
+        handed = self._under_way.pop(request, None)
+        if handed is not None:
+            self._arrived[request] = handed
+
+    def goes_on(self) -> list[Handed]:
+        """It calls again: what was sent to it before has arrived. Each is told once."""
+        arrived, self._arrived = [*self._arrived.values()], {}
+        return arrived
 
     def cancelled(self, request: int | str) -> None:
         """Its result may be on its way already; whoever cancels does not look at it any more."""
-        give_back = self._under_way.pop(request, None)
-        if give_back is not None:
-            in_thread(give_back).add_done_callback(lambda done: done.exception())
+        if self._arrived.pop(request, None) is not None:
+            return
+        handed = self._under_way.pop(request, None)
+        if handed is not None:
+            in_thread(handed.give_back).add_done_callback(lambda done: done.exception())
+            return
+        self._given_up[request] = None
+        if len(self._given_up) > MOST_GIVEN_UP:
+            self._given_up.popitem(last=False)
 
     async def close(self) -> None:
         """It is gone. What it did not get is given back."""
@@ -133,7 +168,12 @@ class Client:
         self._feeds.clear()
         lost, self._under_way = [*self._under_way.values()], {}
         if lost:
-            await in_thread(lambda: [give_back() for give_back in lost])
+            await in_thread(lambda: _give_back(lost))
+
+
+def _give_back(lost: list[Handed]) -> None:
+    for handed in lost:
+        handed.give_back()
 
 
 def _sender(ctx: ServerRequestContext[Any, Any]) -> Any:

@@ -8,6 +8,7 @@ no messages, more requests than it reads answers to, answers that it never reads
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -55,11 +56,13 @@ class Lines:
         writer: asyncio.StreamWriter,
         delivered: Callable[[int | str | None], None] = lambda _: None,
         cancelled: Callable[[int | str], None] = lambda _: None,
+        asked: Callable[[int | str], None] = lambda _: None,
     ) -> None:
         self._reader = reader
         self._writer = writer
         self._delivered = delivered
         self._cancelled = cancelled
+        self._asked = asked
         self._unanswered: set[int | str] = set()
         self._answered = asyncio.Event()
         self._reads_no_more = False
@@ -80,26 +83,34 @@ class Lines:
         to_server: MemoryObjectSendStream[SessionMessage | Exception],
         to_client: MemoryObjectSendStream[SessionMessage],
     ) -> None:
-        garbage = 0
         async with to_server, to_client:
-            while line := await self._line(to_client):
-                if not line.strip():
-                    continue
-                message, complaint = _decoded(line)
-                if message is None:
-                    garbage += 1
-                    await to_client.send(complaint)
-                    if garbage > MOST_GARBAGE:
-                        return
-                    continue
-                garbage = 0
-                await self._wait_for_room()
-                if self._is_under_way(message.message):
-                    await to_client.send(_complaint(None, INVALID_REQUEST, "a request of this id is under way"))
-                    continue
-                self._note(message.message)
-                await to_server.send(message)
-            await self._wait_for_last_words()
+            with contextlib.suppress(anyio.BrokenResourceError):  # it has hung up, and hears no complaint of ours
+                await self._read_lines(to_server, to_client)
+
+    async def _read_lines(
+        self,
+        to_server: MemoryObjectSendStream[SessionMessage | Exception],
+        to_client: MemoryObjectSendStream[SessionMessage],
+    ) -> None:
+        garbage = 0
+        while line := await self._line(to_client):
+            if not line.strip():
+                continue
+            message, complaint = _decoded(line)
+            if message is None:
+                garbage += 1
+                await to_client.send(complaint)
+                if garbage > MOST_GARBAGE:
+                    return
+                continue
+            garbage = 0
+            await self._wait_for_room()
+            if self._is_under_way(message.message):
+                await to_client.send(_complaint(None, INVALID_REQUEST, "a request of this id is under way"))
+                continue
+            self._note(message.message)
+            await to_server.send(message)
+        await self._wait_for_last_words()
 
     async def _line(self, to_client: MemoryObjectSendStream[SessionMessage]) -> bytes:
         """The next line; nothing at the end. Half a line at the end is nothing either."""
@@ -117,8 +128,10 @@ class Lines:
         return isinstance(message, JSONRPCRequest) and message.id in self._unanswered
 
     def _note(self, message: object) -> None:
-        if isinstance(message, JSONRPCRequest) and message.method != LISTEN:
-            self._unanswered.add(message.id)
+        if isinstance(message, JSONRPCRequest):
+            self._asked(message.id)
+            if message.method != LISTEN:
+                self._unanswered.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             id = (message.params or {}).get("requestId")
             if isinstance(id, int | str):

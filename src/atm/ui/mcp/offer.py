@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Tool
 
+    Told = Callable[[Caller, str, dict[str, Plain], str], None]
+    """The caller, the tool's name, its result, and what became of that."""
+
 
 class OfferedResource(Protocol):
     """A kind of resource: `uri` is a template such as `atm://{team}/inbox/{member}`."""
@@ -56,8 +59,10 @@ class Offer:
     tools_for: Callable[[str], Sequence[Tool]]
     waiting: frozenset[str] = frozenset()
     """Names of tools that mostly wait for somebody."""
-    not_delivered: Callable[[Caller, str, dict[str, Plain], str], None] = lambda *_: None
+    not_delivered: Told = lambda *_: None
     """Told of a tool's result that its client never got: mail that was marked as shown was seen by nobody."""
+    seen: Told = lambda *_: None
+    """Told of a tool's result that was sent, and after which the client called again: it went on with it."""
     resources: Sequence[OfferedResource] = ()
     uris: Callable[[Caller], Sequence[str]] = lambda _: ()
     """Those that this caller may read now."""
@@ -77,6 +82,7 @@ def full_offer() -> Offer:
         tools_for=catalog.tools_for,
         waiting=frozenset(tool.name for tool in catalog.all_tools() if tool.waits),
         not_delivered=catalog.not_delivered,
+        seen=catalog.seen,
         resources=resources.RESOURCES,
         uris=resources.uris,
         read=resources.read,

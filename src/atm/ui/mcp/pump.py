@@ -131,14 +131,16 @@ class Pump:
 
     def _turn(self) -> bool:
         """Wait for something and do it; False if nobody reads us any more."""
-        for fd, happened in self._wait():
-            if fd == self._out:
-                if happened & (select.POLLERR | select.POLLHUP | select.POLLNVAL) or not self._speak():
-                    return False
-            elif fd == self._in:
-                self._hear_client()
-            elif self._line is not None and fd == self._line.fileno():
-                self._attend_daemon(happened)
+        happened = dict(self._wait())
+        # The daemon first: what the agent says after the daemon has gone is not for that one, and must not fail with it.
+        if self._line is not None and self._line.fileno() in happened:
+            self._attend_daemon(happened[self._line.fileno()])
+        if self._out in happened:
+            is_gone = happened[self._out] & (select.POLLERR | select.POLLHUP | select.POLLNVAL)
+            if is_gone or not self._speak():
+                return False
+        if self._in in happened:
+            self._hear_client()
         return True
 
     # Waiting.
@@ -234,13 +236,15 @@ class Pump:
     def _attend_daemon(self, happened: int) -> None:
         assert self._line is not None
         try:
-            if happened & select.POLLOUT:
-                del self._to_daemon[: self._line.send(self._to_daemon[:BUFFER])]
-            if happened & ~select.POLLOUT:
+            while happened & ~select.POLLOUT:
                 data = self._line.recv(BUFFER)
                 if not data:
                     raise EOFError
                 self._pass_on(data)
+                if not happened & select.POLLHUP:  # of one that has gone we take everything that it left
+                    break
+            if happened & select.POLLOUT:
+                del self._to_daemon[: self._line.send(self._to_daemon[:BUFFER])]
         except BlockingIOError:
             return
         except (OSError, EOFError):

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import FileBusy, NoSuchMessage, NotAllowed
 from atm.domain.names import same_name
-from atm.domain.receipts import RETURNED
+from atm.domain.receipts import RETURNED, standing
 from atm.domain.surfacing import from_the_oldest
 from atm.formats.inbox import LARGEST_ROW
+from atm.formats.journal import histories
 from atm.formats.times import to_iso
 from atm.services.escalation import unacknowledged
 from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
@@ -151,12 +152,10 @@ def find_shown(caller: Caller, mine: Recipient, id: str) -> Message:
     raise NoSuchMessage(f"{what} {id[:80]!r}", "see the ids with mail_inbox")
 
 
-def give_back(caller: Caller, result: dict[str, Plain], why: str) -> list[str]:
-    """The answer of `mail_read` never reached the client: what it had taken is unread again. The ids of that."""
-    mine = mailbox(caller)
-    shown = result.get("messages")
-    ids = {str(one["id"]) for one in shown if isinstance(one, dict)} if isinstance(shown, list) else set()
-    if not ids or mine.team.completed or result.get("again") is True:  # it was not this answer that made it read
+def give_back(caller: Caller, shown: list[Plain], why: str) -> list[str]:
+    """An answer never reached the client: the mail that it had taken is unread again. The ids of that."""
+    mine, ids = mailbox(caller), _ids_of(shown)
+    if not ids or mine.team.completed:
         return []
     with caller.room.surfacings.turn(mine.team_name, mine.agent, TURN_PATIENCE):
         rows = caller.room.inboxes.rows(mine.team_name, mine.agent)
@@ -164,6 +163,18 @@ def give_back(caller: Caller, result: dict[str, Plain], why: str) -> list[str]:
         caller.room.inboxes.mark(mine.team_name, mine.agent, {row.key for row in taken}, False)
         enter(caller.room, mine.team_name, mine.agent, [row.id for row in taken if row.id], RETURNED, why)
     return [handle_of(row) for row in taken]
+
+
+def confirm(caller: Caller, shown: list[Plain], evidence: str) -> None:
+    """The client has the answer. What the ledger does not know, another program's mail, has no receipt either."""
+    mine, ids = mailbox(caller), sorted(_ids_of(shown))
+    past = histories(caller.room.ledger.about(mine.team_name, ids))
+    waiting = [id for id in ids if standing(past.get((id, mine.agent), [])) == "surfaced"]
+    enter(caller.room, mine.team_name, mine.agent, waiting, "read", evidence)
+
+
+def _ids_of(shown: list[Plain]) -> set[str]:
+    return {str(one["id"]) for one in shown if isinstance(one, dict)}
 
 
 def _inbox(caller: Caller, given: Given) -> dict[str, Plain]:

@@ -46,6 +46,7 @@ from mcp_types import Tool as ToolEntry
 from atm import __version__
 from atm.domain.errors import AtmError
 from atm.ui.mcp.answers import failure, plain_error, success
+from atm.ui.mcp.client import Handed
 from atm.ui.mcp.schema import check
 from atm.ui.mcp.sizes import shortened
 
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
 
     from atm.domain.tasks import Plain
     from atm.ui.mcp.client import Client
-    from atm.ui.mcp.offer import Offer
+    from atm.ui.mcp.offer import Offer, Told
     from atm.ui.mcp.tool import Tool
     from atm.ui.mcp.workers import Workers
 
@@ -117,18 +118,27 @@ class _Desk:
 
     async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         client, arguments = self._client_of(ctx), params.arguments or {}
+        arrived = client.goes_on()
 
         def unheard(result: dict[str, Plain]) -> None:
-            self._not_delivered(client, params.name, result)
+            self._tell(client, self._offer.not_delivered, params.name, result, "the client did not wait for it")
+
+        def seen(result: dict[str, Plain], by: str) -> None:
+            self._tell(client, self._offer.seen, params.name, result, f"the client went on with {by} after it")
+
+        def work() -> dict[str, Plain]:
+            for handed in arrived:
+                handed.seen(params.name[:80])
+            return self._perform(client, params.name, arguments)
 
         try:
             result = await self._workers.run(
-                lambda: self._perform(client, params.name, arguments),
+                work,
                 client.turns,
                 unheard,
                 waits=params.name in self._offer.waiting,
             )
-            client.hand_over(ctx.request_id, lambda: unheard(result))
+            client.hand_over(ctx.request_id, Handed(lambda: unheard(result), lambda by: seen(result, by)))
             return success(result)
         except MCPError:
             raise
@@ -138,11 +148,12 @@ class _Desk:
             self._log("error", "mcp", f"{params.name[:80]}: {type(error).__name__}: {error}"[:2000])
             return failure(_unexpected(error))
 
-    def _not_delivered(self, client: Client, tool: str, result: dict[str, Plain]) -> None:
+    def _tell(self, client: Client, tell: Told, tool: str, result: dict[str, Plain], what: str) -> None:
+        """What came of a result, to whoever made it."""
         try:
-            self._offer.not_delivered(client.caller, tool, result, "the client did not wait for it")
+            tell(client.caller, tool, result, what)
         except Exception as error:  # noqa: BLE001 - nobody is left to be told but the log
-            self._log("error", "mcp", f"{tool}: could not be taken back: {type(error).__name__}: {error}"[:2000])
+            self._log("error", "mcp", f"{tool}: {what}, but: {type(error).__name__}: {error}"[:2000])
 
     def _perform(self, client: Client, name: str, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
         """In a thread. What a role may not see does not exist for it."""
