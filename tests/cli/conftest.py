@@ -20,6 +20,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+SECONDS = 60
+"""For what comes at once on a quiet machine."""
+
 
 @pytest.fixture
 def atm(atm, tmp_path_factory, monkeypatch):
@@ -43,7 +46,18 @@ def atm(atm, tmp_path_factory, monkeypatch):
         if process.poll() is None:
             process.kill()
         if process.stdout and not process.stdout.closed:
-            process.communicate(timeout=10)
+            process.communicate(timeout=SECONDS)
+
+
+@pytest.fixture
+def unhurried(atm):
+    """
+    The program with longer bounds for what it waits for.
+
+    For tests that are not about these bounds: half a second for an answer of the daemon, three for a hook, five for a
+    lock that other processes want too. A machine that is busy for so long must not look like a fault.
+    """
+    atm.environment["PYTHONPATH"] = str(Path(__file__).parent / "unhurried")
 
 
 @pytest.fixture
@@ -220,7 +234,7 @@ class Terminal:
         self.text = ""
         self.ended = False
 
-    def read_until(self, condition: Callable[[str], object], seconds: float = 20.0) -> str:
+    def read_until(self, condition: Callable[[str], object], seconds: float = SECONDS) -> str:
         end = time.monotonic() + seconds
         while not condition(self.text) and not self.ended:
             left = end - time.monotonic()
@@ -243,7 +257,7 @@ class Terminal:
         """Stop it if it still runs; the exit code."""
         if self.process.poll() is None:
             self.process.kill()
-        code = self.process.wait(10)
+        code = self.process.wait(SECONDS)
         os.close(self._mine)
         return code
 

@@ -251,7 +251,7 @@ class TestBytesThatAreNoText:
     def run(self, atm, *words, stdin=b"", code=0):
         command = [os.fsencode(word) if isinstance(word, str) else word for word in (*atm.command(), *words)]
         done = subprocess.run(
-            command, input=stdin, env=atm.environment, cwd=atm.folder, capture_output=True, check=False, timeout=20
+            command, input=stdin, env=atm.environment, cwd=atm.folder, capture_output=True, check=False, timeout=60
         )
         assert done.returncode == code, done.stderr
         assert b"Traceback" not in done.stderr
@@ -407,7 +407,7 @@ class TestVanishing:
     def test_a_team_that_goes_while_we_wait_ends_the_wait(self, crew):
         process = crew.start("read", "--wait", "1", env={"ATM_IDENTITY": "ann"})
         shutil.rmtree(crew.home / ".claude/teams/crew", ignore_errors=True)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=60)
         assert process.returncode in (1, 3)
         assert b"Traceback" not in err
         assert b"bug in atm" not in err

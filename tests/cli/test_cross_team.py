@@ -73,20 +73,20 @@ def test_a_reply_by_send_is_the_same(two):
 
 
 def test_a_request_between_teams_is_answered_by_ack(two, eventually):
-    process = two.start("request", "bob@crew", "zoe@other", "port?", "--json")
+    process = two.start("request", "bob@crew", "zoe@other", "port?", "--json", "--timeout", "60")
     eventually(lambda: two.rows("zoe", "other"))
     two("ack", two.rows("zoe", "other")[0]["message_id"], "8080", env=ZOE)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate(timeout=90)
     assert process.returncode == 0
     assert json.loads(out)["response"]["from"] == "zoe@other"
 
 
 def test_a_request_between_teams_is_answered_by_send_with_reply_to(two, eventually):
-    process = two.start("request", "bob@crew", "zoe@other", "port?", "--json", "--timeout", "3")
+    process = two.start("request", "bob@crew", "zoe@other", "port?", "--json", "--timeout", "60")
     eventually(lambda: two.rows("zoe", "other"))
     id = two.rows("zoe", "other")[0]["message_id"]
     two("send", "bob@crew", "8080", "--reply-to", id, env=ZOE)
-    process.communicate(timeout=20)
+    process.communicate(timeout=90)
     assert process.returncode == 0
 
 

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from atm.domain.liveness import IDLE
 from atm.services.mail import Letter, send
 from atm.services.presence import beat
 
+pytestmark = pytest.mark.usefixtures("unhurried")
 needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
 
@@ -182,7 +183,8 @@ def test_many_at_once_tell_a_server_each_message_once(crew, room, opencode):
 class Pane:
     """A scripted agent without hooks in a tmux server of its own."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, eventually: Callable[..., None]) -> None:
+        self._eventually = eventually
         self._name = f"atm-test-{uuid.uuid4().hex[:12]}"
         self._log = folder / "seen.jsonl"
         words = [sys.executable, "-m", "atm.testing.scripted_agent", "--log", str(self._log)]
@@ -199,6 +201,15 @@ class Pane:
         lines = self._log.read_text().splitlines() if self._log.exists() else []
         return [row["text"] for row in map(json.loads, lines) if row["kind"] == "prompt"]
 
+    def prompts_before(self, fence: str) -> list[str]:
+        """All that were submitted by now: prompts are taken in order, so the fence comes after them."""
+        self.tmux("send-keys", "-t", self.id, "-l", fence)
+        self.tmux("send-keys", "-t", self.id, "Enter")
+        self._eventually(lambda: any(prompt.endswith(fence) for prompt in self.prompts), 60)
+        *before, last = self.prompts
+        assert last == fence, "something was written in the composer and not submitted"
+        return before
+
     def close(self) -> None:
         self.tmux("kill-server")
         Path(self.socket).unlink(missing_ok=True)
@@ -206,23 +217,25 @@ class Pane:
 
 @pytest.fixture
 def pane(tmp_path, eventually) -> Iterator[Pane]:
-    made = Pane(tmp_path)
-    eventually(lambda: "─" in made.tmux("capture-pane", "-p", "-t", made.id))
+    made = Pane(tmp_path, eventually)
+    eventually(lambda: "─" in made.tmux("capture-pane", "-p", "-t", made.id), 60)
     yield made
     made.close()
 
 
 @needs_tmux
-def test_through_a_terminal(crew, room, pane):
+def test_through_a_terminal(crew, room, pane, eventually):
     register(room, server=pane.socket, pane=pane.id)
     post(room, "the parser is done; $(touch pwned)")
     (one,) = crew("deliver", "--json").json["members"]
     assert one["outcome"] == "surfaced", one
+    eventually(lambda: pane.prompts, 60)  # it leaves the composer before the agent takes it up
     assert len(pane.prompts) == 1
     assert pane.prompts[0].endswith("the parser is done; $(touch pwned)]")
     crew("deliver", code=3)
     post(room, "two\nlines", "and another")
     assert crew("deliver", "--json").json["members"][0]["outcome"] == "surfaced"
+    assert len(pane.prompts_before("and then?")) == 2
     path = Path(pane.prompts[1].rpartition(" read ")[2])
     assert "two\nlines" in path.read_text()
 
@@ -233,7 +246,7 @@ def test_a_terminal_may_be_forbidden(crew, room, pane, configure):
     register(room, server=pane.socket, pane=pane.id)
     post(room, "one")
     assert crew("deliver", "--json").json["members"][0]["outcome"] == "waiting"
-    assert pane.prompts == []
+    assert pane.prompts_before("and then?") == []
 
 
 @needs_tmux
@@ -243,7 +256,7 @@ def test_two_deliveries_at_once_paste_a_line_once(crew, room, pane):
     processes = [crew.start("deliver") for _ in range(3)]
     for process in processes:
         process.communicate(timeout=60)
-    assert len(pane.prompts) == 1
+    assert len(pane.prompts_before("and then?")) == 1
 
 
 @needs_tmux
@@ -254,5 +267,5 @@ def test_two_deliveries_at_once_wake_an_idle_agent_once(crew, room, pane):
     processes = [crew.start("deliver") for _ in range(3)]
     for process in processes:
         process.communicate(timeout=60)
-    assert len(pane.prompts) == 1, pane.prompts
+    assert len(pane.prompts_before("and then?")) == 1, pane.prompts
     assert [row["read"] for row in crew.rows("ann")] == [False]

@@ -10,8 +10,8 @@ import time
 
 import pytest
 
-DEAD = 2**22 - 3
-"""A process number above every usual limit."""
+DEAD = 2**22 + 3
+"""A process number above the limit of every Linux."""
 
 
 def inboxes(atm):
@@ -270,10 +270,10 @@ def test_a_phantom_is_named_with_the_nearest_member(crew, findings):
 class TestLocks:
     @pytest.fixture
     def owner(self):
-        process = subprocess.Popen(["sleep", "60"])
+        process = subprocess.Popen(["sleep", "600"])
         yield process
         process.kill()
-        process.wait(10)
+        process.wait(60)
 
     def test_a_lock_file_names_its_owner_and_a_live_one_is_not_broken(self, crew, owner, findings):
         lock = inboxes(crew) / "ann.json.lock"

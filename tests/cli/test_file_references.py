@@ -237,12 +237,13 @@ class TestCopies:
         assert len(set(copies)) == 3
         assert [open_text(copy) for copy in copies] == ["version 0", "version 1", "version 2"]
 
+    @pytest.mark.usefixtures("unhurried")
     def test_not_even_at_the_same_time(self, elsewhere):
         senders = []
         for number in range(6):
             put(elsewhere.folder / f"{number}/plan.md", f"version {number}")
             senders.append(elsewhere.start("send", "ann", "--file", f"{number}/plan.md"))
-        assert {sender.communicate(timeout=20)[1] for sender in senders} == {b""}
+        assert {sender.communicate(timeout=60)[1] for sender in senders} == {b""}
         texts = [row["text"] for row in elsewhere.rows("ann")]
         pairs = [(t.partition("Original: ")[2].split()[0], t.rpartition("Copy: ")[2]) for t in texts]
         assert len({copy for _, copy in pairs}) == 6

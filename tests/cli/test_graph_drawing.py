@@ -5,16 +5,19 @@ from __future__ import annotations
 import random
 import re
 from itertools import pairwise
-from time import perf_counter
+from time import process_time
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from atm.ui.cli.board.graph_drawing import WIDEST_LANES, as_dot, as_svg, as_text
 from atm.ui.cli.board.graph_layout import Arrangement, Node, arrange, heights, layers, needed_links
 from atm.ui.cli.board.looks import LOOKS
+
+at_leisure = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""What is drawn is checked, not how busy the machine is."""
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -104,6 +107,7 @@ def test_links_that_others_imply_are_not_needed():
 LINKS = st.lists(st.lists(st.integers(0, 30), max_size=5), max_size=30)
 
 
+@at_leisure
 @given(LINKS)
 def test_any_graph_is_layered_and_nothing_overlaps(links):
     nodes = [Node(str(i), "x", "pending", "", map(str, others)) for i, others in enumerate(links)]
@@ -137,14 +141,14 @@ LARGE = {
 @pytest.mark.parametrize("shape", LARGE)
 def test_large_graphs_are_drawn_soon(shape):
     nodes = LARGE[shape]
-    started = perf_counter()
+    started = process_time()  # not the time on the wall: others may have the processor meanwhile
     assert sum(map(len, layers(nodes))) == len(nodes)
-    laid_out = perf_counter() - started
+    laid_out = process_time() - started
     assert as_text(nodes, plain).count("\n") >= len(nodes)
     ElementTree.fromstring(as_svg(nodes, shape))
     assert as_dot(nodes).endswith("}\n")
     assert laid_out < 8
-    assert perf_counter() - started < 40
+    assert process_time() - started < 40
 
 
 TWELVE = [
@@ -301,6 +305,7 @@ def check_dot(dot: str) -> None:
         assert any(form.fullmatch(line) for form in DOT_LINES), line
 
 
+@at_leisure
 @given(st.text(max_size=30), st.text(max_size=30), st.text(max_size=12), st.text(max_size=12))
 def test_any_text_can_be_drawn(label, owner, task, state):
     nodes = [Node(task, label, state, owner, ["1"]), Node("1", label, "pending", owner, [task])]

@@ -19,7 +19,11 @@ from atm.domain.team import Member
 from atm.services.mail import Letter, send
 from atm.services.roster import add_member
 
+pytestmark = pytest.mark.usefixtures("unhurried")
+
 ROOT = Path(__file__).parents[2]
+IN_A_HURRY = {"PYTHONPATH": ""}
+"""With a hook's own limit, where a test is about that."""
 ANN = {"ATM_IDENTITY": "ann", "ATM_TEAM": "crew"}
 
 HEAVY = {
@@ -354,11 +358,11 @@ def test_input_that_never_ends_is_not_waited_for(crew, room):
         crew.command("hook", "claude", "PostToolUse"),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**crew.environment, **ANN},
+        env={**crew.environment, **ANN, **IN_A_HURRY},
         cwd=crew.folder,
     )
     try:
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=60) == 0
     finally:
         process.kill()
         out, _ = process.communicate()
@@ -369,7 +373,7 @@ def test_input_that_never_ends_is_not_waited_for(crew, room):
 def test_a_lock_that_another_program_holds_is_not_waited_for_either(crew, room):
     post(room, "one")
     Path(f"{crew.inbox('ann')}.lock").mkdir()
-    assert call(crew, "claude", "PostToolUse") == ""
+    assert call(crew, "claude", "PostToolUse", **IN_A_HURRY) == ""
     Path(f"{crew.inbox('ann')}.lock").rmdir()
     assert "one" in call(crew, "claude", "PostToolUse")
 
@@ -430,6 +434,8 @@ PROBE = """
 import sys
 before = set(sys.modules)
 from atm.ui.cli.main import main
+from atm.ui import hook
+hook.SECONDS = 45.0
 code = main(sys.argv[1:])
 print("\\n".join(sorted(set(sys.modules) - before)), file=sys.stderr)
 sys.exit(code)

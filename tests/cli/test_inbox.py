@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import select
 import time
 
 import pytest
+
+from atm.services.following import Follower
+from atm.ui.cli.inbox_watch import show
+from atm.ui.cli.session import Session
 
 ANN = {"ATM_IDENTITY": "ann"}
 IDLE = json.dumps({"type": "idle_notification", "from": "bob", "idleReason": "available"})
@@ -131,53 +136,76 @@ def test_a_time_in_the_future_is_called_that(crew, write_rows, foreign_row):
 class TestWatching:
     def test_without_a_terminal_each_new_message_is_a_line(self, crew):
         crew("send", "ann", "old")
-        process = crew.start("inbox", "--watch", "--for", "20")
-        lines = self.lines_while_sending(process, lambda n: crew("send", "ann", f"new {n}", "--from", "bob"))
-        assert any("bob → ann@crew" in line and "new" in line for line in lines)
+        process = crew.start("inbox", "--watch")
+        lines = self.lines_until("bob → ann@crew", process, lambda n: crew("send", "ann", f"new {n}", "--from", "bob"))
+        assert "new" in lines[-1]
         assert not any("old" in line for line in lines)
 
     def test_json_is_one_object_a_line(self, crew):
-        process = crew.start("inbox", "--watch", "--for", "20", "--json")
-        lines = self.lines_while_sending(process, lambda n: crew("send", "ann", f"new {n}"))
+        process = crew.start("inbox", "--watch", "--json")
+        lines = self.lines_until("new", process, lambda n: crew("send", "ann", f"new {n}"))
         message = json.loads(lines[0])
         assert (message["team"], message["agent"]) == ("crew", "ann")
         assert message["text"].startswith("new")
 
     def test_the_inbox_of_a_new_member_is_watched_too(self, crew):
-        process = crew.start("inbox", "--watch", "--for", "20")
-        self.lines_while_sending(process, lambda n: crew("send", "ann", f"m{n}"), stop=False)
+        process = crew.start("inbox", "--watch")
+        self.lines_until("ann@crew", process, lambda n: crew("send", "ann", f"m{n}"))
         crew("teams", "add-member", "crew", "cat")
-        lines = self.lines_while_sending(process, lambda n: crew("send", "cat", f"hello {n}"))
-        assert any("cat@crew" in line for line in lines)
+        lines = self.lines_until("cat@crew", process, lambda n: crew("send", "cat", f"hello {n}"))
+        assert "hello" in lines[-1]
 
     def test_idle_notices_are_not_reported(self, crew, write_rows, foreign_row):
-        process = crew.start("inbox", "--watch", "--for", "20")
-        self.lines_while_sending(process, lambda n: crew("send", "bob", f"m{n}"), stop=False)
+        process = crew.start("inbox", "--watch")
+        self.lines_until("bob@crew", process, lambda n: crew("send", "bob", f"m{n}"))
         write_rows("ann", foreign_row(IDLE))
-        lines = self.lines_while_sending(process, lambda n: crew("send", "bob", f"end {n}"))
+        lines = self.lines_until("end", process, lambda n: crew("send", "bob", f"end {n}"))
+        lines += self.lines_until("later", process, lambda n: crew("send", "bob", f"later {n}"))  # one more look at ann
         assert not any("idle" in line for line in lines)
 
+    def test_the_first_message_of_an_inbox_that_could_not_be_read_at_first_is_reported(self, crew, capsys):
+        """Both a team without any inbox, and one whose new inbox is just being written by another program."""
+        inbox = crew.home / ".claude/teams/crew/inboxes/ann.json"
+        for path in inbox.parent.glob("*.json"):
+            path.unlink()
+        session, followers = Session({**crew.environment, "ATM_TEAM": "crew"}), dict[tuple[str, str], Follower]()
+        show(session, ["crew"], followers, begun=False)
+        inbox.write_text('[{"from": "bob", "te')
+        show(session, ["crew"], followers, begun=True)
+        inbox.unlink()
+        crew("send", "ann", "the first", "--from", "bob")
+        show(session, ["crew"], followers, begun=True)
+        assert capsys.readouterr().out.count("the first") == 1
+
     def test_it_ends_after_the_given_time_with_0(self, crew):
-        started = time.monotonic()
-        crew("inbox", "--watch", "--for", "0.2")
-        assert time.monotonic() - started < 5
+        crew("inbox", "--watch", "--for", "0.2", timeout=60)
 
     def test_a_team_that_vanishes_does_not_end_it_with_a_trace(self, crew):
         process = crew.start("inbox", "--watch", "--for", "1")
         (crew.home / ".claude/teams/crew").rename(crew.home / "gone")
-        err = process.communicate(timeout=20)[1]
+        err = process.communicate(timeout=60)[1]
         assert b"Traceback" not in err
         assert b"bug in atm" not in err
 
-    def lines_while_sending(self, process, send, *, stop=True):
-        """Send until the watch reports something; it may still be starting when the first message goes."""
-        for number in range(40):
-            send(number)
-            if select.select([process.stdout], [], [], 0.25)[0]:
-                break
-        first = process.stdout.readline().decode().rstrip("\n")
-        if not stop:
-            return [first]
-        process.kill()
-        rest = process.communicate(timeout=10)[0].decode().splitlines()
-        return [first, *rest]
+    def lines_until(self, wanted, process, send):
+        """Send until the watch reports it; it may still be starting when the first message goes."""
+        lines: list[str] = []
+        number, end = 0, time.monotonic() + 60
+        while not lines or wanted not in lines[-1]:
+            assert time.monotonic() < end, lines
+            if select.select([process.stdout], [], [], 0.25 if number else 0)[0]:
+                lines.append(take_line(process.stdout))
+            else:
+                send(number)
+                number += 1
+        return lines
+
+
+def take_line(stream):
+    """Byte by byte: what were read ahead, `select` would not see any more."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(stream.fileno(), 1)
+        assert byte, f"it ended after {line!r}"
+        line += byte
+    return line.decode().rstrip("\n")

@@ -334,7 +334,7 @@ def run_as_agy_does(atm, event: str, payload: str) -> subprocess.CompletedProces
     return done
 
 
-def test_what_is_written_brings_mail_when_agy_runs_it(atm, room, configure):
+def test_what_is_written_brings_mail_when_agy_runs_it(atm, unhurried, room, configure):
     configure(delivery={"stop_on": "any"})
     (atm.programs / "atm").unlink()  # it does nothing here; so the real one is named by its whole path
     atm("init", "--vendor", "agy")
@@ -356,7 +356,7 @@ def test_agy_goes_on_when_atm_is_gone(atm):
         assert run_as_agy_does(atm, event, "{}").stdout == ""
 
 
-def test_many_at_once_leave_each_hook_once(atm):
+def test_many_at_once_leave_each_hook_once(atm, unhurried):
     settings_of(atm).parent.mkdir()
     settings_of(atm).write_text('{"model": "opus"}\n')
     started = [atm.start("init", "--vendor", "claude", "codex") for _ in range(6)]
@@ -370,7 +370,7 @@ def test_many_at_once_leave_each_hook_once(atm):
     assert not (atm.home / ".codex").exists()
 
 
-def test_adding_and_removing_at_once_leaves_one_or_the_other(atm):
+def test_adding_and_removing_at_once_leaves_one_or_the_other(atm, unhurried):
     settings_of(atm).parent.mkdir()
     settings_of(atm).write_text('{"model": "opus"}\n')
     words = [["init", "--vendor", "claude"], ["init", "--vendor", "claude", "--remove"]] * 3

@@ -106,10 +106,11 @@ class TestMarking:
         write_rows("ann", *before)
         assert texts(mailed("read", "--json", env=ANN)) == []
 
+    @pytest.mark.usefixtures("unhurried")
     def test_readers_at_once_share_the_mail(self, crew, write_rows, foreign_row):
         write_rows("ann", *[foreign_row(f"m{n}", message_id=f"id-{n}") for n in range(20)])
         readers = [crew.start("read", "--limit", "15", "--json", env=ANN) for _ in range(4)]
-        shown = [m["text"] for r in readers for m in json.loads(r.communicate(timeout=20)[0])["messages"]]
+        shown = [m["text"] for r in readers for m in json.loads(r.communicate(timeout=60)[0])["messages"]]
         assert len(shown) == len(set(shown)) >= 15
 
     def test_a_row_that_is_too_large_to_show_stays_unread(self, crew, write_rows, foreign_row):
@@ -129,7 +130,7 @@ class TestOutputThatFails:
             cwd=atm.folder,
             stderr=subprocess.PIPE,
             check=False,
-            timeout=20,
+            timeout=60,
         )
 
     @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="only Linux has a device that is always full")
@@ -150,7 +151,7 @@ class TestOutputThatFails:
             cwd=mailed.folder,
             stderr=subprocess.PIPE,
             check=False,
-            timeout=20,
+            timeout=60,
         )
         assert done.returncode == 1
         assert b"Traceback" not in done.stderr
@@ -240,22 +241,20 @@ class TestWhatIsShown:
 
 class TestWaiting:
     def test_it_returns_as_soon_as_something_comes(self, crew):
-        process = crew.start("read", "--wait", "20", "--json", env=ANN)
+        process = crew.start("read", "--wait", "600", "--json", env=ANN)
         crew("send", "ann", "at last")
-        out, _ = process.communicate(timeout=15)
+        out, _ = process.communicate(timeout=60)
         assert process.returncode == 0
         assert [m["text"] for m in json.loads(out)["messages"]] == ["at last"]
 
     def test_mail_that_is_there_already_is_not_waited_for(self, mailed):
-        started = time.monotonic()
-        mailed("read", "--wait", "20", env=ANN)
-        assert time.monotonic() - started < 10
+        mailed("read", "--wait", "600", env=ANN, timeout=60)
 
     def test_without_mail_it_ends_with_3(self, crew):
         started = time.monotonic()
         result = crew("read", "--wait", "0.3", "--json", env=ANN, code=3)
         assert result.json["messages"] == []
-        assert 0.3 <= time.monotonic() - started < 5
+        assert time.monotonic() - started >= 0.3
 
     def test_waiting_no_time_at_all_is_a_look(self, crew):
         crew("read", "--wait", "0", env=ANN, code=3)
@@ -266,6 +265,6 @@ class TestWaiting:
 
     def test_an_inbox_that_does_not_exist_yet_can_be_waited_for(self, crew):
         crew.inbox("ann").unlink()
-        process = crew.start("read", "--wait", "20", "--json", env=ANN)
+        process = crew.start("read", "--wait", "600", "--json", env=ANN)
         crew("send", "ann", "hello")
-        assert b"hello" in process.communicate(timeout=15)[0]
+        assert b"hello" in process.communicate(timeout=60)[0]

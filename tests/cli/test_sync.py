@@ -194,7 +194,7 @@ def test_watching_tells_each_state_once_and_ends(sync, work):
 
 
 def test_watching_shows_a_change_when_it_happens(atm, room, tasks, eventually):
-    watching = atm.start("sync", "watch", "--for", "20", "--json", env={"PYTHONUNBUFFERED": "1"})
+    watching = atm.start("sync", "watch", "--for", "300", "--json", env={"PYTHONUNBUFFERED": "1"})
     os.set_blocking(watching.stdout.fileno(), False)
     seen = bytearray()
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections import Counter
 
 import pytest
+
+from atm.services.presence import beat
+from atm.system.files.disk import RealDisk
+from atm.system.files.heartbeats import HeartbeatFiles
 
 
 def claimed(tasks, who, *words):
@@ -149,6 +154,7 @@ class TestWhyNothing:
         assert status in done["reason"] or "nobody" in done["reason"]
 
 
+@pytest.mark.usefixtures("unhurried")
 class TestManyAtOnce:
     def test_ten_processes_get_every_task_exactly_once(self, crew, tasks, tmp_path):
         (tmp_path / "plan.md").write_text("".join(f"- [ ] Task {i}\n" for i in range(8)))
@@ -279,7 +285,7 @@ class TestBeat:
         assert f"no process {pid}" in tasks("beat", "--as", "ann", "--while", pid, code=1).err
 
     def test_it_goes_on_until_the_process_ends(self, crew, eventually):
-        other = subprocess.Popen(["sleep", "60"])
+        other = subprocess.Popen(["sleep", "600"])
         try:
             beating = crew.start("tasks", "beat", "--as", "ann", "--while", str(other.pid), "--every", "0.1")
             path = crew.home / ".claude/teams/crew/heartbeats/ann.json"
@@ -288,5 +294,17 @@ class TestBeat:
             eventually(lambda: path.read_bytes() != first)
         finally:
             other.kill()
-            other.wait(10)
-        assert beating.wait(30) == 0
+            other.wait(60)
+        assert beating.wait(60) == 0
+
+    def test_two_first_ones_at_the_same_time_are_both_kept(self, room, layout):
+        """Whoever claims and was never heard of is taken for somebody who left, and the task is taken back."""
+
+        class Beside(RealDisk):
+            def make_folder(self, path: str) -> None:
+                os.mkdir(path)  # by another member, whose first heartbeat is a moment quicker
+                super().make_folder(path)
+
+        presence = HeartbeatFiles(Beside(), room.clock, layout, "here")
+        beat(presence, "crew", "ann", room.clock.now(), "test")
+        assert presence.last("crew", "ann") is not None

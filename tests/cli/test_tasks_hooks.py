@@ -73,10 +73,10 @@ class TestTaskCreated:
         assert "TaskCreated hook" in done.err
 
     def test_one_that_hangs_is_stopped_and_blocks_nobody(self, tasks, hook):
-        hook(TaskCreated="sleep 60", seconds=0.3)
+        hook(TaskCreated="sleep 600", seconds=0.3)
         began = time.monotonic()
         assert "0.3 s" in tasks("add", "First").err
-        assert time.monotonic() - began < 20
+        assert time.monotonic() - began < 300, "it was waited for to the end"
         assert len(tasks("list", "--json").json["tasks"]) == 1
 
     def test_others_can_work_on_the_board_while_it_thinks(self, crew, tasks, hook, eventually):

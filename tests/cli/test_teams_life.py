@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import subprocess
 import time
 
 import pytest
@@ -71,9 +69,10 @@ class TestState:
         crew("teams", "state", "crew", "stopped", code=1)
         assert path.read_text() == "{"
 
+    @pytest.mark.usefixtures("unhurried")
     def test_many_movers_at_once_make_one_history(self, crew):
         movers = [crew.start("teams", "state", "crew", "active", "--by", f"m{n}") for n in range(6)]
-        assert {mover.wait(20) for mover in movers} == {0}
+        assert {mover.wait(60) for mover in movers} == {0}
         history = crew("teams", "state", "crew", "--json").json["history"]
         assert [move["to"] for move in history] == ["pending", "active"]
 
@@ -154,6 +153,7 @@ class TestUpdateMember:
         assert "'bob'" in crew("teams", "update-member", "crew", "bop", "--model", "x", code=1).err
         crew("teams", "update-member", "crew", "bob", "--active", "perhaps", code=1)
 
+    @pytest.mark.usefixtures("unhurried")
     def test_a_rival_that_rewrites_the_roster_meanwhile_loses_nothing(self, crew):
         """Claude Code holds the lock, writes a field of its own, and lets go: both changes are in the file."""
         path = crew.home / ".claude/teams/crew/config.json"
@@ -163,28 +163,34 @@ class TestUpdateMember:
         team = roster(crew)
         team["members"][0]["isActive"] = True
         team["future"] = [1]
-        path.write_text(json.dumps(team, indent=2))
+        with path.open("r+") as file:  # in place, but never empty: ours look at it before they wait for the lock
+            assert file.write(json.dumps(team, indent=2)) > path.stat().st_size
         lock.rmdir()
-        assert {one.wait(20) for one in ours} == {0}
+        assert {one.wait(60) for one in ours} == {0}
         after = roster(crew)
         assert after["future"] == [1]
         assert after["members"][0]["isActive"] is True
         assert after["members"][1]["model"] in ("m0", "m1", "m2")
 
+    @pytest.mark.usefixtures("unhurried")
     def test_a_writer_that_ignores_every_lock_loses_nothing_either(self, crew):
+        """
+        It writes whenever one of us is at the file. Not for ever: each of its writes may cost us another round, and
+        after a hundred of these we give up. On a machine that is slow enough, a rival that never rests starves us.
+        """
         path = crew.home / ".claude/teams/crew/config.json"
+        lock = path.with_name("config.json.lock")
         ours = [crew.start("teams", "update-member", "crew", "bob", "--color", f"c{n}") for n in range(4)]
         seen = 0
-        for one in ours:
-            while one.poll() is None:
+        while any(one.poll() is None for one in ours):
+            if seen == 0 or (seen < 50 and lock.exists()):
                 team = roster(crew)
                 team["beat"] = seen = seen + 1
                 fresh = path.with_name("rival")
                 fresh.write_text(json.dumps(team))
                 os.replace(fresh, path)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    one.wait(0.005)  # a rival that never rests would starve us, and that is said
-        assert {one.wait(20) for one in ours} == {0}
+            time.sleep(0.002)
+        assert {one.wait(60) for one in ours} == {0}
         assert names(crew) == ["ann", "bob"]
         assert roster(crew)["beat"] == seen
 
@@ -210,6 +216,7 @@ class TestRemoveMember:
 
 class TestMembersAndStatus:
     def test_state_and_liveness_have_source_and_age(self, crew):
+        began = time.time()
         heartbeat(crew, "ann", seconds_ago=60, state="working")
         heartbeat(crew, "bob", seconds_ago=3600, state="idle")
         for words in (("members",), ("status",), ("teams", "show", "crew")):
@@ -220,8 +227,9 @@ class TestMembersAndStatus:
                 "agent",
             )
             assert (found["bob"]["state"], found["bob"]["liveness"]) == ("idle", "offline")
-            assert found["bob"]["liveness_age_seconds"] == pytest.approx(3600, abs=30)
-            assert found["ann"]["state_age_seconds"] == pytest.approx(60, abs=30)
+            late = time.time() - began + 2  # the heartbeats are of whole seconds
+            assert found["bob"]["liveness_age_seconds"] == pytest.approx(3600, abs=late)
+            assert found["ann"]["state_age_seconds"] == pytest.approx(60, abs=late)
             assert "heartbeat" in found["ann"]["state_source"]
             assert "online (test" in crew(*words).out
 
@@ -353,9 +361,10 @@ class TestDelete:
         assert "ann is online" in err
         assert "1 tasks are open" in err
 
+    @pytest.mark.usefixtures("unhurried")
     def test_two_at_once_delete_it_once(self, crew):
         deleters = [crew.start("teams", "delete", "crew", "--yes", "--json") for _ in range(4)]
-        answers = [json.loads(one.communicate(timeout=30)[0]) for one in deleters]
+        answers = [json.loads(one.communicate(timeout=60)[0]) for one in deleters]
         assert sorted(answer["deleted"] for answer in answers) == [False, False, False, True]
         assert list((crew.home / ".claude/teams").iterdir()) == []
 
@@ -379,11 +388,12 @@ class TestDelete:
         assert crew.rows("ann") == []
         assert crew("teams", "state", "crew", "--json").json["state"] == "pending"
 
+    @pytest.mark.usefixtures("unhurried")
     def test_mail_sent_meanwhile_is_in_a_backup_or_was_refused(self, crew):
         senders = [crew.start("send", "ann", f"m{n}", "--json") for n in range(8)]
         deleter = crew.start("teams", "delete", "crew", "--yes", "--force")
-        answers = [json.loads(sender.communicate(timeout=30)[0] or "{}") for sender in senders]
-        assert deleter.wait(30) == 0
+        answers = [json.loads(sender.communicate(timeout=60)[0] or "{}") for sender in senders]
+        assert deleter.wait(60) == 0
         kept = "".join(path.read_text() for path in (crew.home / ".config/atm").rglob("*.json*") if path.is_file())
         lost = [a["message_id"] for a in answers if "message_id" in a and a["message_id"] not in kept]
         assert lost == []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -134,20 +135,26 @@ class TestUntrustedText:
         heads = [line for line in crew(*words).out.splitlines() if line.startswith("● team-lead")]
         assert heads == []
 
-    def test_a_watch_shows_hostile_names_harmlessly(self, crew):
+    def test_a_watch_shows_hostile_names_harmlessly(self, crew, eventually):
         path = crew.inbox("ann").parent / "\x1b[31mghost.json"
         path.write_text("[]")
-        process = crew.start("inbox", "--watch", "--for", "1.5")
-        for number in range(30):
-            path.write_text(
-                json.dumps([{"from": "x", "text": str(n), "timestamp": "", "read": False} for n in range(number)])
-            )
-            crew("send", "ann", str(number))
-            if process.poll() is not None:
-                break
-        out = process.communicate(timeout=20)[0].decode()
-        assert "human" in out
-        assert dangerous(out) == set()
+        process = crew.start("inbox", "--watch")
+        os.set_blocking(process.stdout.fileno(), False)
+        out = bytearray()
+        rows: list[object] = []
+
+        def has_told() -> bool:
+            """Mail for both again and again: what came before the first look is not new."""
+            rows.append({"from": "x", "text": str(len(rows)), "timestamp": "", "read": False})
+            path.write_text(json.dumps(rows))
+            crew("send", "ann", "hello")
+            out.extend(process.stdout.read() or b"")
+            return b"human" in out
+
+        eventually(has_told, seconds=120)
+        process.kill()
+        out.extend(process.communicate(timeout=60)[0])
+        assert dangerous(out.decode()) == set()
 
     @pytest.mark.parametrize("command", ["members", "status", "inbox", "teams", "broadcast"])
     def test_the_name_of_the_only_team_is_harmless(self, atm, command):
@@ -242,7 +249,7 @@ class TestWatch:
         terminal.read_until(lambda text: "Ctrl-C" in text)
         terminal.process.send_signal(signal.SIGINT)
         terminal.read_until(lambda _: False)
-        assert terminal.process.wait(10) == 130
+        assert terminal.process.wait(60) == 130
         assert "Traceback" not in terminal.text
 
     def test_a_team_that_vanishes_is_said_on_the_screen(self, crew, on_terminal):
@@ -253,8 +260,8 @@ class TestWatch:
         assert "Traceback" not in terminal.text
 
     def test_json_on_a_terminal_is_still_one_object_a_line(self, crew, on_terminal):
-        terminal = on_terminal("inbox", "--watch", "--json", "--for", "20")
-        for number in range(40):
+        terminal = on_terminal("inbox", "--watch", "--json", "--for", "300")
+        for number in range(200):
             crew("send", "ann", f"m{number}")
             if '"m' in terminal.text or self.something(terminal):
                 break
@@ -270,9 +277,9 @@ class TestWatch:
 
 
 def test_ctrl_c_ends_a_wait_with_130_and_no_trace(crew, eventually):
-    process = crew.start("request", "bob@crew", "ann@crew", "which port?")
-    eventually(lambda: crew.rows("ann"))
+    process = crew.start("request", "bob@crew", "ann@crew", "which port?", "--timeout", "300")
+    eventually(crew.ledger)  # the last that is written before the wait
     process.send_signal(signal.SIGINT)
-    err = process.communicate(timeout=20)[1]
+    err = process.communicate(timeout=60)[1]
     assert process.returncode == 130
     assert err == b""

@@ -15,7 +15,10 @@ from atm.domain.errors import RequestError, UnreadableFile
 from atm.ports.access_tokens import AccessTokens
 from atm.services import access_tokens
 from atm.services.access_tokens import NoSuchToken, digest, find, issue, revoke
-from atm.testing import FakeChance, FakeClock
+from atm.system.files.access_tokens import AccessTokenFile
+from atm.system.files.locking import Locks
+from atm.system.machine import RealChance, RealClock, host_name
+from atm.testing import FakeChance, FakeClock, QuickDisk
 from atm.testing.token_twin import MemoryAccessTokens
 from atm.wiring import build_access_tokens
 
@@ -94,11 +97,16 @@ def test_what_another_process_changed_is_seen_at_once(layout):
 
 
 def test_two_at_once_lose_nothing(layout):
-    threads = [threading.Thread(target=lambda: make(build_access_tokens(layout))) for _ in range(16)]
+    def make_one() -> None:
+        # Without waiting for the platter: sixteen of them on a busy disk would outlast anybody's patience with a lock.
+        locks = Locks(QuickDisk(), RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
+        make(AccessTokenFile(locks, layout))
+
+    threads = [threading.Thread(target=make_one) for _ in range(16)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert len(build_access_tokens(layout).all()) == 16
 
 

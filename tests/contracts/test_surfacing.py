@@ -301,7 +301,7 @@ turn = room.surfacings.turn("crew", "ann")
 assert turn.__enter__()
 turn.begin(Note(keys=["m-1"], channel="hook", at=1.0))
 print("held", flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 

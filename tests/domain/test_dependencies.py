@@ -269,40 +269,43 @@ def test_new_edges_are_accepted_if_and_only_if_no_circle_can_be_reached_afterwar
 
 
 class TestLargeBoards:
-    """Bounds are ten times what it takes: they find what is quadratic or recursive, not what is slow."""
+    """
+    Bounds are ten times what it takes: they find what is quadratic or recursive, not what is slow. What counts is the
+    processor's time, of which other programs take none.
+    """
 
     def test_a_chain_of_ten_thousand_is_walked_without_recursion(self):
         made = board(*[card(number, *([number - 1] if number > 1 else [])) for number in range(1, 10_001)])
-        began = time.perf_counter()
+        began = time.thread_time()
         assert made.counts() == {"pending": 1, "blocked": 9_999}
         with pytest.raises(DependencyCycle):
             check_new_edges(made, {"1": ["10000"]})
         check_new_edges(made, {"10001": ["10000"]}, {"10001": "new"})
-        assert time.perf_counter() - began < 3
+        assert time.thread_time() - began < 3
 
     def test_a_chain_of_ten_thousand_behind_a_failure_is_all_unreachable(self):
         made = board(card(1, **FAILED), *[card(number, number - 1) for number in range(2, 10_001)])
-        began = time.perf_counter()
+        began = time.thread_time()
         assert len(made.lost()) == 9_999
         assert made.is_resolved
-        assert time.perf_counter() - began < 3
+        assert time.thread_time() - began < 3
 
     def test_a_thousand_dependants_are_freed_in_one_go(self):
         made = board(card(1, status="completed"), *[card(number, 1) for number in range(2, 1_002)])
-        began = time.perf_counter()
+        began = time.thread_time()
         assert len(made.newly_free("1")) == 1_000
-        assert time.perf_counter() - began < 1
+        assert time.thread_time() - began < 1
 
     def test_one_task_may_wait_for_ten_thousand(self):
         many = range(1, 10_001)
         made = board(*[card(number, blocks=["10001"]) for number in many], card(10_001, *many))
-        began = time.perf_counter()
+        began = time.thread_time()
         assert len(made.open_blockers(made.cards[10_001])) == 10_000
-        assert time.perf_counter() - began < 0.5
+        assert time.thread_time() - began < 0.5
 
     def test_a_wide_random_graph_takes_no_time(self):
         dice = random.Random(1)
         cards = [card(n, *{dice.randrange(1, n) for _ in range(5) if n > 1}) for n in range(1, 10_001)]
-        began = time.perf_counter()
+        began = time.thread_time()
         assert sum(board(*cards).counts().values()) == 10_000
-        assert time.perf_counter() - began < 3
+        assert time.thread_time() - began < 3

@@ -8,7 +8,7 @@ import sys
 from functools import cache
 from itertools import product
 from pathlib import Path
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -210,9 +210,9 @@ HARD = [
 
 @pytest.mark.parametrize(("one", "other"), HARD, ids=range(len(HARD)))
 def test_no_pattern_takes_long(one, other):
-    started = perf_counter()
+    started = thread_time()
     assert globs_overlap(one, other) is globs_overlap(other, one)
-    assert perf_counter() - started < 10  # the naive search would need longer than the universe has
+    assert thread_time() - started < 10  # the naive search would need longer than the universe has
 
 
 def test_a_pattern_that_is_too_long_to_read_overlaps_everything():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from textwrap import dedent
-from time import perf_counter
+from time import thread_time
 
 import pytest
 from hypothesis import given
@@ -405,12 +405,12 @@ BOMB = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
     ],
 )
 def test_yaml_that_is_wrong_or_hostile_is_refused_soon(text, message):
-    started = perf_counter()
+    started = thread_time()
     with pytest.raises(NotAPlan) as raised:
         read_plan(text, "yaml")
     assert message in str(raised.value)
     assert len(str(raised.value)) < 300
-    assert perf_counter() - started < 10
+    assert thread_time() - started < 10
 
 
 def test_without_pyyaml_the_reader_says_what_to_do(monkeypatch):
@@ -443,12 +443,12 @@ LONG_LINES = [
 
 @pytest.mark.parametrize("text", LONG_LINES, ids=range(len(LONG_LINES)))
 def test_no_checklist_takes_long(text):
-    started = perf_counter()
+    started = thread_time()
     try:
         read_plan(text, "markdown")
     except NotAPlan:
         pass
-    assert perf_counter() - started < 10
+    assert thread_time() - started < 10
 
 
 @given(st.text() | st.text(alphabet='-*1. []x()":,#`~\n\t depnsaft'))

@@ -23,6 +23,7 @@ from atm.domain.team import Member
 from atm.formats.board_index import Row, encode_rows
 from atm.formats.layout import Layout
 from atm.ports.board import Tasks
+from atm.ports.clock import Clock
 from atm.ports.disk import Disk
 from atm.services import board
 from atm.services.boardroom import Boardroom
@@ -47,6 +48,22 @@ class SetClock:
 
     def sleep(self, seconds: float) -> None:
         self.ahead += seconds
+
+
+class StillClock:
+    """Stands where it was set, however slow this machine is."""
+
+    def __init__(self, now: float) -> None:
+        self._now = now
+
+    def now(self) -> float:
+        return self._now
+
+    def monotonic(self) -> float:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self._now += seconds
 
 
 class CountingDisk(RealDisk):
@@ -85,8 +102,8 @@ class Stage:
         self.folder = Path(layout.tasks("crew"))
         self.index = Path(layout.board_index("crew"))
 
-    def desk(self, disk: Disk | None = None, ahead: float = 0.0) -> Boardroom:
-        clock, programs = SetClock(ahead), MemoryPrograms()
+    def desk(self, disk: Disk | None = None, clock: Clock | None = None) -> Boardroom:
+        clock, programs = clock or SetClock(), MemoryPrograms()
         tasks = build_tasks(self.layout, disk=disk, clock=clock)
         return Boardroom(room=build_room(self.layout, clock=clock), tasks=tasks, programs=lambda: programs)
 
@@ -94,7 +111,10 @@ class Stage:
         return build_tasks(self.layout, disk=disk, clock=SetClock(ahead))
 
     def seen(self, disk: Disk | None = None, ahead: float = 0.0) -> dict[str, tuple[str, str, str]]:
-        cards = self.tasks(disk, ahead).board("crew").cards.values()
+        return self.seen_at(SetClock(ahead), disk)
+
+    def seen_at(self, clock: Clock, disk: Disk | None = None) -> dict[str, tuple[str, str, str]]:
+        cards = build_tasks(self.layout, disk=disk, clock=clock).board("crew").cards.values()
         return {card.id: (card.subject, card.status, card.owner) for card in cards}
 
     def history(self) -> list[dict[str, Any]]:
@@ -198,14 +218,15 @@ def rewritten(path: Path, old: str, new: str) -> None:
 def test_a_second_change_within_one_tick_of_the_clock_is_seen(stage):
     path = stage.write("2", owner="bob")
     os.utime(path)
-    assert stage.seen()["2"][2] == "bob"
+    assert stage.seen_at(StillClock(path.stat().st_mtime + 0.01))["2"][2] == "bob"
     rewritten(path, "bob", "cc2")
     assert stage.seen()["2"][2] == "cc2"
 
 
 def test_a_second_change_within_one_tick_is_seen_after_our_own_write_too(stage):
-    board.claim(stage.desk(), "crew", "ann", "2")
-    assert stage.seen()["2"][2] == "ann"
+    at_once = StillClock(time.time())
+    board.claim(stage.desk(clock=at_once), "crew", "ann", "2")
+    assert stage.seen_at(at_once)["2"][2] == "ann"
     rewritten(stage.folder / "2.json", "ann", "cc2")
     assert stage.seen()["2"][2] == "cc2"
 
@@ -214,7 +235,7 @@ def test_a_second_change_within_one_whole_second_is_seen_where_stamps_are_whole_
     path = stage.write("2", owner="bob")
     now = int(time.time())
     os.utime(path, (now, now))
-    assert stage.seen(ahead=1.5)["2"][2] == "bob"
+    assert stage.seen_at(StillClock(now + 2.5))["2"][2] == "bob"
     rewritten(path, "bob", "cc2")
     assert stage.seen(ahead=1.5)["2"][2] == "cc2"
 

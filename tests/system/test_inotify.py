@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atm.system.files import exchange
@@ -244,12 +244,14 @@ class TestLimits:
         notifier.digest(EVENT.pack(77, IN_DELETE_SELF, 0, 0) + EVENT.pack(77, IN_IGNORED, 0, 0), changes)
         assert changes.lost == set()
 
+    @settings(deadline=None)
     @given(data=st.binary(max_size=200))
     def test_whatever_is_read_is_no_crash(self, data):
         notifier = Inotify()
         notifier.digest(data, Changes())
         notifier.close()
 
+    @settings(deadline=None)
     @given(entries=st.lists(st.tuples(st.sampled_from(["a.json", "b", "ü"]), st.booleans()), max_size=8))
     def test_every_event_of_a_batch_is_entered(self, tmp_path_factory, entries):
         notifier = Inotify()

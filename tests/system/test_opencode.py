@@ -22,6 +22,11 @@ from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
 from atm.system.runtimes.opencode import OpenCodeServers
 
 SECONDS = 0.5
+"""For servers that never answer."""
+ENOUGH = 3.0
+"""For those that answer one question and then no more."""
+PATIENT = 30.0
+"""For those that answer, on a machine that has a lot to do."""
 MOST_STEPS = 5
 
 
@@ -103,7 +108,7 @@ class Handler(BaseHTTPRequestHandler):
         if id is None or session.find(id) is None:
             session.say("user", body["parts"], id)
         if world.hangs_after_taking:
-            world.released.wait(20)
+            world.released.wait(60)
         if what == "prompt_async":
             session.take_turn()
             return self._answer(204)
@@ -177,8 +182,11 @@ def world() -> Iterator[World]:
     made.close()
 
 
-def tell(world: World, text: str = "hello", *, id: str = "3f0c1f4e-7a52-4a63-9d2f-0c9be0a6b111") -> Answer:
-    return OpenCodeServers(SECONDS).tell(world.url, "ses_1", id, framed(id, text))
+ID = "3f0c1f4e-7a52-4a63-9d2f-0c9be0a6b111"
+
+
+def tell(world: World, text: str = "hello", *, id: str = ID, seconds: float = PATIENT) -> Answer:
+    return OpenCodeServers(seconds).tell(world.url, "ses_1", id, framed(id, text))
 
 
 def framed(id: str, text: str) -> str:
@@ -244,7 +252,7 @@ def test_any_id_can_be_offered(world, id):
 
 @pytest.mark.parametrize("session", ["a/b", "../x", "ses 1", "é", "\r\nX: y", "?", "#"])
 def test_a_session_whose_name_is_a_path_leads_nowhere(world, session):
-    answer = OpenCodeServers(SECONDS).tell(world.url, session, "m-1", "hello")
+    answer = OpenCodeServers(PATIENT).tell(world.url, session, "m-1", "hello")
     assert answer.outcome == REFUSED
     assert world.told == []
 
@@ -274,7 +282,7 @@ def test_a_refusal_is_a_refusal_with_its_reason(world, status):
 
 
 def test_a_session_that_is_not_there_is_a_refusal(world):
-    answer = OpenCodeServers(SECONDS).tell(world.url, "ses_gone", "m-1", "hello")
+    answer = OpenCodeServers(PATIENT).tell(world.url, "ses_gone", "m-1", "hello")
     assert answer.outcome == REFUSED
     assert "404" in answer.evidence
 
@@ -346,7 +354,7 @@ def test_only_servers_of_this_machine_are_told_anything(monkeypatch, url):
 @pytest.mark.parametrize("host", ["localhost", "LOCALHOST", "127.0.0.1"])
 def test_the_loopback_by_any_of_its_names(world, host):
     url = world.url.replace("127.0.0.1", host)
-    assert OpenCodeServers(SECONDS).tell(url, "ses_1", "m-1", framed("m-1", "hello")).outcome == ACCEPTED
+    assert OpenCodeServers(PATIENT).tell(url, "ses_1", "m-1", framed("m-1", "hello")).outcome == ACCEPTED
 
 
 def test_without_a_session_nothing_is_told(world):
@@ -357,17 +365,19 @@ def test_without_a_session_nothing_is_told(world):
 # It does not say.
 
 
-def test_a_server_that_takes_it_and_hangs_is_in_doubt_and_recognised_later(world):
+def test_a_server_that_takes_it_and_hangs_is_in_doubt_and_recognised_later(world, eventually):
     world.hangs_after_taking = True
-    assert tell(world).outcome == UNKNOWN
+    assert tell(world, seconds=ENOUGH).outcome == UNKNOWN
+    eventually(lambda: world.told)
     world.hangs_after_taking = False
     assert tell(world).outcome == ACCEPTED
     assert len(world.told) == 1
 
 
-def test_an_older_one_too(world):
+def test_an_older_one_too(world, eventually):
     world.is_old = world.hangs_after_taking = True
-    assert tell(world).outcome == UNKNOWN
+    assert tell(world, seconds=ENOUGH).outcome == UNKNOWN
+    eventually(lambda: world.told)
     world.hangs_after_taking = False
     assert tell(world).outcome == ACCEPTED
     assert len(world.told) == 1
@@ -483,11 +493,12 @@ def test_a_server_that_never_answers_is_waited_for_no_longer_than_said(raw):
     assert OpenCodeServers(SECONDS).tell(raw(hang).url, "ses_1", "m-1", "hello").outcome == REFUSED
 
 
-def test_a_server_that_answers_a_letter_at_a_time_is_not_waited_for_either(raw, eventually):
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+def test_a_server_that_answers_a_letter_at_a_time_is_not_waited_for_either(raw, eventually, version):
     """Each letter comes in time; all of them together would take days (G12)."""
 
     def drip(line: socket.socket, over: threading.Event) -> None:
-        line.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 60000\r\n\r\n")
+        line.sendall(f"HTTP/{version} 200 OK\r\nContent-Length: 60000\r\n\r\n".encode())
         while not over.wait(0.05):
             line.sendall(b"x")
 
@@ -498,7 +509,7 @@ def test_a_server_that_answers_a_letter_at_a_time_is_not_waited_for_either(raw, 
     )
     thread.start()
     try:
-        eventually(lambda: answers, 10 * SECONDS)
+        eventually(lambda: answers, 60)
     finally:
         server.over.set()
         thread.join(20)

@@ -389,7 +389,7 @@ print(SecretFiles(disk, locks, layout, os.urandom).secret("crew").hex())
 """
 
 NOTER = """
-import os, sys
+import os, sys, time
 from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
@@ -397,8 +397,20 @@ from atm.system.machine import RealChance, RealClock, find_layout, host_name
 
 layout, disk = find_layout(os.environ), RealDisk()
 locks = Locks(disk, RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
-journal = JournalFiles(disk, locks, layout, largest=int(sys.argv[3]))
+largest = int(sys.argv[3])
+journal = JournalFiles(disk, locks, layout, largest=largest)
+
+def is_held_up():
+    # On a busy machine whoever turns the files over may stand still in the middle of it. Nobody waits for him, and a
+    # file has an end: it is full at twice its size.
+    try:
+        return os.stat(layout.sync_journal("crew")).st_size > 1.5 * largest
+    except FileNotFoundError:
+        return False
+
 for number in range(int(sys.argv[2])):
+    while is_held_up():
+        time.sleep(0.001)
     journal.note("crew", {"by": sys.argv[1], "n": number, "text": "x" * 200})
 """
 

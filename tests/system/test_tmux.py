@@ -21,11 +21,21 @@ from atm.domain.panes import composer_holds, shows
 from atm.ports.terminals import PaneAddress
 from atm.services.pane_delivery import PROVEN, REFUSED, UNPROVEN, Expected, Pasted, paste_line
 from atm.system.machine import RealClock
+from atm.system.processes.process_facts import began
 from atm.system.runtimes.tmux import TmuxTerminals, _foreground_by_ps, pane_of, without_faint
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
 TAG = "atm:3f0c1f4e"
+PATIENT = 30.0
+"""Seconds for one run of tmux on a machine that has a lot to do."""
+
+
+class SlowClock(RealClock):
+    """Time passes ten times slower: whoever watches a pane waits half a minute before giving up on a busy machine."""
+
+    def monotonic(self) -> float:
+        return super().monotonic() / 10
 
 
 class Server:
@@ -33,7 +43,7 @@ class Server:
 
     def __init__(self, folder: Path, eventually: Callable[..., None]) -> None:
         self.folder = folder
-        self.terminals = TmuxTerminals()
+        self.terminals = TmuxTerminals(PATIENT)
         self.socket = ""
         self._eventually = eventually
         self._name = f"atm-test-{uuid.uuid4().hex[:12]}"
@@ -61,7 +71,7 @@ class Server:
 
     def agent(self, *options: str, size: tuple[int, int] = (100, 30)) -> PaneAddress:
         at = self.open(*self.agent_words(*options), size=size)
-        self.until_shown(at, "─")
+        self.until_shown(at, "2. No" if "--dialog" in options else "? for shortcuts")  # its last row: all is drawn
         return at
 
     def shell(self) -> PaneAddress:
@@ -81,13 +91,17 @@ class Server:
         rows: list[dict[str, Any]] = [json.loads(line) for line in self.log.read_text().splitlines()]
         return [row.get("text", "") for row in rows if row["kind"] == kind]
 
+    def until_seen(self, *prompts: str) -> None:
+        """The agent shows a prompt first and notes it then, so what was proven may not be noted yet."""
+        self._eventually(lambda: self.seen() == [*prompts])
+
     def expected(self, at: PaneAddress) -> Expected:
         pane = self.terminals.pane(at)
         assert pane is not None
         return Expected(pane.pid, pane.command)
 
     def deliver(self, at: PaneAddress, line: str, expected: Expected | None = None, tag: str = TAG) -> Pasted:
-        return paste_line(self.terminals, RealClock(), at, expected or self.expected(at), line, tag)
+        return paste_line(self.terminals, SlowClock(), at, expected or self.expected(at), line, tag)
 
     def pid(self) -> int:
         return int(self.tmux("display-message", "-p", "#{pid}"))
@@ -122,7 +136,7 @@ def test_hostile_text_arrives_to_the_letter_as_one_prompt(server, text):
     at = server.agent()
     pasted = server.deliver(at, line)
     assert pasted.outcome == PROVEN, pasted
-    assert server.seen() == [line]
+    server.until_seen(line)
     assert not (server.folder / "pwned").exists()
     assert server.tmux("list-buffers") == ""
 
@@ -132,14 +146,14 @@ def test_four_thousand_characters_arrive_as_one_prompt(server):
     line = f"{line[:4000]} [{TAG}]"
     at = server.agent(size=(120, 50))
     assert server.deliver(at, line).outcome == PROVEN
-    assert server.seen() == [line]
+    server.until_seen(line)
 
 
 def test_a_composer_too_small_for_the_line_is_no_obstacle(server):
     line = "(" + "word and word, " * 60 + TAG
     at = server.agent(size=(40, 12))
     assert server.deliver(at, line).outcome == PROVEN
-    assert server.seen() == [line]
+    server.until_seen(line)
 
 
 @pytest.mark.parametrize("width", [20, 33, 80])
@@ -147,14 +161,14 @@ def test_the_mark_is_found_however_narrow_the_pane_is(server, width):
     line = f"[{TAG} from bob] the parser is done"
     at = server.agent(size=(width, 30))
     assert server.deliver(at, line).outcome == PROVEN
-    assert server.seen() == [line]
+    server.until_seen(line)
 
 
 @pytest.mark.parametrize("vendor", ["claude", "codex", "gemini"])
 def test_every_vendors_look_is_recognised(server, vendor):
     at = server.agent("--vendor", vendor, "--atm", "false", "--suggestion", "yes, go on")
     assert server.deliver(at, f"[{TAG}] hello").outcome == PROVEN
-    assert server.seen() == [f"[{TAG}] hello"]
+    server.until_seen(f"[{TAG}] hello")
 
 
 @pytest.mark.parametrize("sign", ["\n", "\r", "\t", "\x1b[201~", "\x1b", "\x9b", "\x00", "\x7f", "\u2028", "\ud83d"])
@@ -196,6 +210,7 @@ def test_an_agent_that_exited_back_to_its_shell_refuses(server, eventually):
     assert server.deliver(at, f"[{TAG}] one", expected).outcome == PROVEN
     server.type(at, "/exit")
     eventually(lambda: server.expected(at).command == "bash")
+    eventually(lambda: (server.terminals.screen(at) or "").rstrip().endswith("\n>"))  # in front before it says so
     before = server.terminals.screen(at)
     pasted = server.deliver(at, "[atm:00000002] two", expected, "atm:00000002")
     assert pasted.outcome == REFUSED
@@ -203,8 +218,9 @@ def test_an_agent_that_exited_back_to_its_shell_refuses(server, eventually):
     assert server.seen() == [f"[{TAG}] one"]
 
 
-def test_another_program_in_the_pane_refuses(server):
+def test_another_program_in_the_pane_refuses(server, eventually):
     at = server.open("cat")
+    eventually(lambda: server.expected(at).command == "cat")  # until then it is tmux itself
     pasted = server.deliver(at, f"[{TAG}] one", Expected(None, "python"))
     assert pasted.outcome == REFUSED
     assert "'cat'" in pasted.evidence
@@ -221,8 +237,10 @@ def test_a_console_of_an_interpreter_is_a_shell(server):
 def test_a_pane_id_that_is_used_again_refuses(server, eventually):
     at = server.agent()
     expected = server.expected(at)
+    pid = server.pid()
     server.tmux("kill-server")
-    eventually(lambda: server.terminals.pane(at) is None)
+    eventually(lambda: began(pid) == "")  # one that is still ending would take the new session in
+    assert server.terminals.pane(at) is None
     server.socket = ""
     again = server.agent()
     assert again == at
@@ -248,6 +266,7 @@ def test_a_dialog_refuses_and_nothing_is_typed_into_it(server, eventually):
     server.type(at, "1")
     eventually(lambda: server.seen("answered") == [""])
     assert server.seen("eaten") == server.seen() == []
+    server.until_shown(at, "? for shortcuts")  # drawn after it was noted
     assert server.deliver(at, f"[{TAG}] one").outcome == PROVEN
 
 
@@ -255,7 +274,7 @@ def test_a_dialog_that_opens_during_work_refuses(server, eventually):
     at = server.agent()
     server.type(at, "/dialog")
     eventually(lambda: server.seen("dialog") == [""])
-    server.until_shown(at, "1. Yes")
+    server.until_shown(at, "2. No")
     assert server.deliver(at, f"[{TAG}] one").outcome == REFUSED
 
 
@@ -347,7 +366,10 @@ RAW = """
 import os, sys, tty
 tty.setraw(0)
 print("\\x1b[?2004h>", flush=True)
-open(sys.argv[1], "wb").write(os.read(0, 999))
+data = os.read(0, 999)
+while not data.endswith(b"\\x1b[201~"):  # it may come in pieces
+    data += os.read(0, 999)
+open(sys.argv[1], "wb").write(data)
 """
 
 
@@ -362,10 +384,10 @@ def test_the_line_arrives_as_a_paste_and_not_as_keys(server, eventually):
 DEAF = "import time, tty; tty.setraw(0); print('─' * 40 + '\\r\\n> \\r\\n' + '─' * 40, flush=True); time.sleep(600)"
 
 
-def test_an_agent_that_hangs_proves_nothing(server):
+def test_an_agent_that_hangs_proves_nothing(server, eventually):
     at = server.open(sys.executable, "-c", DEAF)
-    server.until_shown(at, ">")
-    pasted = server.deliver(at, f"[{TAG}] one")
+    eventually(lambda: (server.terminals.screen(at) or "").count("─" * 40) == 2)
+    pasted = paste_line(server.terminals, RealClock(), at, server.expected(at), f"[{TAG}] one", TAG)
     assert pasted.outcome == UNPROVEN
     assert "not seen" in pasted.evidence
 
@@ -384,7 +406,7 @@ def test_a_server_that_hangs_is_refused_in_time(server):
         os.kill(pid, signal.SIGCONT)
 
 
-def test_of_several_at_once_none_is_submitted_twice_or_proven_wrongly(server):
+def test_of_several_at_once_none_is_submitted_twice_or_proven_wrongly(server, eventually):
     """The caller lets one at a time at a pane. If several come all the same, lines may meet, but nobody lies."""
     at = server.agent()
     expected = server.expected(at)
@@ -392,18 +414,18 @@ def test_of_several_at_once_none_is_submitted_twice_or_proven_wrongly(server):
     outcomes: dict[str, Pasted] = {}
 
     def deliver(tag: str) -> None:
-        outcomes[tag] = paste_line(TmuxTerminals(), RealClock(), at, expected, lines[tag], tag)
+        outcomes[tag] = paste_line(TmuxTerminals(PATIENT), SlowClock(), at, expected, lines[tag], tag)
 
     threads = [threading.Thread(target=deliver, args=(tag,)) for tag in lines]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    prompts = " ".join(server.seen())
     assert set(outcomes) == set(lines)
     for tag, pasted in outcomes.items():
-        assert prompts.count(tag) <= 1
-        assert tag in prompts or pasted.outcome != PROVEN, pasted
+        if pasted.outcome == PROVEN:
+            eventually(lambda tag=tag: tag in " ".join(server.seen()))
+        assert " ".join(server.seen()).count(tag) <= 1, pasted
 
 
 def test_a_machine_that_speaks_ascii_changes_nothing(server, monkeypatch):
@@ -412,7 +434,7 @@ def test_a_machine_that_speaks_ascii_changes_nothing(server, monkeypatch):
     line = f"[{TAG}] 日本語 é"
     at = server.agent()
     assert server.deliver(at, line).outcome == PROVEN
-    assert server.seen() == [line]
+    server.until_seen(line)
     assert "日本語" in (server.terminals.screen(at) or "")
 
 
@@ -456,8 +478,8 @@ class TestProcessesInFront:
 
 class TestWhereAmI:
     def test_the_environment_of_a_pane_names_it(self, server, eventually):
-        at = server.open("sh", "-c", f"env > {server.folder}/env; exec cat")
-        eventually(lambda: (server.folder / "env").exists() and "TMUX_PANE" in (server.folder / "env").read_text())
+        at = server.open("sh", "-c", f"cd {server.folder}; env > half; mv half env; exec cat")
+        eventually((server.folder / "env").exists)
         pairs = re.findall(r"^(\w+)=(.*)$", (server.folder / "env").read_text(), re.MULTILINE)
         assert pane_of(dict(pairs)) == at
 

@@ -13,7 +13,7 @@ from atm.system.files import watching
 from atm.system.files.watching import NativeWatch, PollingWatch
 from atm.testing import make_message
 
-SOON = 10.0
+SOON = 30.0
 
 
 @pytest.fixture(params=[PollingWatch, NativeWatch])

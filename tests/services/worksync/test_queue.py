@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atm.domain.worksync.triggers import (
@@ -61,6 +61,7 @@ def test_each_event_begins_the_window_anew_up_to_a_bound(queue):
     assert queue.take(LONGEST_WAIT * QUIET) == {"crew": {"ann": TASK_CHANGED}}
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0.0, 89.0), min_size=1, max_size=200))
 def test_where_it_is_never_quiet_somebody_looks_all_the_same(pauses):
     queue, now, taken = SyncQueue(QUIET), 0.0, 0

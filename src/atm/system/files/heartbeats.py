@@ -57,7 +57,10 @@ class HeartbeatFiles:
         if folder.startswith(self._layout.state_root):
             self._disk.make_folders(folder, 0o700)
         else:
-            self._disk.make_folder(folder)
+            try:
+                self._disk.make_folder(folder)
+            except FileExistsError:
+                return  # another member's first heartbeat was quicker; without ours, our claim would be taken back
 
     def forget(self, team: str, member: str) -> None:
         try:

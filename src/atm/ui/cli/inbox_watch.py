@@ -30,19 +30,22 @@ def follow(args: Args, session: Session) -> int:
     clock = session.room.clock
     limit = args.number("for")
     end = clock.monotonic() + limit if limit is not None else float("inf")
+    begun = False
     from atm.wiring import build_watch
 
     while clock.monotonic() < end:
         paths = [session.layout.inbox(team, agent) for team in names for agent in session.room.inboxes.owners(team)]
         paths += [session.layout.inboxes(team) for team in names]
         with build_watch(paths) as watch:
-            _show(session, names, followers)
+            show(session, names, followers, begun=begun)
+            begun = True
             watch.wait(max(0.0, min(REDRAW_EVERY, end - clock.monotonic())))
-    _show(session, names, followers)
+    show(session, names, followers, begun=begun)
     return 0
 
 
-def _show(session: Session, teams: list[str], followers: dict[tuple[str, str], Follower]) -> None:
+def show(session: Session, teams: list[str], followers: dict[tuple[str, str], Follower], *, begun: bool) -> None:
+    """One look: what is new since the last one. At the first, what lies there is not new."""
     if is_live() and not session.as_json:
         try:
             tables = [show_team(session, find_team(session.room, name)) for name in teams]
@@ -50,7 +53,6 @@ def _show(session: Session, teams: list[str], followers: dict[tuple[str, str], F
             tables = [str(error)]
         sys.stdout.write(CLEAR + "\n\n".join(tables) + "\n\n  Ctrl-C ends.\n")
     else:
-        begun = bool(followers)
         for team in teams:
             for agent in session.room.inboxes.owners(team):
                 _print_new(session, team, agent, followers, begun)
@@ -62,12 +64,12 @@ def _print_new(
 ) -> None:
     known = (team, agent) in followers
     follower = followers.setdefault((team, agent), Follower())
+    if not known and begun:
+        follower.new_rows([])  # an inbox that appeared while we watched: all of it is new
     try:
         rows = session.room.inboxes.rows(team, agent)
     except AtmError:
         return  # being rewritten, or gone: the next look tells
-    if not known and begun:
-        follower.new_rows([])  # an inbox that appeared while we watched: all of it is new
     for message in follower.new_rows(rows):
         _print_line(session, team, agent, message)
 
