@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
@@ -27,6 +26,9 @@ from atm.system.processes.process_facts import began
 from atm.wiring import build_room
 
 PING = b'{"v": 1, "id": "1", "do": "ping"}\n'
+
+STOPS_WITHIN = 40
+"""Seconds. It gives its parts ten; the rest is for a busy machine. Whatever it must not wait for takes a minute."""
 
 
 def write_letter(room: Any, text: str, to: str = "ann", team: str = "crew") -> str:
@@ -57,6 +59,12 @@ def works_for(daemon: Any, room: Any) -> None:
     daemon.another_round("spool")
 
 
+def is_deleted(folder: Path) -> bool:
+    """Take everything away. Whoever writes there at the same moment keeps its folder from going, this time."""
+    shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
+
+
 # Teams that vanish.
 
 
@@ -80,11 +88,11 @@ def test_a_team_deleted_in_the_middle_of_a_storm_costs_nobody_else_anything(daem
     storms += [threading.Thread(target=storm, args=("calm", name, calm)) for name in ("dora", "emil")]
     for thread in storms:
         thread.start()
-    half_way.wait(30)
+    assert half_way.wait(120)
     shutil.rmtree(daemon.atm.home / ".claude/teams/crew", ignore_errors=True)
     for thread in storms:
-        thread.join(60)
-    shutil.rmtree(daemon.atm.home / ".claude/teams/crew", ignore_errors=True)
+        thread.join(120)
+    daemon.until(lambda: is_deleted(daemon.atm.home / ".claude/teams/crew"))
     daemon.until(lambda: heard.of("team.gone", team="crew"))
     daemon.until(lambda: not daemon.atm.pending)
     assert sorted([*ids(daemon.atm, "dora", "calm"), *ids(daemon.atm, "emil", "calm")]) == sorted(calm)
@@ -96,7 +104,7 @@ def test_a_team_deleted_in_the_middle_of_a_storm_costs_nobody_else_anything(daem
 
 
 def test_everything_deleted_while_it_runs_is_found_again_when_it_is_there_again(daemon):
-    shutil.rmtree(daemon.atm.home / ".claude")
+    daemon.until(lambda: is_deleted(daemon.atm.home / ".claude"))
     daemon.until(lambda: daemon.ask("wake", loop="reconcile"))
     fresh = build_room(daemon.layout)
     create_team(fresh, "calm")
@@ -168,8 +176,9 @@ def test_a_team_whose_files_are_broken_costs_nobody_else_anything(daemon, other,
 
 def test_an_inbox_that_is_a_pipe_holds_nobody_else_up(daemon, other):
     path = daemon.atm.inbox("ann")
-    path.unlink()
-    os.mkfifo(path)
+    stranger = path.with_name(f".broken-{path.name}")
+    os.mkfifo(stranger)
+    _put(stranger, path)
     try:
         works_for(daemon, other)
         assert daemon.end() == 0
@@ -189,7 +198,7 @@ def held(*paths: Path) -> Iterator[None]:
                 os.utime(folder)
 
     for folder in folders:
-        folder.mkdir()
+        _take(folder)
     thread = threading.Thread(target=keep)
     thread.start()
     try:
@@ -201,6 +210,18 @@ def held(*paths: Path) -> Iterator[None]:
             folder.rmdir()
 
 
+def _take(lock: Path) -> None:
+    """As a client does: whoever has it now is waited for."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            lock.mkdir()
+            return
+        except FileExistsError:
+            assert time.monotonic() < end, f"somebody keeps {lock}"
+            time.sleep(0.002)
+
+
 def test_an_inbox_that_somebody_keeps_locked_holds_nobody_else_up_and_gets_its_row_afterwards(daemon, other):
     dropped = write_letter(other, "dropped")
     with held(daemon.atm.inbox("ann")):
@@ -208,7 +229,7 @@ def test_an_inbox_that_somebody_keeps_locked_holds_nobody_else_up_and_gets_its_r
         daemon.until(lambda: daemon.loop("reconcile")["state"] == "running")
         works_for(daemon, other)
         assert ids(daemon.atm) == []
-    daemon.until(lambda: dropped in ids(daemon.atm), seconds=60)
+    daemon.until(lambda: dropped in ids(daemon.atm))
 
 
 @pytest.fixture
@@ -230,13 +251,13 @@ def busy(house: Any, room: Any) -> Iterator[Any]:
 def test_stopping_does_not_wait_for_a_busy_loop_and_says_what_was_left(busy):
     began_at = time.monotonic()
     assert busy.end() == 0
-    assert time.monotonic() - began_at < 15  # ten seconds, and some for a slow machine
+    assert time.monotonic() - began_at < STOPS_WITHIN
     assert any("left" in text and "reconcile" in text for text in busy.texts("daemon"))
     assert "reconcile" in busy.said
 
 
 def test_whoever_stops_it_is_told_what_was_left(busy):
-    stopped = busy.atm("daemon", "stop")
+    stopped = busy.atm("daemon", "stop", "--seconds", "100", timeout=150)
     assert "reconcile" in stopped.out + stopped.err
 
 
@@ -274,7 +295,8 @@ def test_connections_that_say_nothing_shut_nobody_else_out(daemon):
 
 
 def test_a_client_that_asks_and_never_reads_holds_nobody_up_and_does_not_keep_it_from_stopping(daemon):
-    with daemon.connect(seconds=1) as line:
+    with daemon.connect() as line:
+        line.settimeout(1)
         with contextlib.suppress(TimeoutError):
             while line.sendall(PING * 1000) is None:  # until nobody takes any more
                 pass
@@ -334,8 +356,8 @@ def test_a_socket_that_is_removed_shows_and_a_restart_heals_it(daemon):
     os.unlink(daemon.socket)
     assert f"process {pid}" in daemon.atm("daemon", "status", code=1).out
     assert daemon.atm("daemon", "status", "--json", code=1).json["answers"] is False
-    daemon.atm("daemon", "restart")
-    assert daemon.process.wait(20) == 0
+    daemon.atm("daemon", "restart", timeout=120)
+    assert daemon.process.wait(60) == 0
     assert daemon.answers
 
 
@@ -352,7 +374,7 @@ def test_without_its_folder_it_gives_way_or_takes_its_seat_again_so_that_never_t
     written = write_letter(other, "kept")
     daemon.until(lambda: _is_removed(getattr(daemon.layout, removed)))
     daemon.atm("daemon", "start", code=None)
-    daemon.until(lambda: len(daemon.processes) == 1, seconds=60)
+    daemon.until(lambda: len(daemon.processes) == 1)
     daemon.until(lambda: daemon.answers)
     assert daemon.processes == [daemon.pid]
     works_for(daemon, other)
@@ -395,14 +417,7 @@ def _calm_team(house: Any) -> Any:
 
 
 def test_it_lives_through_a_shortage_of_open_files(house, room):
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))
-    try:
-        house.spawn()
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    house.spawn(before=["sh", "-c", 'ulimit -n 64; exec "$@"', "sh"])
     house.until(lambda: house.answers)
     lines = []
     for _ in range(80):
@@ -434,8 +449,10 @@ class Stubborn:
     async def init(self, ctx):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     async def run(self, ctx, cancel):
-        program = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
-        subprocess.Popen([sys.executable, "-c", program])
+        program = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(flush=True)"
+        child = subprocess.Popen([sys.executable, "-c", program + "; time.sleep(600)"], stdout=subprocess.PIPE)
+        await asyncio.to_thread(child.stdout.readline)
+        ctx.log("info", "nobody listens any more")
         while True:
             time.sleep(0.2)
             await asyncio.sleep(0)
@@ -466,9 +483,11 @@ def plugged(house: Any, room: Any, tmp_path: Path) -> Any:
     (facts / "entry_points.txt").write_text(points)
     settings = Path(house.layout.settings)
     settings.parent.mkdir(parents=True, exist_ok=True)
-    settings.write_text("[plugins.stubborn]\nenabled = true\n[plugins.broken]\nenabled = true\n")
+    settings.write_text("[plugins.stubborn]\nenabled = true\nsilent_after = 300\n[plugins.broken]\nenabled = true\n")
     house.start(env={"PYTHONPATH": str(installed)})
-    house.until(lambda: len(children(house)) >= 3)
+    house.until(lambda: "nobody listens any more" in house.texts("plugin:stubborn"))
+    house.until(lambda: any("it failed" in text for text in house.texts("plugin:broken")))
+    assert len(children(house)) >= 2
     return house
 
 
@@ -480,7 +499,7 @@ def children(house: Any) -> list[int]:
 def test_plugins_that_do_not_end_are_ended_with_it_and_named(plugged):
     began_at = time.monotonic()
     assert plugged.end() == 0
-    assert time.monotonic() - began_at < 15
+    assert time.monotonic() - began_at < STOPS_WITHIN
     assert "plugin stubborn (killed)" in plugged.said
     plugged.until(lambda: not children(plugged))
 
@@ -489,9 +508,8 @@ def test_plugins_of_a_killed_daemon_end_by_themselves_or_with_the_next(plugged):
     plugged.kill()
     plugged.spawn()
     plugged.until(lambda: plugged.answers)
-    plugged.process.send_signal(signal.SIGTERM)
-    plugged.process.wait(30)
-    plugged.until(lambda: not children(plugged), seconds=60)
+    plugged.end()
+    plugged.until(lambda: not children(plugged))
 
 
 def test_a_broken_plugin_costs_nobody_else_anything(plugged, other):
@@ -520,8 +538,8 @@ def test_clearing_up_after_a_killed_daemon_keeps_nobody_waiting(after_a_kill, ot
 
 def test_clearing_up_after_a_killed_daemon_does_not_keep_it_from_stopping(after_a_kill):
     began_at = time.monotonic()
-    assert after_a_kill.end(60) == 0
-    assert time.monotonic() - began_at < 15
+    assert after_a_kill.end() == 0
+    assert time.monotonic() - began_at < STOPS_WITHIN
 
 
 def test_a_collector_that_takes_everything_and_answers_nothing_holds_nobody_up(daemon, other):

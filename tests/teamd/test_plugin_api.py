@@ -66,7 +66,7 @@ def with_kit(play: Any, **options: Any) -> Any:
 
 
 async def next_of(letters: Any) -> Letter:
-    letter: Letter = await asyncio.wait_for(anext(letters), 5)
+    letter: Letter = await asyncio.wait_for(anext(letters), 60)
     return letter
 
 
@@ -283,7 +283,7 @@ def test_a_letter_that_failed_stays_unread_and_comes_again_later():
         assert not waiting.done()
         assert kit.unread("ghost") == ["hello"]
         await kit.pass_time(2)
-        again = await asyncio.wait_for(waiting, 5)
+        again = await asyncio.wait_for(waiting, 60)
         assert again.id == letter.id
         assert any("no connection" in line.text for line in kit.logs)
 
@@ -356,7 +356,7 @@ def test_an_inbox_that_cannot_be_read_is_said_once_and_looked_at_again():
         await asyncio.sleep(0.1)
         inboxes.unread = whole
         kit.write("ghost", "hello")
-        assert (await asyncio.wait_for(waiting, 5)).text == "hello"
+        assert (await asyncio.wait_for(waiting, 60)).text == "hello"
         assert sum("torn" in line.text for line in kit.logs) == 1
 
     with_kit(play)
@@ -427,7 +427,7 @@ def test_waiting_for_the_end_tells_whether_it_has_come():
         assert not cancel.is_set()
         waiting = asyncio.ensure_future(cancel.wait())
         cancel.set()
-        assert await asyncio.wait_for(waiting, 5) is True
+        assert await asyncio.wait_for(waiting, 60) is True
         assert await cancel.wait(0) is True
 
     asyncio.run(play())
@@ -448,7 +448,7 @@ def test_streams_end_when_the_plugin_shall_end():
         kit.emit(TeamEvent("task.created", "crew", "1", kit.now()))
         await kit.settle()
         await kit.stop()
-        assert [*await asyncio.wait_for(both, 5)] == [1, 0]
+        assert [*await asyncio.wait_for(both, 60)] == [1, 0]
 
     asyncio.run(play())
 
@@ -502,7 +502,7 @@ def test_waits_of_a_plugin_in_the_kit_pass_only_with_the_kits_time():
 def test_our_own_plugins_are_found_and_describe_themselves():
     found = {one.name: one for one in discover()}
     assert {"digest", "webhook"} <= set(found)
-    told = describe_all([found["digest"], found["webhook"]], os.environ)
+    told = describe_all([found["digest"], found["webhook"]], os.environ, seconds=60)
     assert told["webhook"].capabilities == ("event-listener",)
     assert told["digest"].error == ""
     assert told["digest"].description
@@ -538,7 +538,7 @@ def test_entries_that_cannot_be_are_kept_with_their_error(group, error):
 )
 def test_a_plugin_that_cannot_be_loaded_is_described_by_its_error(target, error):
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    told = describe(Found("oddcapability", target), environment)
+    told = describe(Found("oddcapability", target), environment, seconds=60)
     assert error in told.error
     assert told.capabilities == ()
 
@@ -558,7 +558,7 @@ def test_what_a_plugin_prints_while_it_is_imported_does_not_confuse(tmp_path):
         "        from atm.teamd.plugin_api import PluginMetadata\n"
         '        return PluginMetadata("chatty", "2", "true", ())\n'
     )
-    told = describe(Found("chatty", "chatty:Chatty"), {**os.environ, "PYTHONPATH": str(tmp_path)})
+    told = describe(Found("chatty", "chatty:Chatty"), {**os.environ, "PYTHONPATH": str(tmp_path)}, seconds=60)
     assert (told.description, told.version, told.error) == ("true", "2", "")
 
 

@@ -27,6 +27,7 @@ from atm.services.roster import add_member
 from atm.system.files.liveness import process_is_alive
 from atm.teamd.member_book import MemberBook
 from atm.teamd.places import load_places
+from atm.teamd.plugin_child import BURST, PER_SECOND
 from atm.teamd.plugin_discovery import Found
 from atm.teamd.plugin_host import PluginHost
 from atm.teamd.plugin_spec import Bounds
@@ -105,12 +106,12 @@ class Stage:
         try:
             yield self.host
         finally:
-            await self.host.stop(5.0)
+            await self.host.stop(30.0)
 
     def state(self, name: str, place: str = "machine") -> dict[str, Any]:
         return next(one for one in self.host.states() if one["name"] == name and one["place"] == place)
 
-    async def until(self, condition: Callable[[], object], seconds: float = 30.0) -> None:
+    async def until(self, condition: Callable[[], object], seconds: float = 120.0) -> None:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, f"it did not come true; states {self.host.states()}; log {self.lines[-20:]}"
@@ -169,7 +170,7 @@ def test_a_plugin_that_fails_is_told_apart_and_in_the_end_left_alone(stage, targ
             assert found["restarts"] == 2
             assert found["pid"] is None
             assert found["retry_at"] > time.time() + 30
-            assert await host.stop(5.0) == []
+            assert await host.stop(30.0) == []
             assert stage.state(name)["state"] == "stopped"
 
     asyncio.run(play())
@@ -278,7 +279,7 @@ def test_a_program_that_cannot_be_started_is_a_failure_like_any_other(stage, tmp
         await host.start()
         found = await stage.until_state("listener", "broken", str(repo))
         assert "could not be started" in found["last_error"]
-        assert await host.stop(1.0) == []
+        assert await host.stop(30.0) == []
 
     asyncio.run(play())
 
@@ -337,7 +338,7 @@ def test_a_plugin_that_does_not_shut_down_is_killed_and_named(stage):
             await stage.until_state("nevershutsdown", "running")
             await stage.until_state("listener", "running")
             pid = stage.state("nevershutsdown")["pid"]
-            assert await host.stop(4.0) == ["nevershutsdown"]
+            assert await host.stop(10.0) == ["nevershutsdown"]  # time enough for the other one on a busy machine
             assert gone(pid)
             assert stage.state("nevershutsdown")["state"] == "stopped"
 
@@ -345,10 +346,12 @@ def test_a_plugin_that_does_not_shut_down_is_killed_and_named(stage):
 
 
 def test_a_plugin_has_time_to_flush_when_it_is_stopped(stage):
+    bounds = replace(QUICK, stop_within=60.0)
+
     async def play() -> None:
-        async with stage.running("stubborn:SlowShutdown") as host:
+        async with stage.running("stubborn:SlowShutdown", bounds=bounds) as host:
             await stage.until_state("slowshutdown", "running")
-            assert await host.stop(10.0) == []
+            assert await host.stop(60.0) == []
 
     asyncio.run(play())
     assert (Path(stage.layout.plugin_data("slowshutdown")) / "flushed").exists()
@@ -368,7 +371,7 @@ def test_what_a_plugin_prints_goes_to_its_log_and_never_onto_the_wire(stage):
     async def play() -> None:
         async with stage.running("stubborn:PrintsGarbage"):
             await stage.until(lambda: "on standard error" in stage.texts("printsgarbage"))
-            assert stage.state("printsgarbage")["state"] == "running"
+            await stage.until_state("printsgarbage", "running")  # told on another line, which may be read later
             assert stage.state("printsgarbage")["restarts"] == 0
             assert '{"t": "end", "phase": "run", "error": "forged"}' in stage.texts("printsgarbage")
 
@@ -376,6 +379,8 @@ def test_what_a_plugin_prints_goes_to_its_log_and_never_onto_the_wire(stage):
 
 
 def test_a_flood_of_lines_is_dropped_and_counted_and_stops_nobody(stage):
+    began = time.monotonic()
+
     async def play() -> None:
         async with stage.running("stubborn:FloodsItsLog", "good:Listener") as host:
             await stage.until_state("listener", "running")
@@ -386,7 +391,8 @@ def test_a_flood_of_lines_is_dropped_and_counted_and_stops_nobody(stage):
             await stage.until(lambda: "heard task.created" in stage.texts("listener"))
 
     asyncio.run(play())
-    assert len(stage.lines) < 5000
+    # Of what it logs and of what it prints, each line kept perhaps with one that says how many are missing.
+    assert len(stage.lines) < 2 * 2 * (BURST + PER_SECOND * (time.monotonic() - began)) + 100
     assert any(fields.get("text_") for *_, fields in stage.lines)
 
 
@@ -399,7 +405,7 @@ def test_a_line_without_an_end_is_cut(stage):
     assert max(len(text) for text in stage.texts()) <= 8192
 
 
-def test_what_a_plugin_forked_dies_with_it(stage):
+def test_what_a_plugin_forked_dies_with_it(stage, eventually):
     bounds = replace(QUICK, policy=replace(QUICK.policy, first_pause=60, longest_pause=60))
 
     async def play() -> list[int]:
@@ -410,9 +416,9 @@ def test_what_a_plugin_forked_dies_with_it(stage):
 
     children = asyncio.run(play())
     assert len(children) == 2
-    assert gone(children[0])
+    eventually(lambda: gone(children[0]), 60)  # killed by then, and perhaps dead a moment later
     if Path("/proc/self/environ").exists():  # only there can one that left the group be found
-        assert gone(children[1])
+        eventually(lambda: gone(children[1]), 60)
     else:
         os.kill(children[1], signal.SIGKILL)
 
@@ -593,7 +599,7 @@ def test_a_member_that_could_not_be_taken_off_is_taken_off_later(stage):
             await stage.until_state("player", "running")
             whole = roster.read_bytes()
             roster.write_text("{ torn")
-            assert await host.stop(5.0) == []
+            assert await host.stop(30.0) == []
             roster.write_bytes(whole)
 
     asyncio.run(play())
@@ -736,7 +742,7 @@ def test_a_plugin_that_was_installed_meanwhile_is_found_by_a_reload(stage):
 def test_a_reload_after_the_stop_starts_nothing(stage):
     async def play() -> None:
         async with stage.running("good:Listener") as host:
-            await host.stop(2.0)
+            await host.stop(30.0)
             await host.reload(stage.places())
             assert {one["state"] for one in host.states()} == {"stopped"}
 
@@ -795,29 +801,37 @@ def test_no_process_is_left_when_the_daemon_is_killed(stage, target, eventually)
     daemon.kill()
     daemon.stdout.close()
     daemon.wait()
-    eventually(lambda: gone(pid), 30)
+    eventually(lambda: gone(pid), 120)
     for child in children:
-        eventually(lambda child=child: gone(child), 30)
+        eventually(lambda child=child: gone(child), 120)
     if name == "player":
-        eventually(lambda: stage.members() == ["ann", "bob"])
+        eventually(lambda: stage.members() == ["ann", "bob"], 60)
 
 
 # In the daemon itself.
 
 
 def test_the_daemon_takes_over_what_is_enabled_and_disabled_while_it_runs(daemon):
-    def states() -> list[dict[str, Any]]:
+    def states() -> list[dict[str, Any]] | None:
+        """None when there was no answer: the command gives the daemon half a second, and this machine may be busy."""
         listed = daemon.atm("plugins", "list", "--json").json
-        assert listed["daemon"] is True
+        if not listed["daemon"]:
+            return None
         found: list[dict[str, Any]] = next(one for one in listed["plugins"] if one["name"] == "digest")["instances"]
         return found
 
-    assert states() == []
+    daemon.until(lambda: states() == [])
     daemon.atm("plugins", "enable", "digest")
-    daemon.until(lambda: [one["state"] for one in states()] == ["running"])
-    (running,) = states()
+    seen: list[dict[str, Any]] = []
+
+    def is_running() -> bool:
+        seen[:] = states() or []
+        return [one["state"] for one in seen] == ["running"]
+
+    daemon.until(is_running)
+    (running,) = seen
     assert "it is running" in daemon.texts("plugin:digest")
-    assert "running in machine" in daemon.atm("plugins", "info", "digest").out
+    daemon.until(lambda: "running in machine" in daemon.atm("plugins", "info", "digest").out)
     assert "it is running" in daemon.atm("plugins", "logs", "digest").out
     daemon.atm("plugins", "disable", "digest")
     daemon.until(lambda: states() == [])

@@ -91,7 +91,7 @@ def event(kind: str = "task.created", **detail: Any) -> TeamEvent:
 
 
 def with_hook(play: Any, url: str, **more: Any) -> None:
-    config = {"url": url, "secret": SECRET, "timeout": 5, "max_per_minute": 600_000, "first_pause": 1, **more}
+    config = {"url": url, "secret": SECRET, "timeout": 60, "max_per_minute": 600_000, "first_pause": 1, **more}
 
     async def run() -> None:
         async with PluginHarness(Webhook(), config=config) as kit:
@@ -102,7 +102,7 @@ def with_hook(play: Any, url: str, **more: Any) -> None:
 
 async def retried(kit: PluginHarness, done: Callable[[], object]) -> None:
     """Let the pauses between tries pass until something is so."""
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not done():
         assert time.monotonic() < end, kit.logs
         await kit.pass_time(5)
@@ -336,7 +336,7 @@ def test_a_server_that_is_slow_or_speaks_nonsense_is_cut_off_and_tried_again(ser
 
     async def play(kit: PluginHarness) -> None:
         kit.emit(event())
-        await retried(kit, lambda: len(server.requests) == 2)
+        await retried(kit, lambda: len(server.requests) >= 2)
 
     with_hook(play, server.url, timeout=0.4)
 

@@ -517,7 +517,7 @@ class TestLoops:
         async def go() -> None:
             stop = asyncio.Event()
             task = asyncio.ensure_future(loop.run(stop, lambda _, text: said.append(text), lambda: 0.5))
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(60):
                 while not until() and not task.done():
                     await asyncio.sleep(0.002)
                 stop.set()
@@ -566,7 +566,7 @@ class TestLoops:
     def test_a_loop_that_is_stuck_when_the_daemon_stops_still_says_so(self):
         """So that the daemon can say what it left."""
         let_go = threading.Event()
-        loop = Loop("watch", lambda: let_go.wait(20) and 1, period=0.001, bound=0.02)
+        loop = Loop("watch", lambda: let_go.wait(60) and 1, period=0.001, bound=0.02)
         try:
             self.run(loop, lambda: loop.health.state == STUCK)
             assert loop.health.state == STUCK
@@ -575,7 +575,7 @@ class TestLoops:
 
     def test_a_loop_that_was_stuck_and_went_on_is_well_again(self):
         let_go = threading.Event()
-        loop = Loop("watch", lambda: let_go.wait(20) and 1, period=0.001, bound=0.02)
+        loop = Loop("watch", lambda: let_go.wait(60) and 1, period=0.001, bound=0.02)
 
         def well_again() -> bool:
             if loop.health.state == STUCK:
@@ -621,7 +621,7 @@ def test_the_watch_goes_on_after_something_that_nobody_thought_of(room, layout):
                     continue
 
         task = asyncio.ensure_future(supervised())
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while not written():
                 await asyncio.sleep(0.05)
         stop.set()

@@ -40,6 +40,7 @@ class Control:
         self._server: asyncio.Server | None = None
         self._open: dict[asyncio.Task[None], bool] = {}
         """Connections, the oldest first, and whether they have asked for anything."""
+        self._is_stopping = False
 
     async def start(self) -> None:
         """The seat's lock is ours, so a socket that lies there was left behind."""
@@ -53,6 +54,7 @@ class Control:
         os.chmod(self._path, 0o600)
 
     async def stop(self) -> None:
+        self._is_stopping = True
         if self._server is not None:
             self._server.close()
         for task in list(self._open):
@@ -68,10 +70,12 @@ class Control:
             if not _is_us(writer):
                 return
             self._make_room()
-            while await self._one(reader, writer):
-                pass
-        except (OSError, asyncio.CancelledError):
-            pass  # the other end has gone, or we go
+            while not self._is_stopping and await self._one(reader, writer):
+                pass  # until Python 3.12 `wait_for` swallows a cancellation that comes together with an answer
+        except OSError:
+            pass  # the other end has gone
+        except asyncio.CancelledError:
+            writer.transport.abort()  # we go, and do not wait for somebody who never reads what was said
         finally:
             self._open.pop(task, None)
             writer.close()

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 STOP_SECONDS = 10.0
 SEAT_SECONDS = 5.0
-PLUGIN_SECONDS = 5.0
+PLUGIN_SECONDS, SECONDS_TO_KILL = 5.0, 4.0
 
 LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]] = [
     ("spool", lambda work: work.drain_spool, 5.0, 60.0),
@@ -192,7 +192,7 @@ class Daemon:
         starting.cancel()
         await asyncio.wait([starting])
         stopping = asyncio.ensure_future(self._plugins.stop(PLUGIN_SECONDS))
-        await asyncio.wait([stopping], timeout=PLUGIN_SECONDS + 2)
+        await asyncio.wait([stopping], timeout=PLUGIN_SECONDS + SECONDS_TO_KILL)
         if stopping.done():
             return stopping.result()
         stopping.cancel()

@@ -36,7 +36,8 @@ LONGEST_OUTPUT = 4096
 BREATH = 0.002
 """Seconds of rest after output that is thrown away: a flood must not keep our own process busy."""
 
-SECONDS_TO_DIE, SECONDS_TO_HEAR = 2.0, 1.0
+SECONDS_TO_DIE, SECONDS_TO_HEAR = 5.0, 5.0
+"""Both pass in milliseconds unless the machine is busy, or the system itself hangs."""
 
 
 class PluginChild:

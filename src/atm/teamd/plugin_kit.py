@@ -188,7 +188,7 @@ class PluginHarness:
         self._running = asyncio.ensure_future(self.plugin.run(self.context, self.cancel))
         await self.settle()
 
-    async def stop(self, seconds: float = 5.0) -> None:
+    async def stop(self, seconds: float = 30.0) -> None:
         """Ask it to end, wait for it, shut it down. What `run` failed with is raised here, and so is not ending."""
         self.cancel.set()
         self._events.wake()
