@@ -49,9 +49,27 @@ def test_windows_has_no_exchange(monkeypatch, two_files):
     assert exchange.swap(*map(str, two_files)) is False
 
 
+@pytest.mark.parametrize("missing", ["call_function", "dlsym", "dlopen"])
+def test_without_the_quick_way_the_other_one_is_taken(monkeypatch, tmp_path, two_files, missing):
+    import _ctypes
+
+    monkeypatch.delattr(_ctypes, missing)
+    monkeypatch.setattr(exchange, "_system_swap", None)
+    if not exchange.swap(*map(str, two_files)):
+        pytest.skip("this file system cannot exchange files")
+    assert [path.read_text() for path in two_files] == ["2", "1"]
+    with pytest.raises(FileNotFoundError):
+        exchange.swap(str(two_files[0]), str(tmp_path / "nothing"))
+
+
 def test_a_library_without_the_call_means_no_exchange(monkeypatch, two_files):
+    import _ctypes
     import ctypes
 
+    def dlsym(*_: object) -> int:
+        raise OSError("undefined symbol")
+
+    monkeypatch.setattr(_ctypes, "dlsym", dlsym)
     monkeypatch.setattr(ctypes, "CDLL", lambda *_, **__: types.SimpleNamespace())
     for platform in ("linux", "darwin"):
         monkeypatch.setattr(sys, "platform", platform)
