@@ -8,9 +8,11 @@ import subprocess
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Atm
 from tests.teamd.conftest import daemon, house
 
 from atm.domain.errors import NoSuchMessage
@@ -22,7 +24,16 @@ from atm.ui.mcp.tool import BOSSES, EVERYBODY, Tool
 
 __all__ = ["daemon", "house"]
 
-SECONDS = 60.0
+SECONDS = 120.0
+UNHURRIED = Path(__file__).parent / "unhurried"
+"""On the PYTHONPATH of a process it makes bounds of `atm` longer: see there."""
+
+
+@pytest.fixture
+def atm(atm: Atm) -> Atm:
+    """As everywhere; on a busy machine nothing of it takes lateness for a fault."""
+    atm.environment["PYTHONPATH"] = str(UNHURRIED)
+    return atm
 
 
 def run(work: Coroutine[Any, Any, Any]) -> Any:
@@ -34,7 +45,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(bounded())
 
 
-async def until(condition: Callable[[], object], seconds: float = 20.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)
@@ -168,7 +179,7 @@ class Spoken:
     def hear(self) -> dict[str, Any]:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"it has ended with {self.process.wait(20)}"
+        assert line, f"it has ended with {self.process.wait(60)}"
         found: dict[str, Any] = json.loads(line)
         return found
 
@@ -198,7 +209,7 @@ class Spoken:
     def end(self) -> int:
         assert self.process.stdin is not None
         self.process.stdin.close()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 @pytest.fixture
@@ -221,7 +232,7 @@ def speak(house: Any) -> Any:
     yield start
     for process in started:
         process.kill()
-        process.wait(20)
+        process.wait(60)
         for stream in (process.stdin, process.stdout, process.stderr):
             if stream is not None:
                 try:

@@ -71,7 +71,7 @@ class Web:
             yield server
         finally:
             server.should_exit = True
-            await asyncio.wait_for(running, 20)
+            await asyncio.wait_for(running, 60)
 
     async def connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         return await asyncio.open_connection("127.0.0.1", self.port)
@@ -92,7 +92,7 @@ async def ends(reader: asyncio.StreamReader) -> bytes:
     """Everything until the server hangs up, by whatever way."""
     said = b""
     with contextlib.suppress(ConnectionError):
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while part := await reader.read(65_536):
                 said += part
     return said
@@ -167,8 +167,8 @@ def test_more_silent_strangers_than_there_are_places_keep_nobody_out_for_long(we
         async with web.serve():
             with contextlib.ExitStack() as silent:
                 for _ in range(40):
-                    silent.enter_context(socket.create_connection(("127.0.0.1", web.port), 20))
-                async with asyncio.timeout(20):
+                    silent.enter_context(socket.create_connection(("127.0.0.1", web.port), 60))
+                async with asyncio.timeout(60):
                     while not await is_served():
                         await asyncio.sleep(0.05)
 
@@ -248,21 +248,23 @@ def test_several_requests_on_one_connection_are_served_in_order(web):
 # The real server.
 
 
-def test_a_client_that_shakes_hands_for_every_call_locks_nobody_out(served):
+def test_a_client_that_shakes_hands_for_every_call_locks_nobody_out(served, eventually):
     ann, bob = served.token("--as", "ann"), served.token("--as", "bob")
     good = {"authorization": f"Bearer {ann}"}
     first = served.post(hello(), **good).getheader("mcp-session-id")
     others = [served.post(hello(), **good).getheader("mcp-session-id") for _ in range(http_sessions.MOST_FOR_ONE)]
     listing = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
-    assert served.post(listing, mcp_session_id=first, **good).status == 404, "it was ended for a newer one"
+    # It is ended for a newer one; that one is answered first.
+    eventually(lambda: served.post(listing, mcp_session_id=first, **good).status == 404, 60.0)
     assert served.post(listing, mcp_session_id=others[-1], **good).status == 200
     assert served.post(hello(), authorization=f"Bearer {bob}").status == 200
 
 
 def raw(served: Served, data: bytes) -> bytes:
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as line:
-        line.sendall(data)
-        line.shutdown(socket.SHUT_WR)
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as line:
+        with contextlib.suppress(OSError):  # it may have answered and hung up before it has heard everything
+            line.sendall(data)
+            line.shutdown(socket.SHUT_WR)
         said = b""
         with contextlib.suppress(ConnectionError):
             while part := line.recv(65_536):
@@ -277,7 +279,7 @@ def test_a_body_that_is_too_large_in_chunks_is_refused_too(served):
         *("Content-Type: application/json", f"Accept: {ACCEPT}", "Transfer-Encoding: chunked", "", ""),
     ]
     chunk = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as line:
+    with socket.create_connection(("127.0.0.1", served.port), timeout=60) as line:
         line.sendall("\r\n".join(head).encode())
         with contextlib.suppress(ConnectionError):
             for _ in range(6):
@@ -306,7 +308,7 @@ def test_no_header_and_no_argument_says_who_somebody_is(served):
     said = {"name": "whoami", "arguments": {}, "_meta": {"member": "bob", "team": "other", "role": "lead"}}
     odd = {"x_atm_member": "bob", "x_forwarded_user": "bob", "mcp_member": "bob", "cookie": "member=bob"}
     session = served.post(hello(), authorization=f"Bearer {token}", **odd).getheader("mcp-session-id")
-    line = HTTPConnection("127.0.0.1", served.port, timeout=20)
+    line = HTTPConnection("127.0.0.1", served.port, timeout=60)
     headers = {"content-type": "application/json", "accept": ACCEPT, "authorization": f"Bearer {token}"}
     body = json.dumps({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": said})
     line.request("POST", "/mcp", body, {**headers, "mcp-session-id": str(session), "x-atm-member": "bob"})

@@ -44,7 +44,7 @@ class Talk:
         self.say(json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode(), b"\n")
 
     async def hear(self) -> Any:
-        line = await asyncio.wait_for(self.reader.readline(), 20)
+        line = await asyncio.wait_for(self.reader.readline(), 60)
         return json.loads(line) if line else None
 
     async def come_in(self, **named: str) -> Talk:
@@ -76,7 +76,7 @@ class House:
         try:
             yield made
         finally:
-            await asyncio.wait_for(made.stop(), 10)
+            await asyncio.wait_for(made.stop(), 60)
             assert not os.path.exists(self.path)
 
     async def still_serves(self) -> None:
@@ -151,6 +151,22 @@ def test_lines_that_are_no_messages_are_complained_of_and_then_enough_is_enough(
     run(talk())
 
 
+def test_whoever_talks_nonsense_and_hangs_up_is_no_fault_of_ours(open_house):
+    """There is still much to complain of, and nobody who hears it."""
+
+    async def talk() -> None:
+        async with open_house.open() as made:
+            async with Talk(open_house.path) as odd:
+                await odd.come_in()
+                odd.say(b"nonsense\n" * connection.MOST_GARBAGE)
+                odd.writer.transport.abort()
+            await until(lambda: made.facts()["connections"] == 0)
+            await open_house.still_serves()
+            assert open_house.log == []
+
+    run(talk())
+
+
 def test_a_line_of_ten_megabytes_ends_its_connection(open_house):
     async def talk() -> None:
         async with open_house.open():
@@ -210,7 +226,9 @@ def test_a_client_that_hangs_up_in_the_middle_of_a_call_leaves_nothing(open_hous
     run(talk())
 
 
-def test_a_client_that_has_said_all_still_gets_its_answers(open_house, world):
+def test_a_client_that_has_said_all_still_gets_its_answers(open_house, world, monkeypatch):
+    monkeypatch.setattr(connection, "LAST_WORDS_SECONDS", 60.0)  # as long as it takes here until the call ends
+
     async def talk() -> None:
         async with open_house.open(), Talk(open_house.path) as script:
             await script.come_in()
@@ -274,7 +292,7 @@ def test_a_socket_that_was_left_behind_is_taken_over_and_is_for_its_owner_alone(
 def test_the_real_daemon_survives_a_storm_of_garbage(daemon, speak):
     for data in (b"", b"\n", b"\0" * 100_000, b"{" * 100_000 + b"\n", encode_hello(claim()) + b"garbage\n" * 500):
         with socket.socket(socket.AF_UNIX) as line:
-            line.settimeout(10)
+            line.settimeout(60)
             line.connect(f"{os.path.dirname(daemon.socket)}/mcp.sock")
             with contextlib.suppress(OSError):
                 line.sendall(data)

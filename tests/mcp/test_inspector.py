@@ -45,7 +45,7 @@ class Inspector:
             capture_output=True,
             env=self._house.atm.environment,
             cwd=self._house.atm.folder,
-            timeout=120,
+            timeout=300,
             check=False,
         )
         assert done.returncode == code, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])

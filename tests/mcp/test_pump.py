@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import AtmError
+from atm.ui.mcp import pump
 from atm.ui.mcp.hello import LONGEST_LINE
 from atm.ui.mcp.pump import Lines, Opening, Pump
 
@@ -28,6 +29,7 @@ class Bench:
         self.from_pump, self._stdout = os.pipe()
         self.lines: list[socket.socket] = []
         self.is_connected = threading.Event()
+        self.may_go_on = threading.Event()
         self.may_reach = True
         self.code: list[int | AtmError] = []
         self.asked: list[bool] = []
@@ -48,9 +50,10 @@ class Bench:
                 raise AtmError("there is no daemon")
             return None
         ours, theirs = socket.socketpair()
-        theirs.settimeout(20)
+        theirs.settimeout(60)
         self.lines.append(theirs)
         self.is_connected.set()
+        assert self.may_go_on.wait(60)
         return ours, b""
 
     def start(self) -> Bench:
@@ -59,7 +62,7 @@ class Bench:
 
     @property
     def daemon(self) -> socket.socket:
-        assert self.is_connected.wait(20)
+        assert self.is_connected.wait(60)
         return self.lines[-1]
 
     def say(self, data: bytes) -> None:
@@ -86,7 +89,7 @@ class Bench:
         return self.join()
 
     def join(self) -> int | AtmError:
-        self._thread.join(20)
+        self._thread.join(60)
         assert not self._thread.is_alive()
         return self.code[0]
 
@@ -94,7 +97,7 @@ class Bench:
         if self.to_pump >= 0:
             os.close(self.to_pump)
         os.close(self.from_pump)
-        self._thread.join(20)
+        self._thread.join(60)
         os.close(self._stdin)
         for line in self.lines:
             line.close()
@@ -103,8 +106,16 @@ class Bench:
 @pytest.fixture
 def bench() -> Iterator[Bench]:
     made = Bench().start()
+    made.may_go_on.set()
     yield made
     made.close()
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer than the tests wait themselves: what comes late is not lost, and what ends at once did not wait for it."""
+    monkeypatch.setattr(pump, "LAST_WORDS_SECONDS", 90.0)
+    monkeypatch.setattr(pump, "LOSSES_WITHIN", 900.0)
 
 
 def test_lines_go_both_ways_as_they_are(bench):
@@ -158,6 +169,39 @@ def test_requests_under_way_get_an_error_when_the_daemon_dies(bench, eventually)
     bench.say(b'{"jsonrpc":"2.0","id":3,"method":"c"}\n')
     eventually(lambda: len(bench.lines) == 2)
     bench.reaches_daemon(b'{"jsonrpc":"2.0","id":3,"method":"c"}\n')
+
+
+@pytest.mark.parametrize("last", [b"", b'{"jsonrpc":"2.0","method":"m"}\n'], ids=["nothing", "a notice"])
+def test_what_is_said_after_the_daemon_has_gone_goes_to_the_next_one(last, eventually):
+    """It has hung up, and the agent speaks before the pump has had the time to notice."""
+    bench = Bench().start()
+    bench.daemon.sendall(last)
+    bench.daemon.close()
+    bench.say(b'{"jsonrpc":"2.0","id":1,"method":"a"}\n')
+    bench.may_go_on.set()
+    try:
+        if last:
+            assert bench.hear()["method"] == "m"
+        eventually(lambda: len(bench.lines) == 2)
+        bench.reaches_daemon(b'{"jsonrpc":"2.0","id":1,"method":"a"}\n')
+        bench.daemon.sendall(b'{"jsonrpc":"2.0","id":1,"result":{}}\n')
+        assert bench.hear() == {"jsonrpc": "2.0", "id": 1, "result": {}}
+    finally:
+        bench.close()
+
+
+def test_what_a_daemon_said_before_it_went_is_not_lost(bench, eventually):
+    """It speaks and goes before the pump has told it what the agent said at the beginning."""
+    bench.say(INITIALIZE)
+    bench.reaches_daemon(INITIALIZE)
+    bench.may_go_on.clear()
+    bench.daemon.close()
+    assert bench.hear()["error"]
+    eventually(lambda: len(bench.lines) == 2)
+    bench.daemon.sendall(b'{"jsonrpc":"2.0","method":"m"}\n')
+    bench.daemon.close()
+    bench.may_go_on.set()
+    assert bench.hear()["method"] == "m"
 
 
 def test_a_new_daemon_is_told_what_the_agent_said_at_the_beginning_and_its_answers_are_swallowed(bench, eventually):
@@ -219,7 +263,7 @@ def test_a_line_without_an_end_is_left_out_and_costs_nothing_else(bench):
     writing.start()
     complaint = bench.hear()
     assert (complaint["id"], complaint["error"]["message"]) == (None, "a line has at most 4 MB")
-    writing.join(20)
+    writing.join(60)
     bench.reaches_daemon(INITIALIZE)
 
 
@@ -254,7 +298,7 @@ def test_neither_side_waits_for_the_other_for_ever(bench, eventually):
     while taken < len(request) * 40:
         taken += len(bench.daemon.recv(1 << 20))
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert sorted(done) == ["agent", "daemon"]
 
 

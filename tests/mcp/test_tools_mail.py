@@ -17,6 +17,7 @@ from atm.services.conversations import acknowledge
 from atm.services.lifecycle import walk
 from atm.services.mail import Letter, send
 from atm.services.roster import add_member, create_team, remove_member
+from atm.ui.mcp import reading_tools
 from atm.ui.mcp.catalog import not_delivered
 
 
@@ -184,7 +185,8 @@ def test_much_mail_comes_in_portions_in_its_order(crew):
     assert seen == [str(number) for number in range(30)]
 
 
-def test_two_readers_at_once_never_get_the_same_message(crew):
+def test_two_readers_at_once_never_get_the_same_message(crew, monkeypatch):
+    monkeypatch.setattr(reading_tools, "TURN_PATIENCE", 60.0)  # nobody gives up waiting for a turn
     for number in range(40):
         send(crew.room, "crew", "ann", Letter(sender="bob", text=f"letter-{number}"))
     stop = threading.Event()
@@ -230,7 +232,7 @@ find_tool("teammate", "mail_read").call(caller, {})
 def test_mail_that_a_killed_server_had_taken_is_shown_by_the_next(crew, home):
     crew.call("bob", "mail_send", to="ann", text="one")
     environment = {**os.environ, "ATM_HOME": str(home), "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([sys.executable, "-c", KILLED], env=environment, timeout=60, check=False)
+    done = subprocess.run([sys.executable, "-c", KILLED], env=environment, timeout=120, check=False)
     assert done.returncode == 9
     assert [row.read for row in crew.rows("ann")] == [True]
     assert texts(crew.call("ann", "mail_read")) == ["one"]

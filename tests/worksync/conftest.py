@@ -8,7 +8,10 @@ was killed, damaged or asked for meanwhile (G9).
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -19,7 +22,7 @@ from typing import Any
 
 import pytest
 from tests.delivery.conftest import House, Stage, until
-from tests.mcp.conftest import Spoken
+from tests.mcp.conftest import UNHURRIED, Spoken
 
 from atm import config
 from atm.domain.worksync.nudges import MESSAGE_KIND, PLAIN_TEXT, SENDER
@@ -34,6 +37,9 @@ from atm.wiring import build_desk, build_plane
 
 if sys.platform == "win32":
     collect_ignore_glob = ["*"]  # unix sockets, tmux and POSIX signals
+
+LONG = 60.0
+"""Seconds until a wait is given up; less would not be an answer on a busy machine."""
 
 QUIET = 0.3
 """Seconds: long enough for a command to end before the daemon looks, short enough to wait for."""
@@ -171,13 +177,13 @@ class Crew(Stage):
 
     def until_state(self, member: str, state: str) -> None:
         """Until the daemon has looked at a member and remembers this."""
-        until(lambda: self.stored(member).get("state") == state, 12.0, lambda: self.trouble(member))
+        until(lambda: self.stored(member).get("state") == state, LONG, lambda: self.trouble(member))
 
-    def until_nudged(self, member: str, times: int = 1, seconds: float = 12.0) -> None:
+    def until_nudged(self, member: str, times: int = 1) -> None:
         """And until the outbox knows it."""
         until(
             lambda: len(self.nudges(member)) == times and not self.unsettled(member),
-            seconds,
+            LONG,
             lambda: self.trouble(member),
         )
 
@@ -189,7 +195,7 @@ class Crew(Stage):
         for _ in range(times):
             before = self.looks(member)
             self.touch(member)
-            until(lambda b=before: self.looks(member) > b, 12.0, lambda: self.trouble(member))  # type: ignore[misc]
+            until(lambda b=before: self.looks(member) > b, LONG, lambda: self.trouble(member))  # type: ignore[misc]
 
     def touch(self, member: str) -> None:
         """A change of the roster that is none for the board: everybody is looked at once more."""
@@ -198,12 +204,12 @@ class Crew(Stage):
 
     def is_quiet(self) -> bool:
         """Has the daemon nothing more to look at?"""
-        facts: Any = ask(self.layout, "status", seconds=10.0)
+        facts: Any = ask(self.layout, "status", seconds=LONG)
         return bool(facts["worksync"]["queued"] == 0 == facts["worksync"]["running"])
 
     def heard(self) -> int:
         """Looks that the daemon has begun."""
-        facts: Any = ask(self.layout, "status", seconds=10.0)
+        facts: Any = ask(self.layout, "status", seconds=LONG)
         return int(facts["worksync"]["looked_at"])
 
     def trouble(self, member: str) -> str:
@@ -211,6 +217,17 @@ class Crew(Stage):
         return json.dumps(facts, indent=1)[-6000:] + self.house.said
 
     # Time, and what killed processes leave.
+
+    @contextlib.contextmanager
+    def one_moment(self) -> Iterator[None]:
+        """For the daemon all this happens at once, however slowly it is typed: it stands still meanwhile."""
+        daemon = self.house.daemons[-1]
+        daemon.send_signal(signal.SIGSTOP)
+        os.waitid(os.P_PID, daemon.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+        try:
+            yield
+        finally:
+            daemon.send_signal(signal.SIGCONT)
 
     def plan_only(self, member: str) -> None:
         """As a daemon leaves it that dies before it sends: the item waits."""
@@ -257,7 +274,7 @@ class Crew(Stage):
     def leave(self) -> None:
         for process in [*self.followers, *(one.process for one in self.spoken)]:
             process.kill()
-            process.wait(20)
+            process.wait(LONG)
             for stream in (process.stdin, process.stdout):
                 if stream is not None:
                     _close(stream)
@@ -307,6 +324,7 @@ def _older(value: Any, seconds: float) -> Any:
 def crew(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
     """The team in a house of its own; no daemon runs yet."""
     house = House(tmp_path / "h", tmp_path_factory.getbasetemp() / "bytecode")
+    house.atm.environment["PYTHONPATH"] = str(UNHURRIED)  # a busy machine is no fault
     made = Crew(house)
     yield made
     try:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.delivery.conftest import until
 from tests.mcp.conftest import Spoken
-from tests.worksync.conftest import Crew
+from tests.worksync.conftest import LONG, Crew
 
 
 def block(spoken: Spoken) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def test_a_question_on_the_board_changes_the_agenda_and_the_daemon_notices(crew:
     crew.report("ann", "still_working")
     crew.run("ann", "tasks", "clarify", id, "--needs", "lead", "--question", "JSON or YAML?")
     until(
-        lambda: crew.stored("ann").get("agendaFacts", {}).get(f"clarification:{id}"), 12.0, lambda: crew.trouble("ann")
+        lambda: crew.stored("ann").get("agendaFacts", {}).get(f"clarification:{id}"), LONG, lambda: crew.trouble("ann")
     )
     crew.looked_again("ann", 1)
     assert len(crew.nudges("ann")) == 1, "who waits for an answer is not nudged about that"
@@ -174,8 +174,8 @@ def test_a_report_without_a_daemon_waits_and_counts_once_it_is_validated(crew: C
     assert not crew.has_lease("ann"), "it is no lease before somebody has looked at it"
 
     crew.house.start_daemon()
-    until(lambda: crew.has_lease("ann"), 12.0, lambda: crew.trouble("ann"))
-    until(lambda: [one["status"] for one in crew.intents()] == ["accepted"], 12.0)
+    until(lambda: crew.has_lease("ann"), LONG, lambda: crew.trouble("ann"))
+    until(lambda: [one["status"] for one in crew.intents()] == ["accepted"], LONG)
     assert "reportToken" not in str(crew.intents())
     accepted = crew.stored("ann")["latestAcceptedReport"]
     crew.house.stop_daemon()
@@ -190,7 +190,7 @@ def test_a_waiting_report_about_an_agenda_that_changed_meanwhile_is_rejected(cre
     crew.report("ann", "still_working")
     crew.assign("ann", "Write its tests")
     crew.house.start_daemon()
-    until(lambda: [one["status"] for one in crew.intents()] == ["rejected"], 12.0, lambda: crew.trouble("ann"))
+    until(lambda: [one["status"] for one in crew.intents()] == ["rejected"], LONG, lambda: crew.trouble("ann"))
     assert crew.intents()[0]["validationReason"] == "stale_fingerprint"
     crew.until_nudged("ann")
     assert crew.label("ann") == "Needs sync"
@@ -211,5 +211,5 @@ def test_a_member_that_left_before_its_report_was_judged_gets_no_lease(crew: Cre
     crew.report("ann", "still_working")
     crew.run("lena", "teams", "remove-member", crew.team, "ann", "--force")
     crew.house.start_daemon()
-    until(lambda: [one["status"] for one in crew.intents()] == ["superseded"], 12.0, lambda: crew.trouble("ann"))
+    until(lambda: [one["status"] for one in crew.intents()] == ["superseded"], LONG, lambda: crew.trouble("ann"))
     assert "latestAcceptedReport" not in crew.stored("ann")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.delivery.conftest import until
-from tests.worksync.conftest import Crew
+from tests.worksync.conftest import LONG, Crew
 
 STALLED = "No progress on #1"
 
@@ -21,13 +21,16 @@ def alerts(crew: Crew, member: str) -> list[dict[str, Any]]:
 
 
 def test_after_a_word_of_the_stall_watch_work_sync_is_quiet_for_a_while(crew: Crew) -> None:
-    crew.settle_for(quiet=3.0, stall_minutes=0.001)
+    crew.settle_for(quiet=3600.0, stall_minutes=0.001)  # work-sync looks at nobody before the stall watch has spoken
     id = crew.assign("ann")
     crew.claim("ann", id)
     crew.agent("ann", "claude")  # it has begun the task, and is idle
     crew.house.start_daemon()
-    until(lambda: crew.house.wake("stalls") and alerts(crew, "ann"), 12.0, lambda: crew.house.said)
-    until(lambda: cooldown(crew) == "true", 12.0, lambda: crew.trouble("ann"))
+    until(lambda: crew.house.wake("stalls") and alerts(crew, "ann"), LONG, lambda: crew.house.said)
+    crew.house.stop_daemon()
+    crew.settle_for(stall_minutes=0.001)
+    crew.house.start_daemon()
+    until(lambda: cooldown(crew) == "true", LONG, lambda: crew.trouble("ann"))
     assert (crew.stored("ann")["state"], crew.nudges("ann"), crew.outbox()) == ("needs_sync", [], [])
     assert "the stall watch wrote about #1, held by ann" in crew.nudge("ann", code=3)["why"]
     crew.settle_for()
@@ -47,8 +50,8 @@ def test_a_lease_does_not_keep_the_stall_watch_quiet(crew: Crew) -> None:
     crew.claim("ann", id)
     assert crew.report("ann", "still_working")["pendingValidation"] is True, "noted, so that no nudge comes before it"
     crew.house.start_daemon()
-    until(lambda: crew.has_lease("ann"), 12.0, lambda: crew.trouble("ann"))
-    until(lambda: crew.house.wake("stalls") and alerts(crew, "ann"), 12.0, lambda: crew.house.said)
+    until(lambda: crew.has_lease("ann"), LONG, lambda: crew.trouble("ann"))
+    until(lambda: crew.house.wake("stalls") and alerts(crew, "ann"), LONG, lambda: crew.house.said)
     assert crew.has_lease("ann"), "and the watch does not touch the lease"
     assert crew.report("ann", "still_working", "", "--note", "still on it")["ok"] is True
     crew.house.another_round("stalls")
@@ -97,17 +100,17 @@ def test_whoever_watches_sees_every_change(crew: Crew) -> None:
     def labels() -> list[str]:
         return [one["label"] for one in watch.all if one["member"] == "ann"]
 
-    until(lambda: labels() == ["Synced"], 12.0, labels)
+    until(lambda: labels() == ["Synced"], LONG, labels)
     id = crew.assign("ann")
-    until(lambda: labels()[-1] == "Needs sync", 12.0, labels)
+    until(lambda: labels()[-1] == "Needs sync", LONG, labels)
     crew.report("ann", "still_working")
-    until(lambda: labels()[-1] == "Working", 12.0, labels)
+    until(lambda: labels()[-1] == "Working", LONG, labels)
     crew.run("lena", "tasks", "cancel", id)
-    until(lambda: labels()[-1] == "Synced", 12.0, labels)
+    until(lambda: labels()[-1] == "Synced", LONG, labels)
     crew.stop_team()
-    until(lambda: labels()[-1] == "Unknown", 12.0, labels)
+    until(lambda: labels()[-1] == "Unknown", LONG, labels)
     crew.resume_team()
-    until(lambda: labels()[-1] == "Synced", 12.0, labels)
+    until(lambda: labels()[-1] == "Synced", LONG, labels)
     assert labels() == ["Synced", "Needs sync", "Working", "Synced", "Unknown", "Synced"]
 
 

@@ -433,6 +433,7 @@ def test_two_teams_are_looked_at_at_once_and_never_three(monkeypatch):
             inside[0] += 1
             most[0] = max(most[0], inside[0])
             gate.notify_all()
+            assert gate.wait_for(lambda: most[0] >= sync_work.CONCURRENCY, timeout=60)  # the first waits for a second
             gate.wait_for(lambda: inside[0] > sync_work.CONCURRENCY, timeout=0.1)
             inside[0] -= 1
         return Round(team)

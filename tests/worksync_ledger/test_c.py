@@ -13,7 +13,7 @@ import pytest
 from tests.delivery.conftest import until
 from tests.mcp.crew import Crew as Callers
 from tests.services.worksync.conftest import LEAD, Place
-from tests.worksync.conftest import Crew, crew  # noqa: F401 - a fixture
+from tests.worksync.conftest import LONG, Crew, crew  # noqa: F401 - a fixture
 
 from atm import config
 from atm.domain.dependencies import Board
@@ -269,7 +269,7 @@ def test_two_teams_are_looked_at_at_a_time_and_not_one_more(monkeypatch):
     place = Place()
     for name in ("blue", "green", "red"):
         place.create(name)
-    now, most, lock, pair = 0, 0, threading.Lock(), threading.Barrier(2, timeout=20)
+    now, most, lock, pair = 0, 0, threading.Lock(), threading.Barrier(2, timeout=60)
 
     def noted(*given: Any) -> Any:
         nonlocal now, most
@@ -305,7 +305,7 @@ def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_i
     crew.settle_for(quiet=3600.0)
     crew.assign("ann")
     crew.house.start_daemon()
-    until(lambda: not crew.is_quiet(), 12.0, lambda: crew.trouble("ann"))  # it waits in the queue
+    until(lambda: not crew.is_quiet(), LONG, lambda: crew.trouble("ann"))  # it waits in the queue
     crew.house.stop_daemon()
     assert (crew.stored("ann"), crew.outbox(), crew.nudges("ann")) == ({}, [], [])
 

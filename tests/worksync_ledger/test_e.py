@@ -459,7 +459,7 @@ def test_two_teams_are_looked_at_at_a_time_however_many_there_are(monkeypatch):
     stage = Stage()
     for number in range(5):
         stage.create(f"team-{number}")
-    running, most, third = 0, 0, threading.Event()
+    running, most, second, third = 0, 0, threading.Event(), threading.Event()
     guard, work = threading.Lock(), rounds.run_round
 
     def noted(plane, team, members):
@@ -467,8 +467,11 @@ def test_two_teams_are_looked_at_at_a_time_however_many_there_are(monkeypatch):
         with guard:
             running += 1
             most = max(most, running)
+            if running > 1:
+                second.set()
             if running > 2:
                 third.set()
+        assert second.wait(60)  # the first waits for a second
         third.wait(0.05)  # time for a third one to come, if it may
         with guard:
             found = work(plane, team, members)

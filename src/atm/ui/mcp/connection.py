@@ -133,8 +133,10 @@ class Lines:
             if message.method != LISTEN:
                 self._unanswered.add(message.id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
-            id = (message.params or {}).get("requestId")
-            if isinstance(id, int | str):
+            said = (message.params or {}).get("requestId")
+            if isinstance(said, int | str):
+                # The SDK takes "5" for 5, and does not answer that one any more.
+                id = next((one for one in self._unanswered if str(one) == str(said)), said)
                 self._settle(id)  # a cancelled request is never answered, and if it is, nobody looks at that
                 self._cancelled(id)
 

@@ -104,9 +104,11 @@ class McpHost:
 
     async def _attend(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
+            if len(self._open) > 2 * MOST_CONNECTIONS:
+                return  # a flood is not listened to
+            claim = await _greeted(reader)  # first: who is still writing when we hang up does not hear why
             if len(self._open) > MOST_CONNECTIONS:
                 raise BadHello("too many connections are open", "close some agents")
-            claim = await _greeted(reader)
             reception = await self._reception()
             client = await reception.admit(claim)
         except AtmError as error:

@@ -132,7 +132,7 @@ class Pump:
     def _turn(self) -> bool:
         """Wait for something and do it; False if nobody reads us any more."""
         happened = dict(self._wait())
-        # The daemon first: what the agent says after the daemon has gone is not for that one, and must not fail with it.
+        # The daemon first: what the agent says after it has gone is not for that one, and must not fail with it.
         if self._line is not None and self._line.fileno() in happened:
             self._attend_daemon(happened[self._line.fileno()])
         if self._out in happened:

@@ -1,0 +1,73 @@
+"""
+On a busy machine nothing that is only late may look like a fault: what `atm` waits for, it waits for longer here.
+
+Python imports this at the start of every process that has this folder on its PYTHONPATH: those of the tests of MCP and
+of work-sync. It lengthens bounds as the modules that have them are imported, and changes nothing else.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from types import FunctionType, ModuleType
+from typing import Any
+
+LONG = 25.0
+"""Seconds; less than a scripted agent gives its hooks, and than a foreign lock is old when it is broken."""
+
+BOUNDS = {
+    "atm.services.pane_delivery": ["LOOK_FOR"],
+    "atm.services.reading": ["TURN_PATIENCE"],
+    "atm.system.files.locking": ["PATIENCE"],
+    "atm.system.processes.daemon_client": ["QUERY_SECONDS", "READY_SECONDS"],
+    "atm.system.runtimes.tmux": ["SECONDS"],
+    "atm.teamd.control": ["QUERY_SECONDS"],
+    "atm.ui.hook": ["SECONDS"],
+    "atm.ui.mcp.host": ["HELLO_SECONDS"],
+    "atm.ui.mcp.pump": ["LAST_WORDS_SECONDS"],
+    "atm.ui.mcp.reaching": ["WELCOME_SECONDS"],
+    "atm.ui.mcp.reception": ["ADMIT_SECONDS"],
+}
+
+LONGER = {"WELCOME_SECONDS": 150.0}
+"""Whoever is welcomed first waits until the SDK is imported."""
+
+
+def lengthen(module: ModuleType, names: list[str]) -> None:
+    """A bound may also be the default of an argument, and that was fixed when the function was made."""
+    for name in names:
+        former, long = getattr(module, name), LONGER.get(name, LONG)
+        if former >= long:
+            continue
+        setattr(module, name, long)
+        for function in functions_in(module):
+            given = function.__defaults__ or ()
+            function.__defaults__ = tuple(long if one is former else one for one in given) or None
+
+
+def functions_in(holder: Any) -> list[FunctionType]:
+    found = list(vars(holder).values())
+    classes = [one for one in found if isinstance(one, type) and one.__module__ == holder.__name__]
+    found += [one for made in classes for one in vars(made).values()]
+    return [one for one in found if isinstance(one, FunctionType)]
+
+
+class Lengthening:
+    """Finds the modules that have bounds; a `sys.meta_path` entry."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        spec = PathFinder.find_spec(name, path, target) if name in BOUNDS else None
+        if spec is None or spec.loader is None:
+            return spec
+        run = spec.loader.exec_module
+
+        def execute(module: ModuleType) -> None:
+            run(module)
+            lengthen(module, BOUNDS[name])
+
+        spec.loader.exec_module = execute  # type: ignore[method-assign]
+        return spec
+
+
+sys.meta_path.insert(0, Lengthening)
