@@ -17,7 +17,7 @@ help:
 	@echo "make test    the tests"
 	@echo "make check   tests, lint, types, architecture, and the README's commands: what CI runs"
 	@echo "make bench   benchmarks; writes docs/benchmarks.md"
-	@echo "make chaos   the long campaigns: kills, rivals, faults at every step"
+	@echo "make chaos   the long campaigns: kills, rivals, faults at every step, generated cases that nobody saw"
 	@echo "make lock    pin the development tools anew"
 	@echo "make clean   remove the virtual environment and caches"
 
@@ -69,6 +69,7 @@ bench: $(READY)
 
 chaos: $(READY) $(NODE_READY)
 	@ATM_CHAOS=long $(BIN)/python -m pytest -m campaign -n $(JOBS)
+	@ATM_CHAOS=long $(BIN)/python -m pytest tests/domain tests/formats tests/services -n $(JOBS)
 
 lock:
 	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url -o requirements/dev.txt

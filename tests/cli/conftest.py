@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.conftest import UNHURRIED
 
 SECONDS = 60
 """For what comes at once on a quiet machine."""
@@ -57,7 +58,7 @@ def unhurried(atm):
     For tests that are not about these bounds: half a second for an answer of the daemon, three for a hook, five for a
     lock that other processes want too. A machine that is busy for so long must not look like a fault.
     """
-    atm.environment["PYTHONPATH"] = str(Path(__file__).parent / "unhurried")
+    atm.environment["PYTHONPATH"] = str(UNHURRIED)
 
 
 @pytest.fixture

@@ -565,7 +565,7 @@ from atm.system.machine import find_layout
 from atm.wiring import build_room, build_tasks
 
 # Killed between the making of a lock and the note about it, a process leaves what looks foreign for half a minute.
-locking.BREAK_AFTER, locking.WATCH_FOR = 2.5, 0.5
+locking.BREAK_AFTER, locking.WATCH_FOR = 1.0, 0.2
 layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
 desk = Boardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
 while True:
@@ -587,7 +587,7 @@ def _work(home: Path, who: str, seed: int, said: list[str]) -> None:
     for lives in range(5, -1, -1):
         command = [sys.executable, "-c", WORKER, str(home), who]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-            guard = threading.Timer(60, process.kill)
+            guard = threading.Timer(240, process.kill)
             guard.start()
             words = dice.randint(1, 6) if lives else 1_000_000
             assert process.stdout is not None
@@ -598,7 +598,7 @@ def _work(home: Path, who: str, seed: int, said: list[str]) -> None:
                     break
             process.kill() if lives else None
             said += process.stdout.read().split("\n")[:-1] if lives else []
-            process.wait(timeout=60)
+            process.wait(timeout=240)
             guard.cancel()
 
 
@@ -610,7 +610,7 @@ def test_two_processes_that_are_killed_and_started_again_finish_every_task_once(
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=90)
+        thread.join(timeout=300)
     assert [lines[-1] for lines in said.values()] == ["end", "end"]
     tasks = stage.tasks()
     assert len(tasks) == 27
@@ -697,7 +697,7 @@ def test_nothing_is_lost_between_node_and_us_at_the_same_tasks_and_the_same_list
     commands = [["node", "-e", script, str(stage.folder), f"node{n}", str(count)] for n in range(2)]
     commands += [[sys.executable, "-c", COMMENTER, str(home), f"ours{n}", str(count)] for n in range(2)]
     processes = [subprocess.Popen(command, cwd=NODE) for command in commands]
-    assert [process.wait(timeout=60) for process in processes] == [0] * 4
+    assert [process.wait(timeout=240) for process in processes] == [0] * 4
     tasks = stage.tasks()
     subjects = Counter(task["subject"] for task in tasks.values())
     expected = [f"{name}{n} {turn}" for name in ("node", "ours") for n in range(2) for turn in range(count)]

@@ -41,10 +41,11 @@ MINUTES = 30.0
 
 
 class HurriedClock:
-    """Real time, but waiting takes none."""
+    """Real time, but waiting takes none, unless there are rivals to wait for."""
 
-    def __init__(self, ahead: float = 0.0) -> None:
+    def __init__(self, ahead: float = 0.0, *, patient: bool = False) -> None:
         self._ahead = ahead
+        self._patient = patient
 
     def now(self) -> float:
         return time.time() + self._ahead
@@ -53,14 +54,19 @@ class HurriedClock:
         return time.monotonic() + self._ahead
 
     def sleep(self, seconds: float) -> None:
-        self._ahead += seconds
+        if self._patient:
+            time.sleep(seconds)
+        else:
+            self._ahead += seconds
 
 
 class Watch:
     """The stall watch of one process over real files, so many minutes after the task was claimed."""
 
-    def __init__(self, home: Path, minutes: float = 0.0, disk: Disk | None = None) -> None:
-        layout, clock = find_layout({"ATM_HOME": str(home)}), HurriedClock(minutes * 60)
+    def __init__(
+        self, home: Path, minutes: float = 0.0, disk: Disk | None = None, *, among_rivals: bool = False
+    ) -> None:
+        layout, clock = find_layout({"ATM_HOME": str(home)}), HurriedClock(minutes * 60, patient=among_rivals)
         disk = disk or QuickDisk()
         room = build_room(layout, disk=disk, clock=clock)
         tasks = build_tasks(layout, disk=disk, clock=clock)
@@ -184,8 +190,10 @@ KILLED = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from pathlib import Path
+from conftest import stretch_moments
 from test_stall_watch_every_step import Watch
 from atm.testing import FaultyDisk, QuickDisk
+stretch_moments()
 Watch(Path(sys.argv[2]), 31, FaultyDisk(QuickDisk(), stop_at=int(sys.argv[3]), for_real=True)).look()
 """
 
@@ -197,7 +205,7 @@ def test_a_real_signal_leaves_the_same(first, tmp_path):
     for step in writing[::2]:
         home = copy_of(first, tmp_path / "home")
         args = [sys.executable, "-c", KILLED, str(Path(__file__).parent), str(home), str(step)]
-        assert subprocess.run(args, capture_output=True, timeout=60, check=False).returncode == -9, step
+        assert subprocess.run(args, capture_output=True, timeout=120, check=False).returncode == -9, step
         check_settles(home, 31, f"a signal at step {step} ({steps[step]})")
         shutil.rmtree(home)
 
@@ -210,7 +218,7 @@ def test_watches_of_several_processes_at_once_tell_everybody_once(first, tmp_pat
     def look() -> None:
         gate.wait(timeout=30)
         try:
-            Watch(home, 31).look()
+            Watch(home, 31, among_rivals=True).look()
         except AtmError as error:
             trouble.append(str(error))
 
@@ -218,7 +226,7 @@ def test_watches_of_several_processes_at_once_tell_everybody_once(first, tmp_pat
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=60)
+        thread.join(timeout=120)
     assert trouble == []
     watch = Watch(home, 32)
     assert [len(watch.mail(name)) for name in ("ann", "bob")] == [1, 1]

@@ -312,7 +312,8 @@ def test_a_reader_beside_somebody_who_clears_up_after_a_dead_hook_doubles_nothin
     room = build_room(layout)
     room.ledger = InterruptedLedger(room.ledger, step, rival)
     one(room)
-    rival.join(20)
+    rival.join(60)
+    assert not rival.is_alive()
     said += said_later(home, call_hook)
     assert sorted(read + said) == sorted(TEXTS), f"read {read}, said {said}"
 

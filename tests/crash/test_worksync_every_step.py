@@ -170,6 +170,12 @@ VERBS: dict[str, tuple[Callable[[Process], object], Callable[[Process], object]]
 }
 
 
+@pytest.fixture
+def young() -> float:
+    """Everything is stopped at least a second after it was made ready: here all files are old, however slow we are."""
+    return 0.5
+
+
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A team in which ann has #1 and nobody has said anything for an hour."""

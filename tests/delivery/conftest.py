@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Atm
+from tests.conftest import UNHURRIED, Atm
 
 from atm.domain.team import Member
 from atm.formats.control_line import BadLine
@@ -41,6 +41,9 @@ needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is no
 
 PROC = Path("/proc")
 MARK = "ATM_TEST_STAGE"
+ANSWERS_IN = 60.0
+IN_TIME = ""
+"""The path for whoever shall run out of patience: that takes as long as with users."""
 LETTER = re.compile(r"letter-\w+")
 HEARD = ("context", "blocked", "refused", "prompt")
 """What in an agent's log has reached its context."""
@@ -56,7 +59,7 @@ exit $code
 """The hook program of every agent here: the real one; a test may put something to be done before a call of it."""
 
 
-def until(condition: Callable[[], object], seconds: float = 45.0, why: Callable[[], object] = lambda: "") -> None:
+def until(condition: Callable[[], object], seconds: float = 180.0, why: Callable[[], object] = lambda: "") -> None:
     """Wait for a condition; generously, because the machine may be busy with other tests."""
     end = time.monotonic() + seconds
     while not condition():
@@ -81,6 +84,14 @@ def kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
+
+
+def is_running(pid: int) -> bool:
+    """A process that has ended is none, also before its parent has noticed."""
+    try:
+        return b"\nState:\tZ" not in (PROC / f"{pid}/status").read_bytes()
+    except OSError:
+        return False
 
 
 def children_of(pid: int) -> list[int]:
@@ -169,7 +180,7 @@ class HeadlessAgent(Agent):
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
         if self.process.stdin is not None:
             self.process.stdin.close()
 
@@ -209,7 +220,13 @@ class House:
         self.atm = Atm(folder / "home", folder / "work")
         del self.atm.environment["PYTHONDONTWRITEBYTECODE"]
         self.atm.environment |= {"PYTHONPYCACHEPREFIX": str(bytecode), "TMUX_TMPDIR": str(self.sockets)}
-        self.atm.environment |= {"ATM_DAEMON_AUTOSTART": "0", "LC_ALL": "C.UTF-8", MARK: str(folder)}
+        self.atm.environment |= {
+            # A hook gives up after 3 s, and nobody who is only late may look as if he had.
+            "PYTHONPATH": str(UNHURRIED),
+            "ATM_DAEMON_AUTOSTART": "0",
+            "LC_ALL": "C.UTF-8",
+            MARK: str(folder),
+        }
         self.layout = find_layout({"ATM_HOME": str(self.atm.home)})
         self.room = build_room(self.layout)
         self.daemons: list[subprocess.Popen[bytes]] = []
@@ -234,11 +251,11 @@ class House:
 
     def kill_daemon(self) -> None:
         self.daemons[-1].kill()
-        self.daemons[-1].wait(20)
+        self.daemons[-1].wait(60)
 
     def stop_daemon(self) -> None:
-        assert stop(self.layout, 30.0) == "stopped", self.said
-        assert self.daemons[-1].wait(20) == 0
+        assert stop(self.layout, 60.0) == "stopped", self.said
+        assert self.daemons[-1].wait(60) == 0
 
     @property
     def answers(self) -> bool:
@@ -254,12 +271,13 @@ class House:
         return "\n".join([(self.folder / "said.txt").read_text(), *told])
 
     def loop(self, name: str) -> dict[str, Any]:
-        facts: Any = ask(self.layout, "status", seconds=10.0)
+        facts: Any = ask(self.layout, "status", seconds=ANSWERS_IN)
+        assert facts is not None, f"it does not answer: {self.said}"
         found: dict[str, Any] = next(loop for loop in facts["loops"] if loop["name"] == name)
         return found
 
     def wake(self, loop: str) -> bool:
-        return ask(self.layout, "wake", {"loop": loop}, seconds=10.0) is not None
+        return ask(self.layout, "wake", {"loop": loop}, seconds=ANSWERS_IN) is not None
 
     def another_round(self, loop: str = "delivery") -> None:
         """Let it go round once more, from its beginning to its end."""
@@ -284,20 +302,25 @@ class House:
     def pane(self, *words: str, **environment: str) -> str:
         """Run something in a new pane; its id."""
         words = ("env", *(f"{name}={value}" for name, value in environment.items()), *words)
-        return self.tmux("new-session", "-d", "-x", "110", "-y", "30", "-P", "-F", "#{pane_id}", "--", *words).strip()
+        size = ("-x", "110", "-y", "30")
+        made = self.tmux("new-session", "-d", *size, "-P", "-F", "#{pane_id}", "--", *words).strip()
+        assert made, "tmux made no pane"
+        return made
 
     def kill_tmux(self) -> None:
+        """And wait for its end: whoever calls a server that is about to exit gets no answer, and no new one."""
+        server = self.tmux("list-sessions", "-F", "#{pid}").split()[:1]
         self.tmux("kill-server")
-        until(lambda: self.tmux("list-sessions") == "")
+        until(lambda: not any(is_running(int(pid)) for pid in server))
 
     # The end.
 
     def end(self, marks: list[str]) -> None:
         """Of everything that carries one of these."""
-        self.tmux("kill-server")
+        self.kill_tmux()
         for process in self.daemons if self.mark in marks else []:
             process.kill()
-            process.wait(20)
+            process.wait(60)
         left = [pid for mark in marks for pid in processes_with(mark)]
         for pid in left:
             kill(pid)

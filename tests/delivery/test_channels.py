@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.delivery.conftest import LETTER, Agent, Stage, needs_tmux, until
+from tests.delivery.conftest import IN_TIME, LETTER, Agent, Stage, needs_tmux, until
 
 VENDORS = ("claude", "codex", "gemini")
 SUBMITTED = "left the composer after Enter; is seen outside of it"
@@ -147,6 +147,7 @@ def test_a_bare_terminal_program_is_given_one_line_as_it_is(stage: Stage) -> Non
     ann = stage.agent_in_pane("ann", "plain")
     sent = stage.write("ann", "letter-1; touch pwned; $(touch pwned) `touch pwned` \\")
     until(lambda: "surfaced" in stage.states(sent), why=lambda: stage.house.said)
+    until(lambda: ann.prompts)
     stage.house.another_round()
     receipt = stage.receipt(sent)
     assert receipt.journey == journey(surfaced=f"pane {ann.pane}: {SUBMITTED}"), "nobody saw it read"
@@ -164,6 +165,7 @@ def test_several_lines_go_to_a_file_that_the_pasted_line_names(stage: Stage) -> 
     sent = stage.write("ann", text)
     until(lambda: "surfaced" in stage.states(sent), why=lambda: stage.house.said)
     assert stage.receipt(sent).journey == journey(surfaced=f"pane {ann.pane}: {SUBMITTED}")
+    until(lambda: ann.prompts)
     (line,) = ann.prompts
     head, _, path = line.rpartition(" read ")
     assert head.endswith("] a message from bob:")
@@ -181,6 +183,7 @@ def test_several_messages_that_waited_come_as_one_line_and_in_order(stage: Stage
     stage.house.wake("delivery")
     sent.append(stage.write("ann", "letter-2"))
     until(lambda: all("surfaced" in stage.states(id) for id in sent), why=lambda: stage.house.said)
+    until(lambda: len(ann.heard) >= 3, why=ann.rows)  # it shows a prompt before it notes it
     assert ann.heard == ["letter-0", "letter-1", "letter-2"]
     assert "2 messages from bob, lena" in ann.prompts[0] or "3 messages from bob, lena" in ann.prompts[0]
 
@@ -189,17 +192,18 @@ DEAF = "import time, tty; tty.setraw(0); print('─' * 40 + '\\r\\n> \\r\\n' + '
 
 
 @needs_tmux
-def test_what_nobody_saw_submitted_is_unknown_and_stays_unread(stage: Stage) -> None:
+def test_what_nobody_saw_submitted_is_unknown_and_stays_unread(alone: Stage) -> None:
     """A program with a composer that hangs: the line may have been taken or not."""
-    stage.add("ann")
-    pane = stage.house.pane(sys.executable, "-c", DEAF)
-    until(lambda: ">" in stage.house.tmux("capture-pane", "-p", "-t", pane))
-    stage.atm("teams", "update-member", stage.team, "ann", "--pane-id", pane)
-    sent = stage.write("ann", "letter-1")
-    until(lambda: "pasted" in stage.states(sent), why=lambda: stage.house.said)
-    stage.house.tmux("kill-server")
-    until(lambda: stage.unread("ann") == ["letter-1"] and not stage.notes, why=lambda: stage.house.said)
-    receipt = stage.receipt(sent)
+    alone.house.start_daemon(PYTHONPATH=IN_TIME)
+    alone.add("ann")
+    pane = alone.house.pane(sys.executable, "-c", DEAF)
+    until(lambda: ">" in alone.house.tmux("capture-pane", "-p", "-t", pane))
+    alone.atm("teams", "update-member", alone.team, "ann", "--pane-id", pane)
+    sent = alone.write("ann", "letter-1")
+    until(lambda: "pasted" in alone.states(sent), why=lambda: alone.house.said)
+    alone.house.kill_tmux()
+    until(lambda: alone.unread("ann") == ["letter-1"] and not alone.notes, why=lambda: alone.house.said)
+    receipt = alone.receipt(sent)
     assert receipt.journey == journey()
     assert (receipt.state, receipt.now) == ("written", "in the inbox, unread")
     assert receipt.evidence["pasted"].startswith(f"pane {pane}: pasted, but not seen in the composer within 3 s")
@@ -284,7 +288,7 @@ def test_an_offer_that_was_not_answered_for_is_unknown_until_it_is_found_in_the_
     opencode.is_mute = True
     call_plugin(stage, "session.created", serverUrl=opencode.url)
     sent = stage.write("ann", "letter-1")
-    until(lambda: "pasted" in stage.states(sent), why=lambda: stage.house.said)
+    until(lambda: "pasted" in stage.states(sent) and not stage.notes, why=lambda: stage.house.said)
     assert stage.deliver("ann")["outcome"] == "surfaced"
     receipt = stage.receipt(sent)
     assert "did not say whether it took it" in receipt.evidence["pasted"]

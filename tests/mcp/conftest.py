@@ -8,11 +8,10 @@ import subprocess
 import threading
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.conftest import Atm
+from tests.conftest import UNHURRIED, Atm
 from tests.teamd.conftest import daemon, house
 
 from atm.domain.errors import NoSuchMessage
@@ -25,8 +24,6 @@ from atm.ui.mcp.tool import BOSSES, EVERYBODY, Tool
 __all__ = ["daemon", "house"]
 
 SECONDS = 120.0
-UNHURRIED = Path(__file__).parent / "unhurried"
-"""On the PYTHONPATH of a process it makes bounds of `atm` longer: see there."""
 
 
 @pytest.fixture

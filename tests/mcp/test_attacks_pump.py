@@ -1,4 +1,4 @@
-"""Attacks through the pump, the real daemon behind it: agents that die, close their ears, cancel, and go on for long."""
+"""Attacks through the pump, the real daemon behind it: agents that die, close their ears, cancel, go on for long."""
 
 from __future__ import annotations
 

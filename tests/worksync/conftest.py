@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import UNHURRIED
 from tests.delivery.conftest import House, Stage, until
-from tests.mcp.conftest import UNHURRIED, Spoken
+from tests.mcp.conftest import Spoken
 
 from atm import config
 from atm.domain.worksync.nudges import MESSAGE_KIND, PLAIN_TEXT, SENDER

@@ -67,14 +67,17 @@ class Crew:
     def work(self, watch: Callable[[float, dict[str, int], Report], None]) -> Report:
         """Until everything is finished. `watch` is called several times a second."""
         self._found()
-        started, next_kill = time.monotonic(), 1.0
+        started, next_kill, finished = time.monotonic(), 1.0, 0
         for number in range(1, self.workers + 1):
             self._start(f"worker-{number}")
         while (gone := time.monotonic() - started) < LONGEST and self._are_working():
-            if gone >= next_kill:
+            counts = build_tasks(self._layout).board(TEAM).counts()
+            # Not before one more is finished: on a slow machine all would be killed before they get anywhere.
+            if gone >= next_kill and counts.get("completed", 0) > finished:
+                finished = counts["completed"]
                 self._kill_one()
                 next_kill = gone + self.dice.uniform(0.2, 0.8)
-            watch(gone, build_tasks(self._layout).board(TEAM).counts(), self._report)
+            watch(gone, counts, self._report)
             time.sleep(0.2)
         self._report.seconds = time.monotonic() - started
         for process in self._processes.values():

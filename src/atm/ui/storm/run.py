@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SENDERS = 8
+PATIENCE = 60.0
+"""Seconds for each to end by itself: a reader that is killed may not have written down yet what it was shown."""
 
 
 @dataclass(slots=True)
@@ -82,9 +84,11 @@ class Storm:
         if self.rival:
             self._start("rival", "rival", str(self.dice.randrange(1 << 30)))
         started = time.monotonic()
-        next_kill = 0.3
+        next_kill, sent = 0.3, 0
         while (gone := time.monotonic() - started) < self.seconds:
-            if self.killer and gone >= next_kill:
+            # Not before one more was sent: on a slow machine all would be killed before they get anywhere.
+            if self.killer and gone >= next_kill and len(self._tally.sent) > sent:
+                sent = len(self._tally.sent)
                 self._kill_one()
                 next_kill = gone + self.dice.uniform(0.1, 0.4)
             watch(gone, self.count())
@@ -103,7 +107,7 @@ class Storm:
         self._processes[name] = subprocess.Popen(self._command(role, name, extra), stdin=subprocess.DEVNULL)
 
     def _run(self, role: str, name: str, extra: str) -> None:
-        subprocess.run(self._command(role, name, extra), check=True, timeout=120, stdin=subprocess.DEVNULL)
+        subprocess.run(self._command(role, name, extra), check=True, timeout=300, stdin=subprocess.DEVNULL)
 
     def _kill_one(self) -> None:
         """kill -9, wherever it is; and start it again, as a supervisor would."""
@@ -119,7 +123,7 @@ class Storm:
             pass
         for process in self._processes.values():
             try:
-                process.wait(timeout=15)
+                process.wait(timeout=PATIENCE)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()

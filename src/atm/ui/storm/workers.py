@@ -64,12 +64,13 @@ def read_mail(layout: Layout, log: Log, stop: str) -> None:
         time.sleep(0.02)
 
 
-def _read_once(room: object, log: Log) -> int:
+def _read_once(room: object, log: Log) -> int | None:
+    """How much there was to read; None if it was refused: then nobody knows."""
     try:
         mail = take(room, TEAM, READER, Filter())  # type: ignore[arg-type]
     except AtmError as error:
         log.write("refused", type(error).__name__)
-        return 0
+        return None
     for message in mail.messages:
         log.write("read", message.id)
     return len(mail.messages)
@@ -81,7 +82,7 @@ def settle(layout: Layout, log: Log) -> None:
     for _ in range(50):
         drain(room, everything=True)
         put_back_dropped(room, find_team(room, TEAM), everything=True)
-        if not _read_once(room, log) and room.spool.is_empty():
+        if _read_once(room, log) == 0 and room.spool.is_empty():
             return
 
 
