@@ -124,6 +124,32 @@ def test_a_stale_report_is_told_what_is_current_and_leaves_the_lease_alone(busy_
     assert status.counters.stale_reports == 1
 
 
+def after_the_lease_is_written(place: Place, monkeypatch: pytest.MonkeyPatch, happens: Any) -> None:
+    write = place.plane.records.change
+
+    def change(*given: Any, **named: Any) -> None:
+        write(*given, **named)
+        happens()
+
+    monkeypatch.setattr(place.plane.records, "change", change)
+
+
+def test_a_board_that_changes_while_the_lease_is_written_makes_the_report_stale(busy_place, monkeypatch):
+    after_the_lease_is_written(busy_place, monkeypatch, lambda: busy_place.add("the printer"))
+    answer: Any = busy_place.report().fields()
+    assert answer["reason"] == "stale_fingerprint"
+    assert answer["currentAgendaFingerprint"] == busy_place.fingerprint()
+    assert busy_place.state() == "needs_sync"
+
+
+def test_a_task_that_cannot_be_read_after_the_lease_was_written_does_not_make_the_report_stale(busy_place, monkeypatch):
+    after_the_lease_is_written(
+        busy_place, monkeypatch, lambda: busy_place.desk.tasks.write_as_others_do("crew", 1, b"{")
+    )
+    assert busy_place.report().ok
+    assert busy_place.status().accepted is not None
+
+
 def test_a_rejected_report_never_touches_a_valid_lease(busy_place):
     busy_place.report()
     lease = busy_place.status().accepted

@@ -167,14 +167,16 @@ def _opened(plane: Plane, team: str, arguments: Mapping[str, Plain]) -> tuple[Re
 def _still_so(plane: Plane, team: Team, author: Author, report: Report, verdict: Verdict, seen: Seen) -> Answer:
     """
     The board may have changed while the lease was written. The lease is for the former agenda and holds nothing then,
-    and whoever reported is told so.
+    and whoever reported is told so. A board that cannot be read any more, or not all of it, says nothing about that.
     """
     try:
         again = look_at(plane, team, [author.name])[author.name]
     except AtmError:
         return Answer(verdict, report, seen)
-    is_same = again.fingerprint == seen.fingerprint
-    return Answer(verdict, report, seen) if is_same else Answer(Verdict(STALE_FINGERPRINT), report, again)
+    newly_unreadable = set(again.agenda.unreadable) - set(seen.agenda.unreadable)
+    if again.fingerprint == seen.fingerprint or newly_unreadable:
+        return Answer(verdict, report, seen)
+    return Answer(Verdict(STALE_FINGERPRINT), report, again)
 
 
 def _seen(plane: Plane, team: Team, author: Author, state: Running) -> Seen | None:
