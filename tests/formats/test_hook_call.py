@@ -53,7 +53,6 @@ SESSIONS = {
 }
 NOTHING: dict[str, object] = {"session": "", "folder": ""}
 SUBAGENT: dict[str, object] = {"is_subagent": True}
-AGAIN: dict[str, object] = {"is_again": True}
 
 EXPECTED: dict[str, tuple[str, str, dict[str, object]]] = {
     "claude/session-start": ("SessionStart", START, {"reason": "startup"}),
@@ -71,7 +70,7 @@ EXPECTED: dict[str, tuple[str, str, dict[str, object]]] = {
     "claude/post-tool-use-failure": ("PostToolUseFailure", TOOL, {}),
     "claude/post-tool-batch": ("PostToolBatch", TOOL, {}),
     "claude/stop": ("Stop", STOP, {}),
-    "claude/stop--again": ("Stop", STOP, AGAIN),
+    "claude/stop--again": ("Stop", STOP, {}),
     "claude/stop--wrong-kinds": ("Stop", STOP, NOTHING),
     "claude/stop--control-characters": ("Stop", STOP, NOTHING),
     "claude/stop--too-long": (
@@ -119,7 +118,7 @@ EXPECTED: dict[str, tuple[str, str, dict[str, object]]] = {
     "codex/post-tool-use": ("PostToolUse", TOOL, {}),
     "codex/post-tool-use--in-a-subagent": ("PostToolUse", TOOL, SUBAGENT),
     "codex/stop": ("Stop", STOP, {}),
-    "codex/stop--again-without-words": ("Stop", STOP, AGAIN),
+    "codex/stop--again-without-words": ("Stop", STOP, {}),
     "codex/stop--but-it-was-notify": ("notify", TURN_DONE, {"reason": "agent-turn-complete"}),
     "codex/permission-request": ("PermissionRequest", NOTICE, {}),
     "codex/pre-compact": ("PreCompact", COMPACT, {"reason": "manual"}),
@@ -137,7 +136,7 @@ EXPECTED: dict[str, tuple[str, str, dict[str, object]]] = {
     "gemini/session-end": ("SessionEnd", END, {"reason": "exit"}),
     "gemini/before-agent": ("BeforeAgent", PROMPT, {}),
     "gemini/after-agent": ("AfterAgent", STOP, {}),
-    "gemini/after-agent--again": ("AfterAgent", STOP, AGAIN),
+    "gemini/after-agent--again": ("AfterAgent", STOP, {}),
     "gemini/before-tool": ("BeforeTool", UNKNOWN, {}),
     "gemini/after-tool": ("AfterTool", TOOL, {}),
     "gemini/notification": ("Notification", NOTICE, {"reason": "ToolPermission"}),
@@ -205,7 +204,6 @@ class TestTheCorpus:
             "task_id": "",
             "task_subject": "",
             "url": "",
-            "is_again": False,
             "is_subagent": False,
         }
         assert facts(parse_call(vendor, event, data)) == {**usual, **more}
@@ -366,11 +364,6 @@ class TestUntrustedTexts:
     )
     def test_a_number_may_be_a_task(self, task_id, text):
         assert call_of(CLAUDE, "TaskCreated", task_id=task_id).task_id == text
-
-    def test_only_a_real_true_says_that_it_was_kept_before(self):
-        assert call_of(CLAUDE, "Stop", stop_hook_active=True).is_again
-        for value in (1, "true", "false", [True], None):
-            assert not call_of(CLAUDE, "Stop", stop_hook_active=value).is_again
 
     def test_the_event_and_the_vendor_of_the_command_line_are_bounded_too(self):
         call = parse_call("v" * 9999, "e" * 9999, b"{}")

@@ -227,7 +227,7 @@ def test_an_agent_is_kept_from_stopping_only_as_long_as_there_is_mail(desk, hook
     hook.stop_on = ANY
     post(desk, "one")
     assert hook(STOP)
-    assert hook(STOP, is_again=True) == []
+    assert hook(STOP) == []
     assert state_of(desk) == IDLE
 
 

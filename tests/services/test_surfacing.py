@@ -11,7 +11,7 @@ from atm.formats.json_record import encode
 from atm.services.mail import Letter, send
 from atm.services.mail_upkeep import put_back_dropped
 from atm.services.reading import Filter, take
-from atm.services.surfacing import Surfacing, enter, surface, unread_for
+from atm.services.surfacing import Surfacing, enter, unread_for
 from atm.services.tracing import trace
 
 
@@ -41,8 +41,19 @@ def without_id(text, at="2026-08-27T10:15:30.123Z"):
     return row
 
 
+def surface(desk, channel, choose, show):
+    """As a channel does it: what `choose` picks is shown by `show`, which returns its evidence or raises."""
+    turn = a_turn(desk, channel)
+    with turn as unread:
+        chosen = choose(unread) if unread else []
+        taken = turn.take(chosen) if chosen else []
+        if taken:
+            turn.shown(show(taken))
+        return taken
+
+
 def show_all(desk, channel=HOOK):
-    return texts(surface(desk, "crew", "ann", channel, list, lambda _: "shown by a test"))
+    return texts(surface(desk, channel, list, lambda _: "shown by a test"))
 
 
 def test_entering_gives_what_is_unread_oldest_first(desk):
@@ -67,7 +78,7 @@ def test_what_was_shown_is_read_in_the_inbox_and_surfaced_in_the_ledger(desk):
 
 def test_the_evidence_is_in_the_ledger(desk):
     (one,) = post(desk, "one")
-    surface(desk, "crew", "ann", HOOK, list, lambda _: "claude hook PostToolUse")
+    surface(desk, HOOK, list, lambda _: "claude hook PostToolUse")
     last = desk.ledger.entries("crew")[0][-1]
     assert (last.ids, last.state, last.evidence) == ([one], "surfaced", "claude hook PostToolUse")
 
@@ -93,7 +104,7 @@ def test_whatever_stops_the_showing_gives_it_back(desk, error):
         raise error
 
     with pytest.raises(type(error)):
-        surface(desk, "crew", "ann", HOOK, list, fail)
+        surface(desk, HOOK, list, fail)
     assert unread(desk) == ["one", "two"]
     assert not desk.surfacings.is_cut_off("crew", "ann")
     assert show_all(desk) == ["one", "two"]
@@ -119,7 +130,7 @@ def test_a_second_channel_is_turned_away_and_disturbs_nothing(desk):
 
 def test_nobody_chosen_nobody_taken(desk):
     post(desk, "one")
-    assert surface(desk, "crew", "ann", HOOK, lambda _: [], lambda _: "never called") == []
+    assert surface(desk, HOOK, lambda _: [], lambda _: "never called") == []
     assert unread(desk) == ["one"]
 
 
@@ -348,5 +359,5 @@ def test_each_senders_order_is_kept_over_many_small_turns(desk):
     post(desk, *sent)
     shown = []
     for _ in range(5):
-        shown += texts(surface(desk, "crew", "ann", HOOK, lambda found: found[:2], lambda _: "x"))
+        shown += texts(surface(desk, HOOK, lambda found: found[:2], lambda _: "x"))
     assert shown == sent

@@ -41,7 +41,6 @@ class HookCall:
     __slots__ = (
         "event",
         "folder",
-        "is_again",
         "is_subagent",
         "member",
         "moment",
@@ -68,7 +67,6 @@ class HookCall:
         task_id: str = "",
         task_subject: str = "",
         url: str = "",
-        is_again: bool = False,
         is_subagent: bool = False,
     ) -> None:
         self.vendor = vendor
@@ -86,8 +84,6 @@ class HookCall:
         self.task_subject = task_subject
         self.url = url
         """The agent's own server, where its vendor has one."""
-        self.is_again = is_again
-        """A hook has kept it from stopping before, in this same turn."""
         self.is_subagent = is_subagent
         """It comes from a helper inside the session, whose context is not the member's."""
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atm.domain.messages import Message
     from atm.domain.team import Member
 
-INBOX, HOOK, SERVER, PANE, PLUGIN, SPOOL = "inbox", "hook", "server", "pane", "plugin", "spool"
+INBOX, HOOK, SERVER, PANE, PLUGIN = "inbox", "hook", "server", "pane", "plugin"
 """Channels. The inbox always comes first and is durable; the others put what lies there before somebody."""
 
 WAKE, WAIT = "wake", "wait"

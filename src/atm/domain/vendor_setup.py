@@ -18,7 +18,6 @@ from atm.domain.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
 from atm.domain.server_entries import is_atm
 
 USER, PROJECT = "user", "project"
-SCOPES = (USER, PROJECT)
 
 CURSOR, VSCODE = "cursor", "vscode"
 

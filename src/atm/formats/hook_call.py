@@ -167,7 +167,6 @@ def parse_call(vendor: str, event: str, data: bytes) -> HookCall:
         task_id=_number_or_text(fields.get("task_id")),
         task_subject=_text(fields.get("task_subject")),
         url=_url(fields) if vendor == OPENCODE else "",
-        is_again=fields.get("stop_hook_active") is True,
         is_subagent=name in _HELPER_EVENTS or _may_be_helper(vendor, moment, read),
     )
 

@@ -18,7 +18,6 @@ from atm.services.reading import note_drift, seen_lately
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Protocol
 
     from atm.domain.messages import Message
@@ -184,27 +183,3 @@ def enter(room: Mailroom, team: str, member: str, ids: list[str], state: str, ev
     except AtmError:
         return False
     return True
-
-
-def surface(
-    room: Mailroom,
-    team: str,
-    member: str,
-    channel: str,
-    choose: Callable[[list[Message]], list[Message]],
-    show: Callable[[list[Message]], str],
-    *,
-    where: str = "",
-) -> list[Message]:
-    """
-    Show what `choose` picks of the unread through `show`, which returns its evidence and raises if it fails.
-
-    What was shown; nothing if nothing was chosen, or if another channel is at it.
-    """
-    turn = Surfacing(room, team, member, channel, where=where)
-    with turn as unread:
-        chosen = choose(unread) if unread else []
-        taken = turn.take(chosen) if chosen else []
-        if taken:
-            turn.shown(show(taken))
-        return taken

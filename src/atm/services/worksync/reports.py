@@ -60,8 +60,6 @@ NOT_NOW = (AGENDA_UNAVAILABLE, CAPABILITY_UNAVAILABLE)
 MOST_INTENTS = 100
 INTENT_SECONDS = 7 * 86400.0
 
-ABOUT_THE_AGENDA = (STALE_FINGERPRINT, CAUGHT_UP_REJECTED, STILL_WORKING_REJECTED, TASK_NOT_IN_AGENDA)
-
 INSTRUCTIONS = {
     STALE_FINGERPRINT: "Read the current agenda and retry with the current fingerprint only after you understand it.",
     CAUGHT_UP_REJECTED: "These items are yours. Work on them, or report still_working or blocked.",
