@@ -92,6 +92,15 @@ class TestTheLeaseOfAMember:
         assert lease_of(status(again), "F", NOON + 1099) is again
         assert lease_of(status(again), "F", NOON + 1100) is None
 
+    @pytest.mark.parametrize(
+        ("joined_at", "holds"),
+        [(None, True), (NOON - 3600, True), (NOON, True), (NOON + 5, False), (NOON + 60, True)],
+        ids=["nobody knows", "long ago", "just before", "since", "by a clock that is ahead"],
+    )
+    def test_it_is_of_whoever_made_it_and_not_of_whoever_joins_later(self, joined_at, holds):
+        held = record("still_working")
+        assert (lease_of(status(held), "F", NOON + 10, joined_at) is held) is holds
+
     def test_nobody_who_has_not_reported_has_one(self):
         assert lease_of(None, "F", NOON) is None
         assert lease_of(status(None), "F", NOON) is None

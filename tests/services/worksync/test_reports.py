@@ -9,12 +9,14 @@ from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.lifecycle import COMPLETE
+from atm.domain.team import Member
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, RUNTIME_SESSION, Trusted
 from atm.domain.worksync.reports import IDENTITY_FAILURES
 from atm.formats.times import to_iso
 from atm.ports.records import INTENTS, STATUS
 from atm.services import board, reviews
 from atm.services.lifecycle import walk
+from atm.services.roster import add_member
 from atm.services.worksync.plane import issue
 from atm.services.worksync.reports import submit
 
@@ -148,6 +150,18 @@ def test_a_task_that_cannot_be_read_after_the_lease_was_written_does_not_make_th
     )
     assert busy_place.report().ok
     assert busy_place.status().accepted is not None
+
+
+def test_somebody_new_who_bears_the_same_name_has_no_lease(busy_place):
+    assert busy_place.report().ok
+    before = busy_place.fingerprint()
+    busy_place.remove("ann")
+    busy_place.passes(5)
+    add_member(busy_place.room, "crew", Member("ann"))
+    assert busy_place.fingerprint() == before
+    assert busy_place.state() == "needs_sync"
+    assert busy_place.report().ok
+    assert busy_place.state() == "valid_lease"
 
 
 def test_a_rejected_report_never_touches_a_valid_lease(busy_place):

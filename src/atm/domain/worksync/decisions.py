@@ -51,10 +51,18 @@ class Decision:
     lease_state: str = ""
 
 
-def lease_of(status: MemberStatus | None, fingerprint: str, now: float) -> ReportRecord | None:
-    """The accepted report that still holds for this very agenda. A later rejected one does not touch it (D15)."""
+def lease_of(
+    status: MemberStatus | None, fingerprint: str, now: float, joined_at: float | None = None
+) -> ReportRecord | None:
+    """
+    The accepted report that still holds for this very agenda. A later rejected one does not touch it (D15).
+
+    Whoever joined after it was made is somebody else, who only bears the same name.
+    """
     report = status.accepted if status is not None else None
     if report is None or report.fingerprint != fingerprint or not report.accepted:
+        return None
+    if joined_at is not None and report.last_at < joined_at <= now:
         return None
     return report if is_in_force(report.state, report.last_at, now) else None
 

@@ -15,7 +15,6 @@ from atm.domain.errors import AtmError, FileBusy
 from atm.domain.names import same_name
 from atm.domain.team import AGENT, HUMAN, claude_reads_inbox
 from atm.domain.worksync import nudges as rules
-from atm.domain.worksync.decisions import lease_of
 from atm.domain.worksync.nudges import (
     CLAIMED,
     CONFLICT,
@@ -271,7 +270,7 @@ def _revalidate(plane: Plane, team: str, nudge: Nudge) -> Refused | Payload:
     if seen.fingerprint != nudge.fingerprint:
         return Refused(SUPERSEDED, "stale_fingerprint")
     status = known_status(plane.records.read(team, STATUS, [member.name.casefold()]), team, member.name)
-    if lease_of(status, seen.fingerprint, now) is not None:
+    if seen.lease(status) is not None:
         return Refused(SUPERSEDED, "valid_lease")
     if seen.agenda.only_waits:
         return Refused(SUPERSEDED, "only_waits")

@@ -21,7 +21,6 @@ from atm.domain.worksync.decisions import (
     Decision,
     decide,
     label,
-    lease_of,
     would_nudge,
 )
 from atm.domain.worksync.reports import STALE_FINGERPRINT
@@ -137,7 +136,7 @@ def views(plane: Plane, team: Team, members: list[str]) -> list[View]:
 
 
 def _view(plane: Plane, team: str, name: str, state: Running, seen: Seen, status: MemberStatus | None) -> View:
-    decision = decide(seen.agenda, lease_of(status, seen.fingerprint, seen.at), seen.busy)
+    decision = decide(seen.agenda, seen.lease(status), seen.busy)
     known_since = status.transitions[-1].at if status is not None and status.transitions else seen.at
     is_known = status is not None and status.fingerprint == seen.fingerprint
     quiet = is_known and seen.at - known_since >= plane.policy.quiet_seconds

@@ -52,6 +52,11 @@ class Seen:
     at: float
     is_agent: bool = True
     """People and plugins have agendas too, but nobody reminds them."""
+    joined_at: float | None = None
+
+    def lease(self, status: MemberStatus | None) -> ReportRecord | None:
+        """The report of this very member that holds for this very agenda."""
+        return lease_of(status, self.fingerprint, self.at, self.joined_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +96,13 @@ def look_at(plane: Plane, team: Team, members: list[str]) -> dict[str, Seen]:
     now = plane.now()
     seen, alerts = {}, alerts_of(plane.records, team.name)
     wanted = set(members)
-    kinds = {member.name: member.kind for member in team.members if member.name in wanted}
+    known = {member.name: member for member in team.members if member.name in wanted}
     for name, agenda in read_agendas(plane, team, members).items():
         cooldown = recent_alert_in(alerts, name, agenda.task_ids, now) if agenda.items else ""
         busy = busy_state(plane, team.name, name) if agenda.items else Busy()
-        seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, kinds.get(name) == AGENT)
+        member = known.get(name)
+        is_agent, joined_at = (member.kind == AGENT, member.joined_at) if member is not None else (False, None)
+        seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, is_agent, joined_at)
     return seen
 
 
@@ -128,7 +135,7 @@ def known_status(records: Mapping[str, Record], team: str, member: str) -> Membe
 
 def judge(former: MemberStatus | None, seen: Seen, trigger: str) -> Look:
     """The next status after a look. Pure."""
-    decision = decide(seen.agenda, lease_of(former, seen.fingerprint, seen.at), seen.busy)
+    decision = decide(seen.agenda, seen.lease(former), seen.busy)
     due = seen.is_agent and would_nudge(decision, seen.agenda, quiet=True, cooldown=bool(seen.cooldown))
     status = next_status(former, seen, decision)
     status.trigger = trigger

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.lifecycle import UNKNOWN as UNKNOWN_STATE
-from atm.domain.worksync.decisions import decide, lease_of
+from atm.domain.worksync.decisions import decide
 from atm.domain.worksync.identity import Author, Trusted, proof, resolve_author
 from atm.domain.worksync.reports import (
     AGENDA_UNAVAILABLE,
@@ -212,7 +212,7 @@ def _write(
 ) -> None:
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         former = known_status(records, team.name, member)
-        before = decide(seen.agenda, lease_of(former, seen.fingerprint, seen.at), seen.busy)
+        before = decide(seen.agenda, seen.lease(former), seen.busy)
         status = next_status(former, seen, before)
         record = _record(team.name, member, report, verdict, seen, trusted)
         known = next((one for one in status.reports if one.id == record.id and one.accepted == record.accepted), None)
@@ -226,7 +226,7 @@ def _write(
             status.rejected = record
             status.counters.stale_reports += verdict.reason == STALE_FINGERPRINT
             status.counters.invalid_reports += verdict.reason != STALE_FINGERPRINT
-        after = decide(seen.agenda, lease_of(status, seen.fingerprint, seen.at), seen.busy)
+        after = decide(seen.agenda, seen.lease(status), seen.busy)
         return {member.casefold(): encode_status(next_status(status, seen, after))}
 
     plane.records.change(team.name, STATUS, change, keys=[member.casefold()])
