@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember, NoSuchMessage
+from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember, NoSuchMessage, UnreadableFile
 from atm.domain.messages import REQUEST_MARKER, answers_request, with_request_marker
 from atm.domain.names import parse_address, same_name
 from atm.formats.journal import RECEIPT, Line, histories
@@ -14,7 +14,10 @@ from atm.services.mailroom import find_open_recipient
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.messages import Message
+    from atm.ports.clock import Clock
     from atm.services.mailroom import Mailroom, Recipient
 
 
@@ -61,6 +64,21 @@ def find_answer(
                 _enter_if_possible(room, team, message, agent, "read", "answer to a request")
             return message
     return None
+
+
+def await_answer(
+    clock: Clock, look: Callable[[], Message | None], deadline: float, pause: Callable[[float], None]
+) -> Message | None:
+    """Look until there is an answer or the time is up. `pause` is told how much is left, and waits no longer."""
+    while True:
+        left = deadline - clock.monotonic()
+        try:
+            answer = look()
+        except UnreadableFile:  # somebody writes it in place: the next look tells
+            answer = None
+        if answer is not None or left <= 0:
+            return answer
+        pause(left)
 
 
 class Original:

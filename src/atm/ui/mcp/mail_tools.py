@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import RequestError, UnreadableFile
+from atm.domain.errors import RequestError
 from atm.domain.names import parse_address, same_name
-from atm.services.conversations import acknowledge, ask, find_answer
+from atm.services.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail import Letter, broadcast, send
 from atm.services.mail_upkeep import drain_on_the_way
 from atm.services.mailroom import find_recipient, sender_address
@@ -128,18 +128,13 @@ def _request(caller: Caller, given: Given) -> dict[str, Plain]:
 
 def _wait(caller: Caller, look: Callable[[], Message | None], path: str, seconds: float) -> Message | None:
     clock = caller.room.clock
-    deadline = clock.monotonic() + seconds
     with build_watch([path]) as watch:
-        while True:
-            left = deadline - clock.monotonic()
-            try:
-                answer = look()
-            except UnreadableFile:  # somebody writes it in place: the next look tells
-                answer = None
-            if answer is not None or left <= 0:
-                return answer
+
+        def pause(left: float) -> None:
             watch.wait(min(left, LOOK_EVERY))
             drain_on_the_way(caller.room)  # the answer may lie in the spool, and nobody else may come by
+
+        return await_answer(clock, look, clock.monotonic() + seconds, pause)
 
 
 def _ack(caller: Caller, given: Given) -> dict[str, Plain]:

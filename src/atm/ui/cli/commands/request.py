@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import AtmError, UnreadableFile, UsageError
+from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
 from atm.domain.untrusted_text import many_lines, one_line
-from atm.services.conversations import ask, find_answer
+from atm.services.conversations import ask, await_answer, find_answer
 from atm.services.mail import Letter
 from atm.services.reading import Mail, give_back
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
@@ -15,8 +15,6 @@ from atm.ui.cli.commands.send import clean, report_warnings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from atm.domain.messages import Message
     from atm.ui.cli.session import Session
 
@@ -51,9 +49,12 @@ def execute(args: Args, session: Session) -> int:
     started = clock.monotonic()
     request_id, sent = ask(session.room, asker, asked, letter)
     report_warnings(session, sent)
-    deadline = started + (args.number("timeout") or 0.0)
-    answer = _wait(
-        args, session, lambda: find_answer(session.room, asker, asked, request_id, sent.message_id), deadline
+    pause = max((args.number("poll_interval") or 200.0) / 1000, 0.01)
+    answer = await_answer(
+        clock,
+        lambda: find_answer(session.room, asker, asked, request_id, sent.message_id),
+        deadline=started + (args.number("timeout") or 0.0),
+        pause=lambda left: clock.sleep(min(pause, left)),
     )
     waited = int((clock.monotonic() - started) * 1000)
     try:
@@ -87,19 +88,6 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
 
     found = find_recipient(session.room, team, agent)
     return found.agent, found.team_name
-
-
-def _wait(args: Args, session: Session, look: Callable[[], Message | None], deadline: float) -> Message | None:
-    clock, pause = session.room.clock, max((args.number("poll_interval") or 200.0) / 1000, 0.01)
-    while True:
-        left = deadline - clock.monotonic()
-        try:
-            answer = look()
-        except UnreadableFile:  # somebody writes it in place: the next look tells
-            answer = None
-        if answer is not None or left <= 0:
-            return answer
-        clock.sleep(min(pause, left))
 
 
 def _as_json(
