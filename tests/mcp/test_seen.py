@@ -5,10 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.mcp.conftest import claim, run, until
 from tests.mcp.crew import Crew
 
+from atm.domain.lifecycle import COMPLETE
+from atm.services.lifecycle import walk
 from atm.services.mail import Letter, send
+from atm.services.mailroom import Mailroom
 from atm.ui.mcp.catalog import not_delivered, seen
+from atm.ui.mcp.client import Client, Handed
+from atm.ui.mcp.identity import admit
 
 
 @pytest.fixture
@@ -20,6 +26,10 @@ def state_of(crew: Crew, id: str) -> str:
     [journey] = crew.call("bob", "mail_receipts", id=id)["recipients"]
     found: str = journey["state"]
     return found
+
+
+def states_of(room: Mailroom, id: str) -> list[str]:
+    return [entry.state for entry in room.ledger.entries("crew")[0] if id in entry.ids]
 
 
 def test_what_the_client_went_on_with_is_read(crew):
@@ -59,6 +69,17 @@ def test_mail_of_another_program_without_an_id_gets_no_receipt(crew):
     assert len(crew.room.ledger.entries("crew")[0]) == len(before[0])
 
 
+def test_looking_back_at_a_completed_team_proves_nothing(crew):
+    """Nothing is marked there; what was returned to the unread looks like something that was only surfaced."""
+    sent = crew.call("bob", "mail_send", to="ann", text="one")["message_id"]
+    not_delivered(crew.caller("ann"), "mail_read", crew.call("ann", "mail_read"), "the client had gone")
+    walk(crew.room, "crew", COMPLETE, "lena")
+    result = crew.call("ann", "mail_read")
+    assert len(result["messages"]) == 1
+    seen(crew.caller("ann"), "mail_read", result, "went on")
+    assert "read" not in states_of(crew.room, sent)
+
+
 @pytest.mark.parametrize("tool", ["mail_inbox", "board_list", "mail_request"])
 def test_answers_without_mail_say_nothing_about_mail(crew, tool):
     sent = crew.call("bob", "mail_send", to="ann", text="one")["message_id"]
@@ -80,3 +101,44 @@ def test_an_agent_that_calls_again_has_read_what_it_got_and_one_that_leaves_has_
     read = {id: entry.evidence for entry in entries if entry.state == "read" for id in entry.ids}
     assert read == {first: "the client went on with mail_read after it"}
     assert second not in read
+
+
+def test_mail_whose_call_is_cancelled_after_it_was_sent_comes_again(daemon, room, speak):
+    """Nobody cancels what he has got: the answer is still on its way, and will not be looked at."""
+    sent = send(room, "crew", "ann", Letter(sender="bob", text="one")).message_id
+    spoken = speak("--as", "ann")
+    spoken.shake_hands()
+    id = spoken.begin("tools/call", name="mail_read", arguments={})
+    daemon.until(lambda: "surfaced" in states_of(room, sent))
+    spoken.ask("ping")
+    spoken.say(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}' % id)
+    daemon.until(lambda: "one" in json.dumps(spoken.call("mail_read")))
+    states = states_of(room, sent)
+    assert "read" not in states[: states.index("returned")]
+
+
+def test_a_call_that_never_began_leaves_the_proof_to_the_next_one(layout, room):
+    client = Client(admit(layout, claim(), has_daemon=True), "", lambda *_: ())
+    client.sees_delivery = True
+    handed = Handed(lambda: None, lambda _: None)
+    client.hand_over(1, handed)
+    client.delivered(1)
+    arrived = client.goes_on()
+    assert arrived == {1: handed}
+    assert client.goes_on() == {}
+    client.did_not_go_on(arrived)
+    assert client.goes_on() == {1: handed}
+
+
+def test_an_answer_that_became_an_error_is_given_back_and_never_read(layout, room):
+    async def talk() -> None:
+        given_back: list[int] = []
+        client = Client(admit(layout, claim(), has_daemon=True), "", lambda *_: ())
+        client.sees_delivery = True
+        client.hand_over(1, Handed(lambda: given_back.append(1), lambda _: None))
+        client.lost(1)
+        client.lost(1)
+        await until(lambda: given_back == [1])
+        assert client.goes_on() == {}
+
+    run(talk())

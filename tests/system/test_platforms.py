@@ -62,6 +62,13 @@ def test_without_the_quick_way_the_other_one_is_taken(monkeypatch, tmp_path, two
         exchange.swap(str(two_files[0]), str(tmp_path / "nothing"))
 
 
+def test_a_python_without_ctypes_means_no_exchange(monkeypatch, two_files):
+    for name in ("ctypes", "_ctypes"):
+        monkeypatch.setitem(sys.modules, name, None)  # importing it fails
+    monkeypatch.setattr(exchange, "_system_swap", None)
+    assert exchange.swap(*map(str, two_files)) is False
+
+
 def test_a_library_without_the_call_means_no_exchange(monkeypatch, two_files):
     import _ctypes
     import ctypes

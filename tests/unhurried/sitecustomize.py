@@ -28,7 +28,7 @@ BOUNDS = {
     "atm.ui.hook": ["SECONDS"],
     "atm.ui.mcp.host": ["HELLO_SECONDS"],
     "atm.ui.mcp.pump": ["LAST_WORDS_SECONDS"],
-    "atm.ui.mcp.reaching": ["WELCOME_SECONDS"],
+    "atm.ui.mcp.reaching": ["START_SECONDS", "WELCOME_SECONDS"],
     "atm.ui.mcp.reception": ["ADMIT_SECONDS"],
 }
 

@@ -75,7 +75,7 @@ class Control:
         except OSError:
             pass  # the other end has gone
         except asyncio.CancelledError:
-            writer.transport.abort()  # we go, and do not wait for somebody who never reads what was said
+            writer.transport.abort()  # we go, or need the place, and do not wait for somebody who never reads
         finally:
             self._open.pop(task, None)
             writer.close()

@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from atm.system.processes.daemon_seat import Running
 
 
-def start_daemon(layout: Layout, environment: Mapping[str, str], *, wait: bool = False) -> str:
-    """Start the daemon unless it runs; what went wrong, or nothing."""
-    from atm.system.processes.daemon_client import start
+def start_daemon(
+    layout: Layout, environment: Mapping[str, str], *, wait: bool = False, seconds: float | None = None
+) -> str:
+    """Start the daemon unless it runs; what went wrong, or nothing. `seconds` to wait for it, if not the usual ones."""
+    from atm.system.processes.daemon_client import READY_SECONDS, start
 
-    return start(layout, environment, wait=wait)
+    return start(layout, environment, wait=wait, seconds=READY_SECONDS if seconds is None else seconds)
 
 
 def find_daemon(layout: Layout) -> Running | None:

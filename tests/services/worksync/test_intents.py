@@ -9,8 +9,10 @@ from tests.services.worksync.conftest import LEAD, Place
 from tests.services.worksync.test_reports import REASONS, STRANGERS
 
 from atm.domain.errors import FileBusy, UnreadableFile, WriteRefused
+from atm.domain.team import Member
 from atm.domain.worksync.identity import CLAIMED_MEMBER, Trusted
 from atm.ports.records import INTENTS, STATUS
+from atm.services.roster import add_member
 from atm.services.worksync.plane import issue
 from atm.services.worksync.reports import INTENT_SECONDS, MOST_INTENTS, note_intent, replay
 
@@ -162,6 +164,17 @@ def test_a_report_that_became_stale_never_becomes_a_lease(busy_place):
     (intent,) = busy_place.intents
     assert (intent["status"], intent["validationReason"]) == ("rejected", "stale_fingerprint")
     assert busy_place.status().accepted is None
+    assert busy_place.state() == "needs_sync"
+
+
+def test_what_the_former_bearer_of_a_name_reported_is_superseded(busy_place):
+    busy_place.intend("ann")
+    busy_place.remove("ann")
+    busy_place.passes(5)
+    add_member(busy_place.room, "crew", Member("ann"))
+    assert replay(busy_place.plane, "crew") == 1
+    (intent,) = busy_place.intents
+    assert (intent["status"], intent["validationReason"]) == ("superseded", "member_inactive")
     assert busy_place.state() == "needs_sync"
 
 

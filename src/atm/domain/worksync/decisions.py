@@ -54,17 +54,18 @@ class Decision:
 def lease_of(
     status: MemberStatus | None, fingerprint: str, now: float, joined_at: float | None = None
 ) -> ReportRecord | None:
-    """
-    The accepted report that still holds for this very agenda. A later rejected one does not touch it (D15).
-
-    Whoever joined after it was made is somebody else, who only bears the same name.
-    """
+    """The accepted report that still holds for this very agenda. A later rejected one does not touch it (D15)."""
     report = status.accepted if status is not None else None
     if report is None or report.fingerprint != fingerprint or not report.accepted:
         return None
-    if joined_at is not None and report.last_at < joined_at <= now:
+    if is_somebody_else(report.last_at, joined_at, now):
         return None
     return report if is_in_force(report.state, report.last_at, now) else None
+
+
+def is_somebody_else(reported_at: float, joined_at: float | None, now: float) -> bool:
+    """Whoever joined after a report was made only bears the name of its author. A join in the future tells nothing."""
+    return joined_at is not None and reported_at < joined_at <= now
 
 
 def decide(agenda: Agenda, report: ReportRecord | None, busy: Busy) -> Decision:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.lifecycle import UNKNOWN as UNKNOWN_STATE
-from atm.domain.worksync.decisions import decide
+from atm.domain.worksync.decisions import decide, is_somebody_else
 from atm.domain.worksync.identity import Author, Trusted, proof, resolve_author
 from atm.domain.worksync.reports import (
     AGENDA_UNAVAILABLE,
@@ -331,7 +331,8 @@ def _judged(plane: Plane, intent: Intent) -> tuple[str, str] | None:
     The lease counts from now; that the token was good is judged by when it was shown.
     """
     found, state = find_running(plane, intent.team)
-    if found is None or found.member(intent.member) is None:
+    member = found.member(intent.member) if found is not None else None
+    if member is None or is_somebody_else(intent.received, member.joined_at, plane.now()):
         return SUPERSEDED, MEMBER_INACTIVE
     if plane.now() - intent.received > INTENT_SECONDS:
         return SUPERSEDED, "too_old"

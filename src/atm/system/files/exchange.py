@@ -61,8 +61,10 @@ def _quick_swap() -> Swap | None:
 def _telling_swap() -> Swap:
     if sys.platform == "win32":
         return _cannot
-    import ctypes
-
+    try:
+        import ctypes
+    except ImportError:  # a Python that was built without it
+        return _cannot
     library = ctypes.CDLL(None, use_errno=True)
     if sys.platform == "darwin":
         renamex_np = getattr(library, "renamex_np", None)

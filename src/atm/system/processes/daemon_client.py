@@ -102,8 +102,8 @@ def _read_line(line: socket.socket, seconds: float) -> bytes:
     return data
 
 
-def start(layout: Layout, environment: Mapping[str, str], *, wait: bool) -> str:
-    """Start it unless it runs. What went wrong, or nothing; `wait` until it answers."""
+def start(layout: Layout, environment: Mapping[str, str], *, wait: bool, seconds: float = READY_SECONDS) -> str:
+    """Start it unless it runs. What went wrong, or nothing; `wait` until it answers, for so many seconds."""
     if find_running(layout) is not None:
         return ""
     try:
@@ -111,7 +111,7 @@ def start(layout: Layout, environment: Mapping[str, str], *, wait: bool) -> str:
         process = _spawn(layout, environment)
     except OSError as error:
         return f"{error.filename or 'python'}: {error.strerror}"
-    return _wait_until_ready(layout, process) if wait else ""
+    return _wait_until_ready(layout, process, seconds) if wait else ""
 
 
 def _spawn(layout: Layout, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
@@ -135,8 +135,8 @@ def _no_follow() -> int:
     return getattr(os, "O_NOFOLLOW", 0)
 
 
-def _wait_until_ready(layout: Layout, process: subprocess.Popen[bytes]) -> str:
-    end = time.monotonic() + READY_SECONDS
+def _wait_until_ready(layout: Layout, process: subprocess.Popen[bytes], seconds: float) -> str:
+    end = time.monotonic() + seconds
     while time.monotonic() < end:
         if _answers(layout):
             return ""
@@ -144,7 +144,7 @@ def _wait_until_ready(layout: Layout, process: subprocess.Popen[bytes]) -> str:
         if process.poll() is not None and is_free(layout):
             return _last_words(layout) or f"it ended with {process.returncode}"
         time.sleep(LOOK_EVERY)
-    return f"it did not answer within {READY_SECONDS:.0f} s; see `atm logs`"
+    return f"it did not answer within {seconds:.0f} s; see `atm logs`"
 
 
 def _answers(layout: Layout) -> bool:

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
     from atm.ui.mcp.caller import Caller
 
+    Id = int | str
+    """Of a request. To the SDK "5" and 5 are one: here it is always as `coerce_request_id` gives it."""
+
 MOST_FEEDS = 64
 """Sessions of one client that are told of changes; over HTTP one token may open several."""
 
@@ -85,10 +88,10 @@ class Client:
         self._bus = Bus()
         self.listen = ListenHandler(self._bus, max_subscriptions=MOST_STREAMS)
         self._feeds: OrderedDict[str, Feed] = OrderedDict()
-        self._under_way: dict[int | str | None, Handed] = {}
-        self._arrived: dict[int | str | None, Handed] = {}
+        self._under_way: dict[Id, Handed] = {}
+        self._arrived: dict[Id, Handed] = {}
         """Results that were sent, by request, and after which nothing was heard of the client yet."""
-        self._given_up: OrderedDict[int | str | None, None] = OrderedDict()
+        self._given_up: OrderedDict[Id, None] = OrderedDict()
         """Requests that were cancelled before their result was handed over."""
         self.sees_delivery = False
         """Does its transport say when an answer has been sent? Over HTTP the SDK sends it, and says nothing."""
@@ -128,31 +131,42 @@ class Client:
         for event in events:
             self._bus.tell(event)
 
-    def asked(self, request: int | str) -> None:
+    def asked(self, request: Id) -> None:
         """A new request; its id may have been that of one that was cancelled."""
         self._given_up.pop(request, None)
 
-    def hand_over(self, request: int | str | None, handed: Handed) -> None:
+    def hand_over(self, request: Id, handed: Handed) -> None:
         if request in self._given_up:  # the SDK has heard of that too late to stop the work, and sends nothing
             in_thread(handed.give_back).add_done_callback(lambda done: done.exception())
         elif self.sees_delivery:
             self._under_way[request] = handed
 
-    def delivered(self, request: int | str | None) -> None:
+    def delivered(self, request: Id) -> None:
         handed = self._under_way.pop(request, None)
         if handed is not None:
             self._arrived[request] = handed
 
-    def goes_on(self) -> list[Handed]:
+    def goes_on(self) -> dict[Id, Handed]:
         """It calls again: what was sent to it before has arrived. Each is told once."""
-        arrived, self._arrived = [*self._arrived.values()], {}
+        arrived, self._arrived = self._arrived, {}
         return arrived
 
-    def cancelled(self, request: int | str) -> None:
-        """Its result may be on its way already; whoever cancels does not look at it any more."""
-        if self._arrived.pop(request, None) is not None:
-            return
+    def did_not_go_on(self, arrived: dict[Id, Handed]) -> None:
+        """The call by which it seemed to go on never began; the next one tells."""
+        self._arrived = {**arrived, **self._arrived}
+
+    def lost(self, request: Id) -> None:
+        """The SDK made an error of it."""
         handed = self._under_way.pop(request, None)
+        if handed is not None:
+            in_thread(handed.give_back).add_done_callback(lambda done: done.exception())
+
+    def cancelled(self, request: Id) -> None:
+        """
+        Its result may have been sent already. Nobody cancels what he has got: it is still on its way, and will not be
+        looked at any more.
+        """
+        handed = self._under_way.pop(request, None) or self._arrived.pop(request, None)
         if handed is not None:
             in_thread(handed.give_back).add_done_callback(lambda done: done.exception())
             return

@@ -10,9 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import anyio
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.message import SessionMessage
 from mcp_types import (
     INVALID_REQUEST,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     from atm.ui.mcp.server import AtmServer
 
+    Id = int | str
+
 MOST_UNANSWERED = 64
 """Requests that are under way; further ones are not read before some are answered."""
 
@@ -47,6 +50,18 @@ UNREAD_SECONDS = 60.0
 LISTEN = "subscriptions/listen"
 
 
+class Deliveries(Protocol):
+    """Who wants to know what becomes of requests. An id is as the SDK takes it: to it "5" and 5 are one."""
+
+    def asked(self, request: Id) -> None: ...
+
+    def cancelled(self, request: Id) -> None: ...
+
+    def delivered(self, request: Id) -> None: ...
+
+    def lost(self, request: Id) -> None: ...
+
+
 class Lines:
     """A socket's lines as the SDK's messages."""
 
@@ -54,16 +69,12 @@ class Lines:
         self,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
-        delivered: Callable[[int | str | None], None] = lambda _: None,
-        cancelled: Callable[[int | str], None] = lambda _: None,
-        asked: Callable[[int | str], None] = lambda _: None,
+        deliveries: Deliveries,
     ) -> None:
         self._reader = reader
         self._writer = writer
-        self._delivered = delivered
-        self._cancelled = cancelled
-        self._asked = asked
-        self._unanswered: set[int | str] = set()
+        self._deliveries = deliveries
+        self._unanswered: set[Id] = set()
         self._answered = asyncio.Event()
         self._reads_no_more = False
 
@@ -125,24 +136,23 @@ class Lines:
 
     def _is_under_way(self, message: object) -> bool:
         """Two requests of one id: of their two answers nobody could say which is which, nor which got through."""
-        return isinstance(message, JSONRPCRequest) and message.id in self._unanswered
+        return isinstance(message, JSONRPCRequest) and coerce_request_id(message.id) in self._unanswered
 
     def _note(self, message: object) -> None:
         if isinstance(message, JSONRPCRequest):
-            self._asked(message.id)
+            id = coerce_request_id(message.id)
+            self._deliveries.asked(id)
             if message.method != LISTEN:
-                self._unanswered.add(message.id)
+                self._unanswered.add(id)
         elif isinstance(message, JSONRPCNotification) and message.method == "notifications/cancelled":
             said = (message.params or {}).get("requestId")
             if isinstance(said, int | str):
-                # The SDK takes "5" for 5, and does not answer that one any more.
-                id = next((one for one in self._unanswered if str(one) == str(said)), said)
+                id = coerce_request_id(said)
                 self._settle(id)  # a cancelled request is never answered, and if it is, nobody looks at that
-                self._cancelled(id)
+                self._deliveries.cancelled(id)
 
-    def _settle(self, id: int | str | None) -> None:
-        if id is not None:
-            self._unanswered.discard(id)
+    def _settle(self, id: Id) -> None:
+        self._unanswered.discard(id)
         self._answered.set()
 
     async def _wait_for_room(self) -> None:
@@ -175,8 +185,17 @@ class Lines:
                     self._hang_up()
                     return
                 if isinstance(message, JSONRPCResponse | JSONRPCError):
-                    self._delivered(message.id)
-                    self._settle(message.id)
+                    self._tell(message)
+
+    def _tell(self, answer: JSONRPCResponse | JSONRPCError) -> None:
+        if answer.id is None:
+            return  # a complaint about something that was no request
+        id = coerce_request_id(answer.id)
+        if isinstance(answer, JSONRPCResponse):
+            self._deliveries.delivered(id)
+        else:
+            self._deliveries.lost(id)
+        self._settle(id)
 
 
 def _decoded(line: bytes) -> tuple[SessionMessage | None, SessionMessage]:

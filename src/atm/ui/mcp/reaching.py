@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 WELCOME_SECONDS = 30.0
 """The first client of a daemon waits for the import of the SDK."""
 
+START_SECONDS = 10.0
+"""For a daemon that hangs when it starts. Clients give us half a minute, and the server in this process needs some."""
+
 RIVAL_SECONDS = 3.0
 """Several agents may start a daemon at once; one of these wins, and the others have to wait for it."""
 
@@ -57,7 +60,7 @@ class Reaching:
     def _at_a_new_daemon(self) -> tuple[Line, bytes] | None:
         from atm.wiring.daemon import start_daemon
 
-        problem = start_daemon(self._session.layout, self._session.environment, wait=True)
+        problem = start_daemon(self._session.layout, self._session.environment, wait=True, seconds=START_SECONDS)
         end = time.monotonic() + RIVAL_SECONDS
         while (found := self._at_the_daemon()) is None and time.monotonic() < end:
             time.sleep(0.02)

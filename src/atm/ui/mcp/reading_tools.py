@@ -168,6 +168,8 @@ def give_back(caller: Caller, shown: list[Plain], why: str) -> list[str]:
 def confirm(caller: Caller, shown: list[Plain], evidence: str) -> None:
     """The client has the answer. What the ledger does not know, another program's mail, has no receipt either."""
     mine, ids = mailbox(caller), sorted(_ids_of(shown))
+    if not ids or mine.team.completed:
+        return
     past = histories(caller.room.ledger.about(mine.team_name, ids))
     waiting = [id for id in ids if standing(past.get((id, mine.agent), [])) == "surfaced"]
     enter(caller.room, mine.team_name, mine.agent, waiting, "read", evidence)

@@ -59,7 +59,7 @@ class Reception:
         """One connection, to its end."""
         client.sees_delivery = True
         try:
-            lines = Lines(reader, writer, client.delivered, client.cancelled, client.asked)
+            lines = Lines(reader, writer, client)
             await lines.serve(self.server(lambda _: client), beside)
         finally:
             await asyncio.shield(client.close())

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server import Server, ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
@@ -118,7 +119,7 @@ class _Desk:
 
     async def call_tool(self, ctx: Context, params: CallToolRequestParams) -> CallToolResult:
         client, arguments = self._client_of(ctx), params.arguments or {}
-        arrived = client.goes_on()
+        arrived, begun = client.goes_on(), False
 
         def unheard(result: dict[str, Plain]) -> None:
             self._tell(client, self._offer.not_delivered, params.name, result, "the client did not wait for it")
@@ -127,7 +128,9 @@ class _Desk:
             self._tell(client, self._offer.seen, params.name, result, f"the client went on with {by} after it")
 
         def work() -> dict[str, Plain]:
-            for handed in arrived:
+            nonlocal begun
+            begun = True
+            for handed in arrived.values():
                 handed.seen(params.name[:80])
             return self._perform(client, params.name, arguments)
 
@@ -138,8 +141,11 @@ class _Desk:
                 unheard,
                 waits=params.name in self._offer.waiting,
             )
-            client.hand_over(ctx.request_id, Handed(lambda: unheard(result), lambda by: seen(result, by)))
-            return success(result)
+            answer = success(result)
+            if ctx.request_id is not None:
+                handed = Handed(lambda: unheard(result), lambda by: seen(result, by))
+                client.hand_over(coerce_request_id(ctx.request_id), handed)
+            return answer
         except MCPError:
             raise
         except AtmError as error:
@@ -147,11 +153,16 @@ class _Desk:
         except Exception as error:  # noqa: BLE001 - a bug of ours is said plainly, and is in the log
             self._log("error", "mcp", f"{params.name[:80]}: {type(error).__name__}: {error}"[:2000])
             return failure(_unexpected(error))
+        finally:
+            if not begun:  # refused, or cancelled before it had a thread
+                client.did_not_go_on(arrived)
 
     def _tell(self, client: Client, tell: Told, tool: str, result: dict[str, Plain], what: str) -> None:
         """What came of a result, to whoever made it."""
         try:
             tell(client.caller, tool, result, what)
+        except AtmError as error:  # it has left the team, say
+            self._log("info", "mcp", f"{tool}: {what}, but: {error}"[:2000])
         except Exception as error:  # noqa: BLE001 - nobody is left to be told but the log
             self._log("error", "mcp", f"{tool}: {what}, but: {type(error).__name__}: {error}"[:2000])
 
