@@ -363,6 +363,30 @@ class TestDelivery:
         contained(stage.work.deliver)
         assert [session for session, _ in stage.servers.told] == ["ann@crew"]
 
+    def test_mail_of_somebody_who_cannot_be_reached_is_not_read_after_each_message_until_he_can(self, stage):
+        looks: list[str] = []
+        inboxes, unread = stage.room.inboxes, stage.room.inboxes.unread
+
+        def look(team: str, agent: str) -> Any:
+            looks.append(agent)
+            return unread(team, agent)
+
+        inboxes.unread = look
+
+        def come(count: int) -> int:
+            for _ in range(count):
+                stage.write()
+                stage.work.touch("crew", "ann")
+                stage.work.deliver()
+            return looks.count("ann")
+
+        assert come(1) == 1
+        assert come(20) == 1
+        assert [text for _, source, text in stage.lines if source == "delivery"] == [stage.lines[-1][2]]
+        stage.connect("ann")
+        come(10)
+        assert len(stage.servers.told) == 31
+
     def test_the_same_reason_for_waiting_is_logged_once(self, stage):
         stage.connect("ann")
         stage.servers.answer = REFUSED

@@ -38,7 +38,7 @@ from atm.services.surfacing import Surfacing, enter, unread_for
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.messages import Message
-    from atm.domain.surfacing import Note
+    from atm.domain.surfacing import Choice, Note
     from atm.domain.team import Member, Team
     from atm.ports.agent_servers import AgentServers
     from atm.ports.terminals import Terminals
@@ -92,14 +92,7 @@ def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
             return None
         if all(idle_sender(message) is not None for message in unread):
             return Pushed(team.name, name, WAITING, "only idle notices; they come with the next mail or prompt")
-    endpoint = _living(room, team.name, name) or _pane_in_roster(room, member)
-    choice = choose_channel(
-        member,
-        endpoint,
-        in_claudes_team=is_claudes_team(team.name),
-        is_idle=_is_idle(room, team.name, name),
-        panes_allowed=reach.panes_allowed,
-    )
+    endpoint, choice = _way(room, reach, team, member)
     if endpoint is None or choice.step == WAIT:
         return Pushed(team.name, name, WAITING, choice.why)
     if choice.step == WAKE:
@@ -107,6 +100,27 @@ def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
     if choice.step == SERVER:
         return _to_server(room, reach, team.name, name, endpoint)
     return _to_pane(room, reach, team.name, name, endpoint)
+
+
+def why_it_waits(room: Mailroom, reach: Reach, team: Team, name: str) -> str:
+    """Why nothing that may be unread can be put before this member now; empty if it can. Reads no mail."""
+    member = team.member(name)
+    if member is None or team.completed:
+        return ""
+    endpoint, choice = _way(room, reach, team, member)
+    return choice.why if endpoint is None or choice.step == WAIT else ""
+
+
+def _way(room: Mailroom, reach: Reach, team: Team, member: Member) -> tuple[Endpoint | None, Choice]:
+    endpoint = _living(room, team.name, member.name) or _pane_in_roster(room, member)
+    choice = choose_channel(
+        member,
+        endpoint,
+        in_claudes_team=is_claudes_team(team.name),
+        is_idle=_is_idle(room, team.name, member.name),
+        panes_allowed=reach.panes_allowed,
+    )
+    return endpoint, choice
 
 
 def _living(room: Mailroom, team: str, name: str) -> Endpoint | None:

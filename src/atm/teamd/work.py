@@ -15,7 +15,7 @@ from atm.domain.errors import AtmError
 from atm.domain.events import MEMBER_BACK, MEMBER_SILENT, MESSAGE_ESCALATED, MESSAGE_FAILED, MESSAGE_SURFACED, TeamEvent
 from atm.domain.liveness import OFFLINE, ONLINE
 from atm.domain.receipts import ACK_DUE
-from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, Pushed, Reach, push
+from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, Reach, push, why_it_waits
 from atm.services.escalation import Told, escalate, unacknowledged
 from atm.services.mail_upkeep import compact_if_due, drain, put_back_dropped
 from atm.services.mailroom import Recipient
@@ -255,14 +255,23 @@ class Work:
         if spelled is None:
             return None
         try:
-            return push(self.room, self.reach, self.room.rosters.load(spelled), name)
+            found = self.room.rosters.load(spelled)
+            if self._waits_as_before(found, name):
+                self._again.discard((team, name))
+                return None
+            return push(self.room, self.reach, found, name)
         except AtmError:
             self._again.add((team, name))  # a lock that somebody holds, a file that cannot be read now
             raise
 
+    def _waits_as_before(self, team: Team, name: str) -> bool:
+        """Nobody can reach it, and that was said: then its mail, which may be much, is not read after each message."""
+        member, why = team.member(name), why_it_waits(self.room, self.reach, team, name)
+        return member is not None and bool(why) and self._said.get((team.name, member.name)) == _words(WAITING, why)
+
     def _note(self, pushed: Pushed) -> int:
         """In the log when something was done, or when the reason for waiting is a new one."""
-        key, said = (pushed.team, pushed.member), f"{pushed.outcome}: {pushed.evidence}"
+        key, said = (pushed.team, pushed.member), _words(pushed.outcome, pushed.evidence)
         (self._again.add if pushed.outcome in (REFUSED, IN_DOUBT) else self._again.discard)(key)
         if pushed.outcome == IN_DOUBT:  # what came of it is seen later; our own note of it must not wake us at once
             self._not_before[key] = self.room.clock.monotonic() + DOUBT_SECONDS
@@ -323,3 +332,7 @@ class Work:
 
     def _tell(self, kind: str, team: str, subject: str, **detail: Plain) -> None:
         self._publish(TeamEvent(kind, team, subject, self.room.clock.now(), detail))
+
+
+def _words(outcome: str, evidence: str) -> str:
+    return f"{outcome}: {evidence}"
