@@ -178,9 +178,9 @@ class PluginHarness:
     async def __aexit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             await self.stop()
-        except Exception:
+        except Exception:  # whatever `run` or `shutdown` failed with: what went wrong in the test itself is told first
             if kind is None:
-                raise  # what went wrong in the test itself is told first
+                raise
 
     async def start(self) -> None:
         """`init`, whose failure is raised here; then `run` in the background."""

@@ -137,7 +137,7 @@ class Client:
 
     def hand_over(self, request: Id, handed: Handed) -> None:
         if request in self._given_up:  # the SDK has heard of that too late to stop the work, and sends nothing
-            in_thread(handed.give_back).add_done_callback(lambda done: done.exception())
+            _give_back_soon(handed)
         elif self.sees_delivery:
             self._under_way[request] = handed
 
@@ -159,7 +159,7 @@ class Client:
         """The SDK made an error of it."""
         handed = self._under_way.pop(request, None)
         if handed is not None:
-            in_thread(handed.give_back).add_done_callback(lambda done: done.exception())
+            _give_back_soon(handed)
 
     def cancelled(self, request: Id) -> None:
         """
@@ -168,7 +168,7 @@ class Client:
         """
         handed = self._under_way.pop(request, None) or self._arrived.pop(request, None)
         if handed is not None:
-            in_thread(handed.give_back).add_done_callback(lambda done: done.exception())
+            _give_back_soon(handed)
             return
         self._given_up[request] = None
         if len(self._given_up) > MOST_GIVEN_UP:
@@ -183,6 +183,10 @@ class Client:
         lost, self._under_way = [*self._under_way.values()], {}
         if lost:
             await in_thread(lambda: _give_back(lost))
+
+
+def _give_back_soon(handed: Handed) -> None:
+    in_thread(handed.give_back).add_done_callback(lambda done: done.exception())  # what went wrong is in the log
 
 
 def _give_back(lost: list[Handed]) -> None:
