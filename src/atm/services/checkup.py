@@ -88,9 +88,7 @@ def _lock(site: Site, lock: FoundLock) -> Iterator[Finding]:
     remove = partial(site.break_lock, path)
     if lock.kind == "file" and lock.owner == "alive":
         what = f"{path} is a lock file ({age}): after 10 s it wedges Claude Code"
-        yield Finding(
-            "foreign-lock-file", WARNING, what, f"ps -p {lock.pid} && kill {lock.pid} && rm -f {shell_word(path)}", path
-        )
+        yield Finding("foreign-lock-file", WARNING, what, f"kill {lock.pid} && rm -f {shell_word(path)}", path)
     elif lock.kind == "file" and (lock.owner == "dead" or lock.age > STALE_AFTER):
         what = f"{path} is a lock file left behind ({age}); Claude Code cannot take this lock"
         yield Finding("wedged-lock", PROBLEM, what, FIX, path, remove)

@@ -12,7 +12,7 @@ import time
 from atm.domain.errors import DaemonTrouble
 from atm.formats.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
 from atm.formats.json_record import decode
-from atm.system.processes.daemon_seat import find_running, is_free
+from atm.system.processes.daemon_seat import Seat, find_running, is_free, take_seat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -175,7 +175,15 @@ def stop(layout: Layout, seconds: float) -> str:
     except ProcessLookupError:
         return "stopped"
     _is_gone(running, READY_SECONDS)
+    _clear_seat(layout)
     return "killed"
+
+
+def _clear_seat(layout: Layout) -> None:
+    """Whoever was killed left its socket behind, perhaps in a folder of its own among temporary files."""
+    seat = take_seat(layout)
+    if isinstance(seat, Seat):
+        seat.leave()
 
 
 def what_was_left(layout: Layout) -> list[str]:
