@@ -10,11 +10,12 @@ NODE_READY := $(VENV)/.node-ready
 JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types architecture readme bench chaos lock clean
+.PHONY: help demo test bare check lint types architecture readme bench chaos lock clean
 
 help:
 	@echo "make demo    watch a storm of mail survive kills and rivals (under 30 s after set-up)"
 	@echo "make test    the tests"
+	@echo "make bare    the tests that touch optional programs (tmux, ps, node, ...), with all of them hidden"
 	@echo "make check   tests, lint, types, architecture, and the README's commands: what CI runs"
 	@echo "make bench   benchmarks; writes docs/benchmarks.md"
 	@echo "make chaos   the long campaigns: kills, rivals, faults at every step, generated cases that nobody saw"
@@ -47,7 +48,11 @@ demo: $(READY)
 # Compiled first: the tests start thousands of processes, and some machines forbid Python to keep what it compiled.
 test: $(READY) $(NODE_READY)
 	@$(BIN)/python -m compileall -q src
-	@$(BIN)/python -m pytest -n $(JOBS)
+	@$(BIN)/python -m pytest -n $(JOBS) --durations=20 --durations-min=1
+
+# The tests of files that name an optional program, with all of these programs hidden: what a bare machine sees.
+bare: $(READY) $(NODE_READY)
+	@ATM_BARE=1 $(BIN)/python -m pytest -n $(JOBS) -m optional
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -11,13 +11,16 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests import leftovers
+from tests.optional import skip_without
+from tests.quick_atm import MOST_INPUT, ForkServers
 
 from atm.domain.team import Member
 from atm.formats.layout import Layout
@@ -57,8 +60,21 @@ class Result:
         return json.loads(self.out)
 
 
+_servers = ForkServers(usual={str(UNHURRIED)}, share=leftovers.shared_by_tests)
+
+
+def pytest_sessionfinish() -> None:
+    _servers.close()
+
+
 class Atm:
-    """Runs `atm` in a process of its own, in the sandbox, without a terminal."""
+    """
+    Runs `atm` in a process of its own, in the sandbox, without a terminal.
+
+    The process comes from a fork server, which saves the start of Python; `fresh` runs the program as users do.
+    """
+
+    fresh = False
 
     def __init__(self, home: Path, folder: Path) -> None:
         self.home = home
@@ -76,20 +92,30 @@ class Atm:
         timeout: float = 180,
     ) -> Result:
         """Run it and check its exit code (None: any)."""
-        data = stdin.encode() if isinstance(stdin, str) else stdin
-        done = subprocess.run(
-            self.command(*words),
-            input=data if data is not None else b"",
-            capture_output=True,
-            env={**self.environment, **(env or {})},
-            cwd=cwd or self.folder,
-            timeout=timeout,
-            check=False,
-        )
-        result = Result(done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace"))
-        assert code is None or result.code == code, f"exit code {result.code}\n{result.out}\n{result.err}"
+        data = (stdin.encode() if isinstance(stdin, str) else stdin) or b""
+        status, out, err = self._run(words, {**self.environment, **(env or {})}, cwd or self.folder, data, timeout)
+        result = Result(status, out.decode("utf-8", "replace"), err.decode("utf-8", "replace"))
+        if code is not None:
+            assert result.code == code, f"exit code {result.code}\n{result.out}\n{result.err}"
         assert "Traceback" not in result.err, result.err
         return result
+
+    def _run(
+        self, words: tuple[str, ...], environment: dict[str, str], folder: Path, data: bytes, seconds: float
+    ) -> tuple[int, bytes, bytes]:
+        server = None if self.fresh or len(data) > MOST_INPUT else _servers.for_commands_in(environment)
+        if server is not None:
+            return server.run([*words], environment, str(folder), data, seconds)
+        done = subprocess.run(
+            self.command(*words),
+            input=data,
+            capture_output=True,
+            env=environment,
+            cwd=folder,
+            timeout=seconds,
+            check=False,
+        )
+        return done.returncode, done.stdout, done.stderr
 
     def command(self, *words: str) -> list[str]:
         return [sys.executable, "-m", "atm", *words]
@@ -154,6 +180,28 @@ def room(layout: Layout) -> Mailroom:
     for name in ("ann", "bob"):
         add_member(made, "crew", Member(name))
     return made
+
+
+@pytest.fixture
+def tiny_disk() -> Iterator[Callable[..., Path]]:
+    """A file system of its own, small or read-only. Unmounted at the end."""
+    mounted: list[Path] = []
+
+    def mount(path: Path, size: str) -> Path:
+        path.mkdir(parents=True, exist_ok=True)
+        if sys.platform != "linux":
+            pytest.skip("tmpfs is a Linux file system")
+        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "atm-test", str(path)]
+        skip_without("mount")
+        done = subprocess.run(command, capture_output=True, check=False)
+        if done.returncode:
+            pytest.skip("mounting needs root")
+        mounted.append(path)
+        return path
+
+    yield mount
+    for path in mounted:
+        subprocess.run(["umount", str(path)], check=False)
 
 
 @pytest.fixture

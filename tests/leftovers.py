@@ -1,0 +1,227 @@
+"""
+A pytest plugin: a test that leaves something behind fails, and says what.
+
+Looked at after each test's teardown: processes, threads, sockets, entries of the temporary folder, the environment,
+the folder, the handlers of signals. What a fixture of a wider scope made is shared on purpose and is looked at when
+the session ends. Each test runner has a temporary folder of its own, so that what is in it is its own doing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROC = Path("/proc")
+PATIENCE = 10.0
+"""Seconds for what is ending just now. Nothing waits here when all is well."""
+
+SIGNALS = [signal.SIGINT, signal.SIGTERM, *(getattr(signal, name) for name in ("SIGHUP",) if hasattr(signal, name))]
+
+
+@dataclass
+class Traces:
+    """What a test could leave behind, as it is at one moment."""
+
+    processes: set[int] = field(default_factory=set)
+    threads: set[threading.Thread] = field(default_factory=set)
+    sockets: set[str] = field(default_factory=set)
+    temporary: set[str] = field(default_factory=set)
+
+    def __ior__(self, other: Traces) -> Traces:
+        for name, found in vars(other).items():
+            getattr(self, name).update(found)
+        return self
+
+    def __sub__(self, other: Traces) -> Traces:
+        return Traces(**{name: found - getattr(other, name) for name, found in vars(self).items()})
+
+    def __bool__(self) -> bool:
+        return any(vars(self).values())
+
+
+def look() -> Traces:
+    """Now: children that run or were not waited for, threads, open sockets, what lies in the temporary folder."""
+    return Traces(_children(), set(threading.enumerate()), _sockets(), set(os.listdir(tempfile.gettempdir())))
+
+
+def _children() -> set[int]:
+    tasks = PROC / "self/task"
+    found: set[int] = set()
+    for task in os.listdir(tasks) if tasks.is_dir() else []:
+        try:
+            found.update(int(word) for word in (tasks / task / "children").read_text().split())
+        except OSError:
+            continue  # the thread has ended
+    return found
+
+
+def _sockets() -> set[str]:
+    numbers = PROC / "self/fd"
+    found = set()
+    for number in os.listdir(numbers) if numbers.is_dir() else []:
+        try:
+            target = os.readlink(numbers / number)
+        except OSError:
+            continue  # the one for this listing
+        if target.startswith("socket:"):
+            found.add(target)
+    return found
+
+
+def strangers_of(marks: list[bytes]) -> dict[int, str]:
+    """Processes with one of these in their environment or as their folder, whoever their parent is now."""
+    found = {}
+    for name in os.listdir(PROC) if PROC.is_dir() else []:
+        if not name.isdecimal() or int(name) == os.getpid():
+            continue
+        try:
+            facts = (PROC / name / "environ").read_bytes() + os.readlink(PROC / name / "cwd").encode()
+            if any(mark in facts for mark in marks):
+                found[int(name)] = (
+                    (PROC / name / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+                )
+        except OSError:
+            continue  # it has ended meanwhile, or is somebody else's
+    return found
+
+
+class Watch:
+    """Compares what there is before and after each test of this runner."""
+
+    def __init__(self) -> None:
+        self.shared = Traces()
+        self.before = Traces()
+        self.has_started = False
+        """Did the test start a process? If not, there is no need to search all of them."""
+        self.folder = ""
+        """The temporary folder of this runner."""
+        self._state: tuple[Any, ...] = ()
+
+    def begin(self) -> None:
+        self.before = look()
+        self.has_started = False
+        self._state = _surroundings()
+
+    @contextlib.contextmanager
+    def share(self) -> Iterator[None]:
+        """What is made here may outlive the test."""
+        before = look()
+        yield
+        self.shared |= look() - before
+
+    def left_by(self, marks: list[bytes]) -> list[str]:
+        """What is still there of a test whose processes carry one of these marks."""
+        left, strangers = self._settled(marks if self.has_started else [])
+        said = [f"process {pid}: {words}" for pid, words in strangers.items()]
+        said += [f"child {pid}, ended or not, was not waited for" for pid in left.processes - set(strangers)]
+        said += [f"thread {thread.name}" for thread in left.threads]
+        said += [f"an open {name}" for name in left.sockets]
+        said += [f"{tempfile.gettempdir()}/{name}" for name in left.temporary]
+        names = ("the environment", "the folder", "the handler of a signal")
+        changed = zip(names, self._state, _surroundings(), strict=True)
+        return said + [f"{name} is another: {was} is now {now}" for name, was, now in changed if was != now]
+
+    def _settled(self, marks: list[bytes]) -> tuple[Traces, dict[int, str]]:
+        """What is left when everything that was about to end has ended."""
+        end = time.monotonic() + PATIENCE
+        collected = False
+        while True:
+            left = look() - self.before - self.shared
+            strangers = strangers_of(marks) if marks else {}
+            if (not left and not strangers) or time.monotonic() > end:
+                return left, strangers
+            if not collected:
+                gc.collect()  # a socket that nobody holds is open until then
+                collected = True
+            time.sleep(0.02)
+
+
+def _marks_of(item: pytest.Item) -> list[bytes]:
+    """What stands in the environment of everything that this test started."""
+    folder = getattr(item, "funcargs", {}).get("tmp_path")
+    return [f"PYTEST_CURRENT_TEST={item.nodeid} (".encode(), *([os.fsencode(folder)] if folder else [])]
+
+
+def _surroundings() -> tuple[Any, ...]:
+    ours = ("PYTEST_CURRENT_TEST", "TMPDIR")
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    return environment, os.getcwd(), [signal.getsignal(number) for number in SIGNALS]
+
+
+WATCH = Watch()
+shared_by_tests = WATCH.share
+
+
+def _notice(event: str, _: object) -> None:
+    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.exec"):
+        WATCH.has_started = True
+
+
+sys.addaudithook(_notice)
+
+
+def pytest_configure() -> None:
+    """
+    Begin where a person at a terminal begins.
+
+    `nohup` and shells that start something in the background have some signals ignored, and every child inherits that:
+    no Ctrl-C of a test would end its program. A handler, unlike SIG_IGN, is not inherited by what is started.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for name in ("SIGHUP", "SIGQUIT", "SIGTERM", "SIGTSTP", "SIGTTIN", "SIGTTOU"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """For this runner alone; not below pytest's own, because paths of sockets must be short."""
+    tmp_path_factory.getbasetemp()  # before the move: what failed tests leave there is for people to look at
+    tempfile.tempdir = os.environ["TMPDIR"] = os.path.realpath(tempfile.mkdtemp(prefix="atm-t"))
+    WATCH.folder = tempfile.tempdir
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish() -> None:
+    """When the fixtures of all scopes are gone, nothing is left."""
+    left = os.listdir(WATCH.folder) if WATCH.folder else []
+    if WATCH.folder:
+        shutil.rmtree(WATCH.folder, ignore_errors=True)
+    assert left == [], f"left in the temporary folder when all tests were over: {left}"
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    WATCH.begin()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    marks = _marks_of(item)  # now: its arguments are gone when its teardown is over
+    result = yield
+    if left := WATCH.left_by(marks):
+        pytest.fail("the test leaves behind:\n  " + "\n  ".join(left), pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_fixture_setup(fixturedef: pytest.FixtureDef[Any]) -> Generator[None, object, object]:
+    if fixturedef.scope == "function":
+        return (yield)
+    with WATCH.share():
+        return (yield)
