@@ -13,8 +13,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -24,6 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.chaos import LONG, ROUNDS, refusals
+from tests.crash.conftest import ClosingDisk
 
 from atm.domain.errors import AtmError
 from atm.domain.tasks import Change
@@ -73,18 +73,6 @@ LOOKING = {
     "sync_folder",
 }
 """Steps that change nothing on the disk: a process killed after one of them leaves what it would have left before."""
-
-
-class ClosingDisk(FaultyDisk):
-    """A file that could not be closed without an error is closed nevertheless, as on Linux."""
-
-    def _check(self, name: str, args: tuple[Any, ...]) -> None:
-        try:
-            super()._check(name, args)
-        except OSError:
-            if name == "close":
-                os.close(args[0])
-            raise
 
 
 def a_layout(home: Path) -> Layout:
@@ -409,21 +397,18 @@ def test_a_board_that_is_killed_while_it_is_begun_is_begun_without_a_trace(tmp_p
     assert wrong == []
 
 
-ERRORS = ("ENOSPC", "EACCES", "EROFS", "EIO")
 EVERY = {"add": 1, "import": 1, "claim": 1, "complete": 1, "depend-both": 2, "split": 2}
-"""The others take the same way through the files as these; there every fifth step is stopped."""
+"""The others take the same way through the files as these; there every fifth step is stopped, in `make chaos` each."""
 
 
-@pytest.mark.parametrize(
-    ("name", "errors"),
-    [*(("claim", (error,)) for error in ERRORS), *((name, ERRORS) for name in CASES if name != "claim")],
-    ids=lambda value: value if isinstance(value, str) else "-".join(value),
-)
-def test_an_error_at_any_step_is_a_clear_refusal_or_success_and_nothing_half_made(tmp_path, name, errors):
+@pytest.mark.campaign
+@pytest.mark.parametrize("turn", ROUNDS)
+@pytest.mark.parametrize("name", CASES)
+def test_an_error_at_any_step_is_a_clear_refusal_or_success_and_nothing_half_made(tmp_path, name, turn):
     stage, report = Stage(tmp_path, name), Report()
-    for step, home in stage.each_step(every=EVERY.get(name, 5)):
-        number = getattr(errno, errors[step % len(errors)])
-        _, error = stage.run(home, stop_at=step, error=OSError(number, os.strerror(number)))
+    ways = [*refusals(stage.steps, turn + [*CASES].index(name))]
+    for step, home in stage.each_step(every=1 if LONG else EVERY.get(name, 5)):
+        _, error = stage.run(home, stop_at=step, error=ways[step].error)
         wrong = [f"not explained: {error!r}"] if isinstance(error, OSError) else []
         if error is None and view(home) != stage.after:
             wrong.append("reported as done, but it is not: " + view(home))
@@ -503,41 +488,18 @@ def test_a_kill_while_the_index_is_written_anew_costs_nothing(tmp_path):
     assert wrong_in_history(home) == []
 
 
-# Real signals. One process is started, and makes a copy of itself for every step.
+# Real signals.
 
-ZYGOTE = """
-import os, sys
-sys.path.insert(0, sys.argv[1])
-import test_board_every_step as steps
-from conftest import stretch_moments
-from atm.testing import FaultyDisk
 
-stretch_moments()
-
-for line in sys.stdin:
-    name, home, step = line.split("\\t")
-    child = os.fork()
-    if not child:
-        disk = FaultyDisk(steps.QuickDisk(), stop_at=int(step), for_real=True)
-        case = steps.CASES[name]
-        case.act(steps.a_desk(steps.Path(home), disk, case.ahead))
-        os._exit(0)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
+def act_and_die(name: str, home: str, step: str) -> None:
+    case = CASES[name]
+    case.act(a_desk(Path(home), FaultyDisk(QuickDisk(), stop_at=int(step), for_real=True), case.ahead))
 
 
 @pytest.mark.parametrize("name", ["claim", "complete", "import"])
-def test_a_real_kill_signal_at_any_step_leaves_a_change_done_or_undone(tmp_path, name):
-    stage, report = Stage(tmp_path, name), Report()
-    command = [sys.executable, "-c", ZYGOTE, str(Path(__file__).parent)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as zygote:
-        assert zygote.stdin is not None
-        assert zygote.stdout is not None
-        for step, home in stage.each_kill():
-            zygote.stdin.write(f"{name}\t{home}\t{step}\n")
-            zygote.stdin.flush()
-            assert zygote.stdout.readline().strip() == "-9", f"step {step} was not taken"
-            report.add(step, stage, wrongs(home, (stage.before, stage.after)))
-        zygote.stdin.close()
-        assert zygote.wait(timeout=60) == 0
+def test_a_real_kill_signal_at_any_step_leaves_a_change_done_or_undone(tmp_path, name, zygote):
+    stage, report, act_in_a_process = Stage(tmp_path, name), Report(), zygote(act_and_die)
+    for step, home in stage.each_kill():
+        assert act_in_a_process(name, home, step) == -9, f"step {step} was not taken"
+        report.add(step, stage, wrongs(home, (stage.before, stage.after)))
     report.check()

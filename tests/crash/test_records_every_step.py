@@ -8,14 +8,16 @@ file is never lost: it lies where it lay, or beside.
 
 from __future__ import annotations
 
-import errno
 import os
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.chaos import ROUNDS, WAYS, an_error, refusals
 
 from atm.domain.errors import AtmError
 from atm.formats.layout import Layout
@@ -31,7 +33,6 @@ from atm.system.machine import RealChance, find_layout, host_name
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring import build_room
 
-REFUSALS = ["ENOSPC", "EACCES", "EIO"]
 OLD: Any = {"n": 1}
 NEW: Any = {"n": 2}
 DAMAGED = b'{"schemaName": "member-work-sync.status", "schemaVersion": 1, "da'
@@ -165,15 +166,20 @@ TRIALS: dict[str, tuple[Callable[[Home], None], Act, Check]] = {
 }
 
 
-def steps_of(home: Home, act: Act) -> list[str]:
+@contextmanager
+def a_home(folder: Path, prepare: Callable[[Home], object] = nothing) -> Iterator[Home]:
+    """For one step; gone afterwards."""
+    home = Home(folder / "home")
+    prepare(home)
+    yield home
+    shutil.rmtree(folder / "home")
+
+
+def steps_of(folder: Path, prepare: Callable[[Home], object], act: Act) -> list[str]:
     disk = FaultyDisk(QuickDisk())
-    act(home, disk)
+    with a_home(folder, prepare) as home:
+        act(home, disk)
     return disk.steps
-
-
-def an_error(name: str) -> OSError:
-    number = getattr(errno, name)
-    return OSError(number, os.strerror(number))
 
 
 def ends(disk: FaultyDisk) -> None:
@@ -194,9 +200,7 @@ def is_done_later(home: Home, act: Act, where: str) -> None:
 @pytest.mark.parametrize("trial", TRIALS)
 def test_a_change_takes_a_known_number_of_steps(tmp_path, trial):
     prepare, act, _ = TRIALS[trial]
-    home = Home(tmp_path)
-    prepare(home)
-    steps = steps_of(home, act)
+    steps = steps_of(tmp_path, prepare, act)
     assert {"lock", "create", "write", "sync", "rename", "sync_folder"} <= set(steps)
     assert len(steps) < 80
 
@@ -204,48 +208,40 @@ def test_a_change_takes_a_known_number_of_steps(tmp_path, trial):
 @pytest.mark.parametrize("trial", TRIALS)
 def test_killed_at_any_step_the_old_or_the_new_is_there(tmp_path, trial):
     prepare, act, check = TRIALS[trial]
-    count = Home(tmp_path / "count")
-    prepare(count)
-    steps = steps_of(count, act)
-    for step in range(len(steps)):
-        home = Home(tmp_path / f"step-{step}")
-        prepare(home)
-        with pytest.raises(Crash):
-            act(home, FaultyDisk(QuickDisk(), stop_at=step))
-        where = f"killed at step {step} ({steps[step]})"
-        check(home, where)
-        is_done_later(home, act, where)
+    for step, name in enumerate(steps_of(tmp_path, prepare, act)):
+        with a_home(tmp_path, prepare) as home:
+            with pytest.raises(Crash):
+                act(home, FaultyDisk(QuickDisk(), stop_at=step))
+            where = f"killed at step {step} ({name})"
+            check(home, where)
+            is_done_later(home, act, where)
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.campaign
+@pytest.mark.parametrize("turn", ROUNDS)
 @pytest.mark.parametrize("trial", TRIALS)
-def test_an_error_at_any_step_is_ours_and_leaves_the_old_or_the_new(tmp_path, trial, name):
+def test_an_error_at_any_step_is_ours_and_leaves_the_old_or_the_new(tmp_path, trial, turn):
     prepare, act, check = TRIALS[trial]
-    count = Home(tmp_path / "count")
-    prepare(count)
-    steps = steps_of(count, act)
-    for step in range(len(steps)):
-        home = Home(tmp_path / f"step-{step}")
-        prepare(home)
-        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
-        where = f"{name} at step {step} ({steps[step]})"
-        try:
-            act(home, disk)
-        except AtmError:
-            pass
-        except OSError as error:
-            raise AssertionError(f"not one of our errors: {where}") from error
-        ends(disk)
-        check(home, where)
-        is_done_later(home, act, where)
+    for refusal in refusals(steps_of(tmp_path, prepare, act), turn + [*TRIALS].index(trial)):
+        with a_home(tmp_path, prepare) as home:
+            disk = FaultyDisk(QuickDisk(), stop_at=refusal.step, error=refusal.error)
+            try:
+                act(home, disk)
+            except AtmError:
+                pass
+            except OSError as error:
+                raise AssertionError(f"not one of our errors: {refusal}") from error
+            ends(disk)
+            check(home, str(refusal))
+            is_done_later(home, act, str(refusal))
 
 
 def test_a_read_that_is_refused_is_said_and_puts_nothing_aside(tmp_path):
     home = Home(tmp_path)
     sealed(home)
-    for name in REFUSALS:
+    for way in WAYS:
         for step in range(20):
-            disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
+            disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(way))
             try:
                 found = home.records(disk).read("crew", STATUS, ["ann"])
             except AtmError:
@@ -260,42 +256,52 @@ def test_a_read_that_is_refused_is_said_and_puts_nothing_aside(tmp_path):
     assert [path.name for path in home.folder.iterdir()] == ["status.json"]
 
 
+def a_secret(home: Home, disk: Disk) -> bytes:
+    return home.secrets(disk).secret("crew")
+
+
 def test_killed_at_any_step_a_secret_is_whole_or_made_later_and_then_stays(tmp_path):
-    steps = steps_of(Home(tmp_path / "count"), lambda home, disk: home.secrets(disk).secret("crew"))
-    for error in (None, *map(an_error, REFUSALS)):
-        for step in range(len(steps)):
-            home = Home(tmp_path / f"{error and error.errno}-{step}")
-            disk = FaultyDisk(QuickDisk(), stop_at=step, error=error)
-            given = None
-            try:
-                given = home.secrets(disk).secret("crew")
-            except (Crash, AtmError):
-                pass
-            if error is not None:
-                ends(disk)
-            later = home.secrets().secret("crew")
-            assert given in (None, later), f"a secret was given out and lost: {steps[step]}"
-            assert home.secrets().secret("crew") == later
-            assert len(later) == 32
+    for step in range(len(steps_of(tmp_path, nothing, a_secret))):
+        check_secret(tmp_path, FaultyDisk(QuickDisk(), stop_at=step))
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("turn", ROUNDS)
+def test_refused_at_any_step_a_secret_is_whole_or_made_later_and_then_stays(tmp_path, turn):
+    for refusal in refusals(steps_of(tmp_path, nothing, a_secret), turn):
+        check_secret(tmp_path, FaultyDisk(QuickDisk(), stop_at=refusal.step, error=refusal.error))
+
+
+def check_secret(folder: Path, disk: FaultyDisk) -> None:
+    with a_home(folder) as home:
+        given = None
+        try:
+            given = a_secret(home, disk)
+        except (Crash, AtmError):
+            pass
+        if not disk.dead:
+            ends(disk)
+        later = home.secrets().secret("crew")
+        assert given in (None, later), f"a secret was given out and lost: {disk.steps}"
+        assert home.secrets().secret("crew") == later
+        assert len(later) == 32
 
 
 def test_killed_at_any_step_of_a_note_no_line_that_was_there_is_lost(tmp_path):
     def note(home: Home, disk: Disk) -> None:
         home.journal(disk).note("crew", {"n": 9, "text": "x" * 100})
 
-    def filled(path: Path) -> Home:
-        home = Home(path)
+    def filled(home: Home) -> None:
         for number in range(6):
             home.journal().note("crew", {"n": number, "text": "x" * 100})
-        return home
 
-    steps = steps_of(filled(tmp_path / "count"), note)
+    steps = steps_of(tmp_path, filled, note)
     assert "rename" in steps, "the files are not turned over on the way"
-    for step in range(len(steps)):
-        home = filled(tmp_path / f"step-{step}")
-        with pytest.raises(Crash):
-            note(home, FaultyDisk(QuickDisk(), stop_at=step))
-        where = f"killed at step {step} ({steps[step]})"
-        home.journal().note("crew", {"n": 10})
-        numbers = [record["n"] for record in home.journal().last("crew", 20)]
-        assert numbers in ([0, 1, 2, 3, 4, 5, 10], [0, 1, 2, 3, 4, 5, 9, 10]), where
+    for step, name in enumerate(steps):
+        with a_home(tmp_path, filled) as home:
+            with pytest.raises(Crash):
+                note(home, FaultyDisk(QuickDisk(), stop_at=step))
+            home.journal().note("crew", {"n": 10})
+            numbers = [record["n"] for record in home.journal().last("crew", 20)]
+            where = f"killed at step {step} ({name})"
+            assert numbers in ([0, 1, 2, 3, 4, 5, 10], [0, 1, 2, 3, 4, 5, 9, 10]), where

@@ -8,15 +8,16 @@ is asserted exactly: a message is said a second time if and only if it was said 
 
 from __future__ import annotations
 
-import errno
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.chaos import ROUNDS, Refusal, refusals
+from tests.crash.conftest import copied_or, made_by
 
 from atm.domain.endpoints import Endpoint
 from atm.domain.errors import AtmError
@@ -47,7 +48,6 @@ from atm.wiring import build_room
 LEAD = "team-lead"
 AT = PaneAddress("/tmp/tmux", "%1")
 TEXTS = ["the first", "the second"]
-REFUSALS = ["ENOSPC", "EACCES", "EIO"]
 
 
 class HurriedClock:
@@ -71,12 +71,16 @@ def a_room(home: Path, disk: FaultyDisk | None = None, *, ahead: float = 0.0) ->
     return build_room(layout, disk=disk or QuickDisk(), clock=HurriedClock(ahead))
 
 
-def a_team(home: Path) -> Mailroom:
+def new_team(home: Path) -> None:
     room = a_room(home)
     create_team(room, "crew")
     for member in (Member("ann"), Member("bob"), Member(LEAD), Member("hugo", backend="human")):
         add_member(room, "crew", member)
-    return room
+
+
+def a_team(home: Path) -> Mailroom:
+    copied_or(new_team, home)
+    return a_room(home)
 
 
 def with_mail(home: Path) -> None:
@@ -86,23 +90,46 @@ def with_mail(home: Path) -> None:
 
 
 Act = Callable[[Mailroom], object]
+Prepare = Callable[[Path], object]
 
 
-def steps_of(home: Path, act: Act, *, ahead: float = 0.0) -> list[str]:
+def steps_of(tmp_path: Path, prepare: Prepare, act: Act, *, ahead: float = 0.0) -> list[str]:
     disk = FaultyDisk(QuickDisk())
-    act(a_room(home, disk, ahead=ahead))
+    with made_by(prepare, tmp_path) as home:
+        act(a_room(home, disk, ahead=ahead))
     return disk.steps
-
-
-def an_error(name: str) -> OSError:
-    number = getattr(errno, name)
-    return OSError(number, os.strerror(number))
 
 
 def ends(disk: FaultyDisk) -> None:
     """The process that met the error ends: what a refused `close` left open is closed, and its locks go."""
     for fd in disk._open:
         os.close(fd)
+
+
+def every_kill(tmp_path: Path, prepare: Prepare, act: Act, *, ahead: float = 0.0) -> Iterator[tuple[int, str, Path]]:
+    """What is left after a kill at step 0, 1, 2, … of the act."""
+    for step, name in enumerate(steps_of(tmp_path, prepare, act, ahead=ahead)):
+        with made_by(prepare, tmp_path) as home:
+            with pytest.raises(Crash):
+                act(a_room(home, FaultyDisk(QuickDisk(), stop_at=step), ahead=ahead))
+            yield step, f"killed at step {step} ({name})", home
+
+
+def every_refusal(
+    tmp_path: Path, prepare: Prepare, act: Act, turn: int, *, ahead: float = 0.0
+) -> Iterator[tuple[Refusal, Path]]:
+    """What is left after the disk refused a step of the act, and the process has ended."""
+    for refusal in refusals(steps_of(tmp_path, prepare, act, ahead=ahead), turn):
+        disk = FaultyDisk(QuickDisk(), stop_at=refusal.step, error=refusal.error)
+        with made_by(prepare, tmp_path) as home:
+            try:
+                act(a_room(home, disk, ahead=ahead))
+            except AtmError:
+                pass
+            except OSError as error:
+                raise AssertionError(f"not one of our errors: {refusal}") from error
+            ends(disk)
+            yield refusal, home
 
 
 def known_as_shown(home: Path) -> set[str]:
@@ -150,6 +177,18 @@ def take_a_turn(room: Mailroom, said: list[str]) -> bool:
 SHOWING = {"hook": call_hook, "turn": take_a_turn}
 
 
+class Heard:
+    """What was said the last time that something was shown."""
+
+    def __init__(self, show: Callable[[Mailroom, list[str]], bool]) -> None:
+        self.show = show
+        self.said: list[str] = []
+
+    def __call__(self, room: Mailroom) -> None:
+        self.said = []
+        self.show(room, self.said)
+
+
 def said_later(home: Path, show: Callable[[Mailroom, list[str]], bool]) -> list[str]:
     """What a fresh process says, half a minute later."""
     said: list[str] = []
@@ -161,27 +200,21 @@ def said_later(home: Path, show: Callable[[Mailroom, list[str]], bool]) -> list[
 
 @pytest.mark.parametrize("way", SHOWING)
 def test_a_showing_takes_a_known_number_of_steps(tmp_path, way):
-    with_mail(tmp_path)
-    steps = steps_of(tmp_path, lambda room: SHOWING[way](room, []))
+    steps = steps_of(tmp_path, with_mail, lambda room: SHOWING[way](room, []))
     assert {"lock", "exchange", "sync", "remove"} <= set(steps)
     assert len(steps) < 200
 
 
 @pytest.mark.parametrize("way", SHOWING)
 def test_killed_at_any_step_mail_is_shown_once_but_in_the_one_window(tmp_path, way):
-    show = SHOWING[way]
-    with_mail(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", lambda room: show(room, []))
+    heard = Heard(SHOWING[way])
+    steps = steps_of(tmp_path, with_mail, heard)
     doubled_at = []
-    for step in range(len(steps)):
-        home = tmp_path / f"step-{step}"
-        with_mail(home)
-        said: list[str] = []
-        with pytest.raises(Crash):
-            show(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)), said)
+    for step, when, home in every_kill(tmp_path, with_mail, heard):
+        said = heard.said
         window = set(said) - known_as_shown(home)
-        later = said_later(home, show)
-        where = f"killed at step {step} ({steps[step]}), said {said}, then {later}"
+        later = said_later(home, heard.show)
+        where = f"{when}, said {said}, then {later}"
         assert set(said) | set(later) == set(TEXTS), f"lost: {where}"
         assert later == [text for text in TEXTS if text in later], f"out of order: {where}"
         assert set(said) & set(later) == window, f"the window is not what was promised: {where}"
@@ -192,65 +225,47 @@ def test_killed_at_any_step_mail_is_shown_once_but_in_the_one_window(tmp_path, w
     assert "sync" not in [steps[step] for step in doubled_at[:-1]], "the ledger was durable, and it was said again"
 
 
-@pytest.mark.parametrize("name", REFUSALS)
+@pytest.mark.campaign
+@pytest.mark.parametrize("turn", ROUNDS)
 @pytest.mark.parametrize("way", SHOWING)
-def test_an_error_at_any_step_shows_mail_once(tmp_path, way, name):
-    show = SHOWING[way]
-    with_mail(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", lambda room: show(room, []))
-    for step in range(len(steps)):
-        home = tmp_path / f"step-{step}"
-        with_mail(home)
-        said: list[str] = []
-        where = f"{name} at step {step} ({steps[step]})"
-        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
-        try:
-            show(a_room(home, disk), said)
-        except AtmError:
-            pass
-        except OSError as error:
-            raise AssertionError(f"not one of our errors: {where}") from error
-        ends(disk)
-        said += said_later(home, show)
-        assert said == TEXTS, where
+def test_an_error_at_any_step_shows_mail_once(tmp_path, way, turn):
+    heard = Heard(SHOWING[way])
+    for refusal, home in every_refusal(tmp_path, with_mail, heard, turn + [*SHOWING].index(way)):
+        assert heard.said + said_later(home, heard.show) == TEXTS, refusal
 
 
 def test_killed_at_any_step_its_owner_finds_the_mail_with_read_or_a_hook(tmp_path):
     """Between the kill and the next hook the owner reads: nothing that was not shown may be hidden, nothing doubled."""
-    with_mail(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", lambda room: call_hook(room, []))
-    for step in range(len(steps)):
-        home = tmp_path / f"step-{step}"
-        with_mail(home)
-        said: list[str] = []
-        with pytest.raises(Crash):
-            call_hook(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)), said)
-        window = set(said) - known_as_shown(home)
+    heard = Heard(call_hook)
+    for _, when, home in every_kill(tmp_path, with_mail, heard):
+        window = set(heard.said) - known_as_shown(home)
         room = a_room(home, ahead=31)
         later = [message.text for message in take(room, "crew", "ann", Filter()).messages]
         later += said_later(home, call_hook)
-        assert sorted(said + later) == sorted([*TEXTS, *window]), f"killed at step {step} ({steps[step]})"
+        assert sorted(heard.said + later) == sorted([*TEXTS, *window]), when
 
 
 def test_killed_twice_mail_is_still_not_lost(tmp_path):
     """The second process is killed while it clears up after the first, at every step of that."""
-    with_mail(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", lambda room: call_hook(room, []))
+    steps = steps_of(tmp_path, with_mail, lambda room: call_hook(room, []))
     exchange = steps.index("exchange")
-    for step in range(2 * len(steps)):
-        home = tmp_path / f"step-{step}"
+
+    def killed_once(home: Path) -> None:
         with_mail(home)
         with pytest.raises(Crash):
             call_hook(a_room(home, FaultyDisk(QuickDisk(), stop_at=exchange + 1)), [])
-        said: list[str] = []
-        disk = FaultyDisk(QuickDisk(), stop_at=step)
-        try:
-            call_hook(a_room(home, disk, ahead=31), said)
-        except Crash:
-            pass
-        window = set(said) - known_as_shown(home)
-        later = said_later(home, call_hook)
-        assert sorted(said + later) == sorted([*TEXTS, *window]), f"killed again at step {step} ({disk.steps[-1]})"
+
+    for step in range(2 * len(steps)):
+        with made_by(killed_once, tmp_path) as home:
+            said: list[str] = []
+            disk = FaultyDisk(QuickDisk(), stop_at=step)
+            try:
+                call_hook(a_room(home, disk, ahead=31), said)
+            except Crash:
+                pass
+            window = set(said) - known_as_shown(home)
+            later = said_later(home, call_hook)
+            assert sorted(said + later) == sorted([*TEXTS, *window]), f"killed again at step {step} ({disk.steps[-1]})"
         if not disk.dead:
             return
     raise AssertionError("it never came to its end")
@@ -284,8 +299,7 @@ class InterruptedLedger:
 
 def a_dead_hook(tmp_path: Path) -> Path:
     """A home in which a hook was killed after its note, before it took anything out of the unread."""
-    with_mail(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", lambda room: call_hook(room, []))
+    steps = steps_of(tmp_path, with_mail, lambda room: call_hook(room, []))
     with_mail(tmp_path / "home")
     with pytest.raises(Crash):
         call_hook(a_room(tmp_path / "home", FaultyDisk(QuickDisk(), stop_at=steps.index("exchange"))), [])
@@ -399,48 +413,49 @@ def check_pane(pane: MemoryPane, home: Path, texts: list[str], where: str) -> No
     assert [text for text in texts if text in whole] == texts, where
 
 
+class Paned:
+    """A home with mail for ann, and the pane that she sits in."""
+
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+        self.terminals = MemoryTerminals()
+
+    def prepare(self, home: Path) -> None:
+        self.terminals = with_pane(home, self.texts)
+
+    def push(self, room: Mailroom) -> object:
+        return push_once(room, self.terminals)
+
+    def check(self, home: Path, where: str) -> None:
+        finish_pushing(home, self.terminals)
+        check_pane(self.terminals.panes[AT], home, self.texts, where)
+
+
 @pytest.mark.parametrize("texts", [TEXTS[:1], TEXTS], ids=["one", "two"])
 def test_killed_at_any_step_of_the_disk_a_line_is_submitted_once(tmp_path, texts):
-    terminals = with_pane(tmp_path / "count", texts)
-    steps = steps_of(tmp_path / "count", lambda room: push_once(room, terminals))
-    for step in range(len(steps)):
-        home = tmp_path / f"step-{step}"
-        terminals = with_pane(home, texts)
-        with pytest.raises(Crash):
-            push_once(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)), terminals)
-        finish_pushing(home, terminals)
-        check_pane(terminals.panes[AT], home, texts, f"killed at step {step} ({steps[step]})")
+    paned = Paned(texts)
+    for _, when, home in every_kill(tmp_path, paned.prepare, paned.push):
+        paned.check(home, when)
 
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("call", [0, 1])
 def test_killed_around_paste_and_enter_a_line_is_submitted_once(tmp_path, call, after):
-    terminals = with_pane(tmp_path, TEXTS)
+    home = tmp_path / "home"
+    terminals = with_pane(home, TEXTS)
     disk = FaultyDisk(QuickDisk())
     with pytest.raises(Crash):
-        push_once(a_room(tmp_path, disk), KilledAt(terminals, disk, call, after=after))
-    finish_pushing(tmp_path, terminals)
-    check_pane(terminals.panes[AT], tmp_path, TEXTS, f"call {call}, after: {after}")
+        push_once(a_room(home, disk), KilledAt(terminals, disk, call, after=after))
+    finish_pushing(home, terminals)
+    check_pane(terminals.panes[AT], home, TEXTS, f"call {call}, after: {after}")
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_an_error_at_any_step_of_a_push_submits_a_line_once(tmp_path, name):
-    terminals = with_pane(tmp_path / "count", TEXTS)
-    steps = steps_of(tmp_path / "count", lambda room: push_once(room, terminals))
-    for step in range(len(steps)):
-        home = tmp_path / f"step-{step}"
-        terminals = with_pane(home, TEXTS)
-        where = f"{name} at step {step} ({steps[step]})"
-        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
-        try:
-            push_once(a_room(home, disk), terminals)
-        except AtmError:
-            pass
-        except OSError as error:
-            raise AssertionError(f"not one of our errors: {where}") from error
-        ends(disk)
-        finish_pushing(home, terminals)
-        check_pane(terminals.panes[AT], home, TEXTS, where)
+@pytest.mark.campaign
+@pytest.mark.parametrize("turn", ROUNDS)
+def test_an_error_at_any_step_of_a_push_submits_a_line_once(tmp_path, turn):
+    paned = Paned(TEXTS)
+    for refusal, home in every_refusal(tmp_path, paned.prepare, paned.push, turn + 2):
+        paned.check(home, str(refusal))
 
 
 # An idle notice.
@@ -473,33 +488,17 @@ def check_notices(home: Path, where: str) -> None:
 
 
 def test_killed_at_any_step_an_idle_notice_takes_the_place_of_the_former_or_does_not(tmp_path):
-    with_a_former_notice(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", go_idle)
-    assert "exchange" in steps
-    for step in range(len(steps)):
-        home = tmp_path / f"step-{step}"
-        with_a_former_notice(home)
-        with pytest.raises(Crash):
-            go_idle(a_room(home, FaultyDisk(QuickDisk(), stop_at=step)))
+    assert "exchange" in steps_of(tmp_path, with_a_former_notice, go_idle)
+    for _, when, home in every_kill(tmp_path, with_a_former_notice, go_idle):
         send(a_room(home, ahead=31), "crew", "bob", Letter(sender="ann", text="the next command"))
-        check_notices(home, f"killed at step {step} ({steps[step]})")
+        check_notices(home, when)
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_an_error_at_any_step_of_an_idle_notice_hurts_nobody(tmp_path, name):
-    with_a_former_notice(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", go_idle)
-    for step in range(1, len(steps)):
-        home = tmp_path / f"step-{step}"
-        with_a_former_notice(home)
-        where = f"{name} at step {step} ({steps[step]})"
-        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
-        try:
-            go_idle(a_room(home, disk))
-        except AtmError:
-            pass  # the roster itself could not be read
-        ends(disk)
-        check_notices(home, where)
+@pytest.mark.campaign
+@pytest.mark.parametrize("turn", ROUNDS)
+def test_an_error_at_any_step_of_an_idle_notice_hurts_nobody(tmp_path, turn):
+    for refusal, home in every_refusal(tmp_path, with_a_former_notice, go_idle, turn + 3):
+        check_notices(home, str(refusal))
 
 
 # Escalation.
@@ -529,29 +528,29 @@ def check_told(home: Path, where: str) -> None:
     assert put_back_dropped(room, room.rosters.load("crew"), everything=True) == 0, where
 
 
+@pytest.mark.parametrize(
+    ("prepare", "act"),
+    [
+        (with_mail, Heard(call_hook)),
+        (with_mail, Heard(take_a_turn)),
+        (with_a_former_notice, go_idle),
+        (with_a_silent_member, take_steps),
+    ],
+    ids=["hook", "turn", "notice", "escalation"],
+)
+def test_where_the_team_was_copied_the_steps_are_the_same(tmp_path, monkeypatch, prepare, act):
+    copied = steps_of(tmp_path, prepare, act, ahead=HALF_AN_HOUR)
+    monkeypatch.setattr("tests.crash.test_surfacing_every_step.copied_or", lambda make, home: make(home))
+    assert copied == steps_of(tmp_path, prepare, act, ahead=HALF_AN_HOUR)
+
+
 def test_killed_at_any_step_lead_and_human_are_told_once(tmp_path):
-    with_a_silent_member(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", take_steps, ahead=HALF_AN_HOUR)
-    for step in range(len(steps)):
-        home = tmp_path / f"step-{step}"
-        with_a_silent_member(home)
-        with pytest.raises(Crash):
-            take_steps(a_room(home, FaultyDisk(QuickDisk(), stop_at=step), ahead=HALF_AN_HOUR))
-        check_told(home, f"killed at step {step} ({steps[step]})")
+    for _, when, home in every_kill(tmp_path, with_a_silent_member, take_steps, ahead=HALF_AN_HOUR):
+        check_told(home, when)
 
 
-@pytest.mark.parametrize("name", REFUSALS)
-def test_an_error_at_any_step_tells_lead_and_human_once(tmp_path, name):
-    with_a_silent_member(tmp_path / "count")
-    steps = steps_of(tmp_path / "count", take_steps, ahead=HALF_AN_HOUR)
-    for step in range(len(steps)):
-        home = tmp_path / f"step-{step}"
-        with_a_silent_member(home)
-        where = f"{name} at step {step} ({steps[step]})"
-        disk = FaultyDisk(QuickDisk(), stop_at=step, error=an_error(name))
-        try:
-            take_steps(a_room(home, disk, ahead=HALF_AN_HOUR))
-        except AtmError:
-            pass
-        ends(disk)
-        check_told(home, where)
+@pytest.mark.campaign
+@pytest.mark.parametrize("turn", ROUNDS)
+def test_an_error_at_any_step_tells_lead_and_human_once(tmp_path, turn):
+    for refusal, home in every_refusal(tmp_path, with_a_silent_member, take_steps, turn + 4, ahead=HALF_AN_HOUR):
+        check_told(home, str(refusal))
