@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import UNHURRIED, Atm
+from tests.teamd.conftest import keep_bytecode
 
 from atm.domain.team import Member
 from atm.formats.control_line import BadLine
@@ -37,13 +38,13 @@ from atm.wiring import build_room
 if sys.platform == "win32":
     collect_ignore_glob = ["*"]  # tmux, unix sockets and POSIX signals
 
-needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
-
 PROC = Path("/proc")
 MARK = "ATM_TEST_STAGE"
 ANSWERS_IN = 60.0
 IN_TIME = ""
 """The path for whoever shall run out of patience: that takes as long as with users."""
+AT_IT = "another process is showing it right now"
+"""What `atm deliver` says while the daemon looks at a pane or a server: that begins rounds whenever it likes."""
 LETTER = re.compile(r"letter-\w+")
 HEARD = ("context", "blocked", "refused", "prompt")
 """What in an agent's log has reached its context."""
@@ -211,16 +212,16 @@ class PaneAgent(Agent):
 class House:
     """A home, its daemon, and the default tmux server of everybody in it."""
 
-    def __init__(self, folder: Path, bytecode: Path) -> None:
+    def __init__(self, folder: Path, base: Path) -> None:
         for name in ("home", "work", "bin"):
             (folder / name).mkdir(parents=True)
         self.folder = folder
         self.mark = f"{MARK}={folder}"
         self.sockets = Path(tempfile.mkdtemp(prefix="atm-tmux-"))  # short: a socket's path has its limit
         self.atm = Atm(folder / "home", folder / "work")
-        del self.atm.environment["PYTHONDONTWRITEBYTECODE"]
-        self.atm.environment |= {"PYTHONPYCACHEPREFIX": str(bytecode), "TMUX_TMPDIR": str(self.sockets)}
+        keep_bytecode(self.atm, base)
         self.atm.environment |= {
+            "TMUX_TMPDIR": str(self.sockets),
             # A hook gives up after 3 s, and nobody who is only late may look as if he had.
             "PYTHONPATH": str(UNHURRIED),
             "ATM_DAEMON_AUTOSTART": "0",
@@ -230,6 +231,8 @@ class House:
         self.layout = find_layout({"ATM_HOME": str(self.atm.home)})
         self.room = build_room(self.layout)
         self.daemons: list[subprocess.Popen[bytes]] = []
+        self._has_panes = False
+        self._addresses: set[str] = set()
         (folder / "bin/hook.sh").write_text(HOOK.format(python=shlex.quote(sys.executable)))
 
     # The daemon.
@@ -259,8 +262,12 @@ class House:
 
     @property
     def answers(self) -> bool:
+        running = find_running(self.layout)
+        if running is None:
+            return False
+        self._addresses.add(running.socket)
         try:
-            return find_running(self.layout) is not None and ask(self.layout, "ping") is not None
+            return ask(self.layout, "ping") is not None
         except BadLine:
             return False
 
@@ -303,15 +310,19 @@ class House:
         """Run something in a new pane; its id."""
         words = ("env", *(f"{name}={value}" for name, value in environment.items()), *words)
         size = ("-x", "110", "-y", "30")
+        self._has_panes = True
         made = self.tmux("new-session", "-d", *size, "-P", "-F", "#{pane_id}", "--", *words).strip()
         assert made, "tmux made no pane"
         return made
 
     def kill_tmux(self) -> None:
         """And wait for its end: whoever calls a server that is about to exit gets no answer, and no new one."""
+        if not self._has_panes:
+            return  # there is no server, and perhaps no tmux on this machine
         server = self.tmux("list-sessions", "-F", "#{pid}").split()[:1]
         self.tmux("kill-server")
         until(lambda: not any(is_running(int(pid)) for pid in server))
+        self._has_panes = False
 
     # The end.
 
@@ -327,10 +338,10 @@ class House:
         until(lambda: not [pid for mark in marks for pid in processes_with(mark)])
 
     def close(self) -> None:
-        running = find_running(self.layout)
         self.end([self.mark])
-        if running is not None and running.socket.startswith(f"{tempfile.gettempdir()}/atm-"):
-            shutil.rmtree(os.path.dirname(running.socket), ignore_errors=True)
+        for path in self._addresses:  # of daemons that were killed; their home's own path may be too long for a socket
+            if path.startswith(f"{tempfile.gettempdir()}/atm-"):
+                shutil.rmtree(os.path.dirname(path), ignore_errors=True)
         shutil.rmtree(self.sockets, ignore_errors=True)
 
 
@@ -441,9 +452,16 @@ class Stage:
         return [event.state for e in self.room.ledger.about(self.team, [id]) for event in e.events() if event.id == id]
 
     def deliver(self, name: str, **environment: str) -> dict[str, Any]:
-        """`atm deliver NAME`: what it did or why not."""
-        said = self.atm("deliver", name, "--team", self.team, "--json", code=None, env=environment).json["members"]
-        return dict(said[0]) if said else {"outcome": "nothing unread", "evidence": "", "ids": []}
+        """`atm deliver NAME`: what it did or why not, once the daemon lets it."""
+        answers: list[dict[str, Any]] = []
+
+        def has_its_turn() -> bool:
+            said = self.atm("deliver", name, "--team", self.team, "--json", code=None, env=environment).json["members"]
+            answers.append(dict(said[0]) if said else {"outcome": "nothing unread", "evidence": "", "ids": []})
+            return bool(answers[-1]["evidence"] != AT_IT)
+
+        until(has_its_turn, why=lambda: self.house.said)
+        return answers[-1]
 
     @property
     def notes(self) -> list[str]:
@@ -466,7 +484,7 @@ class Stage:
 
 @pytest.fixture(scope="session")
 def _shared_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
-    made = House(tmp_path_factory.mktemp("house") / "h", tmp_path_factory.getbasetemp() / "bytecode")
+    made = House(tmp_path_factory.mktemp("house") / "h", tmp_path_factory.getbasetemp())
     made.start_daemon()
     yield made
     assert [loop["name"] for loop in (made.loop(name) for name in ("delivery", "spool")) if loop["failures"]] == []
@@ -490,7 +508,7 @@ _TEAMS: pytest.StashKey[int] = pytest.StashKey()
 @pytest.fixture
 def alone(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
     """The team `crew` in a house of its own; no daemon runs yet."""
-    house = House(tmp_path / "h", tmp_path_factory.getbasetemp() / "bytecode")
+    house = House(tmp_path / "h", tmp_path_factory.getbasetemp())
     made = Stage(house, "crew")
     yield made
     made.leave()

@@ -17,9 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.delivery.conftest import Agent, PaneAgent, Stage, kill, needs_tmux, until
-
-pytestmark = needs_tmux
+from tests.delivery.conftest import Agent, PaneAgent, Stage, kill, until
+from tests.optional import needs
 
 GATE = """#!/bin/sh
 hold() {{
@@ -116,6 +115,7 @@ def composer(agent: PaneAgent) -> str:
 STEPS = ["the note is there", "before-paste", "after-paste", "before-enter", "after-enter", "the ledger knows"]
 
 
+@needs("tmux")
 @pytest.mark.parametrize("step", STEPS)
 @pytest.mark.parametrize("letters", [1, 2])
 def test_killed_at_a_step_of_pasting_mail_it_is_submitted_once(alone: Stage, step: str, letters: int) -> None:
@@ -135,6 +135,7 @@ def test_killed_at_a_step_of_pasting_mail_it_is_submitted_once(alone: Stage, ste
         assert "found submitted after the process that pasted it had ended" in receipt.journey["surfaced"]
 
 
+@needs("tmux")
 @pytest.mark.parametrize("step", STEPS[1:5])
 def test_mail_that_came_after_the_kill_comes_after_the_mail_before_it(alone: Stage, step: str) -> None:
     ann = alone.agent_in_pane("ann", "plain")
@@ -147,6 +148,7 @@ def test_mail_that_came_after_the_kill_comes_after_the_mail_before_it(alone: Sta
     assert composer(ann) == ""
 
 
+@needs("tmux")
 @pytest.mark.parametrize("step", STEPS[1:])
 def test_killed_at_a_step_of_waking_an_agent_its_hook_shows_the_mail_once(alone: Stage, step: str) -> None:
     ann = alone.agent_in_pane("ann", "codex")
@@ -163,6 +165,7 @@ def test_killed_at_a_step_of_waking_an_agent_its_hook_shows_the_mail_once(alone:
     assert receipt.events.count("surfaced") == 1
 
 
+@needs("tmux")
 def test_an_agent_whose_waking_line_was_left_in_its_composer_is_woken_for_newer_mail(alone: Stage) -> None:
     ann = alone.agent_in_pane("ann", "codex")
     until(lambda: alone.is_idle("ann"))

@@ -1,4 +1,9 @@
-"""What the tests of the MCP server share: a daemon as users have it, a small offer of tools, and bounded waiting."""
+"""
+What the tests of the MCP server share: a daemon as users have it, a small offer of tools, and bounded waiting.
+
+The SDK takes a second of every process that serves. So one daemon (`shared`) and one HTTP server (`served`) do for
+most tests, each of which has a team of its own; those that end one, or use up what all share, have their own.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,14 @@ import asyncio
 import json
 import subprocess
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.conftest import UNHURRIED, Atm
-from tests.teamd.conftest import daemon, house
+from tests.teamd.conftest import BRISK, DaemonProcess, SharedDaemon, daemon, house, house_for_many, team_in
 
 from atm.domain.errors import NoSuchMessage
 from atm.ui.mcp.caller import Caller
@@ -210,11 +216,11 @@ class Spoken:
 
 
 @pytest.fixture
-def speak(house: Any) -> Any:
-    """Start `atm mcp` with some words; all of them are ended with the test."""
+def speak() -> Iterator[Callable[..., Spoken]]:
+    """Start `atm mcp` with some words in a house; all of them are ended with the test."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def start(*words: str, env: dict[str, str] | None = None) -> Spoken:
+    def start(house: DaemonProcess, *words: str, env: dict[str, str] | None = None) -> Spoken:
         process = subprocess.Popen(
             house.atm.command("mcp", *words),
             stdin=subprocess.PIPE,
@@ -236,3 +242,52 @@ def speak(house: Any) -> Any:
                     stream.close()
                 except OSError:
                     pass  # what was left to be written has no reader
+
+
+# Processes that serve many tests.
+
+
+@pytest.fixture(scope="session")
+def _unhurried_house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    with house_for_many(tmp_path_factory.mktemp("m"), PYTHONPATH=str(UNHURRIED)) as made:
+        yield made.start_and_settle()
+
+
+@pytest.fixture
+def shared(_unhurried_house: DaemonProcess, tmp_path: Path) -> Iterator[SharedDaemon]:
+    """A daemon that runs for this and other tests; here with a team of its own."""
+    with team_in(_unhurried_house, tmp_path / "here") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def _server_for_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    from tests.mcp.served import Served
+
+    with house_for_many(tmp_path_factory.mktemp("s"), PYTHONPATH=str(UNHURRIED)) as house:
+        made = Served(house)
+        yield made
+        assert made.end() == 0
+        made.check()
+
+
+@pytest.fixture
+def served(_server_for_many: Any, tmp_path: Path) -> Iterator[Any]:
+    """`atm mcp --http`, without a daemon, for this and other tests; here with a team of its own."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    made = _server_for_many.for_a_team(folder)
+    yield made
+    made.leave()
+
+
+@pytest.fixture
+def own_served(house: DaemonProcess, room: Any) -> Iterator[Any]:
+    """The same for one test: it ends it, gives it a daemon, or takes all the calls that strangers have together."""
+    from tests.mcp.served import Served
+
+    made = Served(house, PYTHONPATH=f"{BRISK}:{UNHURRIED}")
+    yield made
+    if made.process.poll() is None:
+        made.end()
+    made.check()

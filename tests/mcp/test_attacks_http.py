@@ -8,19 +8,17 @@ import json
 import socket
 from collections.abc import Iterator
 from http.client import HTTPConnection
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.mcp.conftest import run, until
-from tests.mcp.test_http import ACCEPT, Served, hello, served
+from tests.mcp.served import ACCEPT, Served, hello
 
 from atm.domain.access_tokens import AccessToken
 from atm.ui.mcp import http, http_patience, http_sessions
 from atm.ui.mcp.gate import Gate
 from atm.ui.mcp.http import _web_server
-
-__all__ = ["served"]
-
 
 # Strangers who keep connections: the web server as we set it up, around an application that says who came.
 
@@ -98,15 +96,18 @@ async def ends(reader: asyncio.StreamReader) -> bytes:
     return said
 
 
-@pytest.mark.parametrize("first", [b"", b"P", b"POST /mcp HTTP/1.1\r\nHost: x\r\nX-Slow: ", b"\r\n"])
-def test_a_connection_on_which_nothing_is_asked_ends(web, monkeypatch, first):
+@pytest.mark.parametrize(
+    ("first", "status"),
+    [(b"", b""), (b"P", b""), (b"POST /mcp HTTP/1.1\r\nHost: x\r\nX-Slow: ", b""), (b"\r\n", b"400")],
+)
+def test_a_connection_on_which_nothing_is_asked_ends(web, monkeypatch, first, status):
     monkeypatch.setattr(http_patience, "REQUEST_SECONDS", 0.3)
 
     async def talk() -> None:
         async with web.serve():
             reader, writer = await web.connect()
             writer.write(first)
-            assert (await ends(reader))[9:12] in (b"", b"400")
+            assert (await ends(reader))[9:12] == status
             writer.close()
 
     run(talk())
@@ -185,23 +186,21 @@ def test_more_silent_strangers_than_there_are_places_keep_nobody_out_for_long(we
 
 
 @pytest.mark.parametrize(
-    "more",
+    ("more", "status"),
     [
-        ("Authorization: Bearer good",),
-        ("Host: evil.example",),
-        ("Content-Length: 5", "Content-Length: 6"),
-        ("Content-Length: 5", "Transfer-Encoding: chunked"),
-        ("Transfer-Encoding: chunked, identity",),
-        ("Transfer-Encoding: xchunked",),
-        ("Content-Length: -1",),
-        ("Bad Header: x",),
-        ("X: " + "y" * 100_000,),
-        ("Origin: null",),
-        ("Origin: http://evil.example",),
+        (("Authorization: Bearer good",), b"401"),
+        (("Host: evil.example",), b"400"),
+        (("Content-Length: 5", "Content-Length: 6"), b"400"),
+        (("Transfer-Encoding: chunked, identity",), b"400"),
+        (("Transfer-Encoding: xchunked",), b"400"),
+        (("Content-Length: -1",), b"400"),
+        (("Bad Header: x",), b"400"),
+        (("Origin: null",), b"403"),
+        (("Origin: http://evil.example",), b"403"),
     ],
-    ids=str,
+    ids=lambda given: str(given)[:60],
 )
-def test_tricks_with_headers_are_refused_and_nothing_is_smuggled(web, more):
+def test_tricks_with_headers_are_refused_and_nothing_is_smuggled(web, more, status):
     async def talk() -> None:
         async with web.serve():
             reader, writer = await web.connect()
@@ -209,11 +208,31 @@ def test_tricks_with_headers_are_refused_and_nothing_is_smuggled(web, more):
             writer.write(web.head(*more) + b"0\r\n\r\n" + inner)
             writer.write_eof()
             said = await ends(reader)
-            assert said == b"" or said.split(b" ")[1].startswith(b"4"), said
+            assert said[9:12] == status, said
             writer.close()
 
     run(talk())
-    assert not [body for body in web.bodies if b"inside" in body and body != b"inside!"]
+    assert web.bodies == []
+
+
+@pytest.mark.parametrize(
+    "more", [("Content-Length: 5", "Transfer-Encoding: chunked"), ("X: " + "y" * 100_000,)], ids=["lengths", "large"]
+)
+def test_a_head_that_is_odd_but_whole_is_one_request_and_nothing_is_smuggled(web, more):
+    """Nothing is refused here: h11 takes the chunks for the body, and a large head that comes at once for a head."""
+
+    async def talk() -> None:
+        async with web.serve():
+            reader, writer = await web.connect()
+            inner = web.head("Content-Length: 7", "Connection: close") + b"inside!"
+            writer.write(web.head(*more) + b"0\r\n\r\n" + inner)
+            writer.write_eof()
+            await ends(reader)
+            writer.close()
+
+    run(talk())
+    assert len(web.bodies) <= 1
+    assert b"inside!" not in web.bodies
 
 
 def test_a_body_in_a_thousand_chunks_comes_whole(web):
@@ -299,7 +318,7 @@ NONSENSE = (
 def test_what_is_no_request_of_ours_is_refused_and_leaves_no_trace(served):
     for data in NONSENSE:
         said = raw(served, data)
-        assert said == b"" or said.split(b" ")[1][:1] == b"4", said[:200]
+        assert said[9:10] == b"4", said[:200]
     assert served.post(hello(), authorization=f"Bearer {served.token('--as', 'ann')}").status == 200
 
 
@@ -327,20 +346,19 @@ def test_a_member_who_is_removed_is_nobody_at_the_next_call_of_its_token(served)
     async def talk() -> None:
         async with served.client(token) as ann:
             assert await role(ann) == "teammate"
-            await asyncio.to_thread(served.atm, "teams", "remove-member", "crew", "ann", "--force")
+            await asyncio.to_thread(served.atm, "teams", "remove-member", served.team, "ann", "--force")
             assert await role(ann) == "observer"
 
     run(talk())
 
 
-def test_a_file_of_tokens_that_breaks_lets_nobody_in_until_it_is_whole_again(served, layout):
-    token = served.token("--as", "ann")
-    with open(layout.access_tokens, "rb") as file:
-        whole = file.read()
-    for broken in (b"", whole[:-20], b"[]", b"\0" * 100):
-        with open(layout.access_tokens, "wb") as file:
-            file.write(broken)
-        assert served.post(hello(), authorization=f"Bearer {token}").status == 401
-    with open(layout.access_tokens, "wb") as file:
-        file.write(whole)
+def test_a_file_of_tokens_that_breaks_lets_nobody_in_until_it_is_whole_again(served):
+    token, path = served.token("--as", "ann"), Path(served.layout.access_tokens)
+    whole = path.read_bytes()
+    try:
+        for broken in (b"", whole[:-20], b"[]", b"\0" * 100):
+            path.write_bytes(broken)
+            assert served.post(hello(), authorization=f"Bearer {token}").status == 401
+    finally:
+        path.write_bytes(whole)
     assert served.post(hello(), authorization=f"Bearer {token}").status == 200

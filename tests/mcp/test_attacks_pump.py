@@ -25,7 +25,7 @@ def sent(daemon: Any) -> list[str]:
 
 def test_mail_that_was_being_sent_when_the_daemon_died_is_never_sent_twice(daemon, speak):
     """The agent is told that nobody knows; the pump asks no second time on its own."""
-    spoken = speak("--as", "ann")
+    spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()
     ids = [
         spoken.begin("tools/call", name="mail_send", arguments={"to": "bob", "text": f"letter {n}"}) for n in range(40)
@@ -43,28 +43,28 @@ def test_mail_that_was_being_sent_when_the_daemon_died_is_never_sent_twice(daemo
     assert {f"letter {n}" for n, id in enumerate(ids) if id in answered} <= set(found), "what was answered is there"
 
 
-def test_a_call_whose_agent_closed_its_input_is_done_once_and_the_pump_ends(daemon, speak):
-    spoken = speak("--as", "ann")
+def test_a_call_whose_agent_closed_its_input_is_done_once_and_the_pump_ends(shared, speak):
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     spoken.begin("tools/call", name="mail_send", arguments={"to": "bob", "text": "last words"})
     assert spoken.end() == 0
-    daemon.until(lambda: sent(daemon) == ["last words"])
+    shared.until(lambda: sent(shared) == ["last words"])
 
 
-def test_an_agent_that_closes_its_ear_ends_the_pump_and_not_the_daemon(daemon, speak):
-    spoken = speak("--as", "ann")
+def test_an_agent_that_closes_its_ear_ends_the_pump_and_not_the_daemon(shared, speak):
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     assert spoken.process.stdout is not None
     spoken.process.stdout.close()
     with contextlib.suppress(BrokenPipeError):  # a notice of the daemon may have shown the pump already, and ended it
         spoken.begin("tools/list")
     assert spoken.process.wait(60) == 0
-    daemon.until(lambda: daemon.status()["surfaces"][0]["connections"] == 0)
-    assert [record for record in daemon.log() if record["level"] == "error"] == []
+    shared.until(lambda: shared.status()["surfaces"][0]["connections"] == 0)
+    assert [record for record in shared.log() if record["level"] == "error"] == []
 
 
-def test_a_pump_that_is_stopped_and_goes_on_has_missed_nothing(daemon, speak):
-    spoken = speak("--as", "ann")
+def test_a_pump_that_is_stopped_and_goes_on_has_missed_nothing(shared, speak):
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     spoken.process.send_signal(signal.SIGSTOP)
     ids = [spoken.begin("ping") for _ in range(50)]
@@ -72,18 +72,18 @@ def test_a_pump_that_is_stopped_and_goes_on_has_missed_nothing(daemon, speak):
     assert sorted(spoken.hear()["id"] for _ in ids) == ids
 
 
-def test_odd_lines_through_the_pump_leave_it_and_the_daemon_well(daemon, speak):
-    spoken = speak("--as", "ann")
+def test_odd_lines_through_the_pump_leave_it_and_the_daemon_well(shared, speak):
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     for said in ODD:
         spoken.say(said.rstrip(b"\n"))
     assert spoken.call("whoami")["structuredContent"]["member"] == "ann"
-    assert [record for record in daemon.log() if record["level"] == "error"] == []
+    assert [record for record in shared.log() if record["level"] == "error"] == []
 
 
 def test_nothing_but_the_protocol_is_on_standard_output(house, room, speak):
     """Also without a daemon, where the SDK runs in this very process, and also when it has something to complain of."""
-    spoken = speak("--team", "crew", "--as", "ann", env={"ATM_DAEMON_AUTOSTART": "0"})
+    spoken = speak(house, "--team", "crew", "--as", "ann", env={"ATM_DAEMON_AUTOSTART": "0"})
     spoken.shake_hands()
     for said in ODD:
         spoken.say(said.rstrip(b"\n"))
@@ -162,11 +162,11 @@ def test_thousands_of_calls_and_hundreds_of_connections_leave_no_memory_behind(d
     assert any(grown_by(lambda: many(200)) < 6 << 20 for _ in range(3))
 
 
-def test_mail_cancelled_while_it_is_read_is_read_later(daemon, room, speak):
+def test_mail_cancelled_while_it_is_read_is_read_later(shared, speak):
     """Whatever the moment at which the agent gives up, it gets each message: none is lost to a cancelled call."""
     for number in range(10):
-        send(room, "crew", "ann", Letter(sender="bob", text=f"letter-{number};"))
-    spoken = speak("--as", "ann")
+        send(shared.room, shared.team, "ann", Letter(sender="bob", text=f"letter-{number};"))
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     texts = ""
     for _ in range(10):
@@ -181,4 +181,4 @@ def test_mail_cancelled_while_it_is_read_is_read_later(daemon, room, speak):
         texts += json.dumps(spoken.call("mail_read", limit=20))
         return all(f"letter-{number};" in texts for number in range(10))
 
-    daemon.until(read_all)
+    shared.until(read_all)

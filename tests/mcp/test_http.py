@@ -3,110 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import http.client
-import json
 import os
-import signal
-import socket
-import subprocess
-from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-import httpx2
 import pytest
-from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
-from tests.mcp.conftest import INITIALIZE, run
+from tests.conftest import UNHURRIED
+from tests.mcp.conftest import run
+from tests.mcp.served import Served, hello
+from tests.teamd.conftest import BRISK
 
 from atm.services.mail import Letter, send
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.gate import BURST, Bucket
-from mcp import Client as Official
 
 ERAS = ("legacy", "2026-07-28")
-ACCEPT = "application/json, text/event-stream"
-
-
-class Served:
-    """The process, its address, and tokens for it."""
-
-    def __init__(self, house: Any, autostart: str = "0") -> None:
-        self.atm = house.atm
-        self.process = subprocess.Popen(
-            house.atm.command("mcp", "--http", "--port", "0", "--json"),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            env={**house.atm.environment, "ATM_DAEMON_AUTOSTART": autostart},
-            cwd=house.atm.folder,
-        )
-        assert self.process.stdout is not None
-        said = json.loads(self.process.stdout.readline())
-        assert "url" in said, said
-        self.url, self.port = said["url"], said["port"]
-
-    def token(self, *words: str) -> str:
-        return str(self.atm("mcp", "token", "new", "--team", "crew", *words, "--json").json["token"])
-
-    @contextlib.asynccontextmanager
-    async def client(self, token: str, era: str = "legacy", **more: Any) -> AsyncIterator[Any]:
-        async with (
-            httpx2.AsyncClient(headers={"authorization": f"Bearer {token}"}, timeout=60) as bearer,
-            Official(streamable_http_client(self.url, http_client=bearer), mode=era, **more) as client,
-        ):
-            yield client
-
-    def post(self, body: Any = None, raw: bytes | None = None, **headers: str) -> http.client.HTTPResponse:
-        data = raw if raw is not None else json.dumps(body or {}).encode()
-        given = {name.replace("_", "-"): value for name, value in headers.items()}
-        line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        line.request("POST", "/mcp", data, {"content-type": "application/json", "accept": ACCEPT, **given})
-        answer = line.getresponse()
-        answer.read()
-        line.close()
-        return answer
-
-    def end(self) -> int:
-        self.process.send_signal(signal.SIGINT)
-        return self.process.wait(60)
-
-    def flood(self, secret: str) -> list[tuple[int, Any]]:
-        """Call as fast as can be, by requests that cost next to nothing, until one is slowed down; all answers."""
-        words = ("GET /nothing HTTP/1.1", f"Host: 127.0.0.1:{self.port}", f"Authorization: Bearer {secret}", "", "")
-        answers: list[tuple[int, Any]] = []
-        with socket.create_connection(("127.0.0.1", self.port), 60) as line, line.makefile("rb") as said:
-            while 429 not in [status for status, _ in answers]:
-                assert len(answers) < 2000, "nobody is slowed down"
-                line.sendall("\r\n".join(words).encode() * 20)
-                answers += [_answer(said) for _ in range(20)]
-        return answers
-
-
-def _answer(said: Any) -> tuple[int, Any]:
-    """One of several answers on a line: its status and its headers."""
-    status = int(said.readline().split()[1])
-    headers = http.client.parse_headers(said)
-    said.read(int(headers["content-length"]))
-    return status, headers
-
-
-@pytest.fixture
-def served(house: Any, room: Any) -> Iterator[Served]:
-    made = Served(house)
-    yield made
-    if made.process.poll() is None:
-        made.end()
-    assert made.process.stdout is not None
-    assert made.process.stderr is not None
-    errors = made.process.stderr.read().decode()
-    made.process.stdout.close()
-    made.process.stderr.close()
-    assert "Traceback" not in errors, errors
-
-
-def hello(**more: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {**INITIALIZE, **more}}
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -137,13 +48,13 @@ def test_a_token_gives_no_more_than_it_says_and_than_the_roster_allows(served):
 
 @pytest.mark.filterwarnings("ignore:resources/subscribe is removed")
 @pytest.mark.parametrize("era", ERAS)
-def test_changes_are_told_over_http_too(served, house, room, era):
+def test_changes_are_told_over_http_too(own_served, house, room, era):
     house.start().listen()  # answered once it has looked at what was there: from now on it tells of everything
     house.until(lambda: house.status()["listeners"] >= 3)
 
     async def listen() -> None:
         async with (
-            served.client(served.token("--as", "ann"), "2026-07-28") as ann,
+            own_served.client(own_served.token("--as", "ann"), "2026-07-28") as ann,
             ann.listen(resource_subscriptions=["atm://crew/inbox/ann"]) as changes,
         ):
             await asyncio.to_thread(send, room, "crew", "ann", Letter(sender="bob", text="look"))
@@ -156,7 +67,7 @@ def test_changes_are_told_over_http_too(served, house, room, era):
             if getattr(message, "method", "") == "notifications/resources/updated":
                 heard.set()
 
-        async with served.client(served.token("--as", "ann"), message_handler=handler) as ann:
+        async with own_served.client(own_served.token("--as", "ann"), message_handler=handler) as ann:
             await ann.session.subscribe_resource("atm://crew/inbox/ann")
             # The client opens its listening stream on its own, some time after the handshake.
             while not heard.is_set():
@@ -179,7 +90,7 @@ def test_without_a_good_token_nobody_gets_in(served, authorization):
 
 
 def test_a_revoked_token_is_worth_nothing_at_once(served):
-    made = served.atm("mcp", "token", "new", "--team", "crew", "--as", "ann", "--json").json
+    made = served.atm("mcp", "token", "new", "--team", served.team, "--as", "ann", "--json").json
     good = {"authorization": f"Bearer {made['token']}"}
     assert served.post(hello(), **good).status == 200
     served.atm("mcp", "token", "revoke", made["id"])
@@ -234,9 +145,9 @@ def test_whoever_calls_too_often_waits_and_others_do_not(served):
     assert served.post(hello(), authorization=f"Bearer {bob}").status == 200
 
 
-def test_guessing_tokens_is_slow(served):
-    assert served.post(hello(), authorization=f"Bearer atm_{1:064x}").status == 401
-    assert {status for status, _ in served.flood(f"atm_{2:064x}")} == {401, 429}
+def test_guessing_tokens_is_slow(own_served):
+    assert own_served.post(hello(), authorization=f"Bearer atm_{1:064x}").status == 401
+    assert {status for status, _ in own_served.flood(f"atm_{2:064x}")} == {401, 429}
 
 
 def test_a_session_is_of_no_use_to_another_bearer(served):
@@ -249,11 +160,11 @@ def test_a_session_is_of_no_use_to_another_bearer(served):
     assert stolen.status == 404
 
 
-def test_it_listens_on_this_machine_only_and_stops_on_control_c(served):
-    with open(f"/proc/{served.process.pid}/net/tcp") as table:
-        rows = [line.split()[1:4] for line in table if f":{served.port:04X} " in line]
-    assert [local for local, _, state in rows if state == "0A"] == [f"0100007F:{served.port:04X}"]
-    assert served.end() == 0
+def test_it_listens_on_this_machine_only_and_stops_on_control_c(own_served):
+    with open(f"/proc/{own_served.process.pid}/net/tcp") as table:
+        rows = [line.split()[1:4] for line in table if f":{own_served.port:04X} " in line]
+    assert [local for local, _, state in rows if state == "0A"] == [f"0100007F:{own_served.port:04X}"]
+    assert own_served.end() == 0
 
 
 def test_a_port_that_is_taken_is_said(served):
@@ -262,10 +173,13 @@ def test_a_port_that_is_taken_is_said(served):
     assert "choose another" in served.atm("mcp", "--http", "--port", "99999", code=1).err
 
 
-def test_a_file_of_tokens_that_others_may_write_lets_nobody_in(served, layout):
+def test_a_file_of_tokens_that_others_may_write_lets_nobody_in(served):
     token = served.token("--as", "ann")
-    os.chmod(layout.access_tokens, 0o666)
-    assert served.post(hello(), authorization=f"Bearer {token}").status == 401
+    os.chmod(served.layout.access_tokens, 0o666)
+    try:
+        assert served.post(hello(), authorization=f"Bearer {token}").status == 401
+    finally:
+        os.chmod(served.layout.access_tokens, 0o600)
 
 
 def test_tools_of_other_roles_do_not_exist_over_http_either(served):
@@ -278,12 +192,9 @@ def test_tools_of_other_roles_do_not_exist_over_http_either(served):
 
 
 def test_it_starts_a_daemon_to_hear_of_changes(house, room):
-    made = Served(house, autostart="1")
+    made = Served(house, ATM_DAEMON_AUTOSTART="1", PYTHONPATH=f"{BRISK}:{UNHURRIED}")
     house.until(lambda: house.running is not None and house.status()["listeners"] >= 2)
     assert made.end() == 0
-    for stream in (made.process.stdout, made.process.stderr):
-        assert stream is not None
-        stream.close()
 
 
 # The bucket.

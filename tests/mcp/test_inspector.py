@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.optional import needs
 
 from atm.ui.mcp.catalog import tools_for
 
 NODE = Path(__file__).parents[1] / "node"
-INSPECTOR = NODE / "node_modules/@modelcontextprotocol/inspector"
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("node") is None or not INSPECTOR.is_dir(),
-    reason="needs Node and the package @modelcontextprotocol/inspector; `make test` installs it where npm is",
-)
+pytestmark = needs("node", node_package="@modelcontextprotocol/inspector")
 
 TOOL_FAILED = 5
 """The exit code of the inspector for a result that is an error."""
@@ -53,8 +49,8 @@ class Inspector:
 
 
 @pytest.fixture
-def inspect(daemon: Any) -> Inspector:
-    return Inspector(daemon, *daemon.atm.command("mcp", "--team", "crew", "--as", "ann"))
+def inspect(shared: Any) -> Inspector:
+    return Inspector(shared, *shared.atm.command("mcp", "--team", shared.team, "--as", "ann"))
 
 
 def test_its_strictest_check_of_the_tools_finds_nothing(inspect):
@@ -62,16 +58,16 @@ def test_its_strictest_check_of_the_tools_finds_nothing(inspect):
     assert [tool["name"] for tool in listed["tools"]] == [tool.name for tool in tools_for("teammate")]
 
 
-def test_it_calls_tools_and_tells_errors_from_answers(inspect, daemon):
+def test_it_calls_tools_and_tells_errors_from_answers(inspect, shared):
     sent = inspect("tools/call", "--tool-name", "mail_send", "--tool-arg", "to=bob", "text=hello")
-    assert sent["structuredContent"]["message_id"] == daemon.atm.rows("bob")[0]["message_id"]
+    assert sent["structuredContent"]["message_id"] == shared.atm.rows("bob")[0]["message_id"]
     failed = inspect("tools/call", "--tool-name", "mail_send", "--tool-arg", "to=zed", "text=x", code=TOOL_FAILED)
     assert json.loads(failed["content"][0]["text"])["code"] == "no-such-member"
 
 
-def test_it_reads_resources_and_prompts(inspect):
-    assert "atm://crew/board" in [one["uri"] for one in inspect("resources/list")["resources"]]
+def test_it_reads_resources_and_prompts(inspect, shared):
+    assert f"atm://{shared.team}/board" in [one["uri"] for one in inspect("resources/list")["resources"]]
     assert len(inspect("resources/templates/list")["resourceTemplates"]) == 3
-    board = inspect("resources/read", "--uri", "atm://crew/board")["contents"][0]
-    assert json.loads(board["text"])["team"] == "crew"
+    board = inspect("resources/read", "--uri", f"atm://{shared.team}/board")["contents"][0]
+    assert json.loads(board["text"])["team"] == shared.team
     assert "ann" in inspect("prompts/get", "--prompt-name", "worker")["messages"][0]["content"]["text"]

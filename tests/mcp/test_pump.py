@@ -115,6 +115,7 @@ def bench() -> Iterator[Bench]:
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Longer than the tests wait themselves: what comes late is not lost, and what ends at once did not wait for it."""
     monkeypatch.setattr(pump, "LAST_WORDS_SECONDS", 90.0)
+    monkeypatch.setattr(pump, "LOOK_SECONDS", 0.1)  # before it looks for a daemon again: there is one by then
     monkeypatch.setattr(pump, "LOSSES_WITHIN", 900.0)
 
 

@@ -28,8 +28,8 @@ def state_of(crew: Crew, id: str) -> str:
     return found
 
 
-def states_of(room: Mailroom, id: str) -> list[str]:
-    return [entry.state for entry in room.ledger.entries("crew")[0] if id in entry.ids]
+def states_of(room: Mailroom, id: str, team: str = "crew") -> list[str]:
+    return [entry.state for entry in room.ledger.entries(team)[0] if id in entry.ids]
 
 
 def test_what_the_client_went_on_with_is_read(crew):
@@ -88,32 +88,32 @@ def test_answers_without_mail_say_nothing_about_mail(crew, tool):
     assert state_of(crew, sent) == "surfaced"
 
 
-def test_an_agent_that_calls_again_has_read_what_it_got_and_one_that_leaves_has_not(daemon, room, speak):
-    first = send(room, "crew", "ann", Letter(sender="bob", text="one")).message_id
-    spoken = speak("--as", "ann")
+def test_an_agent_that_calls_again_has_read_what_it_got_and_one_that_leaves_has_not(shared, speak):
+    first = send(shared.room, shared.team, "ann", Letter(sender="bob", text="one")).message_id
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     assert "one" in json.dumps(spoken.call("mail_read"))
-    second = send(room, "crew", "ann", Letter(sender="bob", text="two")).message_id
+    second = send(shared.room, shared.team, "ann", Letter(sender="bob", text="two")).message_id
     assert "two" in json.dumps(spoken.call("mail_read"))  # the call that shows this one is the proof for the former
     assert spoken.end() == 0
-    daemon.until(lambda: daemon.status()["surfaces"][0]["connections"] == 0)
-    entries = room.ledger.entries("crew")[0]
+    shared.until(lambda: shared.status()["surfaces"][0]["connections"] == 0)
+    entries = shared.room.ledger.entries(shared.team)[0]
     read = {id: entry.evidence for entry in entries if entry.state == "read" for id in entry.ids}
     assert read == {first: "the client went on with mail_read after it"}
     assert second not in read
 
 
-def test_mail_whose_call_is_cancelled_after_it_was_sent_comes_again(daemon, room, speak):
+def test_mail_whose_call_is_cancelled_after_it_was_sent_comes_again(shared, speak):
     """Nobody cancels what he has got: the answer is still on its way, and will not be looked at."""
-    sent = send(room, "crew", "ann", Letter(sender="bob", text="one")).message_id
-    spoken = speak("--as", "ann")
+    sent = send(shared.room, shared.team, "ann", Letter(sender="bob", text="one")).message_id
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     id = spoken.begin("tools/call", name="mail_read", arguments={})
-    daemon.until(lambda: "surfaced" in states_of(room, sent))
+    shared.until(lambda: "surfaced" in states_of(shared.room, sent, shared.team))
     spoken.ask("ping")
     spoken.say(b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%d}}' % id)
-    daemon.until(lambda: "one" in json.dumps(spoken.call("mail_read")))
-    states = states_of(room, sent)
+    shared.until(lambda: "one" in json.dumps(spoken.call("mail_read")))
+    states = states_of(shared.room, sent, shared.team)
     assert "read" not in states[: states.index("returned")]
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 import pytest
 from mcp.client.stdio import StdioServerParameters
+from tests.conftest import UNHURRIED
 from tests.mcp.conftest import run
+from tests.teamd.conftest import BRISK
 
 from atm.services.mail import Letter, send
 from atm.services.roster import create_team
@@ -32,9 +34,9 @@ def official(house: Any, *words: str, era: str = "legacy", env: dict[str, str] |
 
 
 @pytest.mark.parametrize("era", ERAS)
-def test_the_official_client_sends_and_reads_through_the_daemon(daemon, era):
+def test_the_official_client_sends_and_reads_through_the_daemon(shared, era):
     async def talk() -> None:
-        async with official(daemon, "--team", "crew", "--as", "ann", era=era) as ann:
+        async with official(shared, "--team", shared.team, "--as", "ann", era=era) as ann:
             assert {tool.name for tool in (await ann.list_tools()).tools} == {
                 tool.name for tool in tools_for("teammate")
             }
@@ -42,13 +44,13 @@ def test_the_official_client_sends_and_reads_through_the_daemon(daemon, era):
             assert (me["member"], me["role"], me["daemon"]) == ("ann", "teammate", True)
             sent = await ann.call_tool("mail_send", {"to": "bob", "text": "hello"})
             assert not sent.is_error
-        async with official(daemon, env={"ATM_TEAM": "crew", "ATM_IDENTITY": "bob"}, era=era) as bob:
+        async with official(shared, env={"ATM_TEAM": shared.team, "ATM_IDENTITY": "bob"}, era=era) as bob:
             read = await bob.call_tool("mail_read", {})
             assert "hello" in read.content[0].text
             assert "hello" not in (await bob.call_tool("mail_read", {})).content[0].text
 
     run(talk())
-    daemon.until(lambda: daemon.status()["surfaces"][0]["connections"] == 0)
+    shared.until(lambda: shared.status()["surfaces"][0]["connections"] == 0)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -77,26 +79,26 @@ def test_a_daemon_that_cannot_start_is_done_without(house, room, layout, speak):
     os.makedirs(layout.state_root, exist_ok=True)
     with open(layout.daemon, "w"):
         pass  # a file lies where its folder belongs
-    spoken = speak("--team", "crew", "--as", "ann")
+    spoken = speak(house, "--team", "crew", "--as", "ann")
     spoken.shake_hands()
     assert spoken.call("whoami")["structuredContent"]["daemon"] is False
     assert spoken.end() == 0
     assert b"serving in this process" in spoken.process.stderr.read()
 
 
-def test_roles_see_what_the_roster_lets_them_see(daemon, room):
-    create_team(room, "led", lead="lena")
+def test_roles_see_what_the_roster_lets_them_see(shared):
+    create_team(shared.room, "led", lead="lena")
 
     async def names(*words: str) -> set[str]:
-        async with official(daemon, *words) as client:
+        async with official(shared, *words) as client:
             return {tool.name for tool in (await client.list_tools()).tools}
 
     async def talk() -> None:
         assert await names("--team", "led", "--as", "lena") == {tool.name for tool in tools_for("lead")}
-        assert await names("--team", "crew", "--as", "ann", "--role", "lead") == {
+        assert await names("--team", shared.team, "--as", "ann", "--role", "lead") == {
             tool.name for tool in tools_for("teammate")
         }
-        assert await names("--team", "crew") == {tool.name for tool in tools_for("observer")}
+        assert await names("--team", shared.team) == {tool.name for tool in tools_for("observer")}
 
     run(talk())
 
@@ -119,18 +121,18 @@ def test_a_launcher_that_asks_for_nonsense_is_told_so(house, words, said):
     assert refused.out == ""
 
 
-def test_names_in_the_environment_that_nobody_may_bear_are_refused_too(daemon):
+def test_names_in_the_environment_that_nobody_may_bear_are_refused_too(shared):
     for env in ({"ATM_IDENTITY": "system"}, {"ATM_ROLE": "king"}):
-        assert daemon.atm("mcp", env=env, code=1).err
+        assert shared.atm("mcp", env=env, code=1).err
 
 
 @pytest.mark.parametrize(("closing", "stream"), [("<&-", "input"), (">&-", "output")])
-def test_a_closed_stream_is_said_and_not_replaced_by_a_socket(daemon, closing, stream):
+def test_a_closed_stream_is_said_and_not_replaced_by_a_socket(shared, closing, stream):
     done = subprocess.run(
-        ["sh", "-c", f'exec "$@" {closing}', "sh", *daemon.atm.command("mcp", "--as", "ann")],
+        ["sh", "-c", f'exec "$@" {closing}', "sh", *shared.atm.command("mcp", "--as", "ann")],
         stdin=subprocess.DEVNULL,
         capture_output=True,
-        env=daemon.atm.environment,
+        env=shared.atm.environment,
         timeout=120,
         check=False,
     )
@@ -138,19 +140,19 @@ def test_a_closed_stream_is_said_and_not_replaced_by_a_socket(daemon, closing, s
     assert f"standard {stream} is closed".encode() in done.stderr
 
 
-def test_broken_settings_are_said_and_not_guessed(daemon):
-    (daemon.atm.folder / ".atm.toml").write_text("[core\n")
-    assert "mend that line" in daemon.atm("mcp", code=1).err
+def test_broken_settings_are_said_and_not_guessed(shared):
+    (shared.atm.folder / ".atm.toml").write_text("[core\n")
+    assert "mend that line" in shared.atm("mcp", code=1).err
 
 
 @pytest.mark.parametrize("env", [{}, NO_DAEMON], ids=["daemon", "alone"])
 def test_when_the_agent_goes_nothing_is_left(house, room, speak, env):
-    spoken = speak("--as", "ann", env=env)
+    spoken = speak(house, "--as", "ann", env=env)
     spoken.shake_hands()
     assert spoken.end() == 0
 
 
-def test_a_script_that_says_everything_at_once_gets_all_answers(daemon):
+def test_a_script_that_says_everything_at_once_gets_all_answers(shared):
     said = b"".join(
         json.dumps({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).encode() + b"\n"
         for id, method, params in [
@@ -163,36 +165,36 @@ def test_a_script_that_says_everything_at_once_gets_all_answers(daemon):
             (3, "tools/list", {}),
         ]
     )
-    done = daemon.atm("mcp", "--as", "ann", stdin=said)
+    done = shared.atm("mcp", "--as", "ann", stdin=said)
     assert sorted(json.loads(line)["id"] for line in done.out.splitlines()) == [1, 2, 3]
 
 
-def test_changes_are_told_as_they_happen(daemon, room, speak):
-    spoken = speak("--as", "ann")
+def test_changes_are_told_as_they_happen(shared, speak):
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
-    spoken.ask("resources/subscribe", uri="atm://crew/inbox/ann")
-    send(room, "crew", "ann", Letter(sender="bob", text="look"))
+    spoken.ask("resources/subscribe", uri=f"atm://{shared.team}/inbox/ann")
+    send(shared.room, shared.team, "ann", Letter(sender="bob", text="look"))
     assert spoken.hear() == {
         "jsonrpc": "2.0",
         "method": "notifications/resources/updated",
-        "params": {"uri": "atm://crew/inbox/ann"},
+        "params": {"uri": f"atm://{shared.team}/inbox/ann"},
     }
 
 
-def test_changes_are_told_to_those_who_listen_in_the_later_era(daemon, room):
+def test_changes_are_told_to_those_who_listen_in_the_later_era(shared):
     async def talk() -> None:
         async with (
-            official(daemon, "--as", "ann", era="2026-07-28") as ann,
-            ann.listen(resource_subscriptions=["atm://crew/inbox/ann"]) as changes,
+            official(shared, "--as", "ann", era="2026-07-28") as ann,
+            ann.listen(resource_subscriptions=[f"atm://{shared.team}/inbox/ann"]) as changes,
         ):
-            await asyncio.to_thread(send, room, "crew", "ann", Letter(sender="bob", text="look"))
-            assert (await anext(aiter(changes))).uri == "atm://crew/inbox/ann"
+            await asyncio.to_thread(send, shared.room, shared.team, "ann", Letter(sender="bob", text="look"))
+            assert (await anext(aiter(changes))).uri == f"atm://{shared.team}/inbox/ann"
 
     run(talk())
 
 
 def test_a_server_without_a_daemon_hears_of_changes_from_one_that_comes_later(house, room, speak):
-    spoken = speak("--as", "ann", env=NO_DAEMON)
+    spoken = speak(house, "--as", "ann", env={**NO_DAEMON, "PYTHONPATH": f"{BRISK}:{UNHURRIED}"})
     spoken.shake_hands()
     spoken.ask("resources/subscribe", uri="atm://crew/inbox/ann")
     house.start().listen()  # answered once it has looked at what was there: from now on it tells of everything
@@ -202,7 +204,7 @@ def test_a_server_without_a_daemon_hears_of_changes_from_one_that_comes_later(ho
 
 
 def test_a_daemon_killed_in_the_middle_costs_one_answer_and_the_next_is_found(daemon, speak):
-    spoken = speak("--as", "ann")
+    spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()
     waiting = spoken.begin("tools/call", name="mail_request", arguments={"to": "bob", "text": "?", "wait_seconds": 50})
     daemon.until(lambda: daemon.atm.rows("bob"))
@@ -215,7 +217,7 @@ def test_a_daemon_killed_in_the_middle_costs_one_answer_and_the_next_is_found(da
 
 
 def test_subscriptions_survive_a_restart_of_the_daemon(daemon, room, speak):
-    spoken = speak("--as", "ann")
+    spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()
     spoken.ask("resources/subscribe", uri="atm://crew/inbox/ann")
     daemon.atm("daemon", "restart")
@@ -227,7 +229,7 @@ def test_subscriptions_survive_a_restart_of_the_daemon(daemon, room, speak):
 
 
 def test_a_daemon_that_was_stopped_stays_stopped_until_an_agent_speaks(daemon, speak):
-    spoken = speak("--as", "ann")
+    spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()
     daemon.atm("daemon", "stop")
     assert daemon.running is None
@@ -236,7 +238,7 @@ def test_a_daemon_that_was_stopped_stays_stopped_until_an_agent_speaks(daemon, s
 
 
 def test_the_daemon_stops_in_time_with_clients_and_calls_under_way(daemon, speak):
-    agents = [speak("--as", "ann") for _ in range(3)]
+    agents = [speak(daemon, "--as", "ann") for _ in range(3)]
     for agent in agents:
         agent.shake_hands()
         agent.begin("tools/call", name="mail_request", arguments={"to": "bob", "text": "?", "wait_seconds": 50})
@@ -247,7 +249,7 @@ def test_the_daemon_stops_in_time_with_clients_and_calls_under_way(daemon, speak
 
 
 def test_twenty_agents_at_once_start_one_daemon_and_all_are_served(house, room, speak):
-    agents = [speak("--as", "ann" if number % 2 else "bob") for number in range(20)]
+    agents = [speak(house, "--as", "ann" if number % 2 else "bob") for number in range(20)]
     for number, agent in enumerate(agents):
         agent.shake_hands()
         agent.begin("tools/call", name="mail_send", arguments={"to": "bob", "text": f"letter {number}"})
@@ -257,12 +259,12 @@ def test_twenty_agents_at_once_start_one_daemon_and_all_are_served(house, room, 
     assert [agent.end() for agent in agents] == [0] * 20
 
 
-def test_a_killed_pump_leaves_the_daemon_as_it_was(daemon, speak):
-    spoken = speak("--as", "ann")
+def test_a_killed_pump_leaves_the_daemon_as_it_was(shared, speak):
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     spoken.process.send_signal(signal.SIGKILL)
-    daemon.until(lambda: daemon.status()["surfaces"][0]["connections"] == 0)
-    assert daemon.answers
+    shared.until(lambda: shared.status()["surfaces"][0]["connections"] == 0)
+    assert shared.answers
 
 
 def test_the_daemon_without_clients_does_not_load_the_sdk(daemon, speak):
@@ -275,14 +277,14 @@ def test_the_daemon_without_clients_does_not_load_the_sdk(daemon, speak):
             "loaded": False,
         }
     ]
-    speak("--as", "ann").shake_hands()
+    speak(daemon, "--as", "ann").shake_hands()
     assert daemon.status()["surfaces"][0]["loaded"] is True
 
 
 def test_a_home_too_deep_for_a_socket_serves_all_the_same(house, tmp_path, speak):
     house.atm.environment["ATM_HOME"] = str(tmp_path / ("deep" * 25))
     house.atm.team("crew", "ann")
-    spoken = speak("--as", "ann")
+    spoken = speak(house, "--as", "ann")
     spoken.shake_hands()
     assert spoken.call("whoami")["structuredContent"]["daemon"] is True
     assert spoken.end() == 0
@@ -314,8 +316,8 @@ def test_the_pump_loads_nothing_heavy(house):
     assert not loaded & HEAVY, loaded & HEAVY
 
 
-def test_a_message_that_javascript_cut_in_half_is_understood(daemon, speak):
-    spoken = speak("--as", "ann")
+def test_a_message_that_javascript_cut_in_half_is_understood(shared, speak):
+    spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     spoken.say(
         rb'{"jsonrpc":"2.0","id":"x","method":"tools/call","params":{"name":"mail_send","arguments":'
@@ -323,14 +325,14 @@ def test_a_message_that_javascript_cut_in_half_is_understood(daemon, speak):
     )
     said = spoken.hear()
     assert (said["id"], said["result"]["isError"]) == ("x", False)
-    assert daemon.atm.rows("bob")[0]["text"].startswith("half a face")
+    assert shared.atm.rows("bob")[0]["text"].startswith("half a face")
 
 
-def test_mail_that_a_dead_agent_never_saw_is_given_back(daemon, room, speak):
+def test_mail_that_a_dead_agent_never_saw_is_given_back(shared, speak):
     """The agent is stopped and reads nothing; its answer waits in the daemon; then it is killed."""
     for number in range(20):
-        send(room, "crew", "ann", Letter(sender="bob", text=f"letter {number} " + "x" * 3000))
-    agents = [speak("--as", "ann")]
+        send(shared.room, shared.team, "ann", Letter(sender="bob", text=f"letter {number} " + "x" * 3000))
+    agents = [speak(shared, "--as", "ann")]
     agents[0].shake_hands()
     agents[0].process.send_signal(signal.SIGSTOP)
     os.waitpid(agents[0].process.pid, os.WUNTRACED)  # it has stopped
@@ -339,7 +341,7 @@ def test_mail_that_a_dead_agent_never_saw_is_given_back(daemon, room, speak):
     agents[0].process.wait(60)
 
     async def talk() -> None:
-        async with official(daemon, "--as", "ann") as ann:
+        async with official(shared, "--as", "ann") as ann:
             seen: set[str] = set()
 
             async def read() -> bool:

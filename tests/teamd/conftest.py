@@ -4,12 +4,15 @@ A daemon as users have it: a process of its own in the sandbox of one test, aske
 Whatever a test does to it, nothing of it runs on when the test is over: everything that carries the sandbox in its
 environment is ended, and a test that left something behind fails.
 
+Tests to which a daemon's life is no subject share one (`shared`), each with a team of its own in its home.
+
 Bounds are long: they cost nothing when all is well, and a machine that is busy for half a minute is no fault.
 """
 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import shutil
@@ -21,17 +24,26 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.conftest import Atm
 
+from atm.domain.team import Member
 from atm.formats.control_line import Request, encode_request
+from atm.services.roster import add_member, create_team
 from atm.system.files.disk import RealDisk
+from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import ask, stop
 from atm.system.processes.daemon_seat import Running, find_running
+from atm.wiring import build_room
 
 PROC = Path("/proc")
+SOURCE = Path(__file__).parents[2] / "src/atm"
+BRISK = str(Path(__file__).parent / "brisk")
+"""On the PYTHONPATH of a process, this lets `atm` there wait for a shorter time (see `sitecustomize.py` in it)."""
 Line = socket.socket
 PATIENCE = 120.0
 ANSWER_SECONDS = 45.0
@@ -48,6 +60,18 @@ def processes_of(home: Path) -> list[int]:
         except OSError:
             continue  # it has ended meanwhile, or is somebody else's
     return found
+
+
+def keep_bytecode(atm: Atm, folder: Path) -> None:
+    """
+    Nobody who is started here compiles what another has compiled.
+
+    `make test` has done it beforehand. Without it a folder of this run keeps it: it takes seconds, and is not to be
+    written beside the sources.
+    """
+    if not os.path.exists(cache_from_source(f"{SOURCE}/__main__.py")):  # imported by no test, so compiled by none
+        del atm.environment["PYTHONDONTWRITEBYTECODE"]
+        atm.environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
 
 
 def _connect(line: socket.socket, path: str) -> None:
@@ -128,6 +152,12 @@ class DaemonProcess:
         process = self.spawn(env=env)
         self.until(lambda: self.answers or process.poll() is not None)
         assert process.poll() is None, f"it ended with {process.returncode}: {self.said}"
+        return self
+
+    def start_and_settle(self, *, env: dict[str, str] | None = None) -> DaemonProcess:
+        """And until it has looked at everything once."""
+        self.start(env=env)
+        self.until(lambda: all(loop["runs"] for loop in self.status()["loops"]))
         return self
 
     def spawn(self, *, env: dict[str, str] | None = None, before: list[str] | None = None) -> subprocess.Popen[bytes]:
@@ -287,13 +317,138 @@ def _kill(pid: int) -> None:
         pass
 
 
+# A daemon for many tests.
+
+
+class AtmOfTeam(Atm):
+    """`atm` in a home where others have teams too, and in a folder of its own. What is asked for is this team's."""
+
+    def __init__(self, former: Atm, folder: Path, team: str) -> None:
+        super().__init__(former.home, folder)
+        self.environment = {**former.environment}
+        self._team = team
+
+    def inbox(self, agent: str, team: str = "") -> Path:
+        return super().inbox(agent, team or self._team)
+
+    def rows(self, agent: str, team: str = "") -> list[dict[str, Any]]:
+        return super().rows(agent, team or self._team)
+
+    def ledger(self, team: str = "") -> list[dict[str, Any]]:
+        return super().ledger(team or self._team)
+
+
+_numbers = itertools.count(1)
+
+
+class SharedDaemon(DaemonProcess):
+    """
+    A daemon that runs for many tests, as one of them sees it: with a team of ann and bob, and its log from now on.
+
+    The team's name is new each time, so nothing that the daemon remembers is about it. All teams are gone afterwards:
+    there is only one at a time, and whoever names none means this one. Whoever ends a daemon takes one of its own.
+    """
+
+    def __init__(self, house: DaemonProcess, folder: Path) -> None:
+        self.team = f"crew-{next(_numbers)}"
+        super().__init__(AtmOfTeam(house.atm, folder, self.team), house.layout)
+        self._house = house
+        self._processes = house._processes
+        self._former_lines = len(house.log())
+        self._former_words = len(house.said)
+        self.room = build_room(self.layout)
+        self.add_team(self.team, "ann", "bob")
+
+    def add_team(self, team: str, *members: str) -> None:
+        """And wait until the daemon has seen them: from now on everything about them is news."""
+        heard = self.listen("member", team=team)
+        create_team(self.room, team)
+        for name in members:
+            add_member(self.room, team, Member(name))
+        self.until(lambda: {event["subject"] for event in heard.of("member.joined")} == {*members})
+        heard.close()
+        self._lines.remove(heard)
+
+    def log(self, source: str = "") -> list[dict[str, Any]]:
+        lines = super().log()[self._former_lines :]
+        return [record for record in lines if source in ("", record["source"])]
+
+    @property
+    def said(self) -> str:
+        return self._house.said[self._former_words :]
+
+    def leave(self) -> None:
+        """Nothing of this test stays in the home, and its daemon is well."""
+        for listener in self._lines:
+            listener.close()
+        roots = [Path(self.layout.teams), Path(self.layout.task_lists), Path(self.layout.state_root) / "teams"]
+        left = [path for root in roots if root.is_dir() for path in root.iterdir()]
+        self.until(lambda: all(is_deleted(path) for path in left))
+        assert self.answers
+
+
+def is_deleted(path: Path) -> bool:
+    """Take everything away. Whoever writes there at the same moment keeps its folder from going, this time."""
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+    return not path.exists()
+
+
+@contextlib.contextmanager
+def house_for_many(folder: Path, **environment: str) -> Iterator[DaemonProcess]:
+    """A home in which tests of this worker meet. No daemon runs in it yet."""
+    if sys.platform == "win32":
+        pytest.skip("unix sockets and POSIX signals")
+    for name in ("home", "work"):
+        (folder / name).mkdir()
+    atm = Atm(folder / "home", folder / "work")
+    keep_bytecode(atm, folder.parent)
+    atm.environment |= environment
+    made = DaemonProcess(atm, find_layout({"ATM_HOME": str(atm.home)}))
+    try:
+        yield made
+    finally:
+        left = made.clean_up()
+    assert left == [], f"still running when the tests were over: {left}"
+
+
+@contextlib.contextmanager
+def team_in(house: DaemonProcess, folder: Path) -> Iterator[SharedDaemon]:
+    """For one test. Whoever ended the daemon has failed, and not those who come after."""
+    if not house.answers:
+        house.start_and_settle()
+    folder.mkdir()
+    made = SharedDaemon(house, folder)
+    try:
+        yield made
+    finally:
+        made.leave()
+
+
+@pytest.fixture(scope="session")
+def _house_for_many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
+    with house_for_many(tmp_path_factory.mktemp("d")) as made:
+        yield made.start_and_settle()
+
+
+@pytest.fixture
+def shared(_house_for_many: DaemonProcess, tmp_path: Path) -> Iterator[SharedDaemon]:
+    """A daemon that runs for this and other tests; here with a team of its own."""
+    with team_in(_house_for_many, tmp_path / "here") as made:
+        yield made
+
+
+# A daemon for one test.
+
+
 @pytest.fixture
 def house(atm: Any, layout: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaemonProcess]:
     """A sandbox in which daemons can be started; none runs yet."""
     if sys.platform == "win32":
         pytest.skip("unix sockets and POSIX signals")
-    del atm.environment["PYTHONDONTWRITEBYTECODE"]
-    atm.environment["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp() / "bytecode")
+    keep_bytecode(atm, tmp_path_factory.getbasetemp())
     made = DaemonProcess(atm, layout)
     yield made
     left = made.clean_up()
@@ -303,28 +458,26 @@ def house(atm: Any, layout: Any, tmp_path_factory: pytest.TempPathFactory) -> It
 @pytest.fixture
 def daemon(house: DaemonProcess, room: Any) -> DaemonProcess:
     """A daemon that runs and has looked at everything once, beside a team `crew` of ann and bob."""
-    house.start()
-    house.until(lambda: all(loop["runs"] for loop in house.status()["loops"]))
-    return house
+    return house.start_and_settle()
 
 
 @pytest.fixture
-def block(atm: Any) -> Callable[..., Callable[[], None]]:
+def brisk_daemon(house: DaemonProcess, room: Any) -> DaemonProcess:
+    """The same for a test in which it waits in vain."""
+    return house.start_and_settle(env={"PYTHONPATH": BRISK})
+
+
+def block(path: Path) -> Callable[[], None]:
     """Make an inbox impossible to write, at once and even for root: a directory lies in its place."""
+    aside = path.with_suffix(".aside")
+    aside.mkdir()
+    change_places(aside, path)
 
-    def close(agent: str, team: str = "crew") -> Callable[[], None]:
-        path: Path = atm.inbox(agent, team)
-        aside = path.with_suffix(".aside")
-        aside.mkdir()
+    def reopen() -> None:
         change_places(aside, path)
+        aside.rmdir()
 
-        def reopen() -> None:
-            change_places(aside, path)
-            aside.rmdir()
-
-        return reopen
-
-    return close
+    return reopen
 
 
 def change_places(one: Path, other: Path) -> None:

@@ -6,10 +6,12 @@ import json
 import os
 import signal
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.teamd.conftest import block
 
 from atm.domain.team import Member
 from atm.services.board import claim
@@ -29,14 +31,14 @@ def write_letter(room: Any, text: str, to: str = "ann", team: str = "crew") -> s
     return str(send(room, team, to, Letter(sender="bob", text=text)).message_id)
 
 
-def ids(atm: Any, agent: str = "ann", team: str = "crew") -> list[str]:
+def ids(atm: Any, agent: str = "ann") -> list[str]:
     """Ids as a foreign program sees them; a torn file fails here. Claude's own spelling too."""
-    return [row.get("message_id") or row.get("msg_id") for row in atm.rows(agent, team)]
+    return [row.get("message_id") or row.get("msg_id") for row in atm.rows(agent)]
 
 
-def rewrite(atm: Any, agent: str, rows: list[Any], team: str = "crew") -> None:
+def rewrite(atm: Any, agent: str, rows: list[Any], *team: str) -> None:
     """What a program does that read the inbox a while ago and writes it back whole."""
-    path = atm.inbox(agent, team)
+    path = atm.inbox(agent, *team)
     aside = path.with_name(f".{path.name}.foreign")
     aside.write_text(json.dumps(rows, indent=2))
     aside.replace(path)
@@ -77,10 +79,10 @@ def test_it_is_started_answers_is_started_anew_and_stops(house):
     assert {"pid.json", "pid.json.new", "socket"}.isdisjoint(path.name for path in house.folder.iterdir())
 
 
-def test_a_second_one_refuses_and_names_the_one_that_runs(daemon):
-    refused = daemon.atm("daemon", "run", code=1)
-    assert f"process {daemon.pid}" in refused.err
-    assert daemon.answers
+def test_a_second_one_refuses_and_names_the_one_that_runs(shared):
+    refused = shared.atm("daemon", "run", code=1)
+    assert f"process {shared.pid}" in refused.err
+    assert shared.answers
 
 
 def test_every_loop_has_a_period_a_bound_and_a_record_of_its_health(daemon):
@@ -98,10 +100,10 @@ def test_every_loop_has_a_period_a_bound_and_a_record_of_its_health(daemon):
     assert [loop for loop in loops if loop["failures"]] == []
 
 
-def test_its_files_are_for_its_owner_alone(daemon):
-    paths = [Path(daemon.socket), *daemon.folder.iterdir()]
+def test_its_files_are_for_its_owner_alone(shared):
+    paths = [Path(shared.socket), *shared.folder.iterdir()]
     assert [path.name for path in paths if stat.S_IMODE(path.stat().st_mode) & 0o077] == []
-    assert stat.S_IMODE(os.stat(os.path.dirname(daemon.socket)).st_mode) == 0o700
+    assert stat.S_IMODE(os.stat(os.path.dirname(shared.socket)).st_mode) == 0o700
 
 
 def test_a_killed_one_leaves_a_seat_that_the_next_takes(daemon):
@@ -133,8 +135,8 @@ def test_a_home_too_deep_for_a_socket_leaves_nothing_in_the_temporary_folder(hou
     assert not Path(facts["socket"]).parent.exists()
 
 
-def test_a_request_that_names_no_loop_is_answered_under_its_own_id(daemon):
-    with daemon.connect() as line:
+def test_a_request_that_names_no_loop_is_answered_under_its_own_id(shared):
+    with shared.connect() as line:
         line.sendall(b'{"v": 1, "id": "77", "do": "wake", "loop": "nonsense"}\n')
         answer = json.loads(line.recv(65_536))
     assert (answer["ok"], answer["id"]) == (False, "77")
@@ -183,21 +185,30 @@ WRONG = {
 }
 
 
+@pytest.fixture
+def settable(shared: Any) -> Iterator[Any]:
+    """The daemon that tests share; it forgets the settings of the test."""
+    yield shared
+    before = len(shared.texts("settings"))
+    settings(shared).unlink()
+    shared.until(lambda: len(shared.texts("settings")) > before and shared.status()["problems"] == [])
+
+
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
-def test_settings_that_become_wrong_change_nothing_and_are_named_until_they_are_right_again(daemon, room, block, wrong):
-    path = settings(daemon)
+def test_settings_that_become_wrong_change_nothing_and_are_named_until_they_are_right_again(settable, wrong):
+    path, failed = settings(settable), Path(settable.layout.spool_failed)
+    former = {*failed.iterdir()} if failed.is_dir() else set()
     put(path, "[messaging]\nmax_retries = 1\n")
-    daemon.until(lambda: "read again" in daemon.texts("settings"))
+    settable.until(lambda: "read again" in settable.texts("settings"))
     put(path, wrong)
-    daemon.until(lambda: any(str(path) in problem for problem in daemon.status()["problems"]))
-    reopen = block("ann")
-    write_letter(room, "one try is all it gets")
-    failed = Path(daemon.layout.spool_failed)
-    daemon.until(lambda: failed.is_dir() and [*failed.iterdir()])
+    settable.until(lambda: any(str(path) in problem for problem in settable.status()["problems"]))
+    reopen = block(settable.atm.inbox("ann"))
+    write_letter(settable.room, "one try is all it gets", team=settable.team)
+    settable.until(lambda: failed.is_dir() and {*failed.iterdir()} - former)
     reopen()
     put(path, "[messaging]\nmax_retries = 5\n")
-    daemon.until(lambda: daemon.status()["problems"] == [])
-    assert daemon.process.poll() is None
+    settable.until(lambda: settable.status()["problems"] == [])
+    assert settable.process.poll() is None
 
 
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG.keys())
@@ -231,19 +242,19 @@ def test_a_repository_that_vanishes_is_told_and_costs_nothing(daemon, tmp_path):
 # Events.
 
 
-def test_whoever_listens_hears_of_mail_tasks_and_members(daemon, room):
-    heard = daemon.listen(team="crew")
-    desk = build_desk(daemon.layout, _defaults(daemon.layout), room)
-    written = write_letter(room, "hello")
-    daemon.until(lambda: heard.of("message.written", subject="ann"))
-    take(room, "crew", "ann", Filter())
-    daemon.until(lambda: heard.of("message.read", subject="ann"))
-    add(desk, "crew", "bob", [Wish("write the tests")])
-    daemon.until(lambda: heard.of("task.created", subject="1"))
-    claim(desk, "crew", "ann", "1")
-    daemon.until(lambda: "ann" in [event["detail"]["owner"] for event in heard.of("task.changed", subject="1")])
-    add_member(room, "crew", Member("cleo"))
-    daemon.until(lambda: heard.of("member.joined", subject="cleo"))
+def test_whoever_listens_hears_of_mail_tasks_and_members(shared):
+    heard = shared.listen(team=shared.team)
+    desk = build_desk(shared.layout, _defaults(shared.layout), shared.room)
+    written = write_letter(shared.room, "hello", team=shared.team)
+    shared.until(lambda: heard.of("message.written", subject="ann"))
+    take(shared.room, shared.team, "ann", Filter())
+    shared.until(lambda: heard.of("message.read", subject="ann"))
+    add(desk, shared.team, "bob", [Wish("write the tests")])
+    shared.until(lambda: heard.of("task.created", subject="1"))
+    claim(desk, shared.team, "ann", "1")
+    shared.until(lambda: "ann" in [event["detail"]["owner"] for event in heard.of("task.changed", subject="1")])
+    add_member(shared.room, shared.team, Member("cleo"))
+    shared.until(lambda: heard.of("member.joined", subject="cleo"))
     assert [event["detail"]["id"] for event in heard.of("message.written")] == [written]
     assert heard.of("task.changed")[-1]["detail"]["owner"] == "ann"
 
@@ -268,24 +279,25 @@ def test_whoever_is_told_that_he_listens_misses_nothing_from_then_on(house, room
 # Mail.
 
 
-def test_waiting_mail_is_delivered_within_seconds_after_its_inbox_can_be_written_again(daemon, block):
-    reopen = block("ann")
-    sent = daemon.atm("send", "ann", "hello", "--team", "crew", "--json").json
-    assert daemon.atm.pending
+def test_waiting_mail_is_delivered_within_seconds_after_its_inbox_can_be_written_again(shared):
+    reopen = block(shared.atm.inbox("ann"))
+    sent = shared.atm("send", "ann", "hello", "--team", shared.team, "--json").json
+    assert sent["outcome"] == "queued"
+    assert shared.atm.pending
     reopen()
-    daemon.until(lambda: not daemon.atm.pending)
-    assert ids(daemon.atm) == [sent["message_id"]]
+    shared.until(lambda: not shared.atm.pending)
+    assert ids(shared.atm) == [sent["message_id"]]
 
 
-def test_a_lock_that_a_dead_program_left_does_not_keep_mail_waiting(daemon, room, block):
+def test_a_lock_that_a_dead_program_left_does_not_keep_mail_waiting(shared):
     """Nobody holds it: it is older than half a minute, and nobody touches it (D2)."""
-    left = daemon.atm.inbox("ann").with_name("ann.json.lock")
-    reopen = block("ann")
-    sent = write_letter(room, "hello")
+    left = shared.atm.inbox("ann").with_name("ann.json.lock")
+    reopen = block(shared.atm.inbox("ann"))
+    sent = write_letter(shared.room, "hello", team=shared.team)
 
     def is_left() -> bool:
         """Beside an inbox that can be written again, before the daemon can; its own lock may lie there now."""
-        with daemon.paused():
+        with shared.paused():
             if left.exists():
                 return False
             left.mkdir()
@@ -293,15 +305,15 @@ def test_a_lock_that_a_dead_program_left_does_not_keep_mail_waiting(daemon, room
             reopen()
             return True
 
-    daemon.until(is_left)
-    daemon.until(lambda: not daemon.atm.pending)
-    assert ids(daemon.atm) == [sent]
-    daemon.until(lambda: not left.exists())
+    shared.until(is_left)
+    shared.until(lambda: not shared.atm.pending)
+    assert ids(shared.atm) == [sent]
+    shared.until(lambda: not left.exists())
 
 
-def test_mail_that_can_be_delivered_is_delivered_before_it_stops(daemon, block):
+def test_mail_that_can_be_delivered_is_delivered_before_it_stops(daemon):
     """It stops in order: what waits in the spool is tried once more, due or not."""
-    reopen = block("ann")
+    reopen = block(daemon.atm.inbox("ann"))
     daemon.atm("send", "ann", "hello", "--team", "crew")
     daemon.another_round("spool")
     with daemon.paused():  # or it may deliver before it is asked to stop
@@ -313,16 +325,16 @@ def test_mail_that_can_be_delivered_is_delivered_before_it_stops(daemon, block):
     assert daemon.atm.pending == []
 
 
-def test_a_row_that_a_stale_rewrite_dropped_is_back_at_once_and_once(daemon, room):
-    write_letter(room, "kept")
-    stale = daemon.atm.rows("ann")
-    dropped = write_letter(room, "dropped")
-    rewrite(daemon.atm, "ann", stale)
-    daemon.until(lambda: dropped in ids(daemon.atm))
-    daemon.another_round("reconcile")
-    found = ids(daemon.atm)
+def test_a_row_that_a_stale_rewrite_dropped_is_back_at_once_and_once(shared):
+    write_letter(shared.room, "kept", team=shared.team)
+    stale = shared.atm.rows("ann")
+    dropped = write_letter(shared.room, "dropped", team=shared.team)
+    rewrite(shared.atm, "ann", stale)
+    shared.until(lambda: dropped in ids(shared.atm))
+    shared.another_round("reconcile")
+    found = ids(shared.atm)
     assert len(found) == len(set(found)) == 2
-    assert [line["state"] for line in daemon.atm.ledger()].count("restored") == 1
+    assert [line["state"] for line in shared.atm.ledger()].count("restored") == 1
 
 
 def test_a_row_that_was_dropped_while_no_daemon_ran_is_back_when_one_does(house, room):
@@ -347,32 +359,32 @@ def test_a_row_that_claude_code_consumed_in_its_own_team_stays_away(daemon, room
     assert daemon.atm.rows("ann", "session-1234") == []
 
 
-def test_a_row_that_its_owner_has_read_and_removed_stays_away(daemon, room):
-    heard = daemon.listen()
-    write_letter(room, "read")
-    daemon.until(lambda: heard.of("message.written"))  # or both changes are one to whoever looks
-    take(room, "crew", "ann", Filter())
-    daemon.until(lambda: heard.of("message.read"))
-    rewrite(daemon.atm, "ann", [])
-    daemon.until(lambda: heard.of("message.gone"))
-    daemon.another_round("reconcile")
-    assert daemon.atm.rows("ann") == []
+def test_a_row_that_its_owner_has_read_and_removed_stays_away(shared):
+    heard = shared.listen(team=shared.team)
+    write_letter(shared.room, "read", team=shared.team)
+    shared.until(lambda: heard.of("message.written"))  # or both changes are one to whoever looks
+    take(shared.room, shared.team, "ann", Filter())
+    shared.until(lambda: heard.of("message.read"))
+    rewrite(shared.atm, "ann", [])
+    shared.until(lambda: heard.of("message.gone"))
+    shared.another_round("reconcile")
+    assert shared.atm.rows("ann") == []
 
 
-def test_a_team_made_anew_under_the_same_name_gets_nothing_of_the_former_one(daemon, room):
-    heard = daemon.listen(team="crew")
-    write_letter(room, "of the former team")
-    daemon.until(lambda: heard.of("message.written"))
-    daemon.atm("teams", "delete", "crew", "--yes", "--force")
-    daemon.until(lambda: heard.of("team.gone"))
-    fresh = build_room(daemon.layout)
-    create_team(fresh, "crew")
-    add_member(fresh, "crew", Member("ann"))
-    daemon.until(lambda: heard.of("team.created"))
-    write_letter(fresh, "of the new team")
-    daemon.until(lambda: len(heard.of("message.written")) == 2)
-    daemon.another_round("reconcile")
-    assert [row["text"] for row in daemon.atm.rows("ann")] == ["of the new team"]
-    dropped = write_letter(fresh, "dropped")
-    rewrite(daemon.atm, "ann", [])
-    daemon.until(lambda: dropped in ids(daemon.atm))
+def test_a_team_made_anew_under_the_same_name_gets_nothing_of_the_former_one(shared):
+    heard = shared.listen(team=shared.team)
+    write_letter(shared.room, "of the former team", team=shared.team)
+    shared.until(lambda: heard.of("message.written"))
+    shared.atm("teams", "delete", shared.team, "--yes", "--force")
+    shared.until(lambda: heard.of("team.gone"))
+    fresh = build_room(shared.layout)
+    create_team(fresh, shared.team)
+    add_member(fresh, shared.team, Member("ann"))
+    shared.until(lambda: heard.of("team.created"))
+    write_letter(fresh, "of the new team", team=shared.team)
+    shared.until(lambda: len(heard.of("message.written")) == 2)
+    shared.another_round("reconcile")
+    assert [row["text"] for row in shared.atm.rows("ann")] == ["of the new team"]
+    dropped = write_letter(fresh, "dropped", team=shared.team)
+    rewrite(shared.atm, "ann", [])
+    shared.until(lambda: dropped in ids(shared.atm))

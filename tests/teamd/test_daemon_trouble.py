@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.optional import needs
+from tests.teamd.conftest import BRISK, house_for_many, is_deleted
 
 from atm.domain.errors import AtmError
 from atm.domain.team import Member
@@ -35,8 +37,8 @@ def write_letter(room: Any, text: str, to: str = "ann", team: str = "crew") -> s
     return str(send(room, team, to, Letter(sender="bob", text=text)).message_id)
 
 
-def ids(atm: Any, agent: str = "ann", team: str = "crew") -> list[str]:
-    return [row["message_id"] for row in atm.rows(agent, team) if "message_id" in row]
+def ids(atm: Any, agent: str = "ann", *team: str) -> list[str]:
+    return [row["message_id"] for row in atm.rows(agent, *team) if "message_id" in row]
 
 
 @pytest.fixture
@@ -48,21 +50,23 @@ def other(room: Any) -> Any:
     return room
 
 
-def works_for(daemon: Any, room: Any) -> None:
+@pytest.fixture
+def calm(shared: Any) -> str:
+    """The same beside a daemon that others use too: its name."""
+    name = f"calm-{shared.team}"
+    shared.add_team(name, "dora", "emil")
+    return name
+
+
+def works_for(daemon: Any, room: Any, team: str = "calm") -> None:
     """The calm team has everything that a daemon gives: events, put-back, the spool."""
-    heard = daemon.listen(team="calm")
-    dropped = write_letter(room, "dropped", "dora", "calm")
+    heard = daemon.listen(team=team)
+    dropped = write_letter(room, "dropped", "dora", team)
     daemon.until(lambda: heard.of("message.written", subject="dora"))
-    path = daemon.atm.inbox("dora", "calm")
+    path = daemon.atm.inbox("dora", team)
     path.write_text("[]")
-    daemon.until(lambda: dropped in ids(daemon.atm, "dora", "calm"))
+    daemon.until(lambda: dropped in ids(daemon.atm, "dora", team))
     daemon.another_round("spool")
-
-
-def is_deleted(folder: Path) -> bool:
-    """Take everything away. Whoever writes there at the same moment keeps its folder from going, this time."""
-    shutil.rmtree(folder, ignore_errors=True)
-    return not folder.exists()
 
 
 # Teams that vanish.
@@ -116,7 +120,7 @@ BROKEN: dict[str, Callable[[Path], object]] = {
     "config.json": lambda team: (team / "config.json").write_text("{"),
     "config.json, deep": lambda team: (team / "config.json").write_text("[" * 200_000),
     "inbox": lambda team: (team / "inboxes/ann.json").write_text('[{"from": '),
-    "inbox, deep": lambda team: (team / "inboxes/ann.json").write_text("[" * 200_000),
+    "inbox, deep": lambda team: (team / "inboxes/ann.json").write_text("[" * 20_000),  # 20 times as deep as Python goes
     "inbox, long number": lambda team: (team / "inboxes/ann.json").write_text('[{"read": ' + "9" * 10_000 + "}]"),
     "inbox, half characters": lambda team: (team / "inboxes/ann.json").write_text(
         '[{"from": "\\ud800", "text": "\\udfff", "summary": "\\udc80", "timestamp": "\\ud800", "read": false}]'
@@ -128,8 +132,8 @@ BROKEN: dict[str, Callable[[Path], object]] = {
     "heartbeat": lambda team: _made(team / "heartbeats/ann.json").write_text('{"at": 1e999, "pid": -1}'),
     "heartbeats, a file": lambda team: _file_at(team / "heartbeats", b""),
     "endpoint": lambda team: _made(team / "endpoints/ann.json").write_text('{"host": 5, "pane": []}'),
-    "task": lambda team: _made(team.parents[1] / "tasks/crew/1.json").write_text("[" * 200_000),
-    "tasks, a file": lambda team: _file_at(_made(team.parents[1] / "tasks/crew"), b""),
+    "task": lambda team: _made(team.parents[1] / "tasks" / team.name / "1.json").write_text("[" * 200_000),
+    "tasks, a file": lambda team: _file_at(_made(team.parents[1] / "tasks" / team.name), b""),
     "state.json": lambda team: (team / "state.json").write_text("[]"),
 }
 
@@ -161,14 +165,16 @@ def _made(path: Path) -> Path:
 
 
 @pytest.mark.parametrize("damage", BROKEN.values(), ids=BROKEN.keys())
-def test_a_team_whose_files_are_broken_costs_nobody_else_anything(daemon, other, damage):
-    write_letter(other, "before")
-    damage(daemon.atm.home / ".claude/teams/crew")
-    works_for(daemon, other)
-    for loop in daemon.status()["loops"]:
-        daemon.another_round(loop["name"])
-    assert [(loop["name"], loop["last_error"]) for loop in daemon.status()["loops"] if loop["failures"]] == []
-    assert [line for line in daemon.log() if line["level"] == "error"] == []
+def test_a_team_whose_files_are_broken_costs_nobody_else_anything(shared, calm, damage):
+    former = {loop["name"]: loop["failures"] for loop in shared.status()["loops"]}
+    write_letter(shared.room, "before", team=shared.team)
+    damage(Path(shared.layout.team(shared.team)))
+    works_for(shared, shared.room, calm)
+    for name in former:
+        shared.another_round(name)
+    loops = shared.status()["loops"]
+    assert [(loop["name"], loop["last_error"]) for loop in loops if loop["failures"] > former[loop["name"]]] == []
+    assert [line for line in shared.log() if line["level"] == "error"] == []
 
 
 # Whoever hangs.
@@ -222,14 +228,14 @@ def _take(lock: Path) -> None:
             time.sleep(0.002)
 
 
-def test_an_inbox_that_somebody_keeps_locked_holds_nobody_else_up_and_gets_its_row_afterwards(daemon, other):
-    dropped = write_letter(other, "dropped")
-    with held(daemon.atm.inbox("ann")):
-        daemon.atm.inbox("ann").write_text("[]")
-        daemon.until(lambda: daemon.loop("reconcile")["state"] == "running")
-        works_for(daemon, other)
-        assert ids(daemon.atm) == []
-    daemon.until(lambda: dropped in ids(daemon.atm))
+def test_an_inbox_that_somebody_keeps_locked_holds_nobody_else_up_and_gets_its_row_afterwards(shared, calm):
+    dropped = write_letter(shared.room, "dropped", team=shared.team)
+    with held(shared.atm.inbox("ann")):
+        shared.atm.inbox("ann").write_text("[]")
+        shared.until(lambda: shared.loop("reconcile")["state"] == "running")
+        works_for(shared, shared.room, calm)
+        assert ids(shared.atm) == []
+    shared.until(lambda: dropped in ids(shared.atm))
 
 
 @pytest.fixture
@@ -243,7 +249,7 @@ def busy(house: Any, room: Any) -> Iterator[Any]:
     with held(*paths):
         for path in paths:
             path.write_text("[]")
-        house.start()
+        house.start(env={"PYTHONPATH": BRISK})
         house.until(lambda: house.loop("spool")["runs"] and house.loop("reconcile")["state"] == "running")
         yield house
 
@@ -261,34 +267,34 @@ def test_whoever_stops_it_is_told_what_was_left(busy):
     assert "reconcile" in stopped.out + stopped.err
 
 
-def test_what_a_stopped_daemon_had_begun_is_finished_by_the_next(daemon, room):
+def test_what_a_stopped_daemon_had_begun_is_finished_by_the_next(brisk_daemon, room):
     dropped = write_letter(room, "dropped")
-    with held(daemon.atm.inbox("ann")):
-        daemon.atm.inbox("ann").write_text("[]")
-        daemon.until(lambda: daemon.loop("reconcile")["state"] == "running")
-        daemon.end()
-    daemon.start()
-    daemon.until(lambda: dropped in ids(daemon.atm))
-    assert len(ids(daemon.atm)) == 1
+    with held(brisk_daemon.atm.inbox("ann")):
+        brisk_daemon.atm.inbox("ann").write_text("[]")
+        brisk_daemon.until(lambda: brisk_daemon.loop("reconcile")["state"] == "running")
+        brisk_daemon.end()
+    brisk_daemon.start()
+    brisk_daemon.until(lambda: dropped in ids(brisk_daemon.atm))
+    assert len(ids(brisk_daemon.atm)) == 1
 
 
 # Clients.
 
 
-def test_fifty_connections_at_once_are_all_answered(daemon):
-    lines = [daemon.connect() for _ in range(50)]
+def test_fifty_connections_at_once_are_all_answered(shared):
+    lines = [shared.connect() for _ in range(50)]
     for line in lines:
         line.sendall(PING)
     answers = [json.loads(line.recv(65_536)) for line in lines]
     for line in lines:
         line.close()
-    assert [answer["result"]["pid"] for answer in answers] == [daemon.pid] * 50
+    assert [answer["result"]["pid"] for answer in answers] == [shared.pid] * 50
 
 
-def test_connections_that_say_nothing_shut_nobody_else_out(daemon):
-    lines = [daemon.connect() for _ in range(150)]
+def test_connections_that_say_nothing_shut_nobody_else_out(shared):
+    lines = [shared.connect() for _ in range(150)]
     try:
-        assert daemon.status()["pid"] == daemon.pid
+        assert shared.status()["pid"] == shared.pid
     finally:
         for line in lines:
             line.close()
@@ -327,13 +333,23 @@ GARBAGE = {
 }
 
 
+@pytest.fixture(scope="module")
+def fed_with_garbage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A daemon for all of it: what one kind leaves behind shows with the next, or at the end."""
+    with house_for_many(tmp_path_factory.mktemp("g")) as made:
+        yield made.start_and_settle()
+        assert made.end() == 0
+        assert "Traceback" not in made.said
+
+
 @pytest.mark.parametrize("data", GARBAGE.values(), ids=GARBAGE.keys())
-def test_garbage_is_answered_or_hung_up_on_and_leaves_no_trace(daemon, data):
+def test_garbage_is_answered_or_hung_up_on_and_leaves_no_trace(fed_with_garbage, data):
+    daemon = fed_with_garbage
     with daemon.connect() as line:
         line.sendall(data)
         assert line.recv(65_536) is not None
     assert daemon.answers
-    assert daemon.end() == 0
+    assert daemon.process.poll() is None
     assert "Traceback" not in daemon.said
 
 
@@ -369,18 +385,19 @@ def _is_removed(folder: str) -> bool:
 
 @pytest.mark.parametrize("removed", ["daemon", "state_root"])
 def test_without_its_folder_it_gives_way_or_takes_its_seat_again_so_that_never_two_serve_one_home(
-    daemon, other, removed
+    brisk_daemon, other, removed
 ):
     written = write_letter(other, "kept")
-    daemon.until(lambda: _is_removed(getattr(daemon.layout, removed)))
-    daemon.atm("daemon", "start", code=None)
-    daemon.until(lambda: len(daemon.processes) == 1)
-    daemon.until(lambda: daemon.answers)
-    assert daemon.processes == [daemon.pid]
-    works_for(daemon, other)
-    assert ids(daemon.atm) == [written]
+    brisk_daemon.until(lambda: _is_removed(getattr(brisk_daemon.layout, removed)))
+    brisk_daemon.atm("daemon", "start", code=None)
+    brisk_daemon.until(lambda: len(brisk_daemon.processes) == 1)
+    brisk_daemon.until(lambda: brisk_daemon.answers)
+    assert brisk_daemon.processes == [brisk_daemon.pid]
+    works_for(brisk_daemon, other)
+    assert ids(brisk_daemon.atm) == [written]
 
 
+@needs("mount")
 def test_a_full_disk_is_survived_and_counted(house, room):
     if os.getuid() != 0 or sys.platform != "linux":
         pytest.skip("mounting needs root")
@@ -484,7 +501,7 @@ def plugged(house: Any, room: Any, tmp_path: Path) -> Any:
     settings = Path(house.layout.settings)
     settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text("[plugins.stubborn]\nenabled = true\nsilent_after = 300\n[plugins.broken]\nenabled = true\n")
-    house.start(env={"PYTHONPATH": str(installed)})
+    house.start(env={"PYTHONPATH": f"{BRISK}:{installed}"})
     house.until(lambda: "nobody listens any more" in house.texts("plugin:stubborn"))
     house.until(lambda: any("it failed" in text for text in house.texts("plugin:broken")))
     assert len(children(house)) >= 2

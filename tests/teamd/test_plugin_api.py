@@ -480,6 +480,8 @@ def test_the_kit_does_not_wait_for_what_can_never_come():
         await kit.start()
         with pytest.raises(ValueError, match="broken"):
             await kit.until(lambda: False, 60)
+        with pytest.raises(ValueError, match="broken"):
+            await kit.stop()
 
     asyncio.run(play())
 

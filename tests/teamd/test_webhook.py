@@ -7,6 +7,7 @@ import hashlib
 import hmac
 import json
 import socket
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -94,8 +95,10 @@ def with_hook(play: Any, url: str, **more: Any) -> None:
     config = {"url": url, "secret": SECRET, "timeout": 60, "max_per_minute": 600_000, "first_pause": 1, **more}
 
     async def run() -> None:
-        async with PluginHarness(Webhook(), config=config) as kit:
-            await play(kit)
+        # The kit takes its own folder away with the plugin, but not that of one which never began.
+        with tempfile.TemporaryDirectory() as folder:
+            async with PluginHarness(Webhook(), config=config, temp_dir=folder) as kit:
+                await play(kit)
 
     asyncio.run(run())
 
@@ -442,10 +445,10 @@ def test_a_redirect_in_circles_is_given_up(server):
         {"url": "http://example.org/", "max_per_minute": True},
     ],
 )
-def test_settings_that_cannot_work_disable_it_with_a_reason(config):
+def test_settings_that_cannot_work_disable_it_with_a_reason(config, tmp_path):
     async def play() -> None:
         with pytest.raises(Unsuitable) as caught:
-            await PluginHarness(Webhook(), config=config).start()
+            await PluginHarness(Webhook(), config=config, temp_dir=str(tmp_path)).start()
         assert "plugins.webhook" in f"{caught.value} {caught.value.remedy}"
 
     asyncio.run(play())

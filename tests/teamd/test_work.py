@@ -483,7 +483,8 @@ class TestSpool:
             stage.later(LONGEST_WAIT * 2)
         assert len(stage.room.spool.failed()) == 1
         assert stage.kinds("message.failed") == [("message.failed", "", "spool")]
-        assert [line for line in stage.lines if line[0] == "warn"]
+        warned = [line for line in stage.lines if line[0] == "warn"]
+        assert warned == [("warn", "spool", "1 messages were given up and kept; see `atm spool list --failed`")]
 
     @pytest.mark.parametrize("jump", [-30 * 86_400, 30 * 86_400])
     def test_a_clock_that_is_set_keeps_nothing_waiting_for_longer_than_the_longest_wait(self, stage, jump):

@@ -9,8 +9,10 @@ was killed, damaged or asked for meanwhile (G9).
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -48,25 +50,33 @@ QUIET = 0.3
 Record = dict[str, Any]
 
 
-class Crew(Stage):
-    """`crew` with its lead lena, ann, bob and whoever a test adds, in a house of its own."""
+def settle_for(house: House, quiet: float = QUIET, stall_minutes: float = 0.0, least_looks: int = 1) -> None:
+    """The settings of a home."""
+    lines = [
+        *("[worksync]", f"quiet_seconds = {quiet}", "observe_minutes = 0", f"least_looks = {least_looks}"),
+        *("[board]", f"stall_minutes = {stall_minutes}"),
+    ]
+    path = Path(house.layout.settings)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
 
-    def __init__(self, house: House) -> None:
+
+class Crew(Stage):
+    """A team with its lead lena, ann, bob and whoever a test adds, in a house with settings."""
+
+    def __init__(self, house: House, team: str = "crew") -> None:
         self.spoken: list[Spoken] = []
         self.followers: list[subprocess.Popen[bytes]] = []
-        super().__init__(house, "crew")
+        super().__init__(house, team)
         self.add("ann")
-        self.settle_for()
+        self._read_settings()
 
-    def settle_for(self, quiet: float = QUIET, stall_minutes: float = 0.0, least_looks: int = 1) -> None:
-        """The settings of this home."""
-        lines = [
-            *("[worksync]", f"quiet_seconds = {quiet}", "observe_minutes = 0", f"least_looks = {least_looks}"),
-            *("[board]", f"stall_minutes = {stall_minutes}"),
-        ]
-        path = Path(self.layout.settings)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("\n".join(lines) + "\n")
+    def settle_for(self, **settings: Any) -> None:
+        """Other settings, of a home that is this team's alone."""
+        settle_for(self.house, **settings)
+        self._read_settings()
+
+    def _read_settings(self) -> None:
         settings = config.load(self.layout, {}, "/", {})
         self.plane = build_plane(self.layout, settings, build_desk(self.layout, settings, self.room))
 
@@ -214,7 +224,11 @@ class Crew(Stage):
         return int(facts["worksync"]["looked_at"])
 
     def trouble(self, member: str) -> str:
-        facts = {"stored": self.stored(member), "outbox": self.outbox(), "journal": self.plane.journal.last("crew", 20)}
+        facts = {
+            "stored": self.stored(member),
+            "outbox": self.outbox(),
+            "journal": self.plane.journal.last(self.team, 20),
+        }
         return json.dumps(facts, indent=1)[-6000:] + self.house.said
 
     # Time, and what killed processes leave.
@@ -280,6 +294,7 @@ class Crew(Stage):
                 if stream is not None:
                     _close(stream)
         super().leave()
+        shutil.rmtree(self.layout.tasks(self.team), ignore_errors=True)
 
 
 class Lines:
@@ -321,15 +336,48 @@ def _older(value: Any, seconds: float) -> Any:
     return value
 
 
-@pytest.fixture
-def crew(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
-    """The team in a house of its own; no daemon runs yet."""
-    house = House(tmp_path / "h", tmp_path_factory.getbasetemp() / "bytecode")
+@contextlib.contextmanager
+def _house(folder: Path, base: Path) -> Iterator[House]:
+    house = House(folder, base)
     house.atm.environment["PYTHONPATH"] = str(UNHURRIED)  # a busy machine is no fault
-    made = Crew(house)
-    yield made
+    settle_for(house)
     try:
+        yield house
+    finally:
+        house.close()
+
+
+@contextlib.contextmanager
+def _crew_in(house: House, team: str) -> Iterator[Crew]:
+    made = Crew(house, team)
+    try:
+        yield made
         made.check_nudges()
     finally:
         made.leave()
-        house.close()
+
+
+@pytest.fixture
+def alone(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crew]:
+    """The team `crew` in a house of its own; no daemon runs yet."""
+    with _house(tmp_path / "h", tmp_path_factory.getbasetemp()) as house, _crew_in(house, "crew") as made:
+        yield made
+
+
+@pytest.fixture(scope="session")
+def _house_at_work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+    with _house(tmp_path_factory.mktemp("w") / "h", tmp_path_factory.getbasetemp()) as house:
+        house.start_daemon()
+        yield house
+        assert house.loop("worksync")["failures"] == 0
+        house.stop_daemon()
+
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture
+def crew(_house_at_work: House) -> Iterator[Crew]:
+    """A team of its own in a house where a daemon runs, which tests share that neither end it nor set it otherwise."""
+    with _crew_in(_house_at_work, f"crew-{next(_numbers)}") as made:
+        yield made

@@ -70,89 +70,89 @@ KILLS = {"before the insert": kill_before_insert, "after the insert": kill_after
 
 
 @pytest.mark.parametrize("where", KILLS)
-def test_killed_around_the_insert_the_nudge_comes_once(crew: Crew, where: str) -> None:
-    crew.assign("ann")
-    KILLS[where](crew)
-    crew.time_passed(301)
-    crew.house.start_daemon()
-    crew.until_nudged("ann")
-    until(lambda: [one["status"] for one in crew.outbox("ann")] == ["delivered"], LONG, lambda: crew.trouble("ann"))
-    crew.looked_again("ann")
-    assert len(crew.nudges("ann")) == 1
+def test_killed_around_the_insert_the_nudge_comes_once(alone: Crew, where: str) -> None:
+    alone.assign("ann")
+    KILLS[where](alone)
+    alone.time_passed(301)
+    alone.house.start_daemon()
+    alone.until_nudged("ann")
+    until(lambda: [one["status"] for one in alone.outbox("ann")] == ["delivered"], LONG, lambda: alone.trouble("ann"))
+    alone.looked_again("ann")
+    assert len(alone.nudges("ann")) == 1
     if where == "after the insert":
-        assert crew.outbox("ann")[0]["lastError"] == "it was there already"
+        assert alone.outbox("ann")[0]["lastError"] == "it was there already"
 
 
-def test_what_a_dead_daemon_may_have_sent_is_looked_for_and_not_sent_again(crew: Crew) -> None:
+def test_what_a_dead_daemon_may_have_sent_is_looked_for_and_not_sent_again(alone: Crew) -> None:
     """Its claim names a process that is gone, so nobody waits until it wears off."""
-    crew.assign("ann")
-    kill_after_insert(crew)
-    crew.house.start_daemon()
-    until(lambda: [one["status"] for one in crew.outbox("ann")] == ["delivered"], LONG, lambda: crew.trouble("ann"))
-    crew.looked_again("ann")
-    assert crew.nudge("ann", code=3)["nudged"] is False
-    assert (len(crew.nudges("ann")), crew.outbox("ann")[0]["lastError"]) == (1, "it was there already")
+    alone.assign("ann")
+    kill_after_insert(alone)
+    alone.house.start_daemon()
+    until(lambda: [one["status"] for one in alone.outbox("ann")] == ["delivered"], LONG, lambda: alone.trouble("ann"))
+    alone.looked_again("ann")
+    assert alone.nudge("ann", code=3)["nudged"] is False
+    assert (len(alone.nudges("ann")), alone.outbox("ann")[0]["lastError"]) == (1, "it was there already")
 
 
-def test_an_agent_that_read_the_nudge_of_a_dead_daemon_is_not_told_again(crew: Crew) -> None:
+def test_an_agent_that_read_the_nudge_of_a_dead_daemon_is_not_told_again(alone: Crew) -> None:
     """It was inserted and read; the row is still known by its id."""
-    crew.assign("ann")
-    kill_after_insert(crew)
-    ann = crew.agent("ann", "claude")
+    alone.assign("ann")
+    kill_after_insert(alone)
+    ann = alone.agent("ann", "claude")
     assert sum(row["text"].count("Work sync check") for row in ann.rows("context")) == 1
-    crew.time_passed(301)
-    crew.house.start_daemon()
-    until(lambda: [one["status"] for one in crew.outbox("ann")] == ["delivered"], LONG, lambda: crew.trouble("ann"))
+    alone.time_passed(301)
+    alone.house.start_daemon()
+    until(lambda: [one["status"] for one in alone.outbox("ann")] == ["delivered"], LONG, lambda: alone.trouble("ann"))
     ann.prompt("go on")
     until(lambda: ann.rows("turn-end"), why=ann.rows)
     assert sum(row["text"].count("Work sync check") for row in ann.rows("context", "blocked")) == 1
 
 
-def test_work_that_changed_while_the_daemon_was_dead_is_nudged_about_as_it_is_now(crew: Crew) -> None:
-    crew.assign("ann")
-    kill_before_insert(crew)
-    crew.assign("ann", "Write its tests")
-    crew.time_passed(301)
-    crew.house.start_daemon()
-    crew.until_nudged("ann")
-    assert crew.nudges("ann")[0]["taskRefs"] == ["#1", "#2"]
+def test_work_that_changed_while_the_daemon_was_dead_is_nudged_about_as_it_is_now(alone: Crew) -> None:
+    alone.assign("ann")
+    kill_before_insert(alone)
+    alone.assign("ann", "Write its tests")
+    alone.time_passed(301)
+    alone.house.start_daemon()
+    alone.until_nudged("ann")
+    assert alone.nudges("ann")[0]["taskRefs"] == ["#1", "#2"]
     until(
-        lambda: sorted(one["status"] for one in crew.outbox("ann")) == ["delivered", "superseded"],
+        lambda: sorted(one["status"] for one in alone.outbox("ann")) == ["delivered", "superseded"],
         LONG,
-        lambda: crew.trouble("ann"),
+        lambda: alone.trouble("ann"),
     )
 
 
-def test_an_agent_over_mcp_goes_on_with_the_next_daemon(crew: Crew) -> None:
-    crew.house.start_daemon()
-    crew.assign("ann")
-    ann = crew.mcp("ann")
-    crew.house.kill_daemon()
-    crew.house.start_daemon()
+def test_an_agent_over_mcp_goes_on_with_the_next_daemon(alone: Crew) -> None:
+    alone.house.start_daemon()
+    alone.assign("ann")
+    ann = alone.mcp("ann")
+    alone.house.kill_daemon()
+    alone.house.start_daemon()
     seen = ann.call("task_briefing")["structuredContent"]["workSync"]
     said = {key: seen[key] for key in ("agendaFingerprint", "reportToken")}
     answer = ann.call("member_work_sync_report", **said, **{"from": "ann"}, state="still_working")["structuredContent"]
-    assert (answer["ok"], "pendingValidation" in answer, crew.has_lease("ann")) == (True, False, True)
+    assert (answer["ok"], "pendingValidation" in answer, alone.has_lease("ann")) == (True, False, True)
 
 
-def test_the_loop_rests_while_a_dead_daemons_claim_holds_up_the_next_nudge(crew: Crew) -> None:
-    crew.assign("ann")
-    kill_before_insert(crew)
-    crew.assign("ann", "Write its tests")
-    crew.house.start_daemon()
-    until(lambda: len(crew.outbox("ann")) == 2, LONG, lambda: crew.trouble("ann"))
-    until(lambda: rests(crew), LONG, lambda: crew.house.loop("worksync"))
+def test_the_loop_rests_while_a_dead_daemons_claim_holds_up_the_next_nudge(alone: Crew) -> None:
+    alone.assign("ann")
+    kill_before_insert(alone)
+    alone.assign("ann", "Write its tests")
+    alone.house.start_daemon()
+    until(lambda: len(alone.outbox("ann")) == 2, LONG, lambda: alone.trouble("ann"))
+    until(lambda: rests(alone), LONG, lambda: alone.house.loop("worksync"))
 
 
-def test_the_loop_rests_while_an_item_waits_in_a_team_that_was_stopped(crew: Crew) -> None:
-    crew.assign("ann")
-    crew.plan_only("ann")
-    crew.stop_team()
-    crew.house.start_daemon()
-    before = crew.heard()
-    crew.touch("ann")
-    until(lambda: crew.heard() > before, LONG)
-    until(lambda: rests(crew), LONG, lambda: crew.house.loop("worksync"))
+def test_the_loop_rests_while_an_item_waits_in_a_team_that_was_stopped(alone: Crew) -> None:
+    alone.assign("ann")
+    alone.plan_only("ann")
+    alone.stop_team()
+    alone.house.start_daemon()
+    before = alone.heard()
+    alone.touch("ann")
+    until(lambda: alone.heard() > before, LONG)
+    until(lambda: rests(alone), LONG, lambda: alone.house.loop("worksync"))
 
 
 def rests(crew: Crew) -> bool:

@@ -27,7 +27,6 @@ def report(spoken: Spoken, who: str, seen: dict[str, Any], state: str = "still_w
 
 
 def test_assigned_work_needs_sync_and_an_accepted_report_makes_it_working(crew: Crew) -> None:
-    crew.house.start_daemon()
     crew.assign("ann")
     crew.until_state("ann", "needs_sync")
     assert crew.run("lena", "sync", "status", "ann")["members"][0]["label"] == "Needs sync"
@@ -43,7 +42,6 @@ def test_assigned_work_needs_sync_and_an_accepted_report_makes_it_working(crew: 
 
 
 def test_a_report_over_mcp_is_accepted_and_stale_once_the_task_changes(crew: Crew) -> None:
-    crew.house.start_daemon()
     first = crew.assign("ann")
     ann = crew.mcp("ann")
     seen = block(ann)
@@ -62,7 +60,6 @@ def test_a_report_over_mcp_is_accepted_and_stale_once_the_task_changes(crew: Cre
 
 
 def test_a_stale_report_by_the_command_brings_the_current_agenda(crew: Crew) -> None:
-    crew.house.start_daemon()
     crew.assign("ann")
     old = crew.fingerprint("ann")
     crew.assign("ann", "Write its tests")
@@ -73,7 +70,6 @@ def test_a_stale_report_by_the_command_brings_the_current_agenda(crew: Crew) -> 
 
 
 def test_a_rejected_report_does_not_touch_a_lease_that_holds(crew: Crew) -> None:
-    crew.house.start_daemon()
     crew.assign("ann")
     accepted = crew.report("ann", "still_working")
     assert crew.report("ann", "caught_up", code=1)["reason"] == "caught_up_rejected_actionable_items_exist"
@@ -82,7 +78,6 @@ def test_a_rejected_report_does_not_touch_a_lease_that_holds(crew: Crew) -> None
 
 
 def test_work_that_went_to_somebody_else_is_no_longer_the_first_ones(crew: Crew) -> None:
-    crew.house.start_daemon()
     id = crew.assign("ann")
     crew.report("ann", "still_working")
     crew.run("lena", "tasks", "assign", id, "--to", "bob")
@@ -93,7 +88,6 @@ def test_work_that_went_to_somebody_else_is_no_longer_the_first_ones(crew: Crew)
 
 
 def test_a_blocker_that_the_board_shows_is_accepted_and_nobody_is_nudged_about_waiting(crew: Crew) -> None:
-    crew.house.start_daemon()
     first = crew.assign("bob")
     crew.assign("ann", "Write its tests", "--depends-on", first)
     crew.until_nudged("bob")
@@ -105,13 +99,14 @@ def test_a_blocker_that_the_board_shows_is_accepted_and_nobody_is_nudged_about_w
 
 
 def test_a_question_on_the_board_changes_the_agenda_and_the_daemon_notices(crew: Crew) -> None:
-    crew.house.start_daemon()
     id = crew.assign("ann")
     crew.until_nudged("ann")
     crew.report("ann", "still_working")
     crew.run("ann", "tasks", "clarify", id, "--needs", "lead", "--question", "JSON or YAML?")
     until(
-        lambda: crew.stored("ann").get("agendaFacts", {}).get(f"clarification:{id}"), LONG, lambda: crew.trouble("ann")
+        lambda: crew.stored("ann").get("agendaFacts", {}).get(f"clarification:{id}"),
+        LONG,
+        lambda: crew.trouble("ann"),
     )
     crew.looked_again("ann", 1)
     assert len(crew.nudges("ann")) == 1, "who waits for an answer is not nudged about that"
@@ -122,7 +117,6 @@ def test_a_question_on_the_board_changes_the_agenda_and_the_daemon_notices(crew:
 
 
 def test_nobody_reports_for_somebody_else_and_learns_nothing_by_trying(crew: Crew) -> None:
-    crew.house.start_daemon()
     crew.assign("ann", "A secret subject")
     bob = crew.mcp("bob")
     own = block(bob)
@@ -143,7 +137,6 @@ def test_nobody_reports_for_somebody_else_and_learns_nothing_by_trying(crew: Cre
 
 
 def test_a_flag_proves_nobody_and_a_token_does(crew: Crew) -> None:
-    crew.house.start_daemon()
     crew.assign("ann")
     seen = crew.run("ann", "sync", "agenda")
     words = ["sync", "report", "still_working", "--as", "ann", "--team", crew.team, "--json"]
@@ -159,57 +152,57 @@ def test_a_flag_proves_nobody_and_a_token_does(crew: Crew) -> None:
 
 
 @pytest.mark.parametrize("over", ["the command", "mcp"])
-def test_a_report_without_a_daemon_waits_and_counts_once_it_is_validated(crew: Crew, over: str) -> None:
-    crew.assign("ann")
+def test_a_report_without_a_daemon_waits_and_counts_once_it_is_validated(alone: Crew, over: str) -> None:
+    alone.assign("ann")
     if over == "mcp":
-        ann = crew.mcp("ann")
+        ann = alone.mcp("ann")
         seen = block(ann)
         answers = [report(ann, "ann", seen) for _ in range(2)]
         assert ann.end() == 0  # served in its own process; it must not speak with the daemon's word later
     else:
-        answers = [crew.report("ann", "still_working") for _ in range(2)]
+        answers = [alone.report("ann", "still_working") for _ in range(2)]
     assert [answer["pendingValidation"] for answer in answers] == [True, True]
     assert "leaseExpiresAt" not in answers[0]
-    assert [one["status"] for one in crew.intents()] == ["pending"], "the same one twice is one"
-    assert not crew.has_lease("ann"), "it is no lease before somebody has looked at it"
+    assert [one["status"] for one in alone.intents()] == ["pending"], "the same one twice is one"
+    assert not alone.has_lease("ann"), "it is no lease before somebody has looked at it"
 
-    crew.house.start_daemon()
-    until(lambda: crew.has_lease("ann"), LONG, lambda: crew.trouble("ann"))
-    until(lambda: [one["status"] for one in crew.intents()] == ["accepted"], LONG)
-    assert "reportToken" not in str(crew.intents())
-    accepted = crew.stored("ann")["latestAcceptedReport"]
-    crew.house.stop_daemon()
-    crew.house.start_daemon()
-    crew.looked_again("ann", 1)
-    assert crew.stored("ann")["latestAcceptedReport"] == accepted, "replayed once"
-    assert crew.nudges("ann") == []
-
-
-def test_a_waiting_report_about_an_agenda_that_changed_meanwhile_is_rejected(crew: Crew) -> None:
-    crew.assign("ann")
-    crew.report("ann", "still_working")
-    crew.assign("ann", "Write its tests")
-    crew.house.start_daemon()
-    until(lambda: [one["status"] for one in crew.intents()] == ["rejected"], LONG, lambda: crew.trouble("ann"))
-    assert crew.intents()[0]["validationReason"] == "stale_fingerprint"
-    crew.until_nudged("ann")
-    assert crew.label("ann") == "Needs sync"
+    alone.house.start_daemon()
+    until(lambda: alone.has_lease("ann"), LONG, lambda: alone.trouble("ann"))
+    until(lambda: [one["status"] for one in alone.intents()] == ["accepted"], LONG)
+    assert "reportToken" not in str(alone.intents())
+    accepted = alone.stored("ann")["latestAcceptedReport"]
+    alone.house.stop_daemon()
+    alone.house.start_daemon()
+    alone.looked_again("ann", 1)
+    assert alone.stored("ann")["latestAcceptedReport"] == accepted, "replayed once"
+    assert alone.nudges("ann") == []
 
 
-def test_who_is_refused_leaves_no_waiting_report(crew: Crew) -> None:
-    crew.assign("ann")
-    seen = crew.run("ann", "sync", "agenda")
-    words = ["sync", "report", "still_working", "--as", "ann", "--team", crew.team, "--json"]
+def test_a_waiting_report_about_an_agenda_that_changed_meanwhile_is_rejected(alone: Crew) -> None:
+    alone.assign("ann")
+    alone.report("ann", "still_working")
+    alone.assign("ann", "Write its tests")
+    alone.house.start_daemon()
+    until(lambda: [one["status"] for one in alone.intents()] == ["rejected"], LONG, lambda: alone.trouble("ann"))
+    assert alone.intents()[0]["validationReason"] == "stale_fingerprint"
+    alone.until_nudged("ann")
+    assert alone.label("ann") == "Needs sync"
+
+
+def test_who_is_refused_leaves_no_waiting_report(alone: Crew) -> None:
+    alone.assign("ann")
+    seen = alone.run("ann", "sync", "agenda")
+    words = ["sync", "report", "still_working", "--as", "ann", "--team", alone.team, "--json"]
     words += ["--fingerprint", seen["agendaFingerprint"]]
-    assert crew.atm(*words, code=1).json["reason"] == "identity_untrusted"
-    assert crew.atm(*words, code=1, env={"ATM_IDENTITY": "bob"}).json["reason"] == "identity_mismatch"
-    assert crew.intents() == []
+    assert alone.atm(*words, code=1).json["reason"] == "identity_untrusted"
+    assert alone.atm(*words, code=1, env={"ATM_IDENTITY": "bob"}).json["reason"] == "identity_mismatch"
+    assert alone.intents() == []
 
 
-def test_a_member_that_left_before_its_report_was_judged_gets_no_lease(crew: Crew) -> None:
-    crew.assign("ann")
-    crew.report("ann", "still_working")
-    crew.run("lena", "teams", "remove-member", crew.team, "ann", "--force")
-    crew.house.start_daemon()
-    until(lambda: [one["status"] for one in crew.intents()] == ["superseded"], LONG, lambda: crew.trouble("ann"))
-    assert "latestAcceptedReport" not in crew.stored("ann")
+def test_a_member_that_left_before_its_report_was_judged_gets_no_lease(alone: Crew) -> None:
+    alone.assign("ann")
+    alone.report("ann", "still_working")
+    alone.run("lena", "teams", "remove-member", alone.team, "ann", "--force")
+    alone.house.start_daemon()
+    until(lambda: [one["status"] for one in alone.intents()] == ["superseded"], LONG, lambda: alone.trouble("ann"))
+    assert "latestAcceptedReport" not in alone.stored("ann")

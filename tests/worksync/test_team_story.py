@@ -9,7 +9,8 @@ import shlex
 import subprocess
 import sys
 
-from tests.delivery.conftest import needs_tmux, until
+from tests.delivery.conftest import until
+from tests.optional import needs
 from tests.worksync.conftest import Crew
 
 TOLD = "Work sync check"
@@ -42,41 +43,41 @@ def run_script(crew: Crew, member: str) -> str:
     return done.stdout
 
 
-@needs_tmux
-def test_a_team_of_four_is_told_once_reports_in_four_ways_and_finishes(crew: Crew) -> None:
+@needs("tmux")
+def test_a_team_of_four_is_told_once_reports_in_four_ways_and_finishes(alone: Crew) -> None:
     for name in ("tom", "mia"):
-        crew.add(name)
+        alone.add(name)
     members = ("ann", "tom", "bob", "mia")
-    tasks = {name: crew.assign(name, f"Part of {name}") for name in members}
-    ann, tom = crew.agent("ann", "claude"), crew.agent_in_pane("tom", "codex")
-    crew.house.start_daemon()
-    mia = crew.start_mcp("mia")  # the SDK is loaded while the others are told
+    tasks = {name: alone.assign(name, f"Part of {name}") for name in members}
+    ann, tom = alone.agent("ann", "claude"), alone.agent_in_pane("tom", "codex")
+    alone.house.start_daemon()
+    mia = alone.start_mcp("mia")  # the SDK is loaded while the others are told
     for name in members:
-        crew.until_nudged(name)
+        alone.until_nudged(name)
 
     until(lambda: any(TOLD in row["text"] for row in tom.rows("context")), why=tom.rows)  # the daemon woke it
     ann.prompt("go on")
     until(lambda: any(TOLD in row["text"] for row in ann.rows("context")), why=ann.rows)
-    until(lambda: crew.is_idle("ann") and crew.is_idle("tom"))
+    until(lambda: alone.is_idle("ann") and alone.is_idle("tom"))
 
-    assert "Accepted: still_working" in run_script(crew, "bob")
+    assert "Accepted: still_working" in run_script(alone, "bob")
     mia.shake_hands()
     block = mia.call("task_briefing")["structuredContent"]["workSync"]
     said = {key: block[key] for key in ("agendaFingerprint", "reportToken")}
     answer = mia.call("member_work_sync_report", **said, **{"from": "mia"}, state="still_working")
     assert answer["structuredContent"]["ok"] is True
     for name in ("ann", "tom"):
-        assert crew.report(name, "still_working")["ok"] is True
-    shown = {one["member"]: one["label"] for one in crew.run("lena", "sync", "status")["members"]}
+        assert alone.report(name, "still_working")["ok"] is True
+    shown = {one["member"]: one["label"] for one in alone.run("lena", "sync", "status")["members"]}
     assert {shown[name] for name in members} == {"Working"}
 
-    with crew.one_moment():  # who claims is left in peace for a quiet window; here it may be over before the work is
+    with alone.one_moment():  # who claims is left in peace for a quiet window; here it may be over before the work is
         for name, id in tasks.items():
-            crew.run(name, "tasks", "claim", id)
-            crew.run(name, "tasks", "complete", id)
+            alone.run(name, "tasks", "claim", id)
+            alone.run(name, "tasks", "complete", id)
     for name in members:
-        crew.until_state(name, "caught_up")
-        assert len(crew.nudges(name)) == 1
+        alone.until_state(name, "caught_up")
+        assert len(alone.nudges(name)) == 1
     for name, agent in (("ann", ann), ("tom", tom)):
         assert len([row for row in agent.rows("context", "blocked") if TOLD in row["text"]]) == 1
-        assert "surfaced" in crew.states(crew.nudges(name)[0]["message_id"])
+        assert "surfaced" in alone.states(alone.nudges(name)[0]["message_id"])

@@ -20,23 +20,23 @@ def alerts(crew: Crew, member: str) -> list[dict[str, Any]]:
 # The stall watch.
 
 
-def test_after_a_word_of_the_stall_watch_work_sync_is_quiet_for_a_while(crew: Crew) -> None:
-    crew.settle_for(quiet=3600.0, stall_minutes=0.001)  # work-sync looks at nobody before the stall watch has spoken
-    id = crew.assign("ann")
-    crew.claim("ann", id)
-    crew.agent("ann", "claude")  # it has begun the task, and is idle
-    crew.house.start_daemon()
-    until(lambda: crew.house.wake("stalls") and alerts(crew, "ann"), LONG, lambda: crew.house.said)
-    crew.house.stop_daemon()
-    crew.settle_for(stall_minutes=0.001)
-    crew.house.start_daemon()
-    until(lambda: cooldown(crew) == "true", LONG, lambda: crew.trouble("ann"))
-    assert (crew.stored("ann")["state"], crew.nudges("ann"), crew.outbox()) == ("needs_sync", [], [])
-    assert "the stall watch wrote about #1, held by ann" in crew.nudge("ann", code=3)["why"]
-    crew.settle_for()
-    crew.later(601)
-    crew.until_nudged("ann")
-    assert len(alerts(crew, "ann")) == 1
+def test_after_a_word_of_the_stall_watch_work_sync_is_quiet_for_a_while(alone: Crew) -> None:
+    alone.settle_for(quiet=3600.0, stall_minutes=0.001)  # work-sync looks at nobody before the stall watch has spoken
+    id = alone.assign("ann")
+    alone.claim("ann", id)
+    alone.agent("ann", "claude")  # it has begun the task, and is idle
+    alone.house.start_daemon()
+    until(lambda: alone.house.wake("stalls") and alerts(alone, "ann"), LONG, lambda: alone.house.said)
+    alone.house.stop_daemon()
+    alone.settle_for(stall_minutes=0.001)
+    alone.house.start_daemon()
+    until(lambda: cooldown(alone) == "true", LONG, lambda: alone.trouble("ann"))
+    assert (alone.stored("ann")["state"], alone.nudges("ann"), alone.outbox()) == ("needs_sync", [], [])
+    assert "the stall watch wrote about #1, held by ann" in alone.nudge("ann", code=3)["why"]
+    alone.settle_for()
+    alone.later(601)
+    alone.until_nudged("ann")
+    assert len(alerts(alone, "ann")) == 1
 
 
 def cooldown(crew: Crew) -> str:
@@ -44,46 +44,46 @@ def cooldown(crew: Crew) -> str:
     return str(found.get("SuppressedCooldown"))
 
 
-def test_a_lease_does_not_keep_the_stall_watch_quiet(crew: Crew) -> None:
-    crew.settle_for(stall_minutes=0.02)
-    id = crew.assign("ann")
-    crew.claim("ann", id)
-    assert crew.report("ann", "still_working")["pendingValidation"] is True, "noted, so that no nudge comes before it"
-    crew.house.start_daemon()
-    until(lambda: crew.has_lease("ann"), LONG, lambda: crew.trouble("ann"))
-    until(lambda: crew.house.wake("stalls") and alerts(crew, "ann"), LONG, lambda: crew.house.said)
-    assert crew.has_lease("ann"), "and the watch does not touch the lease"
-    assert crew.report("ann", "still_working", "", "--note", "still on it")["ok"] is True
-    crew.house.another_round("stalls")
-    assert len(alerts(crew, "ann")) == 1, "a report is no progress: it is the same stall, and was told"
-    assert crew.nudges("ann") == []
+def test_a_lease_does_not_keep_the_stall_watch_quiet(alone: Crew) -> None:
+    alone.settle_for(stall_minutes=0.02)
+    id = alone.assign("ann")
+    alone.claim("ann", id)
+    assert alone.report("ann", "still_working")["pendingValidation"] is True, "noted, so that no nudge comes before it"
+    alone.house.start_daemon()
+    until(lambda: alone.has_lease("ann"), LONG, lambda: alone.trouble("ann"))
+    until(lambda: alone.house.wake("stalls") and alerts(alone, "ann"), LONG, lambda: alone.house.said)
+    assert alone.has_lease("ann"), "and the watch does not touch the lease"
+    assert alone.report("ann", "still_working", "", "--note", "still on it")["ok"] is True
+    alone.house.another_round("stalls")
+    assert len(alerts(alone, "ann")) == 1, "a report is no progress: it is the same stall, and was told"
+    assert alone.nudges("ann") == []
 
 
 # Before anything may be sent.
 
 
-def test_as_long_as_too_little_was_observed_nobody_is_nudged(crew: Crew) -> None:
-    crew.settle_for(least_looks=1000)
-    crew.house.start_daemon()
-    crew.assign("ann")
-    crew.until_state("ann", "needs_sync")
-    crew.looked_again("ann")
-    assert (crew.nudges("ann"), crew.outbox()) == ([], [])
-    ready = crew.run("lena", "sync", "metrics")["phase2Readiness"]
+def test_as_long_as_too_little_was_observed_nobody_is_nudged(alone: Crew) -> None:
+    alone.settle_for(least_looks=1000)
+    alone.house.start_daemon()
+    alone.assign("ann")
+    alone.until_state("ann", "needs_sync")
+    alone.looked_again("ann")
+    assert (alone.nudges("ann"), alone.outbox()) == ([], [])
+    ready = alone.run("lena", "sync", "metrics")["phase2Readiness"]
     assert (ready["state"], ready["reasons"]) == ("collecting_shadow_data", ["too_few_evaluations"])
-    assert crew.nudge("ann", code=3)["why"] == "No nudge: phase2_not_ready."
+    assert alone.nudge("ann", code=3)["why"] == "No nudge: phase2_not_ready."
 
 
 # Looking.
 
 
-def test_looking_changes_nothing(crew: Crew) -> None:
-    crew.assign("ann")
-    crew.run("ann", "sync", "agenda")  # makes the team's secret, once
-    before = contents(crew)
+def test_looking_changes_nothing(alone: Crew) -> None:
+    alone.assign("ann")
+    alone.run("ann", "sync", "agenda")  # makes the team's secret, once
+    before = contents(alone)
     for words in (("status",), ("agenda",), ("diagnose", "ann"), ("metrics",), ("watch", "--for", "0.2")):
-        crew.atm("sync", *words, "--json", env={"ATM_IDENTITY": "ann", "ATM_TEAM": crew.team})
-    assert contents(crew) == before
+        alone.atm("sync", *words, "--json", env={"ATM_IDENTITY": "ann", "ATM_TEAM": alone.team})
+    assert contents(alone) == before
 
 
 def contents(crew: Crew) -> dict[str, str]:
@@ -94,7 +94,6 @@ def contents(crew: Crew) -> dict[str, str]:
 
 
 def test_whoever_watches_sees_every_change(crew: Crew) -> None:
-    crew.house.start_daemon()
     watch = crew.follow("sync", "watch", "--json")
 
     def labels() -> list[str]:
@@ -115,7 +114,6 @@ def test_whoever_watches_sees_every_change(crew: Crew) -> None:
 
 
 def test_every_surface_shows_the_same(crew: Crew) -> None:
-    crew.house.start_daemon()
     crew.assign("ann")
     crew.report("ann", "still_working")
     lena = crew.mcp("lena")

@@ -13,7 +13,7 @@ import pytest
 from tests.delivery.conftest import until
 from tests.mcp.crew import Crew as Callers
 from tests.services.worksync.conftest import LEAD, Place
-from tests.worksync.conftest import LONG, Crew, crew  # noqa: F401 - a fixture
+from tests.worksync.conftest import LONG, Crew, alone  # noqa: F401 - a fixture
 
 from atm import config
 from atm.domain.dependencies import Board
@@ -169,7 +169,11 @@ WAITS = {**KNOWN, "reviewState": "changes_requested"}
 @pytest.mark.parametrize(
     ("facts", "reason", "evidence"),
     [
-        ({"status": "pending"}, "Owned task is pending and needs to be started, clarified, or declined.", None),
+        (
+            {"status": "pending"},
+            "Owned task is pending and needs to be started, clarified, or declined.",
+            {**KNOWN, "status": "pending"},
+        ),
         ({}, "Owned task is in progress.", KNOWN),
         ({"review": "changes_requested"}, "Changes were requested in review.", WAITS),
         ({"blocked_by": ["2"]}, "Owned task is blocked by dependencies.", {**KNOWN, "blockedByTaskIds": ["2"]}),
@@ -185,7 +189,7 @@ def test_an_item_says_why_it_is_there_and_shows_what_the_board_says(facts, reaso
     cards = {1: Card(**{**OWN, **facts}), 2: OPEN}
     (item,) = build_agendas(Board(cards, {}), "crew", ["ann"], LEAD, {})["ann"].items
     assert item.reason == reason
-    assert evidence is None or item.evidence == evidence
+    assert item.evidence == evidence
     assert (item.task_id, item.ref, item.subject) == ("1", "#1", "the parser")
 
 
@@ -301,13 +305,13 @@ def test_of_somebody_who_left_a_bounded_status_is_kept_for_a_week(place):
     assert list(place.plane.records.read("crew", STATUS)) == ["bob"]
 
 
-def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_it(crew: Crew) -> None:  # noqa: F811
-    crew.settle_for(quiet=3600.0)
-    crew.assign("ann")
-    crew.house.start_daemon()
-    until(lambda: not crew.is_quiet(), LONG, lambda: crew.trouble("ann"))  # it waits in the queue
-    crew.house.stop_daemon()
-    assert (crew.stored("ann"), crew.outbox(), crew.nudges("ann")) == ({}, [], [])
+def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_it(alone: Crew) -> None:  # noqa: F811
+    alone.settle_for(quiet=3600.0)
+    alone.assign("ann")
+    alone.house.start_daemon()
+    until(lambda: not alone.is_quiet(), LONG, lambda: alone.trouble("ann"))  # it waits in the queue
+    alone.house.stop_daemon()
+    assert (alone.stored("ann"), alone.outbox(), alone.nudges("ann")) == ({}, [], [])
 
 
 # The surface of MCP.

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import os
+import socket
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,7 +39,9 @@ from atm.services.worksync.plane import Policy, find_running
 from atm.services.worksync.reading import metrics, view
 from atm.services.worksync.reports import replay, submit
 from atm.services.worksync.rounds import run_round
-from atm.system.files.locking import PrivateLock
+from atm.system.files.disk import RealDisk
+from atm.system.files.locking import Locks, PrivateLock
+from atm.system.machine import RealChance, RealClock
 from atm.teamd import sync_work
 from atm.testing import FaultyDisk, QuickDisk
 from atm.ui.mcp import worksync_tools
@@ -187,6 +191,18 @@ def test_work_sync_parses_no_task_files_of_its_own():
         taken = {(module, name) for module, name in imported(path)}
         assert not {name for _, name in taken if name.startswith("decode_task") or name in ("decode", "decode_object")}
         assert "atm.formats.task" not in {module for module, _ in taken}
+
+
+def test_work_sync_reads_no_roster_of_its_own():
+    """Who is a member is known from the roster that everything else reads."""
+    for path in modules("domain/worksync", "services/worksync"):
+        assert "atm.formats.team_config" not in {module for module, _ in imported(path)}
+    place = Place()
+    add_member(place.room, "crew", Member("dora"))
+    found, _ = find_running(place.plane, "crew")
+    assert found is not None
+    assert "dora" in found.names
+    assert found.names == place.room.rosters.load("crew").names
 
 
 def test_at_most_two_teams_are_looked_at_at_a_time(monkeypatch):
@@ -354,6 +370,14 @@ def kind_of(target: str) -> str:
 
 
 SYNC_FILES = {"status", "outbox", "report-intents", "journal"}
+
+
+def test_the_book_of_locks_sees_one_within_another(tmp_path, monkeypatch):
+    book, folder = LockBook(monkeypatch), str(tmp_path / "locks")
+    locks = Locks(RealDisk(), RealClock(), RealChance(), folder, pid=os.getpid(), host=socket.gethostname())
+    with locks.private("/teams/crew/.member-work-sync/status.json"), locks.private("/tasks/crew/.lock"):
+        pass
+    assert (book.nested, book.held) == ({("status", "board")}, [])
 
 
 def test_no_lock_of_work_sync_is_held_while_another_one_is_taken(home, monkeypatch):
