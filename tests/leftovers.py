@@ -193,6 +193,7 @@ def _own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     tmp_path_factory.getbasetemp()  # before the move: what failed tests leave there is for people to look at
     tempfile.tempdir = os.environ["TMPDIR"] = os.path.realpath(tempfile.mkdtemp(prefix="atm-t"))
     WATCH.folder = tempfile.tempdir
+    os.chmod(WATCH.folder, 0o755)  # some tests become another user for a moment
 
 
 @pytest.hookimpl(trylast=True)

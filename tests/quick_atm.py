@@ -166,7 +166,8 @@ def serve(line: socket.socket) -> None:
                 if pid == 0:
                     signal.set_wakeup_fd(-1)
                     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-                    become(*json.loads(request), numbers)
+                    words, environment, folder = json.loads(request)
+                    become(words, environment, folder, numbers)
                 status_of[pid] = numbers.pop()
                 os.write(status_of[pid], b"%0*d" % (PID_DIGITS, pid))
                 for number in numbers:
@@ -201,12 +202,12 @@ def become(words: list[str], environment: dict[str, str], folder: str, numbers: 
     sys.stderr = open(2, "w", 1, encoding=sys.stderr.encoding, errors=sys.stderr.errors)  # noqa: SIM115
     sys.argv = ["atm", *words]
     try:
-        run()
+        run()  # leaves by itself
     except BaseException:  # noqa: BLE001 - whatever it is, this process must not go on as a server
         import traceback
 
         traceback.print_exc()
-        os._exit(1)
+    os._exit(1)
 
 
 def import_everything() -> None:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
+from tests.chaos import LONG
 
 from atm.formats.task_history import Past
 from atm.ui.crew import run
 from atm.ui.crew.proof import prove
 from atm.ui.crew.run import Crew
 
-LONG = os.environ.get("ATM_CHAOS") == "long"
+TASKS = 200 if LONG else 80
 
 pytestmark = pytest.mark.campaign
 
 
 @pytest.mark.parametrize("seed", range(8 if LONG else 1))
-def test_ten_processes_finish_two_hundred_tasks_once_each_and_in_order_while_they_are_killed(monkeypatch, seed):
+def test_ten_processes_finish_all_tasks_once_each_and_in_order_while_they_are_killed(monkeypatch, seed):
     monkeypatch.setattr(run, "LONGEST", 900.0)
-    crew = Crew(tasks=200, workers=10, seed=seed)
+    crew = Crew(tasks=TASKS, workers=10, seed=seed)
     report = crew.work(lambda *_: None)
     assert report.proof.violations == [], f"sandbox kept at {crew.sandbox}"
-    assert report.states == {"completed": 200}, f"sandbox kept at {crew.sandbox}"
-    assert (report.proof.created, report.proof.completed) == (200, 200)
-    assert report.proof.claims - report.proof.taken_back == 200
-    assert report.kills >= 5
+    assert report.states == {"completed": TASKS}, f"sandbox kept at {crew.sandbox}"
+    assert (report.proof.created, report.proof.completed) == (TASKS, TASKS)
+    assert report.proof.claims - report.proof.taken_back == TASKS
+    assert report.kills >= TASKS // 40
     crew.remove()
 
 

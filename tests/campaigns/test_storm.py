@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
+from tests.chaos import LONG
 from tests.conftest import UNHURRIED
 
 from atm.ui.storm.run import Storm, Tally
 
-LONG = os.environ.get("ATM_CHAOS") == "long"
 MOST = 120.0
 """Seconds, however busy the machine is."""
 

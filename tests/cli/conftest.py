@@ -10,7 +10,6 @@ import errno
 import json
 import os
 import select
-import shutil
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from typing import Any, NamedTuple
 
 import pytest
 from tests.conftest import UNHURRIED
+from tests.optional import skip_without
 
 SECONDS = 60
 """For what comes at once on a quiet machine."""
@@ -171,8 +171,8 @@ def immutable() -> Iterator[Callable[[Path], None]]:
     made: list[Path] = []
 
     def lock(path: Path) -> None:
-        if shutil.which("chattr") is None:
-            pytest.skip("there is no chattr here")
+        assert path.exists(), f"{path} is not there yet, which is no reason to skip a test"
+        skip_without("chattr")
         done = subprocess.run(["chattr", "+i", str(path)], capture_output=True, check=False)
         if done.returncode:
             pytest.skip("chattr +i needs root and a file system that knows it")
@@ -181,30 +181,6 @@ def immutable() -> Iterator[Callable[[Path], None]]:
     yield lock
     for path in made:
         subprocess.run(["chattr", "-i", str(path)], check=False)
-
-
-@pytest.fixture
-def tiny_disk(tmp_path) -> Iterator[Callable[..., Path]]:
-    """A file system of its own, small or read-only. Unmounted at the end."""
-    mounted: list[Path] = []
-
-    def mount(path: Path, size: str) -> Path:
-        path.mkdir(parents=True, exist_ok=True)
-        if sys.platform != "linux":
-            pytest.skip("tmpfs is a Linux file system")
-        command = ["mount", "-t", "tmpfs", "-o", f"size={size}", "atm-test", str(path)]
-        try:
-            done = subprocess.run(command, capture_output=True, check=False)
-        except FileNotFoundError:
-            pytest.skip("there is no mount command here")
-        if done.returncode:
-            pytest.skip("mounting needs root")
-        mounted.append(path)
-        return path
-
-    yield mount
-    for path in mounted:
-        subprocess.run(["umount", str(path)], check=False)
 
 
 def snapshot(folder: Path) -> dict[str, bytes]:

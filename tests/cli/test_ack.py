@@ -141,13 +141,9 @@ class TestBothOrNeither:
 
     def test_an_error_about_the_ledger_means_that_nothing_happened(self, crew, question, immutable):
         immutable(crew.home / ".claude/teams/crew/mailbox.log")
-        result = crew("ack", question, "8080", env=ANN, code=None)
-        marked, queued, sent = crew.rows("ann")[0]["read"], len(crew.pending), len(crew.rows("bob"))
-        if result.code:
-            assert (marked, queued, sent) == (False, 0, 0), "it failed, and yet it goes on behind the user's back"
-        else:
-            assert marked
-            assert queued + sent == 1
+        crew("ack", question, "8080", env=ANN)
+        assert crew.rows("ann")[0]["read"] is True
+        assert (len(crew.pending), len(crew.rows("bob"))) == (0, 1)
 
     def test_the_same_without_a_reply(self, crew, question, immutable):
         immutable(crew.home / ".claude/teams/crew/mailbox.log")

@@ -13,6 +13,9 @@ import subprocess
 
 import pytest
 
+from atm import wiring
+from atm.system.files.watching import PollingWatch
+
 ESCAPES = (
     "../x",
     "/etc/passwd",
@@ -239,12 +242,14 @@ class TestLinks:
         crew("send", "ann", "hello", code=None)
         assert victim.read_text() == "# mine\n"
 
-    def test_a_loop_of_links_is_an_error(self, crew):
+    def test_a_message_for_a_loop_of_links_is_queued_and_says_why(self, crew):
         crew.inbox("ann").unlink()
         crew.inbox("ann").symlink_to("ann.json")
-        result = crew("send", "ann", "hello", code=None)
+        result = crew("send", "ann", "hello", "--json")
+        assert result.json["outcome"] == "queued"
+        assert "symbolic links" in result.err
         assert "bug in atm" not in result.err
-        assert result.code == 1 or len(crew.pending) == 1
+        assert len(crew.pending) == 1
 
 
 class TestBytesThatAreNoText:
@@ -265,18 +270,14 @@ class TestBytesThatAreNoText:
         self.run(crew, "send", "ann", "--stdin", stdin=b"caf\xe9")
         assert crew.rows("ann")[0]["text"] == "caf\ufffd"
 
-    @pytest.mark.parametrize("option", ["--summary", "--from"])
-    def test_other_words_of_the_command_line_leave_no_broken_characters_in_the_file(self, crew, option):
-        done = subprocess.run(
-            [*map(os.fsencode, crew.command("send", "ann", "hello")), os.fsencode(option), b"x\xff"],
-            env=crew.environment,
-            cwd=crew.folder,
-            capture_output=True,
-            check=False,
-        )
-        for row in crew.rows("ann"):
-            json.dumps(row, ensure_ascii=False).encode()  # a lone surrogate cannot be encoded
-        assert done.returncode == 1 or len(crew.rows("ann")) == 1
+    def test_a_summary_is_marked_where_it_was_broken(self, crew):
+        self.run(crew, "send", "ann", "hello", "--summary", b"x\xff")
+        assert [row["summary"] for row in crew.rows("ann")] == ["x\ufffd"]
+
+    def test_a_sender_that_is_no_text_is_refused_and_nothing_is_written(self, crew):
+        done = self.run(crew, "send", "ann", "hello", "--from", b"x\xff", code=1)
+        assert b"control character" in done.stderr
+        assert crew.rows("ann") == []
 
     @pytest.mark.parametrize(
         "words", [[b"\xff"], [b"send", b"\xff", b"x"], [b"read", b"\xff"], [b"teams", b"create", b"\xff"]]
@@ -319,13 +320,14 @@ class TestBytesThatAreNoText:
 class TestShapes:
     @pytest.mark.parametrize(
         "content",
-        ["", "{}", '[{"from": "x"', "[] []", "\x00\x00\x00", "[" * 100_000],
+        ["", "{}", '[{"from": "x"', "[] []", "\x00\x00\x00", "[" * 5_000],
         ids=["empty", "object", "torn", "two", "zeros", "deep"],
     )
     def test_an_inbox_of_another_shape_is_never_repaired_and_loses_nothing(self, crew, content):
         crew.inbox("ann").write_text(content)
         result = crew("send", "ann", "hello", "--json")
         assert result.json["outcome"] == "queued"
+        assert f"Warning: {crew.inbox('ann')}" in result.err
         assert crew.inbox("ann").read_text() == content
         assert len(crew.pending) == 1
         assert clear_error(crew("read", "ann", code=None))
@@ -339,7 +341,7 @@ class TestShapes:
         path.write_text(content)
         result = crew("send", "ann", "hello", code=None)
         assert clear_error(result)
-        assert str(path) in result.err or "has no member" in result.err
+        assert str(path) in result.err
         assert path.read_text() == content
 
     @pytest.mark.parametrize("row", [{"from": 1, "text": []}, {"from": "x"}, [], None, {"from": "x", "text": None}])
@@ -404,13 +406,16 @@ class TestVanishing:
             assert clear_error(crew(*words, code=None))
         assert not (crew.home / ".claude/teams/crew").exists(), "a team that ended must not be brought back"
 
-    def test_a_team_that_goes_while_we_wait_ends_the_wait(self, crew):
-        process = crew.start("read", "--wait", "1", env={"ATM_IDENTITY": "ann"})
-        shutil.rmtree(crew.home / ".claude/teams/crew", ignore_errors=True)
-        _, err = process.communicate(timeout=60)
-        assert process.returncode in (1, 3)
-        assert b"Traceback" not in err
-        assert b"bug in atm" not in err
+    def test_a_team_that_goes_while_we_wait_ends_the_wait(self, crew, quickly, monkeypatch):
+        class Watch(PollingWatch):
+            def wait(self, _: float) -> bool:
+                shutil.rmtree(crew.home / ".claude/teams/crew")
+                return True
+
+        monkeypatch.setattr(wiring, "build_watch", Watch)
+        result = quickly("read", "--wait", "600", "--as", "ann")
+        assert clear_error(result)
+        assert str(crew.home / ".claude/teams/crew") in result.err
 
     def test_only_the_inboxes_are_gone(self, crew):
         shutil.rmtree(crew.inbox("ann").parent)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import pytest
+from tests.optional import skip_without
 
 ASK = """
 . "$SCRIPT"
@@ -18,8 +19,7 @@ _atm
 @pytest.fixture
 def offers(crew):
     """What bash would offer for the last word of a command line."""
-    if shutil.which("bash") is None:
-        pytest.skip("there is no bash here")
+    skip_without("bash")
     script = crew.folder / "atm.bash"
     script.write_text(crew("completion", "bash").out)
 
@@ -103,8 +103,7 @@ class TestBash:
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_the_other_scripts_parse(crew, shell):
-    if shutil.which(shell) is None:
-        pytest.skip(f"there is no {shell} here")
+    skip_without(shell)
     script = crew.folder / f"atm.{shell}"
     script.write_text(crew("completion", shell).out)
     done = subprocess.run([shell, "-n", str(script)], capture_output=True, text=True, check=False)

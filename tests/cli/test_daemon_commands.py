@@ -173,7 +173,10 @@ def test_its_status_shows_every_loop_to_people_and_to_programs(started, eventual
     assert all(name in shown for name in names)
     assert f"process {facts['pid']}" in shown
     assert (facts["action"], facts["running"], facts["answers"]) == ("daemon status", True, True)
-    assert facts["memory"] is None or facts["memory"] > 1e6
+    if Path("/proc/self/statm").exists():
+        assert facts["memory"] > 1e6
+    else:
+        assert facts["memory"] is None
 
 
 def test_stopping_ends_it_and_says_so(started, layout):
@@ -484,7 +487,7 @@ def test_the_unit_is_shown_and_not_written(crew):
     facts = crew("daemon", "install", "--dry-run", "--json").json
     assert (facts["action"], facts["dry_run"]) == ("daemon install", True)
     assert facts["text"].strip() in shown.out
-    assert "daemon run" in facts["text"] or "<string>run</string>" in facts["text"]
+    assert ("<string>run</string>" if sys.platform == "darwin" else "daemon run") in facts["text"]
     assert str(crew.home) in facts["text"]
     assert not Path(facts["path"]).exists()
 
@@ -518,7 +521,7 @@ def test_it_is_not_started_where_that_is_forbidden_or_nobody_needs_it(crew, conf
     words += ["--dry-run"] if how == "dry run" else []
     words += ["--require-ack"] if how != "plain" else []
     crew(*words, code=1 if how == "wrong" else 0, env={"ATM_DAEMON_AUTOSTART": "0"} if how == "variable" else None)
-    assert not Path(layout.daemon).exists() or find_running(layout) is None
+    assert find_running(layout) is None
     assert processes_of(crew.home) == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.optional import needs
 
 from atm.domain.endpoints import Endpoint
 from atm.domain.liveness import IDLE
@@ -23,7 +23,7 @@ from atm.services.mail import Letter, send
 from atm.services.presence import beat
 
 pytestmark = pytest.mark.usefixtures("unhurried")
-needs_tmux = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+needs_tmux = needs("tmux")
 
 
 def post(room, *texts, to="ann"):

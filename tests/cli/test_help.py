@@ -35,10 +35,11 @@ def test_every_command_has_help_with_an_example_and_json(atm, command):
 
 @pytest.mark.parametrize("command", LEAVES, ids=name_of)
 def test_every_example_is_understood_by_the_parser(command):
+    assert command.examples
     for example in command.examples:
         words = shlex.split(example.replace("$(", "").replace(")", "").rpartition("|")[2].partition(">")[0])
         words = words[words.index("atm") + 1 :] if "atm" in words else shlex.split(words[-1])[1:]
-        parse(load(words[0])[0], words[1:])
+        assert parse(load(words[0])[0], words[1:]).command.name.startswith(words[0])
 
 
 @pytest.mark.parametrize("command", LEAVES, ids=name_of)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import time
+
 import pytest
 
 
@@ -19,11 +22,13 @@ def test_a_line_for_each_member(mixed):
 
 
 def test_a_state_has_its_source_and_its_age(mixed):
-    assert "inactive (roster file, now)" in mixed("members").out or "s ago)" in mixed("members").out
+    changed = time.time() - 125
+    os.utime(mixed.home / ".claude/teams/crew/config.json", (changed, changed))
+    assert "inactive (roster file, 2m ago)" in mixed("members").out
     members = {member["name"]: member for member in mixed("members", "--json").json["members"]}
     assert members["cat"]["state"] == "inactive"
     assert "config.json" in members["cat"]["state_source"]
-    assert members["cat"]["state_age_seconds"] >= 0
+    assert 125 <= members["cat"]["state_age_seconds"] < 125 + 120
 
 
 def test_what_is_not_known_is_called_unknown(mixed):

@@ -209,7 +209,15 @@ def test_every_way_to_write_a_section_can_be_changed(text):
         text = with_enabled(text, "x.toml", "digest", wanted)
         found = tomllib.loads(text)
         assert found["plugins"]["digest"]["enabled"] is wanted
-    assert "other" not in text or found["plugins"]["other"] == {"x": 1}
+
+
+def test_what_else_stands_in_the_file_is_kept():
+    import tomllib
+
+    text = "[plugins.other]\nx = 1\n\n[core]\nidentity = 'bob'\n\n[plugins.digest]\nat = '09:00'\n"
+    found = tomllib.loads(with_enabled(text, "x.toml", "digest", True))
+    assert found["plugins"] == {"other": {"x": 1}, "digest": {"at": "09:00", "enabled": True}}
+    assert found["core"] == {"identity": "bob"}
 
 
 @pytest.mark.parametrize("text", ["plugins = 5\n", "[plugins]\ndigest = 5\n", "[[plugins]]\nx = 1\n"])

@@ -236,7 +236,8 @@ class TestWhatIsShown:
     def test_somebody_without_an_inbox_is_told_how_to_say_who_he_is(self, crew):
         err = crew("read", code=1).err
         assert "human" in err
-        assert "ATM_IDENTITY" in err or "--as" in err or "atm read " in err
+        assert "ATM_IDENTITY or --as" in err
+        assert "atm read NAME" in err
 
 
 class TestWaiting:

@@ -152,8 +152,9 @@ def test_an_answer_that_could_not_be_shown_is_given_back(crew, eventually):
     assert crew.rows("bob")[0]["read"] is False, "marked as read, and nobody saw it"
 
 
-def test_an_answer_is_shown_even_if_the_ledger_cannot_be_written(crew, asked, immutable):
+def test_an_answer_is_shown_even_if_the_ledger_cannot_be_written(crew, asked, immutable, eventually):
     process, question = asked("bob@crew", "ann@crew", "port?")
+    eventually(crew.ledger)  # it is written after the inbox
     immutable(crew.home / ".claude/teams/crew/mailbox.log")
     crew("send", "bob", question["text"].replace("port?", "8080"), "--from", "ann")
     code, out, err = finished(process)

@@ -216,11 +216,8 @@ class TestRestore:
         link.symlink_to(first)
         copy = tmp_path / "copy"
         shutil.copytree(first, copy)
-        for given in (first.name, str(first), str(link), str(copy)):
-            assert full("teams", "restore", "crew", "--from", given, "--json").json["backup_path"] in (
-                str(first),
-                given,
-            )
+        for given, path in {first.name: first, str(first): first, str(link): link, str(copy): copy}.items():
+            assert full("teams", "restore", "crew", "--from", given, "--json").json["backup_path"] == str(path)
         assert "known:" in full("teams", "restore", "crew", "--from", "yesterday", code=1).err
 
     def test_a_team_without_backups_says_so(self, crew):

@@ -100,6 +100,11 @@ class TestInboxes:
         assert stores.inboxes.missing("crew", "ann", ["id-1"]) == []
         assert not stores.inboxes.touched("crew", "ann")
 
+    def test_a_row_at_the_far_beginning_of_a_large_inbox_is_not_missing(self, stores):
+        rows = [make_message(f"id-{n:03}", "x" * 2000) for n in range(100)]
+        stores.inboxes.append("crew", "ann", rows, fresh=True)
+        assert stores.inboxes.missing("crew", "ann", ["id-000", "id-099", "id-100"]) == ["id-100"]
+
     def test_our_own_writes_do_not_count_as_touched(self, stores):
         stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
         stores.inboxes.missing("crew", "ann", ["id-1"])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import uuid
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.optional import skip_without
 
 from atm.domain.panes import DEAD, DIALOG, MODE, READY, SHELL, SYNCHRONIZED, composer_holds, front_of, shows
 from atm.ports.clock import Clock
@@ -138,8 +138,8 @@ Stage = MemoryStage | TmuxStage
 
 @pytest.fixture(params=["memory", "tmux"])
 def stage(request, tmp_path, eventually) -> Iterator[Stage]:
-    if request.param == "tmux" and shutil.which("tmux") is None:
-        pytest.skip("tmux is not installed")
+    if request.param == "tmux":
+        skip_without("tmux")
     made = MemoryStage() if request.param == "memory" else TmuxStage(tmp_path, eventually)
     yield made
     made.close()

@@ -87,5 +87,5 @@ def test_any_version_is_recognised(major, minor, patch):
 
 
 @given(st.text(max_size=30))
-def test_no_output_makes_it_fail(printed):
-    schema_for(printed)
+def test_no_output_makes_it_fail_and_without_a_version_it_is_unknown(printed):
+    assert (schema_for(printed).maturity is Maturity.UNKNOWN) is (parse_version(printed) is None)

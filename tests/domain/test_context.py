@@ -104,9 +104,8 @@ def test_a_local_path_has_no_provider(url):
 
 
 @given(st.text(max_size=40) | st.text("gith.com:/@_-vC\\", max_size=30))
-def test_no_url_makes_it_fail(url):
-    provider = provider_of(url)
-    assert provider is None or provider.host
+def test_no_url_makes_it_fail_and_no_provider_is_without_a_host(url):
+    assert {bool(provider.host) for provider in (provider_of(url),) if provider is not None} <= {True}
 
 
 def test_the_context_tells_the_version_of_its_schema():

@@ -71,8 +71,7 @@ class TestSummarize:
     def test_it_has_at_most_a_hundred_characters_on_one_line(self, text):
         summary = summarize(text)
         assert len(summary) <= 100
-        assert summary.split() == summary.split(" ") or not summary
-        assert "\n" not in summary
+        assert " ".join(summary.split()) == summary
 
     @given(
         st.lists(st.text("abé", min_size=1, max_size=30), min_size=1, max_size=60), st.sampled_from([" ", "\n", "  "])
@@ -104,7 +103,7 @@ class TestSummarize:
 
     @pytest.mark.parametrize("before", [795, 797, 799])
     def test_no_word_is_cut_where_much_white_space_stands_before_it(self, before):
-        assert summarize(" " * before + "hello world") in ("hello world", "hello", "hello...", "")
+        assert summarize(" " * before + "hello world") == "hello world"
 
 
 class TestDressing:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.chaos import LONG
 
 from atm.domain.redaction import CUT, LARGEST, REDACTED, is_secret_name, redact, redact_fields
 
@@ -254,8 +256,12 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("piece", HOSTILE, ids=repr)
-@pytest.mark.parametrize("start", ["", "token=", 'token="', "token=[", "http://a:", "Bearer ", "--token ", "sk-"])
+STARTS = ["", "token=", 'token="', "token=[", "http://a:", "Bearer ", "--token ", "sk-"]
+BESIDE = [(piece, start) for at, piece in enumerate(HOSTILE) for start in (STARTS[at % 8], STARTS[(at + 4) % 8])]
+"""The starts take turns: each piece comes behind two of them. In `make chaos` it comes behind each."""
+
+
+@pytest.mark.parametrize(("piece", "start"), product(HOSTILE, STARTS) if LONG else BESIDE, ids=repr)
 def test_a_hostile_text_is_finished_in_the_time_that_its_length_deserves(piece, start):
     """No stopwatch: a quadratic step over 64 KiB would take minutes here, and the suite would be stopped."""
     said = redact("key " + start + piece * (LARGEST // len(piece) + 1))
@@ -289,16 +295,14 @@ ANYTHING = st.text(st.characters(), max_size=60) | st.lists(WORDS, max_size=24).
 
 @given(ANYTHING)
 def test_no_text_makes_it_raise_or_grow_without_bound(text):
-    said = redact(text)
-    assert isinstance(said, str)
-    assert len(said) <= len(text) * (1 + len(REDACTED))
+    assert len(redact(text)) <= len(text) * (1 + len(REDACTED))
 
 
 @given(
     st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | ANYTHING, lambda s: st.lists(s, max_size=4))
 )
-def test_no_field_makes_it_raise(value):
-    redact_fields({"field": value, "token": value})
+def test_no_field_makes_it_raise_and_none_is_lost(value):
+    assert redact_fields({"field": value, "token": value}).keys() == {"field", "token"}
 
 
 PLANTED = st.text(st.sampled_from("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"), min_size=12).map(

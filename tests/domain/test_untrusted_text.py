@@ -36,8 +36,8 @@ def test_many_lines_hold_nothing_that_acts_but_newlines_and_tabs(text):
 
 @given(ANYTHING)
 def test_what_comes_out_can_be_printed(text):
-    one_line(text).encode("utf-8")
-    many_lines(text).encode("utf-8")
+    for shown in (one_line(text), many_lines(text)):
+        assert shown.encode("utf-8", "replace").decode("utf-8") == shown
 
 
 @given(ANYTHING)

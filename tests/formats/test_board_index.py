@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.tasks import CARD_FIELDS, Card
-from atm.formats.board_index import UNSETTLED, Row, decode_lines, encode_rows, is_line, row_of
+from atm.formats.board_index import UNSETTLED, Row, decode_lines, encode_rows, is_line, is_unchanged, row_of
 
 WORDS = st.text(max_size=12)
 CARDS = st.builds(
@@ -77,8 +77,8 @@ def test_garbage_between_the_lines_costs_nothing_but_itself(before, garbage, aft
 
 
 @given(st.binary(max_size=200))
-def test_whatever_stands_in_the_file_nothing_is_raised(data):
-    decode_rows(data)
+def test_whatever_stands_in_the_file_nothing_is_raised_and_no_row_is_made_up(data):
+    assert decode_rows(data)[0] == {}
 
 
 def test_default_cards_with_tuples_come_back_as_lists():
@@ -123,3 +123,18 @@ def test_ten_thousand_rows_are_read_in_a_moment():
     began = time.thread_time()
     assert len(decode_rows(data)[0]) == 10_000
     assert time.thread_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    "version", [(12, 340, 5), (11, 341, 5), (11, 340, 6)], ids=["another file", "another size", "another time"]
+)
+def test_a_file_is_as_it_was_seen_only_if_it_is_the_same_one_of_the_same_size_and_time(version):
+    seen = (11, 340, 5)
+    line = decode_lines(encode_rows([Row(Card(7), seen, is_proven=True)]))[0][7]
+    assert is_unchanged(line, seen)
+    assert not is_unchanged(line, version)
+
+
+def test_a_file_that_came_back_is_not_as_it_was_seen():
+    gone = decode_lines(encode_rows([Row(Card(7), (11, 340, 5), is_proven=True, is_gone=True)]))[0][7]
+    assert not is_unchanged(gone, (11, 340, 5))

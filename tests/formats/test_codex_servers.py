@@ -7,6 +7,7 @@ import tomllib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.chaos import examples
 
 from atm.formats.codex_notify import with_notify, without_notify
 from atm.formats.codex_servers import codex_server_in, with_codex_server, without_codex_server
@@ -198,7 +199,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES, max_size=10), st.sampled_from(["\n", "\r\n"]), st.booleans())
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=examples(200))
 def test_any_file_is_what_it_was_or_refused(lines, end, is_ended):
     text = end.join(lines) + (end if is_ended else "")
     try:

@@ -54,12 +54,9 @@ def the_new_row() -> Message:
 
 def test_every_sample_has_a_line_in_the_readme():
     readme = (CORPUS / "README.md").read_text(encoding="utf-8")
-    for path in CORPUS.glob("*/*"):
-        name = path.stem
-        listed = name in readme or any(
-            name.startswith(start) and name[len(start) :] in readme for start in ("layout-two-spaces",)
-        )
-        assert listed or path.parent.name == "broken-spool", path
+    samples = [path for path in CORPUS.glob("*/*") if path.parent.name != "broken-spool"]  # one line tells of all those
+    assert len(samples) > 50
+    assert [path for path in samples if path.stem not in readme] == []
 
 
 class TestInboxes:
@@ -85,8 +82,9 @@ class TestInboxes:
     @samples("inboxes")
     def test_a_row_spliced_in_at_the_end_changes_nothing_before_it(self, data):
         cut = tail_of(data[:1], data[-4096:], len(data))
-        if cut is None:  # an empty array, a byte order mark, or a last row that is no object
-            assert not data.startswith(b"[") or not row_texts(data) or not row_texts(data)[-1].endswith("}")
+        if cut is None:  # a byte order mark, white space before it, an empty array, or a last row that is no object
+            if data.startswith(b"["):
+                assert [text for text in row_texts(data)[-1:] if text.endswith("}")] == []
             return
         new = the_new_row()
         spliced_in = data[:cut] + spliced([new.raw])
@@ -252,11 +250,10 @@ class TestTasks:
         task = decode_task(data)
         changed = decode_task(encode_task(task, status="in_progress", owner="ann"))
         assert (changed.status, changed.owner) == ("in_progress", "ann")
-        if RawObject(task.raw).raw("owner") == f'"{task.owner}"' and "status" in RawObject(task.raw):
-            assert encode_task(changed, status=task.status, owner=task.owner) in (
-                data,
-                encode_task(decode_task(data), status=task.status),  # a status of another kind does not come back
-            )
+        record = RawObject(task.raw)
+        plain = (f'"{task.owner}"', f'"{task.status}"')
+        if (record.raw("owner"), record.raw("status")) == plain:  # what stood there as another kind does not come back
+            assert encode_task(changed, status=task.status, owner=task.owner) == data
 
 
 class TestLedgers:

@@ -33,13 +33,7 @@ from atm.domain.moments import (
     VENDORS,
     HookCall,
 )
-from atm.formats.hook_call import (
-    LARGEST_PAYLOAD,
-    LONGEST_FOLDER,
-    LONGEST_TEXT,
-    known_events,
-    parse_call,
-)
+from atm.formats.hook_call import LARGEST_PAYLOAD, LONGEST_FOLDER, LONGEST_TEXT, known_events, parse_call
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "hooks"
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.chaos import examples
 
 from atm.domain.messages import Message
 from atm.formats.inbox import (
@@ -336,7 +337,7 @@ class TestUnread:
         assert [message.raw for _, _, message in quick] == [row.raw for row in full]
         assert [to_text(data[start:end]) for start, end, _ in quick] == [row.raw for row in full]
 
-    @settings(max_examples=500)
+    @settings(max_examples=examples(200))
     @given(inboxes(always_says_read=False, junk=ANY_JUNK, layouts=SCANNED_QUICKLY))
     def test_the_quick_scan_agrees_with_the_full_decode_whatever_the_rows_are(self, data):
         quick = unread_rows(data)
@@ -432,3 +433,9 @@ class TestMarking:
 
     def test_a_flag_of_another_kind_is_replaced(self):
         assert with_read(decoded('{"from": "a", "text": "b", "read": "no"}'), True).raw.endswith('"read": true}')
+
+    @pytest.mark.parametrize("raw", ["42", '{"neither": 1}', '{"from": "a"}', "[1, 2]"])
+    def test_a_row_that_is_no_message_has_no_flag_and_stays_as_it_is(self, raw):
+        row = Inbox(only([raw])).rows[0]
+        assert not row.understood
+        assert with_read(row, True).raw == raw

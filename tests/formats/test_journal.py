@@ -12,8 +12,10 @@ from atm.domain.messages import Message
 from atm.formats.inbox import encode_row
 from atm.formats.journal import (
     MESSAGE,
+    MOST_SEARCHED,
     RECEIPT,
     Line,
+    decode_about,
     decode_line,
     decode_lines,
     decode_recent,
@@ -186,3 +188,11 @@ class TestTheEndOfALedger:
 
     def test_an_empty_ledger_has_nothing_recent(self):
         assert decode_recent(b"", "") == []
+
+
+@pytest.mark.parametrize("others", [0, MOST_SEARCHED - 1, MOST_SEARCHED, 3 * MOST_SEARCHED])
+def test_the_lines_about_a_message_are_found_however_many_others_are_asked_about(others):
+    about = [["m-1"], ["m-2"], ["m-2", "m-1"], ["m-10"]]
+    data = b"".join(a_line(ids=ids).numbered(seq) for seq, ids in enumerate(about, start=1))
+    asked = ["m-1", *(f"unheard-of-{n}" for n in range(others))]
+    assert [entry.seq for entry in decode_about(data, asked)] == [1, 3]

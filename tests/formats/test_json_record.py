@@ -6,6 +6,9 @@ import json
 import math
 import subprocess
 import sys
+from collections.abc import Callable
+from itertools import cycle
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -27,24 +30,34 @@ from atm.formats.json_record import (
 
 # Generated JSON: values, and the same values in every spelling that JSON allows.
 
-SPACE = st.text(" \t\r\n", max_size=3)
+SPACE = st.sampled_from(["", " ", "\n", "\t", "\r\n", "\n  ", " \t "])
 STRINGS = st.text(max_size=8) | st.sampled_from(["", "\\", '"', "\ud83d", "\udcff", "\u2028", "a/b", '"a": 1, {', "\0"])
 NUMBERS = st.sampled_from(["1.10", "1e5", "1E+5", "-0", "-0.0", "0", "1e400", "123456789012345678901234567890"])
 
 
-@st.composite
-def string_texts(draw):
-    """A JSON string, with some characters escaped in one of the ways allowed."""
-    out = []
-    for c in draw(STRINGS):
-        plain = c not in '"\\' and ord(c) >= 32 and not 0xD800 <= ord(c) < 0xE000
-        if plain and draw(st.booleans()):
-            out.append(c)
-        elif c == "/" and draw(st.booleans()):
-            out.append("\\/")
-        else:
-            out.append(json.dumps(c)[1:-1] if draw(st.booleans()) else _hex_escape(c))
-    return '"' + "".join(out) + '"'
+class Raw(str):
+    """A number or a word: it has one spelling."""
+
+
+class Members(list):
+    """Of an object. A key may come twice."""
+
+
+LEAVES = (st.sampled_from(["null", "true", "false"]) | NUMBERS | st.integers().map(str)).map(Raw) | STRINGS
+TREES = st.recursive(
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.lists(st.tuples(STRINGS, inner), max_size=4).map(Members),
+    max_leaves=8,
+)
+
+
+def _plain(c: str) -> str:
+    may_be = c not in '"\\' and ord(c) >= 32 and not 0xD800 <= ord(c) < 0xE000
+    return c if may_be else _short_escape(c)
+
+
+def _short_escape(c: str) -> str:
+    return "\\/" if c == "/" else json.dumps(c)[1:-1]
 
 
 def _hex_escape(c: str) -> str:
@@ -52,34 +65,47 @@ def _hex_escape(c: str) -> str:
     return "".join(f"\\u{units[i] << 8 | units[i + 1]:04X}" for i in range(0, len(units), 2))
 
 
-def json_texts():
-    leaves = st.sampled_from(["null", "true", "false"]) | NUMBERS | string_texts() | st.integers().map(str)
-    return st.recursive(leaves, lambda inner: array_texts(inner) | object_texts(inner), max_leaves=8)
+class Writer:
+    """Writes JSON with white space wherever it may stand, and characters escaped in any of the ways allowed."""
+
+    def __init__(self, gaps: list[str], ways: list[Callable[[str], str]]) -> None:
+        self._gaps, self._ways = cycle(gaps), cycle(ways)
+
+    def text(self, tree: Any) -> str:
+        if isinstance(tree, Raw):
+            return tree
+        if isinstance(tree, str):
+            return f'"{"".join(next(self._ways)(c) for c in tree)}"'
+        if isinstance(tree, Members):
+            return self._joined("{}", [f"{self._spaced(key)}:{self._spaced(item)}" for key, item in tree])
+        return self._joined("[]", [self._spaced(item) for item in tree])
+
+    def _spaced(self, tree: Any) -> str:
+        return f"{next(self._gaps)}{self.text(tree)}{next(self._gaps)}"
+
+    def _joined(self, brackets: str, parts: list[str]) -> str:
+        return brackets[0] + (",".join(parts) if parts else next(self._gaps)) + brackets[1]
 
 
-@st.composite
-def array_texts(draw, inner):
-    items = draw(st.lists(inner, max_size=4))
-    parts = [draw(SPACE) + item + draw(SPACE) for item in items]
-    return "[" + (",".join(parts) if parts else draw(SPACE)) + "]"
+# Drawn once for a whole text, and then used again and again: to draw each gap and each escape takes ten times as long.
+WRITERS = st.builds(
+    Writer,
+    st.lists(SPACE, min_size=1, max_size=11),
+    st.lists(st.sampled_from([_plain, _short_escape, _hex_escape]), min_size=1, max_size=7),
+)
 
 
-@st.composite
-def object_texts(draw, inner):
-    count = draw(st.integers(0, 4))
-    parts = [
-        draw(SPACE) + draw(string_texts()) + draw(SPACE) + ":" + draw(SPACE) + draw(inner) + draw(SPACE)
-        for _ in range(count)
-    ]
-    return "{" + (",".join(parts) if parts else draw(SPACE)) + "}"
+def texts_of(trees: st.SearchStrategy[Any]) -> st.SearchStrategy[str]:
+    return st.builds(Writer.text, WRITERS, trees)
 
 
-OBJECTS = object_texts(json_texts())
-ARRAYS = array_texts(json_texts())
+JSON = texts_of(TREES)
+OBJECTS = texts_of(st.lists(st.tuples(STRINGS, TREES), max_size=4).map(Members))
+ARRAYS = texts_of(st.lists(TREES, max_size=4))
 
 
 class TestDecode:
-    @given(SPACE, json_texts(), SPACE)
+    @given(SPACE, JSON, SPACE)
     def test_it_reads_what_json_reads(self, before, text, after):
         assert decode(before + text + after) == json.loads(before + text + after)
 
@@ -279,14 +305,14 @@ class TestRawObject:
         if not record._spans:
             return
         key = data.draw(st.sampled_from(list(record._spans)))
-        raw = data.draw(json_texts())
+        raw = data.draw(JSON)
         changed = record.with_raw(key, raw)
         start, end = record._spans[key]
         assert changed.text == text[:start] + raw + text[end:]
         assert json.loads(changed.text) == {**json.loads(text), key: json.loads(raw)}
         assert list(changed._spans) == list(record._spans)
 
-    @given(OBJECTS, STRINGS, json_texts())
+    @given(OBJECTS, STRINGS, JSON)
     def test_a_new_field_stands_at_the_end_and_the_others_stay_to_the_letter(self, text, key, raw):
         record = RawObject(text)
         if key in record:
@@ -299,7 +325,7 @@ class TestRawObject:
             assert changed.text.startswith(text[:last])
             assert changed.text.endswith(text[last:])
 
-    @given(OBJECTS, STRINGS, json_texts(), json_texts())
+    @given(OBJECTS, STRINGS, JSON, JSON)
     def test_the_last_edit_counts(self, text, key, first, second):
         twice = RawObject(text).with_raw(key, first).with_raw(key, second)
         assert twice.text == RawObject(text).with_raw(key, second).text

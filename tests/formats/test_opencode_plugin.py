@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.optional import needs
 
 from atm.formats.opencode_plugin import VERSION, is_ours, is_untouched, plugin_text, says_the_same
 from atm.system.processes.process_facts import began
 
-needs_node = pytest.mark.skipif(
-    shutil.which("node") is None or sys.platform == "win32", reason="there is no node, or no sh for the stub"
-)
+needs_node = needs("node")
 
 
 def test_the_first_line_says_whose_it_is_and_in_which_version():

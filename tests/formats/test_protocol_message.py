@@ -95,8 +95,8 @@ class TestParse:
 
     @given(st.text(max_size=40))
     def test_no_text_makes_it_fail(self, text):
-        parse(text)
-        parse("{" + text)
+        assert parse(text) is None
+        assert parse("{" + text) is None
 
 
 class TestIdle:

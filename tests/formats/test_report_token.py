@@ -165,7 +165,7 @@ def test_a_payload_that_is_none_is_invalid_also_under_our_own_signature(payload)
 
 @given(st.text(max_size=300))
 def test_nothing_that_can_be_said_is_an_error(said):
-    assert verdict(said) in ("missing", "invalid")
+    assert verdict(said) == ("invalid" if said else "missing")
     assert verdict(f"wrs:v1.{said}") == verdict(f"wrs:v1.{said}.{said}") == "invalid"
 
 

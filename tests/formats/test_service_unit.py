@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import plistlib
 import re
-import shutil
 import subprocess
 import sys
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.optional import needs
 
 from atm.domain.errors import RequestError
-from atm.formats.service_unit import (
-    LABEL,
-    MARK,
-    is_ours,
-    launchd_label,
-    launchd_plist,
-    systemd_name,
-    systemd_unit,
-)
+from atm.formats.service_unit import LABEL, MARK, is_ours, launchd_label, launchd_plist, systemd_name, systemd_unit
 
 RUN = ["-P", "-m", "atm", "daemon", "run"]
 COMMAND = ["/usr/bin/python3", *RUN]
@@ -156,7 +148,7 @@ def test_a_property_list_without_variables_has_no_empty_table():
     assert "EnvironmentVariables" not in plistlib.loads(launchd_plist("x", COMMAND, {}).encode())
 
 
-@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd here")
+@needs("systemd-analyze")
 @pytest.mark.parametrize("name", ["plain", "a b", "a%hb", "a$HOME", "a\"'\\b", "ünï;#", "end\\"])
 def test_systemd_itself_finds_nothing_wrong(tmp_path, name):
     """It also looks for the program, so a path that is escaped wrongly does not pass."""

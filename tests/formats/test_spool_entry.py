@@ -98,7 +98,9 @@ class TestTheFile:
     )
     def test_a_number_beyond_all_measure_stops_nobody(self, field):
         text = '{"target_team": "t", "target_agent": "a", "message_id": "i", "message": {}, ' + field + "}"
-        decode_entry(text.encode())
+        found = decode_entry(text.encode())
+        assert found is not None
+        assert (found.message_id, found.tries, found.created_at, found.next_attempt) == ("i", 0, 0.0, 0.0)
 
 
 class TestTheName:

@@ -150,10 +150,14 @@ def test_garbage_of_every_kind_in_every_field_is_no_error_and_can_be_written_aga
     lease_of(found, "F", 1_790_000_000.0)
 
 
-@given(DEEP)
-def test_garbage_in_a_report_is_a_report_or_none(record):
-    found = decode_report(record)
-    assert found is None or isinstance(found.last_at, float)
+@given(DEEP, st.booleans())
+def test_garbage_in_a_report_is_a_report_if_it_says_what_came_of_it_and_when(record, accepted):
+    whole = {**record, "accepted": accepted, "lastSeenAt": "2026-08-27T10:15:30.123Z"}
+    found = decode_report(whole)
+    assert found is not None
+    assert (found.accepted, found.last_at) == (accepted, 1_787_825_730.123)
+    assert decode_report({**whole, "accepted": int(accepted)}) is None
+    assert decode_report({**whole, "lastSeenAt": "yesterday"}) is None
 
 
 @pytest.mark.parametrize(

@@ -83,5 +83,7 @@ def test_a_word_that_is_none_is_empty():
 
 
 @given(st.binary(max_size=200))
-def test_whatever_stands_in_the_file_nothing_is_raised(data):
-    decode_past(data)
+def test_whatever_stands_in_the_file_nothing_is_raised_and_nothing_is_made_up(data):
+    found, torn = decode_past(data)
+    assert found == []
+    assert torn == sum(1 for line in data.split(b"\n") if line.strip())

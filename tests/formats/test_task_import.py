@@ -7,7 +7,7 @@ from textwrap import dedent
 from time import thread_time
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from atm.formats.json_record import encode
@@ -452,6 +452,8 @@ def test_no_checklist_takes_long(text):
 
 
 @given(st.text() | st.text(alphabet='-*1. []x()":,#`~\n\t depnsaft'))
+@example("- [ ] A\n  more of it\n- [x] B (depends: A)\n")
+@example('["A", {"subject": "B"}]')
 def test_any_text_is_a_plan_or_is_refused(text):
     for kind in ("markdown", "json", "yaml"):
         try:

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.chaos import LONG, examples
 
 from atm.domain.vendor_setup import KNOWN, compare, entries_for, hook_command, our_command
-from atm.formats.codex_notify import (
-    has_hook_tables,
-    has_other_notify,
-    notify_program,
-    with_notify,
-    without_notify,
-)
+from atm.formats.codex_notify import has_hook_tables, has_other_notify, notify_program, with_notify, without_notify
 from atm.formats.json_pieces import BYTE_ORDER_MARK
 from atm.formats.vendor_settings import (
     NAMED,
@@ -373,9 +370,14 @@ def test_a_name_that_is_switched_off_is_seen_if_ours_are_or_will_be_under_it():
 
 # Generated files.
 
+# What a value or a key says is nothing to us, but where it ends is: so few texts, and those that could mislead.
+MISLEADING = st.sampled_from(
+    ["", "a", "hooks", "Stop", "atm", "{", "}]", ",", ":", '"', "\\", "\n", "//", "é", "日本", "\x1b"]
+)
+TEXTS = MISLEADING | st.text(max_size=8) if LONG else MISLEADING
 PLAIN = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    st.sampled_from([None, True, False, 0, -7, 12345678901234567890, 1.5]) | TEXTS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(TEXTS, inner, max_size=3),
     max_leaves=8,
 )
 COMMANDS = st.sampled_from(["x", "atm hook claude Stop", "/o/atm hook claude PostToolUse", "atm hooks", "echo hook"])
@@ -385,39 +387,48 @@ HOOKS = st.dictionaries(
     st.sampled_from(["Stop", "PostToolUse", "PreToolUse", "SessionStart"]), st.lists(GROUP, max_size=3), max_size=4
 )
 SPACE = st.sampled_from(["", " ", "\n", "\n  ", "\n\t", "\r\n   ", " \n\n"])
+GAPS = st.lists(SPACE, min_size=1, max_size=11)
+"""For all the gaps of a file, again and again from the beginning: to draw each one takes ten times as long."""
 
 
-@st.composite
-def layouts(draw, value):
+def laid_out(value: Any, gaps: Iterator[str], escapes: Iterator[bool]) -> str:
     """The JSON of a value, with white space wherever JSON allows it."""
-
-    def gap() -> Any:
-        return draw(SPACE)
-
     if isinstance(value, dict) and value:
-        inside = ",".join(
-            f"{gap()}{json.dumps(key)}{gap()}:{gap()}{draw(layouts(item))}{gap()}" for key, item in value.items()
-        )
-        return "{" + inside + "}"
+        members = [
+            f"{next(gaps)}{json.dumps(key)}{next(gaps)}:{next(gaps)}{laid_out(item, gaps, escapes)}{next(gaps)}"
+            for key, item in value.items()
+        ]
+        return "{" + ",".join(members) + "}"
     if isinstance(value, list) and value:
-        return "[" + ",".join(f"{gap()}{draw(layouts(item))}{gap()}" for item in value) + "]"
+        items = [f"{next(gaps)}{laid_out(item, gaps, escapes)}{next(gaps)}" for item in value]
+        return "[" + ",".join(items) + "]"
     if isinstance(value, dict | list):
-        return json.dumps(value)[0] + gap() + json.dumps(value)[1]
-    return json.dumps(value, ensure_ascii=draw(st.booleans()))
+        return json.dumps(value)[0] + next(gaps) + json.dumps(value)[1]
+    return json.dumps(value, ensure_ascii=next(escapes))
 
 
-@st.composite
-def settings_files(draw):
-    fields = draw(st.dictionaries(st.text(max_size=6).filter(lambda key: key != "hooks"), PLAIN, max_size=3))
-    if draw(st.booleans()):
-        fields["hooks"] = draw(HOOKS)
-    keys = draw(st.permutations(list(fields)))
-    mark = draw(st.sampled_from(["", "\ufeff"]))
-    return f"{mark}{draw(SPACE)}{draw(layouts({key: fields[key] for key in keys}))}{draw(SPACE)}"
+def files(values: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[str]:
+    def written(mark: str, value: dict[str, Any], gaps: list[str], escapes: list[bool]) -> str:
+        gap = cycle(gaps)
+        return f"{mark}{next(gap)}{laid_out(value, gap, cycle(escapes))}{next(gap)}"
+
+    escapes = st.lists(st.booleans(), min_size=1, max_size=3)
+    return st.builds(written, st.sampled_from(["", BYTE_ORDER_MARK]), values, GAPS, escapes)
 
 
-@settings(max_examples=300, deadline=None)
-@given(settings_files())
+FIELDS = st.dictionaries(TEXTS.filter(lambda key: key != "hooks"), PLAIN, max_size=3)
+
+
+def with_hooks_somewhere(fields: dict[str, Any], hooks: dict[str, Any], place: int) -> dict[str, Any]:
+    pairs = [*fields.items()]
+    return dict([*pairs[:place], ("hooks", hooks), *pairs[place:]])
+
+
+SETTINGS = files(FIELDS | st.builds(with_hooks_somewhere, FIELDS, HOOKS, st.integers(0, 3)))
+
+
+@settings(max_examples=examples(120))
+@given(SETTINGS)
 def test_any_file_without_our_hooks_gets_back_what_it_was(text):
     cleared = without_hooks(text)
     assert hooks_in(cleared) == []
@@ -427,8 +438,8 @@ def test_any_file_without_our_hooks_gets_back_what_it_was(text):
     assert compare(CLAUDE, hooks_in(once), ATM, "claude").state == "installed"
 
 
-@settings(max_examples=300, deadline=None)
-@given(settings_files())
+@settings(max_examples=examples(120))
+@given(SETTINGS)
 def test_any_file_keeps_every_hook_of_others_in_order(text):
     def theirs(raw: str) -> list[Any]:
         hooks = json.loads(raw.lstrip("\ufeff")).get("hooks", {})
@@ -446,7 +457,9 @@ def test_any_file_keeps_every_hook_of_others_in_order(text):
 
 
 AGY_COMMANDS = st.sampled_from(["x", "atm hook agy Stop", "/o/atm hook agy PreInvocation || exit 0", "echo hook"])
-AGY_HOOK = st.fixed_dictionaries({"command": AGY_COMMANDS}, optional={"timeout": st.integers()}) | PLAIN
+AGY_HOOK = (
+    st.fixed_dictionaries({"command": AGY_COMMANDS}, optional={"timeout": st.sampled_from([0, 5, 2**70])}) | PLAIN
+)
 AGY_GROUP = st.fixed_dictionaries({"matcher": st.just("*"), "hooks": st.lists(AGY_HOOK, max_size=2)})
 AGY_EVENTS = st.fixed_dictionaries(
     {},
@@ -459,15 +472,11 @@ AGY_EVENTS = st.fixed_dictionaries(
 )
 
 
-@st.composite
-def named_files(draw):
-    names = st.sampled_from(["atm", "lint", "hooks", ""]) | st.text(max_size=4)
-    value = draw(st.dictionaries(names, AGY_EVENTS, max_size=3))
-    return f"{draw(st.sampled_from(['', BYTE_ORDER_MARK]))}{draw(SPACE)}{draw(layouts(value))}{draw(SPACE)}"
+NAMED_SETTINGS = files(st.dictionaries(st.sampled_from(["atm", "lint", "hooks", ""]) | TEXTS, AGY_EVENTS, max_size=3))
 
 
-@settings(max_examples=300, deadline=None)
-@given(named_files())
+@settings(max_examples=examples(120))
+@given(NAMED_SETTINGS)
 def test_any_file_with_named_hooks_gets_back_what_it_was_and_keeps_those_of_others(text):
     def theirs(raw: str) -> list[Any]:
         lists = [

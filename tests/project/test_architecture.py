@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -45,9 +46,19 @@ def layer_of(path: Path) -> str:
     return first.removesuffix(".py")
 
 
-def imports_of(path: Path) -> Iterator[tuple[str, bool]]:
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """Each is asked for its imports, its length, its docstring and more: it is parsed once."""
+    return ast.parse(path.read_text())
+
+
+@cache
+def imports_of(path: Path) -> tuple[tuple[str, bool], ...]:
     """Every imported module, and whether only the type checker sees it."""
-    tree = ast.parse(path.read_text())
+    return tuple(_imports_in(tree_of(path)))
+
+
+def _imports_in(tree: ast.Module) -> Iterator[tuple[str, bool]]:
     typing_only = {
         id(inner)
         for node in ast.walk(tree)
@@ -86,12 +97,11 @@ def test_the_core_is_pure(path):
     here = layer_of(path)
     if here not in PURE_LAYERS:
         return
-    for name, only_types in imports_of(path):
+    for name in (name for name, only_types in imports_of(path) if not only_types):
         top = name.split(".")[0]
-        assert only_types or top not in IMPURE, f"{path.name} imports {name}"
-        assert only_types or here not in NO_JSON or top not in ("json", "_json", "tomllib"), (
-            f"{path.name} parses {name}"
-        )
+        assert top not in IMPURE, f"{path.name} imports {name}"
+        if here in NO_JSON:
+            assert top not in ("json", "_json", "tomllib"), f"{path.name} parses {name}"
 
 
 def test_every_layer_is_known_and_none_is_a_grab_bag():
@@ -116,7 +126,7 @@ def test_there_is_no_cycle_between_modules():
     for path in MODULES:
         at_top = {
             node.module
-            for node in ast.parse(path.read_text()).body
+            for node in tree_of(path).body
             if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("atm")
         }
         graph[name_of(path)] = at_top
@@ -138,7 +148,7 @@ def test_there_is_no_cycle_between_modules():
 def test_files_and_functions_can_be_read_in_one_sitting(path):
     text = path.read_text()
     assert text.count("\n") <= 400, f"{path} has {text.count(chr(10))} lines"
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             assert length <= 60, f"{path}:{node.lineno} {node.name} has {length} lines"
@@ -146,7 +156,7 @@ def test_files_and_functions_can_be_read_in_one_sitting(path):
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_every_module_says_what_it_is(path):
-    assert ast.get_docstring(ast.parse(path.read_text())), path
+    assert ast.get_docstring(tree_of(path)), path
 
 
 HEAVY = {

@@ -63,7 +63,8 @@ def test_a_requirement_that_is_done_names_tests_that_exist():
             assert named, f"{row[0]} is done but names no test"
         for path, name in named:
             assert name in known_tests(path), f"{row[0]} names {path}::{name}, which does not exist"
-        assert not row[4] or named, f"{row[0]}: cannot read the tests cell {row[4]!r}"
+        if row[4]:
+            assert named, f"{row[0]}: cannot read the tests cell {row[4]!r}"
 
 
 def test_the_table_at_the_top_counts_what_stands_below():

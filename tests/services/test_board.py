@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.chaos import LONG, examples
 
 from atm.domain.acceptance import Ran
 from atm.domain.errors import (
@@ -219,6 +220,25 @@ class TestClaim:
         twin(desk).turn = lambda team: LateTurn(twin(desk), team)  # type: ignore[method-assign]
         assert claim(desk, "ann") == "2"
 
+    @pytest.mark.parametrize(
+        "theirs",
+        [{"status": "in_progress"}, {"status": "pending", "owner": "fixer"}],
+        ids=["begun without a name", "given to somebody"],
+    )
+    def test_a_task_that_another_program_begins_or_gives_away_at_the_last_moment_is_passed_over(self, theirs):
+        desk = make_desk()
+        add(desk, "a", "b")
+
+        class LateTurn(MemoryTurn):
+            def __enter__(self) -> MemoryTurn:
+                super().__enter__()
+                foreign(desk, 1, **theirs)
+                return self
+
+        twin(desk).turn = lambda team: LateTurn(twin(desk), team)  # type: ignore[method-assign]
+        assert claim(desk, "ann") == "2"
+        assert read(desk, "1").owner == theirs.get("owner", "")
+
 
 class TestStart:
     def test_a_task_is_claimed_if_need_be(self, desk):
@@ -371,12 +391,13 @@ class TestComplete:
         claim(desk, LEAD)
         assert board.complete(desk, "crew", LEAD, "1", verify=False).task.part("unverified") == {}
 
-    def test_a_thousand_dependants_are_freed_by_one_completion(self, desk):
+    def test_all_dependants_are_freed_by_one_completion(self, desk):
         add(desk, "a")
-        wishes = [Wish(f"b{number}", depends_on=["#1"]) for number in range(1000)]
+        count = 1000 if LONG else 100
+        wishes = [Wish(f"b{number}", depends_on=["#1"]) for number in range(count)]
         planning.add(desk, "crew", LEAD, wishes)
         claim(desk, "ann")
-        assert len(board.complete(desk, "crew", "ann", "1").unblocked) == 1000
+        assert len(board.complete(desk, "crew", "ann", "1").unblocked) == count
 
 
 class TestFail:
@@ -659,7 +680,7 @@ class TestAssign:
         desk.room.inboxes.refuse = BadTask("disk full")
         _, warnings = board.assign(desk, "crew", LEAD, "1", "bob")
         assert read(desk, "1").owner == "bob"
-        assert warnings == [] or "bob" in warnings[0]
+        assert warnings == ["bob could not be told: disk full"]
 
     @pytest.mark.parametrize(
         ("who", "may"), [("ann", True), ("bob", False), (LEAD, True), (HUMAN, True), ("cleo", True)]
@@ -728,7 +749,12 @@ class TestComments:
 
     def test_only_the_newest_comments_stand_in_the_file(self, desk):
         add(desk, "a")
-        for number in range(MOST_COMMENTS + 3):
+        task = json.loads(read(desk, "1").raw)
+        task["metadata"]["atm"]["comments"] = [
+            {"id": f"c{n}", "by": "ann", "text": str(n)} for n in range(MOST_COMMENTS)
+        ]
+        desk.tasks.write_as_others_do("crew", 1, json.dumps(task).encode())
+        for number in range(MOST_COMMENTS, MOST_COMMENTS + 3):
             board.comment(desk, "crew", "ann", "1", str(number))
         comments = read(desk, "1").comments
         assert [comments[0]["text"], comments[-1]["text"], len(comments)] == [
@@ -838,7 +864,8 @@ def take_step(desk: Boardroom, verb: str, who: str, one: int, other: int) -> Non
         assert (done.task is None) == (done.refusal is not None)
         if done.task is not None and not done.is_resumed:
             assert before.open_blockers(before.card(done.task.id)) == []
-            assert before.card(done.task.id).status == "pending" or done.task.id in done.released
+            if done.task.id not in done.released:
+                assert before.card(done.task.id).status == "pending"
             assert done.task.owner == who
     elif verb == "complete":
         board.complete(desk, "crew", who, id)
@@ -888,7 +915,7 @@ def check_history(desk: Boardroom) -> None:
     assert holder == {card.id: card.claim_id for card in now.cards.values() if card.claim_id}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(40))
 @given(DAGS, STEPS)
 def test_whatever_anybody_does_in_whatever_order_the_rules_hold_and_a_run_ends(needs, steps):
     desk = make_desk()

@@ -6,15 +6,7 @@ from typing import Any
 
 import pytest
 
-from atm.domain.errors import (
-    BadName,
-    BadTask,
-    NotAllowed,
-    NotClaimant,
-    PlanRefused,
-    ReviewRefused,
-    TaskClosed,
-)
+from atm.domain.errors import BadName, BadTask, NotAllowed, NotClaimant, PlanRefused, ReviewRefused, TaskClosed
 from atm.domain.tasks import Task
 from atm.domain.team import Member
 from atm.services import board, planning, reviews

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.errors import (
-    AlreadyAnswered,
-    BadName,
-    FileBusy,
-    MemberInUse,
-    NoSuchMember,
-    NoSuchMessage,
-    TeamNotOurs,
-)
+from atm.domain.errors import AlreadyAnswered, BadName, FileBusy, MemberInUse, NoSuchMember, NoSuchMessage, TeamNotOurs
 from atm.domain.team import Member
-from atm.services.conversations import acknowledge, ask, find_answer
+from atm.services.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail import Letter, send
 from atm.services.roster import add_member, create_team, recover, remove_member
 from atm.services.tracing import trace
+from atm.testing import make_message
 
 BOB, ANN = ("bob", "crew"), ("ann", "crew")
 
@@ -74,6 +67,28 @@ class TestRequests:
         acknowledge(desk, "crew", "ann", sent.message_id, "8080")
         desk.inboxes.claim("crew", "bob", list)
         assert find_answer(desk, BOB, ANN, request_id, sent.message_id) is not None
+
+
+class TestWaiting:
+    """For an answer. Between two looks somebody else needs the machine."""
+
+    def test_between_two_looks_it_pauses_and_never_for_longer_than_is_left(self, desk):
+        left: list[float] = []
+
+        def pause(seconds: float) -> None:
+            left.append(seconds)
+            desk.clock.pass_time(4)
+
+        deadline = desk.clock.monotonic() + 10
+        assert await_answer(desk.clock, lambda: None, deadline, pause) is None
+        assert left == [10, 6, 2]
+
+    def test_an_answer_ends_the_wait_at_once(self, desk):
+        answers = [None, make_message("id-1", "8080")]
+        pauses: list[float] = []
+        answer = await_answer(desk.clock, lambda: answers.pop(0), desk.clock.monotonic() + 10, pauses.append)
+        assert answer is not None
+        assert (answer.text, len(pauses)) == ("8080", 1)
 
 
 class TestAcknowledging:

@@ -93,6 +93,9 @@ def test_the_commit_that_is_named_counts(desk):
     work(desk, check(COMMIT, "main"))
     programs(desk).results["reach abc123 main"] = Ran(0)
     board.complete(desk, "crew", "ann", "1", commit="abc123")
+    task = desk.tasks.read("crew", "1")
+    assert task.status == "completed"
+    assert [(one["kind"], one["branch"], one["ok"]) for one in task.details["evidence"]] == [("commit", "main", True)]
 
 
 @pytest.mark.parametrize(

@@ -111,11 +111,14 @@ class TestVerdicts:
     def test_a_stop_without_a_reason_is_a_stop(self):
         assert ask(Ran(0, '{"continue": false}')).stop_reason == ""
 
-    @pytest.mark.parametrize(
-        "fields", [{"decision": 5}, {"decision": "block", "reason": ["x"]}, {"continue": "false"}, {"continue": 0}]
-    )
+    @pytest.mark.parametrize("fields", [{"decision": 5}, {"continue": "false"}, {"continue": 0}])
     def test_fields_of_another_kind_break_nothing(self, fields):
-        ask(said(**fields))
+        verdict = ask(said(**fields))
+        assert (verdict.is_blocked, verdict.stop_reason, verdict.warnings) == (False, None, [])
+
+    def test_a_reason_of_another_kind_is_shown_as_it_is(self):
+        verdict = ask(said(decision="block", reason=["x"]))
+        assert (verdict.is_blocked, verdict.feedback) == (True, "['x']")
 
     def test_feedback_is_bounded(self):
         assert len(ask(Ran(2, errors="x" * 4000)).feedback) == KEPT

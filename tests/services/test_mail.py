@@ -101,6 +101,21 @@ def test_a_plan_writes_nothing(desk):
     assert desk.ledger.entries("crew") == ([], 0)
 
 
+def test_what_is_refused_is_tried_again_after_a_pause_and_only_then_queued(desk, monkeypatch):
+    refusals: list[Exception] = [WriteRefused("full"), UnreadableFile("torn")]
+    append, begun = desk.inboxes.append, desk.clock.monotonic()
+
+    def reluctant(*given, **options):
+        if refusals:
+            raise refusals.pop()
+        return append(*given, **options)
+
+    monkeypatch.setattr(desk.inboxes, "append", reluctant)
+    assert send(desk, "crew", "ann", letter()).outcome == "success"
+    assert texts(desk) == ["hello"]
+    assert desk.clock.monotonic() > begun
+
+
 @pytest.mark.parametrize("refusal", [FileBusy("held"), WriteRefused("full"), UnreadableFile("torn")])
 def test_what_cannot_be_written_now_is_queued(desk, refusal):
     desk.inboxes.refuse = refusal

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.chaos import examples
 
 from atm.domain.errors import DamagedBackup, NoSuchBackup, RequestError
 from atm.domain.liveness import Beat
@@ -254,7 +255,7 @@ class TestWhole:
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=20)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(40))
 @given(
     members=st.lists(st.sampled_from(["ann", "bob", "cleo", "dora"]), unique=True),
     mail=st.lists(st.tuples(st.sampled_from(["ann", "bob", "ghost"]), words, st.booleans()), max_size=8),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.chaos import examples
 
 from atm.domain.events import (
     MEMBER_CHANGED,
@@ -606,7 +607,7 @@ def do(world: World, step: tuple[Any, ...]) -> list[TeamEvent]:
 
 
 @given(steps=Steps)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(100))
 def test_events_add_up_to_the_difference_of_the_states(steps):
     world = World()
     world.write("a", "b")

@@ -7,9 +7,12 @@ import pytest
 from atm.domain.errors import FileBusy, NoSuchTeam, WriteRefused
 from atm.domain.receipts import MOST_RESTORES
 from atm.domain.team import Member
+from atm.formats.inbox import LARGEST_ROW
+from atm.services import reading
 from atm.services.mail import Letter, send
-from atm.services.mail_upkeep import cleanup, compact, drain, drop, put_back_dropped
+from atm.services.mail_upkeep import cleanup, compact, drain, drop, missing_rows, put_back_dropped
 from atm.services.reading import Filter, give_back, peek, take
+from atm.services.roster import add_member
 from atm.testing import make_message
 
 DAY = 86_400.0
@@ -112,6 +115,25 @@ class TestSpool:
         assert texts(desk) == ["hello"]
         assert desk.spool.is_empty()
 
+    def test_what_was_sent_later_does_not_overtake_what_cannot_be_delivered_now(self, desk):
+        desk.inboxes.refuse = FileBusy("held")
+        send(desk, "crew", "ann", letter("first"))
+        send(desk, "crew", "ann", letter("second"))
+        desk.inboxes.refuse = None
+        append = desk.inboxes.append
+
+        def refuse_the_first(team, agent, rows, **options):
+            if rows[0].text == "first":
+                raise FileBusy("held")
+            return append(team, agent, rows, **options)
+
+        desk.inboxes.append = refuse_the_first
+        assert drain(desk, everything=True).waiting == 2
+        assert texts(desk) == []
+        desk.inboxes.append = append
+        drain(desk, everything=True)
+        assert texts(desk) == ["first", "second"]
+
     def test_dropping_is_entered(self, desk):
         desk.inboxes.refuse = FileBusy("held")
         sent = send(desk, "crew", "ann", letter())
@@ -191,6 +213,26 @@ class TestPuttingBack:
         send(desk, "crew", "ann", letter())
         assert looked == ["ann"]
 
+    def test_in_a_team_that_is_just_not_too_large_a_send_looks_at_everybodys(self, desk):
+        from atm.services.mail_upkeep import MOST_LOOKED_AT
+
+        lost = send(desk, "crew", "bob", letter("for bob"))
+        for number in range(MOST_LOOKED_AT - len(crew(desk).names)):
+            desk.inboxes.create("crew", f"member-{number}")
+        desk.inboxes.foreign_rewrite("crew", "bob", [])
+        send(desk, "crew", "ann", letter())
+        assert texts(desk, "bob") == ["for bob"]
+        assert states(desk, lost.message_id) == ["written", "restored"]
+
+    def test_the_check_up_is_told_how_many_rows_are_missing(self, desk):
+        for text in ("one", "two", "three"):
+            send(desk, "crew", "ann", letter(text))
+        send(desk, "crew", "bob", letter("for bob"))
+        desk.inboxes.foreign_rewrite("crew", "ann", desk.inboxes.rows("crew", "ann")[:1])
+        entries = desk.ledger.entries("crew")[0]
+        assert missing_rows(desk, "crew", entries) == 2
+        assert missing_rows(desk, "session-1a2b3c4d", entries) == 0  # there, absence means consumed
+
     def test_an_inbox_nobody_else_touched_is_not_even_looked_at(self, desk):
         send(desk, "crew", "ann", letter())
         desk.inboxes.missing = None  # would fail if it were called
@@ -223,6 +265,29 @@ class TestReading:
         assert [message.id for message in mail.messages] == ["small"]
         assert [message.id for message in mail.too_large] == ["big"]
         assert [row.id for row in desk.inboxes.unread("crew", "ann")] == ["big"]
+
+    def test_the_largest_row_that_a_sender_of_ours_can_write_is_shown(self, desk):
+        spare = LARGEST_ROW - len(make_message("largest", "").raw)
+        desk.inboxes.foreign_rewrite("crew", "ann", [make_message("largest", "x" * spare)])
+        mail = take(desk, "crew", "ann", Filter())
+        assert [len(message.raw) for message in mail.messages] == [LARGEST_ROW]
+        assert mail.too_large == []
+
+    @pytest.mark.parametrize("wanted", [Filter(), Filter(everything=True)], ids=["unread", "everything"])
+    def test_a_reader_who_polls_waits_for_nobodys_turn_while_there_is_nothing_new(self, desk, monkeypatch, wanted):
+        send(desk, "crew", "ann", letter())
+        take(desk, "crew", "ann", Filter())
+        monkeypatch.setattr(reading, "CHEAP_LOOK", desk.inboxes.size("crew", "ann"))
+        desk.surfacings.turn = None  # would fail if it were called
+        assert [message for message in take(desk, "crew", "ann", wanted).messages if not message.read] == []
+
+    def test_an_inbox_that_is_costly_to_look_at_is_looked_at_in_turn_alone(self, desk, monkeypatch):
+        send(desk, "crew", "ann", letter())
+        take(desk, "crew", "ann", Filter())
+        monkeypatch.setattr(reading, "CHEAP_LOOK", desk.inboxes.size("crew", "ann") - 1)
+        desk.inboxes.unread = None  # would fail if somebody looked before it was their turn
+        desk.inboxes.claim = lambda _team, _agent, choose: choose([])
+        assert take(desk, "crew", "ann", Filter()).messages == []
 
     def test_unknown_fields_are_noted_once(self, desk):
         from atm.formats.inbox import decode_row
@@ -290,12 +355,20 @@ class TestCleanUp:
         assert passes == []
 
     def test_inboxes_that_claude_code_reads_are_left_to_it(self, desk):
-        from atm.domain.team import Member
-        from atm.services.roster import add_member
-
         add_member(desk, "crew", Member("dora", backend="claude-code"))
         done = {one.agent: one for one in cleanup(desk, ["crew"])}
         assert done["dora"].skipped
         assert not done["ann"].skipped
         desk.compact_claudes = True
         assert not {one.agent: one for one in cleanup(desk, ["crew"])}["dora"].skipped
+
+    @pytest.mark.parametrize(("is_allowed", "left"), [(False, 31), (True, 6)])
+    def test_a_send_cleans_up_what_claude_code_reads_only_where_that_is_allowed(self, desk, is_allowed, left):
+        add_member(desk, "crew", Member("dora", backend="claude-code"))
+        for number in range(30):
+            send(desk, "crew", "dora", letter(f"text {number}"))
+        take(desk, "crew", "dora", Filter())
+        desk.clock.pass_time(2 * DAY)
+        desk.compact_claudes = is_allowed
+        send(desk, "crew", "dora", letter("new"))
+        assert len(texts(desk, "dora")) == left

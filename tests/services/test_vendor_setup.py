@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.in_memory import in_memory
 
 from atm.domain.errors import AtmError, FileBusy, NoHome, OutsideLink, UnreadableFile, WriteRefused
 from atm.domain.server_entries import Identity
@@ -96,6 +98,11 @@ class World:
                 if ".local" not in path.relative_to(root).parts[:1]:
                     found[str(path.relative_to(self.folder))] = path.read_bytes() if path.is_file() else None
         return found
+
+
+@pytest.fixture
+def tmp_path(tmp_path: Path) -> Iterator[Path]:
+    yield from in_memory(tmp_path)
 
 
 @pytest.fixture

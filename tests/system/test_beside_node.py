@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.optional import needs
 
 from atm.services.mail import Letter, send
+from atm.testing import FakeClock
+from atm.wiring import build_room
 
 NODE = Path(__file__).parents[1] / "node"
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("node") is None or not (NODE / "node_modules/proper-lockfile").is_dir(),
-    reason="needs Node and the package proper-lockfile; `make test` installs it where npm is",
-)
+pytestmark = needs("node", node_package="proper-lockfile")
 
 OUR_WRITER = """
 import sys
@@ -51,7 +50,7 @@ def test_nothing_is_lost_between_node_writers_and_ours(home, room, manner):
         assert mine == [f"message {n}" for n in range(count)], f"{name} lost, doubled or mixed up messages"
 
 
-def test_a_lock_held_by_node_is_respected_and_the_message_is_spooled(home, room):
+def test_a_lock_held_by_node_is_respected_and_the_message_is_spooled(home, layout, room):
     inbox = home / ".claude/teams/crew/inboxes/ann.json"
     holder = subprocess.Popen(
         ["node", str(NODE / "holder.js"), str(inbox)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
@@ -59,7 +58,8 @@ def test_a_lock_held_by_node_is_respected_and_the_message_is_spooled(home, room)
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
-        assert send(room, "crew", "ann", Letter(sender="bob", text="wait")).outcome == "queued"
+        waiting = build_room(layout, clock=FakeClock(time.time()))  # five seconds pass for whoever waits for it
+        assert send(waiting, "crew", "ann", Letter(sender="bob", text="wait")).outcome == "queued"
         assert json.loads(inbox.read_bytes()) == []
         assert (inbox.parent / "ann.json.lock").is_dir()
     finally:

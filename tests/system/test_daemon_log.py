@@ -306,22 +306,8 @@ def test_files_that_cannot_be_turned_over_do_not_grow_for_ever(path, clock):
 
 
 @pytest.fixture
-def tiny(tmp_path):
-    """A file system of 64 KiB."""
-    folder = tmp_path / "tiny"
-    folder.mkdir()
-    if sys.platform != "linux":
-        pytest.skip("tmpfs is a Linux file system")
-    try:
-        done = subprocess.run(
-            ["mount", "-t", "tmpfs", "-o", "size=64k", "atm-test", str(folder)], capture_output=True, check=False
-        )
-    except FileNotFoundError:
-        pytest.skip("there is no mount command here")
-    if done.returncode:
-        pytest.skip("mounting needs root")
-    yield folder
-    subprocess.run(["umount", str(folder)], check=False)
+def tiny(tmp_path, tiny_disk):
+    return tiny_disk(tmp_path / "tiny", "64k")
 
 
 def test_a_full_disk_is_counted_and_told_by_the_next_line_that_works(tiny, clock):

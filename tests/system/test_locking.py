@@ -86,6 +86,14 @@ def test_the_private_lock_says_who_holds_it(locks, target):
         assert body["createdAt"].endswith("Z")
 
 
+def test_a_private_lock_without_a_directory_says_it_too(locks, target):
+    """By this the next holder knows that somebody was killed while they held it."""
+    with locks.private(str(target)):
+        assert json.loads(Path(locks.file_for(str(target))).read_text())["pid"] == os.getpid()
+    with locks.private(str(target)) as lock:
+        assert lock.left_behind == {}
+
+
 def test_our_own_processes_wait_for_one_another(locks, target):
     with shared(locks, target), pytest.raises(FileBusy), shared(locks, target):
         pass

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import time
 
 import pytest
 
 from atm.formats.inbox import only
 from atm.services.mail import Letter, send
+from atm.services.mail_upkeep import put_back_dropped
 from atm.services.mailroom import Mailroom
 from atm.services.reading import Filter, take
 from atm.system.files.disk import RealDisk
+from atm.system.files.inbox_store import RECENT_TAIL
 from atm.system.machine import find_layout
-from atm.testing import make_message
+from atm.testing import FakeClock, QuickDisk, make_message
 from atm.wiring import build_room
 
 
@@ -21,7 +24,7 @@ class Meddling:
     """A disk on which somebody else acts right before our commit. `exchange` can be switched off."""
 
     def __init__(self, can_exchange: bool) -> None:
-        self._disk = RealDisk()
+        self._disk = QuickDisk()
         self._can_exchange = can_exchange
         self.may_stay_open = can_exchange  # without the one, as on Windows, without the other
         self.before_commit: list = []
@@ -49,6 +52,12 @@ def disk(request):
 @pytest.fixture
 def meddled(home, room, disk) -> Mailroom:
     return build_room(find_layout({"ATM_HOME": str(home)}), disk=disk)
+
+
+@pytest.fixture
+def waiting(home, room, disk) -> Mailroom:
+    """For whoever has to wait for others to come to an end: it takes no time."""
+    return build_room(find_layout({"ATM_HOME": str(home)}), disk=disk, clock=FakeClock(time.time()))
 
 
 @pytest.fixture
@@ -94,13 +103,14 @@ def test_somebody_who_meddles_again_and_again_loses_nothing_either(meddled, disk
     assert sorted(texts(inbox)) == ["ours", *(f"theirs-{n}" for n in range(6))]
 
 
-def test_somebody_who_never_stops_gets_our_message_spooled(meddled, disk, inbox):
+def test_somebody_who_never_stops_gets_our_message_spooled(waiting, disk, inbox):
     disk.before_commit = [add_by_rename(inbox, f"theirs-{n}") for n in range(300)]
-    sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    sent = send(waiting, "crew", "ann", Letter(sender="bob", text="ours"))
     assert sent.outcome == "queued"
     assert sent.spool_path
+    assert disk.before_commit, "it did stop"
     disk.before_commit = []
-    send(meddled, "crew", "ann", Letter(sender="bob", text="later"))
+    send(waiting, "crew", "ann", Letter(sender="bob", text="later"))
     assert texts(inbox).count("ours") == 1
     assert texts(inbox).index("ours") < texts(inbox).index("later")
 
@@ -153,6 +163,35 @@ def test_a_write_into_the_displaced_file_after_the_exchange_is_caught(home, room
 
         disk.after_commit = [late]
         sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert sent.merged == 1
+    assert sorted(texts(inbox)) == ["late", "ours"]
+
+
+def test_a_write_into_the_displaced_file_after_it_was_compared_is_caught_too(home, room, inbox):
+    class Watched(RealDisk):
+        """Somebody writes into the file that was displaced, between our two looks at it."""
+
+        is_exchanged, looks = False, 0
+
+        def exchange(self, one: str, other: str) -> bool:
+            self.is_exchanged = super().exchange(one, other)
+            return self.is_exchanged
+
+        def look(self, path: str):
+            self.looks += self.is_exchanged and ".ann.json.atm-" in path
+            if self.looks == 2:
+                self.looks += 1
+                late()
+            return super().look(path)
+
+    def late() -> None:
+        theirs.seek(0)
+        theirs.write(only([make_message("id-late", "late").raw]))
+        theirs.flush()
+
+    watched = build_room(find_layout({"ATM_HOME": str(home)}), disk=Watched())
+    with inbox.open("r+b") as theirs:
+        sent = send(watched, "crew", "ann", Letter(sender="bob", text="ours"))
     assert sent.merged == 1
     assert sorted(texts(inbox)) == ["late", "ours"]
 
@@ -225,6 +264,34 @@ def test_a_large_inbox_is_spliced_without_being_read(home, room, inbox):
     assert inbox.read_bytes().startswith(only(rows)[:-3])
 
 
+def test_a_send_to_a_large_inbox_reads_no_more_than_its_ends(home, room, inbox):
+    rows = [make_message(f"id-{n}", f"text {n} " + "x" * 200).raw for n in range(2000)]
+    inbox.write_bytes(only(rows))
+    os.utime(inbox, (1, 1))
+    reads = []
+
+    class Counting(RealDisk):
+        def read_at(self, fd, start, size):
+            reads.append(size)
+            return super().read_at(fd, start, size)
+
+    counted = build_room(find_layout({"ATM_HOME": str(home)}), disk=Counting())
+    counted.marks.put_off("crew", "ann", inbox.stat().st_size, counted.clock.now() + 99)
+    send(counted, "crew", "ann", Letter(sender="bob", text="ours"))
+    assert max(reads) <= RECENT_TAIL < inbox.stat().st_size / 2
+    assert texts(inbox)[-1] == "ours"
+
+
+def test_a_row_is_put_back_also_where_nobody_remembers_who_wrote_the_inbox_last(home, room, inbox):
+    """Our own notes about locks were lost: then we cannot say that nobody else was at it, and look."""
+    send(room, "crew", "ann", Letter(sender="bob", text="ours"))
+    inbox.write_bytes(only([make_message("id-theirs", "theirs").raw]))
+    for note in (home / ".local/state/atm/locks").iterdir():
+        note.unlink()
+    assert put_back_dropped(room, room.rosters.load("crew")) == 1
+    assert sorted(texts(inbox)) == ["ours", "theirs"]
+
+
 @pytest.mark.parametrize(
     "tail",
     [b"\n]", b"\n]\n\n  \n", b"]", b"\r\n]\r\n"],
@@ -239,13 +306,13 @@ def test_splicing_copes_with_any_ending(home, room, inbox, tail):
 
 
 @pytest.mark.parametrize("content", [b"", b"[", b'{"from": "x"}', b"[{}", b"[1,]", b"null", b"\xff\xfe[]", b"[" * 5000])
-def test_an_unreadable_inbox_is_copied_aside_and_the_message_spooled(home, room, inbox, content, eventually):
+def test_an_unreadable_inbox_is_copied_aside_and_the_message_spooled(home, waiting, inbox, content):
     inbox.write_bytes(content)
-    sent = send(room, "crew", "ann", Letter(sender="bob", text="ours"))
+    sent = send(waiting, "crew", "ann", Letter(sender="bob", text="ours"))
     assert sent.outcome == "queued"
     assert inbox.read_bytes() == content
     copies = list((home / ".config/atm/archive/crew/ann").glob("unreadable-*.json"))
     assert [copy.read_bytes() for copy in copies] == [content]
     inbox.write_bytes(b"[]")
-    send(room, "crew", "ann", Letter(sender="bob", text="next"))
+    send(waiting, "crew", "ann", Letter(sender="bob", text="next"))
     assert texts(inbox) == ["ours", "next"]

@@ -231,6 +231,8 @@ class TestKeys:
             alphabet = b"\x1b[]20~01;\r\n\x7f\x03\xff\xc3a\x9b"
             for _ in range(5):
                 list(keys.feed(bytes(dice.choice(alphabet) for _ in range(dice.randrange(40)))))
+            # Whatever they left unfinished, a paste that ends leaves nothing behind.
+            assert list(keys.feed(b"\x1b[201~\x1b[201~hello\r"))[-2:] == [("text", "hello"), ("enter", "\r")]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="it needs a POSIX terminal")

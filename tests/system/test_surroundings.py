@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import uuid
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from atm import config
+from atm import config, wiring
 from atm.domain.errors import FileNotAllowed, UnreadableFile
 from atm.services.file_references import References
 from atm.services.mail import Letter, send
@@ -19,7 +20,7 @@ from atm.services.mail_upkeep import compact
 from atm.services.mailroom import find_recipient
 from atm.system import claude_code
 from atm.system.claude_settings import SettingsAndFiles
-from atm.system.files import exchange
+from atm.system.files import exchange, watching
 from atm.system.files.disk import RealDisk
 from atm.system.git.remote import find_repo
 from atm.system.machine import RealChance, find_layout
@@ -94,7 +95,7 @@ class TestContext:
         settings = config.load(layout, {"ATM_TEAM": "crew"}, str(repo / "sub"), {})
         context = build_context(layout, settings, claude.environment, str(repo / "sub"))
         assert context.hostname
-        assert context.platform in ("Linux", "macOS", "Windows")
+        assert context.platform == {"linux": "Linux", "darwin": "macOS", "win32": "Windows"}[sys.platform]
         assert context.claude_root == layout.claude_root
         assert context.root == str(repo)
         assert (context.claude_version, context.default_team) == ("2.1.231", "crew")
@@ -219,17 +220,24 @@ class TestSmallPromises:
         assert calls == [(b"/a", b"/b", 2)]
 
 
-def test_a_reader_who_waits_outlasts_a_torn_inbox(atm, eventually):
-    atm.team("crew", "ann", "bob")
+def test_a_reader_who_waits_outlasts_a_torn_inbox(atm, room, monkeypatch, capfd):
+    from atm.ui.cli.main import main
+
     whole = atm.inbox("ann").read_text()
     atm.inbox("ann").write_text("[")
-    process = atm.start("read", "--wait", "60", "--json", env={"ATM_IDENTITY": "ann"})
-    eventually(lambda: process.poll() is None)
-    atm.inbox("ann").write_text(whole)
-    atm("send", "ann", "whole again", "--from", "bob")
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == 0, err
-    assert [message["text"] for message in json.loads(out)["messages"]] == ["whole again"]
+
+    class Watch(watching.PollingWatch):
+        """It is waited for only after a look at the torn file."""
+
+        def wait(self, _: float) -> bool:
+            atm.inbox("ann").write_text(whole)
+            send(room, "crew", "ann", Letter(sender="bob", text="whole again"))
+            return True
+
+    monkeypatch.setattr(wiring, "build_watch", Watch)
+    monkeypatch.setenv("ATM_HOME", str(atm.home))
+    assert main(["read", "--wait", "600", "--json", "--as", "ann"]) == 0
+    assert [message["text"] for message in json.loads(capfd.readouterr().out)["messages"]] == ["whole again"]
 
 
 def test_who_somebody_is_can_be_said_with_identity_too(atm):

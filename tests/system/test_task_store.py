@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
-from atm.domain.tasks import Change
+from atm.domain.tasks import MOST_NUMBERS, Change
 from atm.domain.team import Member
 from atm.formats.layout import Layout
 from atm.ports.disk import Disk
@@ -150,13 +150,13 @@ def test_a_number_that_is_taken_by_something_else_is_not_lost_and_not_overwritte
         path.symlink_to(target)
         if kind == "link":
             target.write_text("precious")
-    try:
-        made = add(busy.desk(), "crew", "ann", [Wish("ours")]).tasks
-    except AtmError:
-        made = []
-    subjects = [card.subject for card in busy.desk().tasks.board("crew").sorted()]
-    assert subjects.count("ours") == len(made), "reported as added, and nowhere to be found"
-    assert not target.exists() or target.read_text() == "precious"
+    (made,) = add(busy.desk(), "crew", "ann", [Wish("ours")]).tasks
+    subjects = {card.id: card.subject for card in busy.desk().tasks.board("crew").sorted()}
+    assert (made.id, subjects.get(made.id)) == ("5", "ours"), "reported as added, and nowhere to be found"
+    if kind == "link":
+        assert target.read_text() == "precious"
+    else:
+        assert not target.exists()
 
 
 def test_a_pipe_is_not_opened_when_one_task_is_asked_for(busy):
@@ -323,6 +323,28 @@ def test_a_history_that_cannot_be_read_does_not_close_the_board(busy):
     assert board.claim(busy.desk(NoHistory()), "crew", "ann", "1").task is not None
     board.claim(busy.desk(), "crew", "bob", "3")
     assert [line["type"] for line in busy.history() if line["task"] == "7"] == ["observed"]
+
+
+def test_where_the_index_is_lost_and_the_history_cannot_be_read_the_files_are_the_board(busy):
+    class NoHistory(RealDisk):
+        __slots__ = ()
+
+        def open_read(self, path: str) -> int:
+            if path.endswith("tasks.jsonl"):
+                raise OSError(errno.EIO, "Input/output error", path)
+            return super().open_read(path)
+
+    Path(busy.layout.board_index("crew")).unlink()
+    assert sorted(busy.desk(NoHistory()).tasks.board("crew").cards) == [1, 2, 3]
+    assert board.claim(busy.desk(NoHistory()), "crew", "ann", "1").task is not None
+
+
+def test_the_last_number_there_is_can_be_used_and_then_no_more_tasks_are_made(busy):
+    mark = busy.folder / ".highwatermark"
+    mark.write_text(str(MOST_NUMBERS - 2))
+    assert add(busy.desk(), "crew", "ann", [Wish("last")]).tasks[0].id == str(MOST_NUMBERS - 1)
+    with pytest.raises(UnreadableFile, match="leaves no numbers"):
+        add(busy.desk(), "crew", "ann", [Wish("one too many")])
 
 
 def test_a_torn_line_costs_itself_alone(busy):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.optional import needs
 
 from atm.domain.panes import composer_holds, shows
 from atm.ports.terminals import PaneAddress
@@ -24,7 +24,7 @@ from atm.system.machine import RealClock
 from atm.system.processes.process_facts import began
 from atm.system.runtimes.tmux import TmuxTerminals, _foreground_by_ps, pane_of, without_faint
 
-pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
+pytestmark = needs("tmux")
 
 TAG = "atm:3f0c1f4e"
 PATIENT = 30.0
@@ -36,6 +36,13 @@ class SlowClock(RealClock):
 
     def monotonic(self) -> float:
         return super().monotonic() / 10
+
+
+class FastClock(RealClock):
+    """Time passes ten times faster: for those who wait for what will never come."""
+
+    def monotonic(self) -> float:
+        return super().monotonic() * 10
 
 
 class Server:
@@ -387,7 +394,7 @@ DEAF = "import time, tty; tty.setraw(0); print('─' * 40 + '\\r\\n> \\r\\n' + '
 def test_an_agent_that_hangs_proves_nothing(server, eventually):
     at = server.open(sys.executable, "-c", DEAF)
     eventually(lambda: (server.terminals.screen(at) or "").count("─" * 40) == 2)
-    pasted = paste_line(server.terminals, RealClock(), at, server.expected(at), f"[{TAG}] one", TAG)
+    pasted = paste_line(server.terminals, FastClock(), at, server.expected(at), f"[{TAG}] one", TAG)
     assert pasted.outcome == UNPROVEN
     assert "not seen" in pasted.evidence
 
@@ -468,7 +475,7 @@ class TestProcessesInFront:
         server.type(at, "sleep 60")
         eventually(lambda: server.terminals.pane(at).foreground == ("sleep 60",))
 
-    @pytest.mark.skipif(shutil.which("ps") is None, reason="ps is not installed")
+    @needs("ps")
     def test_ps_tells_the_same_as_proc(self, server):
         at = server.agent()
         tty = server.tmux("display-message", "-p", "-t", at.pane, "#{pane_tty}").strip()

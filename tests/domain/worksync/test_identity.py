@@ -77,11 +77,14 @@ def test_no_vendor_is_a_member_unless_it_was_configured_as_one(provider):
     assert resolve_author(provider, team(provider)).name == provider
 
 
-@given(st.text(max_size=70))
-def test_whoever_is_accepted_is_in_the_roster(claimed):
+@given(st.text(max_size=70) | st.sampled_from([*CREW.names, *map(str.upper, CREW.names)]))
+def test_whoever_is_accepted_is_in_the_roster_and_whoever_is_not_is_told_why(claimed):
     author = resolve_author(claimed, CREW)
-    assert bool(author.name) != bool(author.refused)
-    assert not author.name or author.name in CREW.names
+    if claimed.strip().casefold() in map(str.casefold, CREW.names):
+        assert (author.name in CREW.names, author.refused) == (True, "")
+    else:
+        assert author.name == ""
+        assert author.refused
 
 
 def trusted(source: str = RUNTIME_SESSION, team: str = "crew", member: str = "ann") -> Trusted:

@@ -130,7 +130,10 @@ class TestStates:
         existing = nudge(status, generation=3, last_error="why")
         said, found = ensure(existing, nudge(), NOW + 5)
         assert (said, found.status, found.generation) == (outcome, becomes, 3)
-        assert found is existing or (found.updated, found.last_error, found.next_attempt) == (NOW + 5, "", None)
+        if outcome == KEPT:
+            assert found is existing
+        else:
+            assert (found.updated, found.last_error, found.next_attempt) == (NOW + 5, "", None)
 
     @pytest.mark.parametrize("status", STATES)
     def test_the_same_key_for_another_payload_is_a_conflict_and_nothing_changes(self, status):
@@ -263,7 +266,7 @@ class TestRateLimit:
     def test_a_clock_that_was_set_back_does_not_silence_a_member_for_years(self):
         """A delivery from the future must not count as recent until that future has passed (G12)."""
         found = rate_limited_until([sent(NOW + 3650 * DAY), sent(NOW + 3651 * DAY, "recovery-1")], "ann", NOW)
-        assert found is None or found <= NOW + HOUR
+        assert found is None
 
     def test_those_that_reached_a_member_come_oldest_first(self):
         late, early = sent(NOW), sent(NOW - 5, fingerprint="G")

@@ -83,7 +83,7 @@ class TestWouldBeNudges:
     def test_two_for_a_member_and_hour_are_allowed(self, count, hours, state):
         found = assess([status(hours=hours, would_nudges=due(count))], NOW)
         assert found.state == state
-        assert found.is_ready or found.reasons == ["would_nudge_rate_high"]
+        assert found.reasons == ([] if state == READY else ["would_nudge_rate_high"])
 
     @pytest.mark.parametrize("looks", [20, 1_000, 100_000])
     def test_a_member_that_is_stuck_does_not_veto_its_own_rescue(self, looks):
@@ -164,7 +164,7 @@ class TestStaleReports:
     def test_less_than_fifteen_percent_may_be_stale(self, stale, others, is_ready):
         found = assess([status(reports=reports(stale=stale, others=others), transitions=had(stale))], NOW)
         assert found.is_ready is is_ready
-        assert found.is_ready or found.reasons == ["stale_report_rate_high"]
+        assert found.reasons == ([] if is_ready else ["stale_report_rate_high"])
         assert found.reports == stale + others
 
     def test_a_model_that_repeats_itself_is_one_stale_report(self):

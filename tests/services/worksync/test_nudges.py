@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import pytest
@@ -190,10 +190,10 @@ def test_a_busy_member_is_left_in_peace_and_nudged_when_it_is_idle(busy_place):
 
 def test_a_member_that_is_busy_for_a_day_is_nudged_once_after_it(busy_place):
     busy_place.plan()
-    for _ in range(24 * 12):
+    for _ in range(24 * 4):
         busy_place.beats("ann", WORKING)
         busy_place.round()
-        busy_place.passes(300)
+        busy_place.passes(900)
     assert busy_place.nudges() == []
     busy_place.quiet()
     for _ in range(12):
@@ -317,9 +317,9 @@ def test_one_that_was_superseded_before_it_was_sent_comes_to_life_again(busy_pla
 
 
 def test_a_stuck_member_gets_four_then_the_lead_hears_once_then_silence(busy_place):
-    for _ in range(400):
+    for minutes in [5] * 12 * 6 + [30] * 2 * 27:  # closely for as long as something should happen, then for a day
         busy_place.round()
-        busy_place.passes(300)
+        busy_place.passes(minutes * 60)
     assert len(busy_place.nudges("ann")) == MOST_WITHOUT_REPORT
     (told,) = busy_place.nudges(LEAD)
     assert told.startswith("ann was reminded 4 times")
@@ -359,8 +359,8 @@ def test_a_report_begins_the_count_anew_but_the_lead_hears_only_once(busy_place)
         busy_place.passes(600)
     assert (len(busy_place.nudges()), len(busy_place.nudges(LEAD))) == (4, 1)
     busy_place.report()
-    for _ in range(200):
-        busy_place.passes(600)
+    for minutes in [10] * 6 * 10 + [30] * 2 * 23:  # closely for as long as something should happen
+        busy_place.passes(minutes * 60)
         busy_place.round()
     assert len(busy_place.nudges()) == 2 * MOST_WITHOUT_REPORT
     assert len(busy_place.nudges(LEAD)) == 1
@@ -664,7 +664,7 @@ class Rival:
 @pytest.mark.parametrize("seems_dead", [False, True], ids=["alive", "seems dead"])
 @pytest.mark.parametrize("pause", [0.0, CLAIM_SECONDS + 1])
 def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, seems_dead, monkeypatch):
-    for step in range(60):
+    for step in count():
         place = Place(OPEN)
         place.plane = replace(place.plane, me="here:1")
         place.room.presence.running = set() if seems_dead else {1, 2}
@@ -686,7 +686,9 @@ def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, seems
         place.dispatch()
         assert [item.status for item in place.items()] == [DELIVERED], step
         assert len(place.nudges()) == 1, step
-    assert rival.count < 60, "every step was met"
+        if rival.count <= step:  # it came to its end before
+            break
+    assert step > 10
 
 
 def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(busy_place, monkeypatch):

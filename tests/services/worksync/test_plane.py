@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.chaos import LONG
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain.endpoints import Endpoint
 from atm.domain.errors import NoSuchTeam, UnreadableFile, WriteRefused
-from atm.domain.lifecycle import ACTIVE, CONSOLIDATING, STOPPED
+from atm.domain.lifecycle import ACTIVE, CONSOLIDATING
 from atm.domain.liveness import IDLE, SILENT_AFTER, WAITING, WORKING, Beat
 from atm.domain.surfacing import Note
 from atm.domain.worksync.decisions import (
@@ -186,23 +187,25 @@ def test_a_comment_is_found_in_the_tasks_of_the_agenda_only(place):
     assert comment_of(place.plane, agenda, other) == comment_of(place.plane, agenda, "") == {}
 
 
-def test_a_thousand_members_and_ten_thousand_tasks_are_looked_at_in_one_pass(place):
+def test_however_many_members_and_tasks_there_are_they_are_looked_at_in_one_pass(place):
+    """How long that takes for a thousand members is a case of the benchmarks."""
     from atm.domain.team import Member
     from atm.formats.json_record import encode
     from atm.formats.team_config import new_member, with_member
 
+    members = 1000 if LONG else 50
     data = place.room.rosters._content["crew"]
-    for number in range(1000):
+    for number in range(members):
         data = with_member(data, new_member(Member(f"m{number}"), "crew", place.now))
     place.room.rosters._content["crew"] = data
-    for number in range(1, 10_001):
-        owner = f"m{number % 1000}"
+    for number in range(1, 10 * members + 1):
+        owner = f"m{number % members}"
         task = {"id": str(number), "subject": "x", "description": "", "status": "pending", "owner": owner}
         place.desk.tasks.write_as_others_do("crew", number, encode({**task, "blocks": [], "blockedBy": []}).encode())
-    looks = place.look(*(f"m{number}" for number in range(1000)))
-    assert len(looks) == 1000
+    looks = place.look(*(f"m{number}" for number in range(members)))
+    assert len(looks) == members
     assert {len(look.seen.agenda.items) for look in looks} == {10}
-    assert len({look.seen.fingerprint for look in looks}) == 1000
+    assert len({look.seen.fingerprint for look in looks}) == members
     assert place.plane.records.writes == 1
 
 
@@ -405,5 +408,5 @@ def test_a_team_made_anew_under_the_same_name_inherits_nothing(busy_place):
 
 
 def test_running_says_how_it_is_known(place):
-    assert running(place.plane, place.team).why
-    assert running(place.plane, place.team).state in ("pending", ACTIVE, STOPPED)
+    known = running(place.plane, place.team)
+    assert (known.state, known.why) == ("pending", "state.json")

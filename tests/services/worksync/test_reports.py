@@ -448,7 +448,7 @@ def test_a_note_is_kept_for_diagnostics_and_changes_nothing(busy_place):
 
 
 def test_a_flood_of_reports_keeps_a_bounded_history(busy_place):
-    for number in range(200):
+    for number in range(50):
         busy_place.report("ann", "still_working", taskIds=[], note=f"n{number}")
         busy_place.report("ann", "blocked", blockerCommentId=f"c{number}")
     status = busy_place.status()
@@ -474,5 +474,5 @@ def test_who_is_added_anew_under_the_same_name_may_report_for_its_own_agenda_onl
     old = busy_place.words("ann")
     busy_place.remove("ann")
     add_member(busy_place.room, "crew", Member("ann"))
-    assert reason(busy_place, old) in ("", "stale_fingerprint")
+    assert reason(busy_place, old) == ""
     assert busy_place.report("ann", taskIds=["7"]).verdict.reason == "task_not_in_current_agenda"

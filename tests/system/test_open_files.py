@@ -1,0 +1,120 @@
+"""Whatever is done to mail and the board, no file stays open: a daemon does it for months."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from atm.domain.errors import AtmError
+from atm.formats.inbox import only
+from atm.formats.layout import Layout
+from atm.ports.disk import Stamp
+from atm.services import board
+from atm.services.boardroom import Boardroom
+from atm.services.mail import Letter, send
+from atm.services.mail_upkeep import drain, put_back_dropped
+from atm.services.mailroom import Mailroom
+from atm.services.planning import Wish, add
+from atm.services.reading import Filter, take
+from atm.testing import FakeClock, MemoryPrograms, QuickDisk, make_message
+from atm.wiring import build_room, build_tasks
+
+
+class Accountant(QuickDisk):
+    """Knows which files are open, and that each is closed once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: dict[int, str] = {}
+
+    def _opened(self, fd: int, path: str) -> int:
+        self.open[fd] = path
+        return fd
+
+    def open_read(self, path: str) -> int:
+        return self._opened(super().open_read(path), path)
+
+    def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:
+        return self._opened(super().create(path, like, mode), path)
+
+    def open_append(self, path: str, mode: int = 0o600) -> int:
+        return self._opened(super().open_append(path, mode), path)
+
+    def lock(self, path: str) -> int | None:
+        fd = super().lock(path)
+        return None if fd is None else self._opened(fd, path)
+
+    def close(self, fd: int) -> None:
+        del self.open[fd]
+        super().close(fd)
+
+
+def letter(text: str = "hello") -> Letter:
+    return Letter(sender="bob", text=text)
+
+
+def send_to_a_large_inbox(mail: Mailroom, inbox: Path) -> None:
+    inbox.write_bytes(only([make_message(f"id-{n}", "x" * 2000).raw for n in range(100)]))
+    os.utime(inbox, (1, 1))
+    send(mail, "crew", "ann", letter())
+
+
+def read_what_is_there(mail: Mailroom, inbox: Path) -> None:
+    inbox.write_bytes(only([make_message("id-1").raw]))
+    take(mail, "crew", "ann", Filter())
+
+
+def put_back_what_was_dropped(mail: Mailroom, inbox: Path) -> None:
+    send(mail, "crew", "ann", letter())
+    inbox.write_bytes(b"[]")
+    assert put_back_dropped(mail, mail.rosters.load("crew")) == 1
+
+
+def wait_for_a_lock_and_spool(mail: Mailroom, inbox: Path) -> None:
+    (inbox.parent / "ann.json.lock").write_text(json.dumps({"pid": os.getpid()}))
+    assert send(mail, "crew", "ann", letter()).outcome == "queued"
+    (inbox.parent / "ann.json.lock").unlink()
+    assert drain(mail, everything=True).delivered == 1
+
+
+def set_an_unreadable_inbox_aside(mail: Mailroom, inbox: Path) -> None:
+    inbox.write_bytes(b"{")
+    assert send(mail, "crew", "ann", letter()).outcome == "queued"
+    with pytest.raises(AtmError):
+        mail.inboxes.rows("crew", "ann")
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda mail, _: send(mail, "crew", "ann", letter()),
+        send_to_a_large_inbox,
+        read_what_is_there,
+        put_back_what_was_dropped,
+        wait_for_a_lock_and_spool,
+        set_an_unreadable_inbox_aside,
+    ],
+    ids=["send", "large", "read", "put-back", "spool", "unreadable"],
+)
+def test_no_file_of_mail_stays_open(layout: Layout, room, act: Callable[[Mailroom, Path], object]):
+    disk = Accountant()
+    mail = build_room(layout, disk=disk, clock=FakeClock(time.time()))
+    act(mail, Path(layout.inbox("crew", "ann")))
+    assert disk.open == {}
+
+
+def test_no_file_of_the_board_stays_open(layout: Layout, room):
+    disk, clock, programs = Accountant(), FakeClock(time.time()), MemoryPrograms()
+    tasks = build_tasks(layout, disk=disk, clock=clock)
+    desk = Boardroom(room=build_room(layout, disk=disk, clock=clock), tasks=tasks, programs=lambda: programs)
+    add(desk, "crew", "ann", [Wish("base"), Wish("next", depends_on=["base"])])
+    board.claim(desk, "crew", "ann", "1")
+    Path(layout.tasks("crew"), "3.json").write_text("no task")
+    board.complete(desk, "crew", "ann", "1")
+    assert board.claim(desk, "crew", "ann", "3").refusal is not None
+    assert disk.open == {}
