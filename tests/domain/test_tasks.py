@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.errors import BadTask
+from atm.domain.plain import dicts_in
 from atm.domain.tasks import (
     CARD_FIELDS,
     LONGEST_SUBJECT,
@@ -22,7 +23,6 @@ from atm.domain.tasks import (
     check_priority,
     check_subject,
     check_text,
-    dicts_in,
     task_id,
     urgency,
 )

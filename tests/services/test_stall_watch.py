@@ -24,7 +24,7 @@ from atm.testing import memory_desk
 from atm.testing.record_twins import MemoryRecords
 
 if TYPE_CHECKING:
-    from atm.ports.records import Record
+    from atm.domain.plain import Record
 
 MINUTES = 30.0
 LEAD = "team-lead"

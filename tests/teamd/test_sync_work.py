@@ -25,7 +25,7 @@ from atm.teamd.sync_work import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
 from atm.testing.record_twins import MemoryRecords
 
 if TYPE_CHECKING:
-    from atm.ports.records import Record
+    from atm.domain.plain import Record
 
 QUIET = 90.0
 

@@ -11,7 +11,7 @@ from atm.domain.errors import BadTask
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Event, Plain
+    from atm.domain.plain import Plain, Record
 
 COMMAND, TESTS, FILE, COMMIT = "command", "tests", "file", "commit"
 SUBJECTS = {COMMAND: "command", TESTS: "command", FILE: "path", COMMIT: "branch"}
@@ -44,7 +44,7 @@ class Ran:
         self.timed_out = timed_out
 
 
-def check(kind: str, about: str) -> Event:
+def check(kind: str, about: str) -> Record:
     if kind not in SUBJECTS:
         raise BadTask(f"{kind!r} is no kind of check", f"use one of {', '.join(SUBJECTS)}")
     if not about.strip():
@@ -52,24 +52,24 @@ def check(kind: str, about: str) -> Event:
     return {"kind": kind, SUBJECTS[kind]: about}
 
 
-def about(check: Event) -> str:
+def about(check: Record) -> str:
     """What a check is about; empty if it does not say."""
     value = check.get(SUBJECTS.get(kind_of(check), ""))
     return value if isinstance(value, str) else ""
 
 
-def kind_of(check: Event) -> str:
+def kind_of(check: Record) -> str:
     kind = check.get("kind")
     return kind if isinstance(kind, str) else ""
 
 
-def describe(check: Event) -> str:
+def describe(check: Record) -> str:
     kind = kind_of(check)
     words = {COMMAND: "command", TESTS: "tests", FILE: "file exists:", COMMIT: "commit is in"}
     return f"{words.get(kind, kind)} {about(check)}"
 
 
-def evidence(check: Event, ran: Ran) -> dict[str, Plain]:
+def evidence(check: Record, ran: Ran) -> dict[str, Plain]:
     """What is kept as proof."""
     return {
         **check,
@@ -81,7 +81,7 @@ def evidence(check: Event, ran: Ran) -> dict[str, Plain]:
     }
 
 
-def why_not(check: Event, ran: Ran, limit: float) -> str:
+def why_not(check: Record, ran: Ran, limit: float) -> str:
     """What the claimant is told about the check that failed."""
     if ran.timed_out:
         said = f"did not end within {limit:g} s"

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Plain, Stamp, Task
+    from atm.domain.plain import Plain
+    from atm.domain.tasks import Card, Stamp, Task
 
     Rule = Callable[[Task], Change | None]
     """What shall become of a task, decided on its file as it is under the lock."""

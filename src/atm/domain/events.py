@@ -9,7 +9,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 
 MESSAGE_WRITTEN, MESSAGE_READ, MESSAGE_GONE = "message.written", "message.read", "message.gone"
 MESSAGE_SURFACED, MESSAGE_ESCALATED, MESSAGE_FAILED = "message.surfaced", "message.escalated", "message.failed"

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     import re
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 
 REDACTED = "[redacted]"
 CUT = " … [cut]"

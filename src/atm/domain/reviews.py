@@ -15,7 +15,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.tasks import Event, Plain, Stamp, Task
+    from atm.domain.plain import Plain, Record
+    from atm.domain.tasks import Stamp, Task
 
 REQUESTED, STARTED = "review_requested", "review_started"
 APPROVED, CHANGES = "review_approved", "review_changes_requested"
@@ -39,9 +40,9 @@ class Reviewer:
         """Several could be meant, or the owner is: then nobody decides before somebody starts the review."""
 
 
-def current_cycle(events: Sequence[Event]) -> list[Event]:
+def current_cycle(events: Sequence[Record]) -> list[Record]:
     """The review events since the task last went back to work."""
-    cycle: list[Event] = []
+    cycle: list[Record] = []
     for event in events:
         kind = event.get("type")
         if kind == REQUESTED:
@@ -67,7 +68,7 @@ def current_reviewer(task: Task) -> Reviewer:
     return found
 
 
-def _reviewer_in(task: Task, cycle: list[Event]) -> Reviewer:
+def _reviewer_in(task: Task, cycle: list[Record]) -> Reviewer:
     if not cycle:  # the seed's rule for a card without its events: what stands on the card counts
         said = "no review event since the task went back to work"
         return _not_owner(task, task.reviewer, [f"{said}; the card counts" if task.reviewer else said])
@@ -95,7 +96,7 @@ def _proven(started: list[str], asked: list[str]) -> Reviewer:
     return Reviewer(None, ["nobody in particular was asked to review"])
 
 
-def _named(cycle: Sequence[Event], kind: str, key: str) -> list[str]:
+def _named(cycle: Sequence[Record], kind: str, key: str) -> list[str]:
     """Each once, whoever was named last at the end."""
     found: dict[str, str] = {}
     for event in cycle:
@@ -105,7 +106,7 @@ def _named(cycle: Sequence[Event], kind: str, key: str) -> list[str]:
     return list(found.values())
 
 
-def kept_events(events: Sequence[Event], most: int) -> list[Event]:
+def kept_events(events: Sequence[Record], most: int) -> list[Record]:
     """The events that stay in the task's own file: the last ones, and always those of the review that is going on."""
     cycle = {id(event) for event in current_cycle(events)}
     too_many = len(events) - most

@@ -21,7 +21,8 @@ from atm.domain.reviews import APPROVED, CHANGES, REQUESTED, STARTED, current_re
 from atm.domain.tasks import IN_PROGRESS, REVIEW
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Card, Event, Plain, Task
+    from atm.domain.plain import Plain, Record
+    from atm.domain.tasks import Card, Task
 
 ReadTime = Callable[[str], float | None]
 """How a time in a file is read: the business of `formats`, so it is given."""
@@ -78,7 +79,7 @@ def whose_turn(task: Task, *, is_blocked: bool) -> str:
 
 
 def last_progress(
-    task: Task, holder: str, read_time: ReadTime, now: float, older: Iterable[Event] = ()
+    task: Task, holder: str, read_time: ReadTime, now: float, older: Iterable[Record] = ()
 ) -> float | None:
     """
     When the holder last got on with it, or got it; None if nobody can say.
@@ -90,7 +91,7 @@ def last_progress(
     return max((at for at in times if at is not None and at <= now + MOST_AHEAD), default=None)
 
 
-def is_progress(event: Event, holder: str) -> bool:
+def is_progress(event: Record, holder: str) -> bool:
     """Does this event of a task show that its holder gets on with it, or that it just became theirs?"""
     kind = event.get("type")
     if not isinstance(kind, str):

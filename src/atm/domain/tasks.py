@@ -12,13 +12,13 @@ A `Card` is what the board knows of every task; a `Task` is the whole file. A ru
 from __future__ import annotations
 
 from atm.domain.errors import BadTask
+from atm.domain.plain import dicts_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    Plain = None | bool | int | float | str | list["Plain"] | dict[str, "Plain"]
-    Event = dict[str, Plain]
+    from atm.domain.plain import Plain, Record
 
 PENDING, IN_PROGRESS, COMPLETED = "pending", "in_progress", "completed"
 STATUSES = (PENDING, IN_PROGRESS, COMPLETED)
@@ -160,8 +160,8 @@ class Task(Card):
         self.details = own
         """Everything under `metadata.atm`, also what only later versions understand."""
         self.raw = raw
-        self.events: list[Event] = dicts_in(own.get("events"))
-        self.comments: list[Event] = dicts_in(own.get("comments"))
+        self.events: list[Record] = dicts_in(own.get("events"))
+        self.comments: list[Record] = dicts_in(own.get("comments"))
         self.acceptance = _checks_in(own.get("acceptance"))
 
     def text(self, key: str) -> str:
@@ -182,7 +182,7 @@ class Change:
 
     def __init__(
         self,
-        event: Event | None = None,
+        event: Record | None = None,
         *,
         fields: dict[str, str] | None = None,
         own: dict[str, Plain] | None = None,
@@ -210,7 +210,7 @@ class Stamp:
         self.at = at
         self.id = id
 
-    def event(self, kind: str, **facts: Plain) -> Event:
+    def event(self, kind: str, **facts: Plain) -> Record:
         said = {key: value for key, value in facts.items() if value not in (None, "")}
         return {"id": self.id, "type": kind, "at": self.at, "actor": self.actor, **said}
 
@@ -225,7 +225,7 @@ class Refusal:
         self.why = why
 
 
-def _checks_in(value: Plain) -> list[Event]:
+def _checks_in(value: Plain) -> list[Record]:
     """Whatever stands there as a check, also what we do not understand: it must not pass for no check at all (G8)."""
     if value is None:
         return []
@@ -234,10 +234,6 @@ def _checks_in(value: Plain) -> list[Event]:
 
 def _listed(value: Plain) -> list[Plain]:
     return value if isinstance(value, list) else [value]
-
-
-def dicts_in(value: Plain) -> list[Event]:
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def check_subject(subject: str) -> str:

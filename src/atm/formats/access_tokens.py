@@ -13,7 +13,7 @@ from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 VERSION = 1
 TEXTS = ("id", "sha256", "team", "member", "role")
@@ -36,7 +36,7 @@ def decode_tokens(data: bytes) -> list[AccessToken]:
     return [_token(row) for row in rows]
 
 
-def _token(row: Json) -> AccessToken:
+def _token(row: Plain) -> AccessToken:
     if not isinstance(row, dict):
         raise NotJson("a token is no object")
     values = {name: row.get(name) for name in TEXTS}

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from atm.formats.json_record import encode
 
 if TYPE_CHECKING:
+    from atm.domain.plain import Plain
     from atm.domain.worksync.agenda import Agenda
-    from atm.formats.json_record import Json
 
 VERSION = "agenda:v1"
 
 
-def canonical_json(value: Json) -> str:
+def canonical_json(value: Plain) -> str:
     """Keys sorted at every depth, on one line: the same facts are the same text."""
     return encode(_sorted(value))
 
 
-def _sorted(value: Json) -> Json:
+def _sorted(value: Plain) -> Plain:
     if isinstance(value, dict):
         return {key: _sorted(value[key]) for key in sorted(value)}
     return [_sorted(item) for item in value] if isinstance(value, list) else value

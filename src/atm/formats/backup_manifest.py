@@ -11,7 +11,7 @@ from atm.formats.json_record import NotJson, decode_object, indent, to_bytes, to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 VERSION = 1
 NAME = "manifest.json"
@@ -50,8 +50,8 @@ class Manifest:
 
 
 def encode_manifest(manifest: Manifest) -> bytes:
-    files: list[Json] = [{"path": f.path, "size": f.size, "sha256": f.sha256} for f in manifest.files]
-    record: dict[str, Json] = {"version": VERSION, "team": manifest.team, "at": manifest.at, "files": files}
+    files: list[Plain] = [{"path": f.path, "size": f.size, "sha256": f.sha256} for f in manifest.files]
+    record: dict[str, Plain] = {"version": VERSION, "team": manifest.team, "at": manifest.at, "files": files}
     return to_bytes(indent(record) + "\n")
 
 
@@ -70,7 +70,7 @@ def decode_manifest(data: bytes) -> Manifest:
     return Manifest(team, str(fields.get("at") or ""), files)
 
 
-def _listed(entry: Json) -> Listed:
+def _listed(entry: Plain) -> Listed:
     if not isinstance(entry, dict):
         raise NotJson("an entry is not an object")
     path, size, sum = entry.get("path"), entry.get("size"), entry.get("sha256")

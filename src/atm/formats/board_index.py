@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
     Version = tuple[int, int, int]
 
@@ -58,7 +58,7 @@ def _line(row: Row) -> str:
     return encode([mark, *row.version, *values]) + "\n"
 
 
-def decode_lines(data: bytes) -> tuple[dict[int, list[Json]], int, bool]:
+def decode_lines(data: bytes) -> tuple[dict[int, list[Plain]], int, bool]:
     """
     The newest line of every task as it was decoded, and how many lines there were. Whoever looks at ten thousand of
     them takes those that begin with `TRUSTED` as they are; another one counts only if it `is_line`.
@@ -73,7 +73,7 @@ def decode_lines(data: bytes) -> tuple[dict[int, list[Json]], int, bool]:
     return newest, len(lines), is_whole  # type: ignore[return-value]
 
 
-def is_line(line: Json) -> bool:
+def is_line(line: Plain) -> bool:
     """Of this format, and by our hand as far as one can see."""
     if not isinstance(line, list) or not HEAD < len(line) <= END:
         return False
@@ -82,29 +82,29 @@ def is_line(line: Json) -> bool:
     return is_ours and isinstance(number, int) and 0 <= number <= MOST_NUMBERS
 
 
-def is_unchanged(line: list[Json], version: Version) -> bool:
+def is_unchanged(line: list[Plain], version: Version) -> bool:
     return line[3] == version[2] and line[1] == version[0] and line[2] == version[1] and not is_gone(line)
 
 
-def is_gone(line: list[Json]) -> bool:
+def is_gone(line: list[Plain]) -> bool:
     return line[0] & _GONE != 0  # type: ignore[operator]
 
 
-def is_proven(line: list[Json]) -> bool:
+def is_proven(line: list[Plain]) -> bool:
     return line[0] & _PROVEN != 0  # type: ignore[operator]
 
 
-def card_of(line: list[Json]) -> Card:
+def card_of(line: list[Plain]) -> Card:
     # Written by us: a line of another format or by another hand was thrown away, and a file is what counts.
     return Card(*line[HEAD:])  # type: ignore[arg-type]
 
 
-def row_of(line: list[Json]) -> Row:
+def row_of(line: list[Plain]) -> Row:
     version = (line[1], line[2], line[3])
     return Row(card_of(line), version, is_proven(line), is_gone(line))  # type: ignore[arg-type]
 
 
-def _lines(text: str) -> tuple[list[Json], bool]:
+def _lines(text: str) -> tuple[list[Plain], bool]:
     """All lines in one go, which is ten times as fast as one by one; one by one if any of them is torn."""
     try:
         found = decode("[" + text.rstrip("\n").replace("\n", ",") + "]")
@@ -113,7 +113,7 @@ def _lines(text: str) -> tuple[list[Json], bool]:
         return [value for line in text.split("\n") if (value := _try(line)) is not None], False
 
 
-def _try(line: str) -> Json:
+def _try(line: str) -> Plain:
     try:
         return decode(line)
     except NotJson:

@@ -12,7 +12,7 @@ from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 VERSION = 1
 LONGEST = 1 << 20
@@ -33,7 +33,7 @@ class Request:
 
     __slots__ = ("do", "fields", "id")
 
-    def __init__(self, do: str, fields: dict[str, Json], id: str = "") -> None:
+    def __init__(self, do: str, fields: dict[str, Plain], id: str = "") -> None:
         self.do = do
         self.fields = fields
         self.id = id
@@ -63,7 +63,7 @@ def decode_request(data: bytes) -> Request:
     return Request(do, {key: value for key, value in fields.items() if key not in ("v", "id", "do")}, known)
 
 
-def encode_result(id: str, result: Json) -> bytes:
+def encode_result(id: str, result: Plain) -> bytes:
     return _line({"v": VERSION, "id": id, "ok": True, "result": result})
 
 
@@ -71,7 +71,7 @@ def encode_error(id: str, code: str, message: str) -> bytes:
     return _line({"v": VERSION, "id": id, "ok": False, "error": {"code": code, "message": message}})
 
 
-def decode_answer(data: bytes) -> dict[str, Json]:
+def decode_answer(data: bytes) -> dict[str, Plain]:
     """An answer as it came; raises BadLine if that is none."""
     try:
         fields = decode_object(to_text(data))
@@ -82,5 +82,5 @@ def decode_answer(data: bytes) -> dict[str, Json]:
     return fields
 
 
-def _line(fields: dict[str, Json]) -> bytes:
+def _line(fields: dict[str, Plain]) -> bytes:
     return to_bytes(encode(fields) + "\n")

@@ -8,13 +8,13 @@ from atm.formats.times import from_iso, to_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 _TEXTS = ("vendor", "session", "host", "boot", "server", "pane", "pane_command", "url")
 
 
 def encode_endpoint(member: str, endpoint: Endpoint) -> bytes:
-    fields: dict[str, Json] = {"member": member, "at": to_iso(endpoint.at)}
+    fields: dict[str, Plain] = {"member": member, "at": to_iso(endpoint.at)}
     fields |= {name: value for name in _TEXTS if (value := getattr(endpoint, name))}
     if endpoint.pane_pid is not None:
         fields["pane_pid"] = endpoint.pane_pid

@@ -8,11 +8,11 @@ from atm.formats.times import from_iso, to_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 
 def encode_beat(member: str, beat: Beat) -> bytes:
-    fields: dict[str, Json] = {"member": member, "at": to_iso(beat.at), "source": beat.source, "host": beat.host}
+    fields: dict[str, Plain] = {"member": member, "at": to_iso(beat.at), "source": beat.source, "host": beat.host}
     if beat.pid is not None:
         fields["pid"] = beat.pid
     if beat.uptime is not None:
@@ -26,7 +26,7 @@ def encode_beat(member: str, beat: Beat) -> bytes:
     return to_bytes(encode(fields) + "\n")
 
 
-def _seconds(value: Json) -> float | None:
+def _seconds(value: Plain) -> float | None:
     is_time = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12
     return float(value) if is_time else None  # type: ignore[arg-type]
 

@@ -36,9 +36,9 @@ from atm.formats.json_record import NotJson, decode_object, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
-    Fields = dict[str, Json]
+    Fields = dict[str, Plain]
 
 NOTIFY = "notify"
 """Not an event but Codex's older way: its JSON, the last word of the command line, says what happened."""
@@ -251,7 +251,7 @@ def _first(fields: Fields, names: tuple[str, ...]) -> str:
 
 
 def _folder(fields: Fields) -> str:
-    places: list[Json] = [fields.get(name) for name in _FOLDER]
+    places: list[Plain] = [fields.get(name) for name in _FOLDER]
     workspaces = fields.get("workspacePaths")
     if isinstance(workspaces, list):
         places += workspaces[:1]
@@ -267,13 +267,13 @@ def _url(fields: Fields) -> str:
     return url if url.startswith(("http://", "https://")) and len(url) <= LONGEST_TEXT else ""
 
 
-def _number_or_text(value: Json) -> str:
+def _number_or_text(value: Plain) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**18:
         return str(value)
     return _text(value)
 
 
-def _text(value: Json, longest: int = LONGEST_TEXT) -> str:
+def _text(value: Plain, longest: int = LONGEST_TEXT) -> str:
     """A text that may be shown, compared and written; empty if it is no text or could do more than be read."""
     if not isinstance(value, str):
         return ""

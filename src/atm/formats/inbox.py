@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 ID_SPELLINGS = ("message_id", "msg_id", "messageId", "id")
 KNOWN_FIELDS = frozenset(
@@ -34,7 +34,7 @@ LARGEST_ROW = 4 * 1024 * 1024
 
 def encode_row(message: Message, *, claudes_team: bool) -> str:
     """A new row, with exactly the fields that its reader knows, in Claude Code's order."""
-    row: dict[str, Json] = {"from": message.sender, "text": message.text}
+    row: dict[str, Plain] = {"from": message.sender, "text": message.text}
     if message.summary:
         row["summary"] = message.summary
     row["timestamp"] = message.timestamp
@@ -55,7 +55,7 @@ def decode_row(raw: str) -> Message | None:
     return message_from(value, raw)
 
 
-def message_from(value: Json, raw: str) -> Message | None:
+def message_from(value: Plain, raw: str) -> Message | None:
     if not isinstance(value, dict):
         return None
     text = value.get("text", value.get("content"))
@@ -76,7 +76,7 @@ def message_from(value: Json, raw: str) -> Message | None:
     )
 
 
-def _id_in(value: dict[str, Json]) -> str | None:
+def _id_in(value: dict[str, Plain]) -> str | None:
     for spelling in ID_SPELLINGS:
         found = value.get(spelling)
         if isinstance(found, str) and found:
@@ -84,7 +84,7 @@ def _id_in(value: dict[str, Json]) -> str | None:
     return None
 
 
-def _string(value: Json) -> str:
+def _string(value: Plain) -> str:
     return value if isinstance(value, str) else ""
 
 

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 MESSAGE = "message"
 RECEIPT = "receipt"
@@ -86,7 +86,7 @@ def decode_line(line: bytes) -> Entry | None:
     return Entry(seq, Line(ids=named, raw=_row_in(text, record), **fields))
 
 
-def _row_in(text: str, record: dict[str, Json]) -> str:
+def _row_in(text: str, record: dict[str, Plain]) -> str:
     """The row to the letter. We write it last, so it need not be searched for field by field."""
     if "row" not in record:
         return ""

@@ -21,10 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 
-    Json = Plain
-    Scan = Callable[[str, int], tuple[Json, int]]
+    Scan = Callable[[str, int], tuple[Plain, int]]
 
 _SPACE = " \t\r\n"
 
@@ -81,7 +80,7 @@ _scan: Scan = _make_scanner(_Context)
 _scan_patiently: Scan = _make_scanner(_Patient)
 
 
-def scan(text: str, at: int = 0) -> tuple[Json, int]:
+def scan(text: str, at: int = 0) -> tuple[Plain, int]:
     """Decode the value that begins at `at`; return it and where it ends."""
     try:
         try:
@@ -111,7 +110,7 @@ def skip_space(text: str, at: int) -> int:
     return at
 
 
-def decode(text: str) -> Json:
+def decode(text: str) -> Plain:
     """Decode a whole text. A byte order mark is skipped, as Windows editors leave one behind."""
     value, end = scan(text, 1 if text.startswith("\ufeff") else 0)
     if skip_space(text, end) != len(text):
@@ -119,7 +118,7 @@ def decode(text: str) -> Json:
     return value
 
 
-def decode_object(text: str) -> dict[str, Json]:
+def decode_object(text: str) -> dict[str, Plain]:
     value = decode(text)
     if not isinstance(value, dict):
         raise NotJson("not an object")
@@ -189,7 +188,7 @@ class RawObject:
         span = self._spans.get(key)
         return None if span is None else self.text[span[0] : span[1]]
 
-    def get(self, key: str) -> Json:
+    def get(self, key: str) -> Plain:
         raw = self.raw(key)
         return None if raw is None else scan(raw)[0]
 

@@ -13,7 +13,7 @@ from atm.formats.times import from_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 
     Fields = dict[str, Plain]
 

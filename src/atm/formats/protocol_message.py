@@ -13,7 +13,7 @@ from atm.formats.json_record import NotJson, decode_object
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.messages import Message
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 IDLE = "idle_notification"
 
@@ -54,11 +54,11 @@ class ProtocolMessage:
 
     __slots__ = ("fields", "kind")
 
-    def __init__(self, kind: str, fields: dict[str, Json]) -> None:
+    def __init__(self, kind: str, fields: dict[str, Plain]) -> None:
         self.kind = kind
         self.fields = fields
 
-    def get(self, name: str) -> Json:
+    def get(self, name: str) -> Plain:
         for spelling in _SPELLINGS.get(name, (name,)):
             if spelling in self.fields:
                 return self.fields[spelling]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
     from typing import TypeAlias
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 
     Record = dict[str, Plain]
     RecordFile: TypeAlias = "_Whole | _Sealed"

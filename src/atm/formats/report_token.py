@@ -18,7 +18,7 @@ from atm.formats.json_record import NotJson, decode_object
 from atm.formats.times import from_iso, to_iso
 
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 PREFIX = "wrs:v1"
 VALID_SECONDS = 900.0
@@ -26,7 +26,7 @@ CLOCK_TOLERANCE = 60.0
 
 
 def issue_token(secret: bytes, team: str, member: str, fingerprint: str, now: float) -> str:
-    bound: dict[str, Json] = {
+    bound: dict[str, Plain] = {
         "version": 1,
         "teamName": team,
         "memberName": member.casefold(),

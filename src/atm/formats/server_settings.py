@@ -19,8 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from atm.domain.plain import Plain
     from atm.formats.json_pieces import Part, Piece
-    from atm.formats.json_record import Json
 
 
 class ServerShape:
@@ -51,7 +51,7 @@ class ServerShape:
     def entry(self, words: Sequence[str]) -> dict[str, object]:
         return {**({"type": self.type} if self.type else {}), **self.command(words), **self.more}
 
-    def read(self, entry: Json) -> ServerEntry:
+    def read(self, entry: Plain) -> ServerEntry:
         """Whose entry it is, whatever it says."""
         if not isinstance(entry, dict):
             return read_command(None)
@@ -184,7 +184,7 @@ def _checked(before: Commented, after: str, shape: ServerShape) -> str:
     return after
 
 
-def _others(source: Commented, shape: ServerShape) -> dict[str, Json]:
+def _others(source: Commented, shape: ServerShape) -> dict[str, Plain]:
     """All that is not ours."""
     settings = decode_object(source.plain)
     servers = settings.pop(shape.holder, None)

@@ -10,7 +10,7 @@ from atm.formats.json_record import NotJson, RawObject, encode, to_bytes, to_tex
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 VERSION = 1
 
@@ -62,7 +62,7 @@ class SpoolEntry:
         return f"{nanoseconds:019d}-{short}-{self.agent}@{self.team}.json"
 
     def encoded(self) -> bytes:
-        fields: dict[str, Json] = {
+        fields: dict[str, Plain] = {
             "version": VERSION,
             "target_team": self.team,
             "target_agent": self.agent,
@@ -108,6 +108,6 @@ def target_in_name(file_name: str) -> str:
     return file_name.removesuffix(".trying").removesuffix(".json").split("-", 2)[-1]
 
 
-def _number(value: Json) -> float:
+def _number(value: Plain) -> float:
     """Numbers of ours are times and counts; anything beyond those is somebody else's doing."""
     return float(value) if isinstance(value, int | float) and abs(value) < 1e15 else 0.0

@@ -11,9 +11,9 @@ from atm.formats.sync_status import count_in, object_in, text, time_in
 from atm.formats.times import to_iso
 
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
-    Record = dict[str, Json]
+    Record = dict[str, Plain]
 
 PENDING, ACCEPTED, REJECTED, SUPERSEDED = "pending", "accepted", "rejected", "superseded"
 
@@ -25,7 +25,7 @@ class Intent:
     id: str
     team: str
     member: str
-    raw: Mapping[str, Json]
+    raw: Mapping[str, Plain]
     """The arguments as they came, within their sizes."""
     identity: str
     """How the writer knew whose it was; a claim alone is proven by its token or not at all."""
@@ -50,7 +50,7 @@ def encode_intent(intent: Intent) -> Record:
     return {key: value for key, value in known.items() if value is not None}
 
 
-def decode_intent(id: str, team: str, record: Mapping[str, Json]) -> Intent:
+def decode_intent(id: str, team: str, record: Mapping[str, Plain]) -> Intent:
     return Intent(
         id=id,
         team=team,
@@ -97,7 +97,7 @@ def encode_nudge(nudge: Nudge) -> Record:
     return {**nudge.rest, **known}
 
 
-def decode_nudge(id: str, team: str, record: Mapping[str, Json]) -> Nudge:
+def decode_nudge(id: str, team: str, record: Mapping[str, Plain]) -> Nudge:
     """An item in a state that we do not know is never sent."""
     found = {name: text(record, key) for key, name in _TEXTS.items()}
     if found["status"] not in STATES:

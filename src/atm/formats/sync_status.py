@@ -10,9 +10,9 @@ from atm.domain.worksync.transitions import Transition
 from atm.formats.times import from_iso, to_iso
 
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
-    Record = dict[str, Json]
+    Record = dict[str, Plain]
 
 COUNTERS = {
     "reconcileCount": "reconciles",
@@ -52,7 +52,7 @@ def encode_status(status: MemberStatus) -> Record:
     return {**status.rest, **{key: value for key, value in known.items() if value not in (None, [], {})}}
 
 
-def decode_status(team: str, member: str, record: Mapping[str, Json]) -> MemberStatus:
+def decode_status(team: str, member: str, record: Mapping[str, Plain]) -> MemberStatus:
     """Whatever is not of its kind counts as not there: a lease that cannot be read is no lease."""
     return MemberStatus(
         team=team,
@@ -105,7 +105,7 @@ def encode_report(report: ReportRecord) -> Record:
     return {key: value for key, value in known.items() if value is not None}
 
 
-def decode_report(record: Mapping[str, Json]) -> ReportRecord | None:
+def decode_report(record: Mapping[str, Plain]) -> ReportRecord | None:
     last = time_in(record, "lastSeenAt")
     if last is None or not isinstance(record.get("accepted"), bool):
         return None
@@ -126,7 +126,7 @@ def decode_report(record: Mapping[str, Json]) -> ReportRecord | None:
     )
 
 
-def _report_in(record: Mapping[str, Json], key: str) -> ReportRecord | None:
+def _report_in(record: Mapping[str, Plain], key: str) -> ReportRecord | None:
     return decode_report(object_in(record, key))
 
 
@@ -141,7 +141,7 @@ def _encode_condition(condition: Condition) -> Record:
     }
 
 
-def _decode_condition(record: Mapping[str, Json]) -> Condition:
+def _decode_condition(record: Mapping[str, Plain]) -> Condition:
     return Condition(
         text(record, "type"),
         text(record, "status"),
@@ -162,7 +162,7 @@ def _encode_transition(transition: Transition) -> Record:
     }
 
 
-def _decode_transition(record: Mapping[str, Json]) -> Transition:
+def _decode_transition(record: Mapping[str, Plain]) -> Transition:
     return Transition(
         text(record, "from"),
         text(record, "to"),
@@ -180,7 +180,7 @@ def encode_counters(counters: Counters, *, with_zeros: bool = False) -> Record:
     return {**found, **{key: at for key, at in times.items() if at}}
 
 
-def _decode_counters(record: Mapping[str, Json]) -> Counters:
+def _decode_counters(record: Mapping[str, Plain]) -> Counters:
     counters = Counters(**{name: count_in(record, key) for key, name in COUNTERS.items()})
     counters.last_reconcile = time_in(record, "lastReconcileAt")
     counters.last_report = time_in(record, "lastReportAt")
@@ -190,35 +190,35 @@ def _decode_counters(record: Mapping[str, Json]) -> Counters:
 # Reading what may be anything.
 
 
-def text(record: Mapping[str, Json], key: str) -> str:
+def text(record: Mapping[str, Plain], key: str) -> str:
     value = record.get(key)
     return value if isinstance(value, str) else ""
 
 
-def texts(value: Json) -> Sequence[str]:
+def texts(value: Plain) -> Sequence[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def objects(value: Json) -> list[Record]:
+def objects(value: Plain) -> list[Record]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def object_in(record: Mapping[str, Json], key: str) -> Record:
+def object_in(record: Mapping[str, Plain], key: str) -> Record:
     value = record.get(key)
     return value if isinstance(value, dict) else {}
 
 
-def time_in(record: Mapping[str, Json], key: str) -> float | None:
+def time_in(record: Mapping[str, Plain], key: str) -> float | None:
     value = record.get(key)
     return from_iso(value) if isinstance(value, str) else None
 
 
-def count_in(record: Mapping[str, Json], key: str) -> int:
+def count_in(record: Mapping[str, Plain], key: str) -> int:
     value = record.get(key)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else 0
 
 
-def _times(record: Mapping[str, Json]) -> dict[str, float]:
+def _times(record: Mapping[str, Plain]) -> dict[str, float]:
     found = {key: from_iso(value) for key, value in record.items() if isinstance(value, str)}
     return {key: at for key, at in found.items() if at is not None}
 

@@ -7,26 +7,16 @@ A change replaces the spans it is about; whatever else stands in the file stays 
 from __future__ import annotations
 
 from atm.domain.names import same_name
+from atm.domain.plain import dicts_in
 from atm.domain.reviews import kept_events
-from atm.domain.tasks import (
-    IN_PROGRESS,
-    MAX_RETRIES,
-    MOST_EVENTS,
-    PENDING,
-    REVIEW,
-    STATUSES,
-    Card,
-    Change,
-    Task,
-    dicts_in,
-)
+from atm.domain.tasks import IN_PROGRESS, MAX_RETRIES, MOST_EVENTS, PENDING, REVIEW, STATUSES, Card, Change, Task
 from atm.formats.json_record import RawObject, decode_object, encode, indent, to_bytes, to_text
 
 __all__ = ["STATUSES", "apply", "decode_task", "detached", "new_task", "task_number"]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Event, Plain
+    from atm.domain.plain import Plain, Record
 
 OURS = "atm"
 
@@ -76,7 +66,7 @@ def _card(number: int, record: dict[str, Plain], own: dict[str, Plain], is_hidde
 
 
 def new_task(
-    number: int, *, subject: str, description: str, owner: str, blocked_by: list[str], blocks: list[str], own: Event
+    number: int, *, subject: str, description: str, owner: str, blocked_by: list[str], blocks: list[str], own: Record
 ) -> bytes:
     """The file of a task that we add, laid out as Claude Code lays it out."""
     record: dict[str, Plain] = {"id": str(number), "subject": subject, "description": description, "status": PENDING}

@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atm.domain.tasks import Event, Plain
+    from atm.domain.plain import Plain, Record
 
 OBSERVED, VANISHED = "observed", "vanished"
 """What we did not do but found: another program changed the task, or its file is gone."""
@@ -24,7 +24,7 @@ class Past:
 
     __slots__ = ("after", "event", "seq", "task")
 
-    def __init__(self, seq: int, task: str, event: Event, after: dict[str, Plain]) -> None:
+    def __init__(self, seq: int, task: str, event: Record, after: dict[str, Plain]) -> None:
         self.seq = seq
         self.task = task
         self.event = event
@@ -40,7 +40,7 @@ class PastLine:
 
     __slots__ = ("_after", "_event", "_task")
 
-    def __init__(self, card: Card, event: Event) -> None:
+    def __init__(self, card: Card, event: Record) -> None:
         self._task = card.id
         self._event = event
         self._after: dict[str, Plain] = state_of(card)

@@ -12,7 +12,7 @@ from atm.formats.json_record import RawArray, RawObject, encode, indent, to_byte
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 KNOWN_FIELDS = frozenset(
     ("name", "description", "createdAt", "leadAgentId", "leadSessionId", "hiddenPaneIds", "members")
@@ -84,7 +84,7 @@ def _member(raw: str) -> Member | None:
 
 def new_team(name: str, *, description: str, lead: str, now: float) -> bytes:
     """The file of a team without members yet."""
-    record: dict[str, Json] = {"name": name}
+    record: dict[str, Plain] = {"name": name}
     if description:
         record["description"] = description
     record |= {
@@ -99,7 +99,7 @@ def new_team(name: str, *, description: str, lead: str, now: float) -> bytes:
 def new_member(member: Member, team: str, now: float) -> str:
     """The entry of a member that we add."""
     name = member.name
-    record: dict[str, Json] = {
+    record: dict[str, Plain] = {
         "agentId": f"{name}@{team}",
         "name": name,
         "agentType": member.agent_type or DEFAULT_TYPE,
@@ -118,7 +118,7 @@ def new_member(member: Member, team: str, now: float) -> str:
     return encode(record)
 
 
-def with_fields(data: bytes, name: str, fields: dict[str, Json]) -> bytes:
+def with_fields(data: bytes, name: str, fields: dict[str, Plain]) -> bytes:
     """The roster with some fields of one entry set; every other character of it stays."""
     record, members = _opened(data)
     for place, raw in enumerate(members.items):
@@ -185,10 +185,10 @@ def _closed(record: RawObject, members: RawArray) -> bytes:
     return to_bytes(record.with_raw("members", members.joined(",\n    ")).text)
 
 
-def _text(value: Json) -> str:
+def _text(value: Plain) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _seconds(value: Json) -> float | None:
+def _seconds(value: Plain) -> float | None:
     is_time = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e16
     return value / 1000 if is_time else None  # type: ignore[operator]

@@ -11,14 +11,21 @@ from atm.formats.json_record import NotJson, RawObject, decode_object, encode, i
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 VERSION = 1
 
 
 def new_state(team: str, status: str, at: str, by: str) -> bytes:
     """The file of a team that was just made."""
-    record: dict[str, Json] = {"version": VERSION, "team": team, "status": status, "since": at, "by": by, "history": []}
+    record: dict[str, Plain] = {
+        "version": VERSION,
+        "team": team,
+        "status": status,
+        "since": at,
+        "by": by,
+        "history": [],
+    }
     return to_bytes(indent(record) + "\n")
 
 
@@ -37,10 +44,10 @@ def moved(data: bytes, moves: list[Move]) -> bytes:
     """The file after some moves. What else stands in it stays."""
     record = RawObject(to_text(data))
     kept = decode_object(record.text).get("history")
-    history: list[Json] = [*kept] if isinstance(kept, list) else []
+    history: list[Plain] = [*kept] if isinstance(kept, list) else []
     history += [{"from": move.before, "to": move.after, "at": move.at, "by": move.by} for move in moves]
     last = moves[-1]
-    fields: dict[str, Json] = {"status": last.after, "since": last.at, "by": last.by}
+    fields: dict[str, Plain] = {"status": last.after, "since": last.at, "by": last.by}
     for key, value in fields.items():
         record = record.with_raw(key, encode(value))
     return to_bytes(record.with_raw("history", encode(history[-MOST_REMEMBERED:])).text)
@@ -59,12 +66,12 @@ def decode_mark(data: bytes) -> tuple[str, str]:
     return _text(fields, "at"), _text(fields, "by")
 
 
-def _history(fields: dict[str, Json]) -> list[Move]:
+def _history(fields: dict[str, Plain]) -> list[Move]:
     found = fields.get("history")
     entries = [entry for entry in found if isinstance(entry, dict)] if isinstance(found, list) else []
     return [Move(_text(e, "from"), _text(e, "to"), _text(e, "at"), _text(e, "by")) for e in entries]
 
 
-def _text(fields: dict[str, Json], key: str) -> str:
+def _text(fields: dict[str, Plain], key: str) -> str:
     value = fields.get(key)
     return value if isinstance(value, str) else ""

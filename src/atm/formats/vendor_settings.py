@@ -20,9 +20,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from atm.domain.plain import Plain
     from atm.domain.vendor_setup import HookEntry
     from atm.formats.json_pieces import Part, Piece
-    from atm.formats.json_record import Json
 
 _COMMENT = re.compile(r"(?:^|[\s,{}\[\]])(?://|/\*)", re.MULTILINE)
 _LONGEST_NAME = 60
@@ -91,11 +91,11 @@ def switched_off(text: str, shape: Shape = GROUPED) -> str:
     return "hooksConfig.enabled" if _is_off(settings.get("hooksConfig")) else ""
 
 
-def _is_off(value: Json) -> bool:
+def _is_off(value: Plain) -> bool:
     return isinstance(value, dict) and value.get("enabled") is False
 
 
-def _decoded(text: str) -> dict[str, Json]:
+def _decoded(text: str) -> dict[str, Plain]:
     try:
         return decode_object(text)
     except NotJson as error:
@@ -179,7 +179,7 @@ def _inner(text: str, group: Part) -> Box | None:
     return Box(text, hooks.value_at) if hooks is not None and text[hooks.value_at] == "[" else None
 
 
-def _field(text: str, hook: Part, key: str) -> Json:
+def _field(text: str, hook: Part, key: str) -> Plain:
     value = scan(text, hook.value_at)[0]
     return value.get(key) if isinstance(value, dict) else None
 

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Change, Event, Task
+    from atm.domain.plain import Record
+    from atm.domain.tasks import Change, Task
     from atm.formats.task_history import Past
 else:
     Protocol = object
@@ -43,7 +44,7 @@ class NewFile:
 
     __slots__ = ("content", "events", "number")
 
-    def __init__(self, number: int, content: bytes, events: list[Event]) -> None:
+    def __init__(self, number: int, content: bytes, events: list[Record]) -> None:
         self.number = number
         self.content = content
         self.events = events

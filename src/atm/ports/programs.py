@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.acceptance import Ran
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 else:
     Protocol = object
 

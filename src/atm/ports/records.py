@@ -13,9 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from typing import Protocol
 
-    from atm.domain.tasks import Plain
-
-    Record = dict[str, Plain]
+    from atm.domain.plain import Record
 else:
     Protocol = object
 

@@ -20,7 +20,8 @@ from atm.services.presence import beat, liveness
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Plain, Refusal, Task
+    from atm.domain.plain import Plain
+    from atm.domain.tasks import Card, Refusal, Task
     from atm.domain.team import Team
     from atm.ports.board import Turn
     from atm.services.boardroom import Boardroom

@@ -9,7 +9,8 @@ from atm.services.presence import beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Event, Plain, Task
+    from atm.domain.plain import Plain, Record
+    from atm.domain.tasks import Task
     from atm.domain.team import Team
     from atm.services.boardroom import Boardroom
 
@@ -35,7 +36,7 @@ def working_folder(team: Team, task: Task, who: str) -> str:
     return task.text("folder") or (member.cwd if member is not None else "")
 
 
-def _run(desk: Boardroom, team: Team, task: Task, who: str, check: Event, folder: str, commit: str) -> Ran:
+def _run(desk: Boardroom, team: Team, task: Task, who: str, check: Record, folder: str, commit: str) -> Ran:
     if kind_of(check) not in SUBJECTS or not about(check).strip():
         return Ran(None, "this version of atm does not understand this check, so nothing is proven")
     if kind_of(check) == FILE:

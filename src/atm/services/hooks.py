@@ -15,7 +15,8 @@ from atm.formats.times import to_iso
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.acceptance import Ran
-    from atm.domain.tasks import Plain, Task
+    from atm.domain.plain import Plain
+    from atm.domain.tasks import Task
     from atm.services.boardroom import Boardroom
 
 BLOCKED = 2

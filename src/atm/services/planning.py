@@ -32,7 +32,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atm.domain.tasks import Event, Plain, Stamp
+    from atm.domain.plain import Plain, Record
+    from atm.domain.tasks import Stamp
     from atm.domain.team import Team
     from atm.formats.task_import import Draft
     from atm.services.boardroom import Boardroom
@@ -71,7 +72,7 @@ class Wish:
         priority: str = "normal",
         files: Sequence[str] = (),
         owner: str = "",
-        acceptance: Sequence[Event] = (),
+        acceptance: Sequence[Record] = (),
         max_retries: int | None = None,
         reviewer: str = "",
         needs_plan: bool = False,

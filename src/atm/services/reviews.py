@@ -11,7 +11,8 @@ from atm.services.boardroom import is_boss, open_team, sign_of_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain, Stamp, Task
+    from atm.domain.plain import Plain
+    from atm.domain.tasks import Stamp, Task
     from atm.domain.team import Team
     from atm.services.boardroom import Boardroom
 

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.messages import Message
+    from atm.domain.plain import Plain
     from atm.domain.team import Team
-    from atm.formats.json_record import Json
     from atm.services.mailroom import Mailroom
 
     Farewell = Callable[[str], object]
@@ -105,7 +105,7 @@ def _enter(room: Mailroom, team: str, new: Member, name: str) -> None:
     room.rosters.change(team, change)
 
 
-def update_member(room: Mailroom, team: str, name: str, fields: dict[str, Json]) -> list[str]:
+def update_member(room: Mailroom, team: str, name: str, fields: dict[str, Plain]) -> list[str]:
     """Set some fields of a member's entry, and no other character; the names of those that changed."""
     found = recover(room, find_team(room, team))
     member = found.member(name)

@@ -18,7 +18,8 @@ from atm.ports.records import STALLS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
-    from atm.ports.records import Record, Records
+    from atm.domain.plain import Record
+    from atm.ports.records import Records
 
 CLAIMED, ALERTED = "claimed", "alerted"
 

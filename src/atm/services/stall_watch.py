@@ -31,7 +31,8 @@ from atm.services.stall_journal import Note, alerted_at, claim, mark, recent_ale
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Event, Task
+    from atm.domain.plain import Record
+    from atm.domain.tasks import Card, Task
     from atm.domain.team import Member, Team
     from atm.formats.task_history import Past
     from atm.ports.records import Records
@@ -160,7 +161,7 @@ def _stall_of(look: Round, card: Card) -> Stall | None:
     return Stall(task, holder, since, _activity(look, holder, name), _notes(look.team, task, holder, since))
 
 
-def _older_events(look: Round, task: Task) -> list[Event]:
+def _older_events(look: Round, task: Task) -> list[Record]:
     """From the history, where the file alone does not tell: a claim by another program, or more than a file keeps."""
     is_told = from_iso(task.claimed_at) is not None and len(task.events) < MOST_EVENTS
     return [] if is_told else [one.event for one in look.past(task.id)]

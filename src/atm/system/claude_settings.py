@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
     from atm.formats.layout import Layout
 
 MANAGED = {
@@ -127,7 +127,7 @@ def _copied(source: str, target: str) -> bool:
     return True
 
 
-def _read_settings(path: str) -> dict[str, Json]:
+def _read_settings(path: str) -> dict[str, Plain]:
     """Settings that cannot be read permit nothing: the reference is refused until they can (G8)."""
     try:
         with open(path, "rb") as file:
@@ -138,5 +138,5 @@ def _read_settings(path: str) -> dict[str, Json]:
         raise UnreadableFile(f"{path} cannot be read: {error}", "mend the settings file", path) from None
 
 
-def _strings(value: Json) -> list[str]:
+def _strings(value: Plain) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ports.clock import Clock
 
     Record = dict[str, Plain]

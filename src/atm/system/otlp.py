@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.formats.otlp import Fields
 
     Item = tuple[str, Callable[[], Fields]]

@@ -26,8 +26,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from atm.domain.plain import Plain
     from atm.domain.vendor_setup import ConfigFile, Vendor
-    from atm.formats.json_record import Json
     from atm.formats.layout import Layout
     from atm.ports.disk import Disk
     from atm.system.files.locking import Locks
@@ -226,7 +226,7 @@ class VendorFilesOnDisk:
         return True
 
     def _note_before(self, real: str, text: str | None, folders: list[str]) -> None:
-        def note(notes: dict[str, Json]) -> None:
+        def note(notes: dict[str, Plain]) -> None:
             former = notes.get(real)
             made = former.get("folders") if isinstance(former, dict) else None  # by a process that was killed since
             notes[real] = {"before": text, "folders": [*(made if isinstance(made, list) else []), *folders]}
@@ -244,14 +244,14 @@ class Notes:
         self._locks = locks
         self._path = path
 
-    def read(self) -> dict[str, Json]:
+    def read(self) -> dict[str, Plain]:
         """Notes that cannot be read are none: then a file that we made stays behind, empty, and nobody loses one."""
         try:
             return decode_object(to_text(read_whole(self._disk, self._path)))
         except (OSError, NotJson):
             return {}
 
-    def change(self, change: Callable[[dict[str, Json]], object]) -> None:
+    def change(self, change: Callable[[dict[str, Plain]], object]) -> None:
         self._disk.make_folders(self._path.rpartition("/")[0], 0o700)
         with self._locks.private(self._path):
             notes = self.read()
@@ -261,11 +261,11 @@ class Notes:
                 write_over(self._disk, self._path, to_bytes(indent(notes) + "\n"))
 
 
-def _forget(notes: dict[str, Json], real: str, left: list[str]) -> None:
+def _forget(notes: dict[str, Plain], real: str, left: list[str]) -> None:
     """Folders that stay because a file of ours is still in them go with that one: two vendors share `~/.gemini`."""
     notes.pop(real, None)
     for path, note in notes.items():
-        shared: list[Json] = [folder for folder in left if path.startswith(f"{folder}/")]
+        shared: list[Plain] = [folder for folder in left if path.startswith(f"{folder}/")]
         if shared and isinstance(note, dict):
             made = note.get("folders")
             notes[path] = {**note, "folders": [*shared, *(made if isinstance(made, list) else [])]}

@@ -19,7 +19,7 @@ from atm.formats.control_line import LONGEST, BadLine, Request, decode_request, 
 from atm.teamd.hub import Hub, Listener
 
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 QUERY_SECONDS = 0.5
 IDLE_SECONDS = 300.0
@@ -27,7 +27,7 @@ IDLE_SECONDS = 300.0
 
 MOST_CONNECTIONS = 100
 
-Answer = Callable[[Request], Awaitable["Json"]]
+Answer = Callable[[Request], Awaitable["Plain"]]
 
 
 class Control:

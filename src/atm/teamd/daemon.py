@@ -41,8 +41,8 @@ from atm.wiring.daemon import build_log
 
 if TYPE_CHECKING:
     from atm.config import Settings
+    from atm.domain.plain import Plain
     from atm.formats.control_line import Request
-    from atm.formats.json_record import Json
     from atm.formats.layout import Layout
 
 STOP_SECONDS = 10.0
@@ -300,7 +300,7 @@ class Daemon:
 
     # What it is asked.
 
-    async def _answer(self, request: Request) -> Json:
+    async def _answer(self, request: Request) -> Plain:
         match request.do:
             case "ping":
                 return {"pid": os.getpid(), "version": __version__}
@@ -320,7 +320,7 @@ class Daemon:
                 return {"stopping": True}
         raise BadLine("unknown-request", f"the daemon does not know {request.do!r}", request.id)
 
-    def _take_report(self, request: Request) -> Json:
+    def _take_report(self, request: Request) -> Plain:
         """A report of a member, judged here and now. Who it is from, the process that asks knows from its launcher."""
         arguments, knows = request.fields.get("arguments"), request.fields.get("knows")
         if not isinstance(arguments, dict) or not isinstance(knows, dict):
@@ -329,7 +329,7 @@ class Daemon:
         trusted = Trusted("app", self._work.plane.now(), **said)
         return submit(self._work.plane, request.text("team"), arguments, trusted).fields()
 
-    def _wake(self, request: Request) -> Json:
+    def _wake(self, request: Request) -> Plain:
         name = request.text("loop")
         loop = self._loops.get(name)
         if loop is None:
@@ -337,7 +337,7 @@ class Daemon:
         loop.wake()
         return {"woken": name}
 
-    def _status(self) -> Json:
+    def _status(self) -> Plain:
         return {
             "pid": os.getpid(),
             "version": __version__,

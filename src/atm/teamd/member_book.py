@@ -18,7 +18,7 @@ from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 Played = tuple[str, str]
 """(team, name)"""
@@ -82,7 +82,7 @@ class MemberBook:
         return f"{self._layout.plugin_data(plugin)}/{FILE}"
 
 
-def _parts(entry: Json) -> tuple[str, str, str]:
+def _parts(entry: Plain) -> tuple[str, str, str]:
     fields = entry if isinstance(entry, dict) else {}
     place, team, name = (fields.get(key) for key in ("place", "team", "name"))
     ok = isinstance(place, str) and isinstance(team, str) and isinstance(name, str)

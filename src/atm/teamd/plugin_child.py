@@ -22,9 +22,9 @@ from atm.teamd.process_care import MARK, ask_to_end, end_group, kill_strays
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
-    Hear = Callable[[str, Mapping[str, Json]], None]
+    Hear = Callable[[str, Mapping[str, Plain]], None]
 
 AT_ONCE = 256
 """Lines that may wait for the loop; the plugin's process waits when there are more."""

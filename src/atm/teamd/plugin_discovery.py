@@ -22,7 +22,7 @@ from atm.teamd.process_care import end_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 SECONDS_TO_DESCRIBE = 15.0
 MODULE = "atm.teamd.plugin_process"
@@ -164,7 +164,7 @@ def _abandon(process: subprocess.Popen[bytes]) -> None:
             process.stdout.close()
 
 
-def _described(name: str, fields: dict[str, Json]) -> Description:
+def _described(name: str, fields: dict[str, Plain]) -> Description:
     version, description, error = (str(fields.get(key) or "") for key in ("version", "description", "error"))
     listed = fields.get("capabilities")
     capabilities = tuple(str(one) for one in listed) if isinstance(listed, list) else ()

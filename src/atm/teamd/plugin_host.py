@@ -24,7 +24,7 @@ from atm.teamd.plugin_spec import Bounds, Spec, wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 SETTLE_EVERY = 30.0
 
@@ -116,7 +116,7 @@ class PluginHost:
         for instance in self._instances.values():
             instance.tell(event)
 
-    def states(self) -> list[dict[str, Json]]:
+    def states(self) -> list[dict[str, Plain]]:
         """How every plugin fares, as plain data."""
         return [self._instances[key].state() for key in sorted(self._instances)]
 

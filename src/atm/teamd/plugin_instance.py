@@ -25,7 +25,7 @@ from atm.teamd.plugin_spec import Bounds, Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 
 class Log(Protocol):
@@ -97,7 +97,7 @@ class PluginInstance:
         ):
             run.hint_mail()
 
-    def state(self) -> dict[str, Json]:
+    def state(self) -> dict[str, Plain]:
         """Plain data, for people and programs."""
         health, now, wall = self._health, self._now(), self._around.clock.now()
         run = self._run

@@ -36,7 +36,7 @@ from atm.wiring import build_context, build_desk, build_room, build_tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 T = TypeVar("T")
 
@@ -61,7 +61,7 @@ class HostBook:
     async def strike(self, team: str, name: str) -> None:
         self._wire.send(wire_words.STRIKE, team=team, name=name)
 
-    def noted(self, number: Json, error: str) -> None:
+    def noted(self, number: Plain, error: str) -> None:
         waiting = self._asked.pop(number, None) if isinstance(number, int) else None
         if waiting is None or waiting.done():
             return
@@ -176,7 +176,7 @@ class Life:
         time.sleep(2 * self._order.stop_within + SECONDS_TO_FINISH_WRITING + 2)
         end_everything()
 
-    def _hear(self, kind: str, fields: Mapping[str, Json]) -> None:
+    def _hear(self, kind: str, fields: Mapping[str, Plain]) -> None:
         if kind == wire_words.STOP:
             self._end()
         elif kind == wire_words.NOTED:

@@ -9,7 +9,7 @@ from atm.formats.layout import Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Order:
         return asdict(self)
 
 
-def order_from(fields: Mapping[str, Json]) -> Order:
+def order_from(fields: Mapping[str, Plain]) -> Order:
     """The order that `fields` made. It comes from our own host."""
     known = {key: value for key, value in fields.items() if key in Order.__slots__}
     return Order(**known)  # type: ignore[arg-type]

@@ -26,7 +26,7 @@ from atm.teamd.plugin_wire import known_level, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 MEGABYTE = 1024 * 1024
 
@@ -166,7 +166,7 @@ class PluginRun:
 
     # What the process says. All of it is untrusted.
 
-    def _hear(self, kind: str, fields: Mapping[str, Json]) -> None:
+    def _hear(self, kind: str, fields: Mapping[str, Plain]) -> None:
         hearing = {
             words.HELLO: self._meet,
             words.READY: self._get_ready,
@@ -180,35 +180,35 @@ class PluginRun:
         if hearing is not None:
             hearing(fields)
 
-    def _meet(self, fields: Mapping[str, Json]) -> None:
+    def _meet(self, fields: Mapping[str, Plain]) -> None:
         listed = fields.get("capabilities")
         self.capabilities = frozenset(str(one) for one in listed) if isinstance(listed, list) else frozenset()
 
-    def _get_ready(self, _: Mapping[str, Json]) -> None:
+    def _get_ready(self, _: Mapping[str, Plain]) -> None:
         self._quiet = 0.0
         if not self.is_ready:
             self.is_ready = True
             self._ears.ready()
 
-    def _feel_beat(self, _: Mapping[str, Json]) -> None:
+    def _feel_beat(self, _: Mapping[str, Plain]) -> None:
         self._quiet = 0.0
 
-    def _log_line(self, fields: Mapping[str, Json]) -> None:
+    def _log_line(self, fields: Mapping[str, Plain]) -> None:
         more = fields.get("fields")
         level = known_level(text_of(fields, "level"))
         self._ears.log(level, text_of(fields, "text"), more if isinstance(more, dict) else {})
 
-    def _give_credit(self, fields: Mapping[str, Json]) -> None:
+    def _give_credit(self, fields: Mapping[str, Plain]) -> None:
         count = fields.get("n")
         if isinstance(count, int):
             self.outbox.took(count)
 
-    def _enter(self, fields: Mapping[str, Json]) -> None:
+    def _enter(self, fields: Mapping[str, Plain]) -> None:
         team, name = text_of(fields, "team"), text_of(fields, "name")
         if self.may(Capability.ADVERTISE_MEMBERS):
             self._aside(self._note(fields.get("id"), team, name))
 
-    async def _note(self, id: Json, team: str, name: str) -> None:
+    async def _note(self, id: Plain, team: str, name: str) -> None:
         error = ""
         try:
             await self._ears.enter(team, name)
@@ -216,7 +216,7 @@ class PluginRun:
             error = f"it could not be written down: {refused}"
         self._child.send(words.NOTED, {"id": id, "error": error})
 
-    def _strike(self, fields: Mapping[str, Json]) -> None:
+    def _strike(self, fields: Mapping[str, Plain]) -> None:
         self._aside(self._strike_out(text_of(fields, "team"), text_of(fields, "name")))
 
     async def _strike_out(self, team: str, name: str) -> None:
@@ -225,7 +225,7 @@ class PluginRun:
         except OSError as refused:
             self._ears.log("warn", f"the book of members could not be written: {refused}", {})
 
-    def _end(self, fields: Mapping[str, Json]) -> None:
+    def _end(self, fields: Mapping[str, Plain]) -> None:
         self._has_said_end = True
         self._outcome.phase = RUN if text_of(fields, "phase") == RUN else INIT
         self._outcome.error = text_of(fields, "error")

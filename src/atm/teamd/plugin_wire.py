@@ -15,7 +15,7 @@ from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
 # From the host.
 START, STOP, EVENT, MAIL, NOTED = "start", "stop", "event", "mail", "noted"
@@ -36,7 +36,7 @@ def encode_line(kind: str, fields: Mapping[str, object]) -> bytes:
     return to_bytes(encode({"t": kind, **fields}) + "\n")
 
 
-def decode_line(line: bytes) -> tuple[str, dict[str, Json]] | None:
+def decode_line(line: bytes) -> tuple[str, dict[str, Plain]] | None:
     """What a line says; None for anything else, such as what was printed before the streams were moved."""
     try:
         fields = decode_object(to_text(line))
@@ -115,7 +115,7 @@ def known_level(level: str) -> str:
     return meant if meant in LEVELS else "info"
 
 
-def text_of(fields: Mapping[str, Json], key: str, longest: int = 8192) -> str:
+def text_of(fields: Mapping[str, Plain], key: str, longest: int = 8192) -> str:
     """A text that somebody else sent: of the right type and bounded, or empty."""
     value = fields.get(key)
     return value[:longest] if isinstance(value, str) else ""

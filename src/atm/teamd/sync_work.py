@@ -25,7 +25,7 @@ from atm.teamd.attempts import Attempt
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.services.worksync.plane import Plane
 
 CONCURRENCY = 2

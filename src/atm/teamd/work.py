@@ -26,7 +26,7 @@ from atm.teamd.sync_work import SyncWork
 
 if TYPE_CHECKING:
     from atm.domain.escalation import Waiting
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.team import Team
     from atm.ports.inspection import Site
     from atm.services.boardroom import Boardroom

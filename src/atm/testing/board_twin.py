@@ -20,7 +20,7 @@ from atm.testing.mail_twins import memory_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Event, Plain
+    from atm.domain.plain import Plain, Record
 
 
 class MemoryTasks:
@@ -71,7 +71,7 @@ class MemoryTasks:
     def turn(self, team: str) -> MemoryTurn:
         return MemoryTurn(self, team)
 
-    def remember(self, team: str, card: Card, event: Event) -> None:
+    def remember(self, team: str, card: Card, event: Record) -> None:
         lines = self.lines.setdefault(team, [])
         lines.append(PastLine(card, event).numbered(len(lines) + 1))
         self.told[team, card.number] = state_of(card)
@@ -147,7 +147,7 @@ class MemoryTurn:
                 is_news = known != state_of(card) if kind == OBSERVED else known is not None and "gone" not in known
                 if is_news:
                     at = to_iso(self._tasks.clock.now())
-                    facts: Event = {"id": f"{kind}-{number}-{at}", "type": kind, "at": at, "actor": ""}
+                    facts: Record = {"id": f"{kind}-{number}-{at}", "type": kind, "at": at, "actor": ""}
                     self._tasks.remember(self._team, card, {**facts, "to": card.outcome or card.status})
                     if kind == VANISHED:
                         self._tasks.told[self._team, number]["gone"] = True

@@ -12,7 +12,7 @@ from atm.system.files.audit_journal import decode_note, encode_note
 from atm.system.files.record_store import check_answer
 
 if TYPE_CHECKING:
-    from atm.ports.records import Record
+    from atm.domain.plain import Record
 
 
 class _Teams:

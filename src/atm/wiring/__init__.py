@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from atm.domain.context import SystemContext
     from atm.domain.endpoints import Endpoint
     from atm.domain.moments import HookCall
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.formats.layout import Layout
     from atm.ports.access_tokens import AccessTokens
     from atm.ports.backups import Backups

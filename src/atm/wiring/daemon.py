@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.worksync.identity import Trusted
     from atm.formats.layout import Layout
     from atm.ports.service_units import ServiceUnits

@@ -20,8 +20,9 @@ from atm.domain.untrusted_text import one_line
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
+    from atm.domain.plain import Plain
     from atm.domain.reviews import Reviewer
-    from atm.domain.tasks import Card, Plain
+    from atm.domain.tasks import Card
 
 WORK, REVIEW, CLARIFICATION, BLOCKED_DEPENDENCY = "work", "review", "clarification", "blocked_dependency"
 KINDS = (WORK, REVIEW, CLARIFICATION, BLOCKED_DEPENDENCY)

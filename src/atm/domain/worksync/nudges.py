@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from atm.domain.identifiers import derived_id
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.worksync.agenda import Agenda
 
 PENDING, CLAIMED, DELIVERED, SUPERSEDED = "pending", "claimed", "delivered", "superseded"

@@ -20,7 +20,7 @@ from atm.domain.worksync.identity import disagreement, distrust
 from atm.domain.worksync.leases import BLOCKED, CAUGHT_UP, STATES, STILL_WORKING, lease_until
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.worksync.agenda import Agenda, WorkItem
     from atm.domain.worksync.identity import Trusted
 

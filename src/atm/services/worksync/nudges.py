@@ -42,9 +42,9 @@ from atm.services.worksync.reconcile import known_status, look_at
 
 if TYPE_CHECKING:
     from atm.domain.messages import Message
+    from atm.domain.plain import Record
     from atm.domain.team import Team
     from atm.domain.worksync.nudges import Payload
-    from atm.ports.records import Record
     from atm.services.worksync.plane import Plane
     from atm.services.worksync.reconcile import Look
 

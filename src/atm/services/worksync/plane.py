@@ -30,8 +30,8 @@ from atm.services.presence import is_by_hook, liveness
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
     from atm.domain.liveness import Beat
+    from atm.domain.plain import Plain
     from atm.domain.reviews import Reviewer
-    from atm.domain.tasks import Plain
     from atm.domain.team import Team
     from atm.ports.records import AuditJournal, Records, TeamSecrets
     from atm.services.boardroom import Boardroom

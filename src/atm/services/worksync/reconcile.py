@@ -33,10 +33,10 @@ from atm.services.stall_journal import alerts_of, recent_alert_in
 from atm.services.worksync.plane import busy_state, find_running, members_named, read_agendas
 
 if TYPE_CHECKING:
+    from atm.domain.plain import Record
     from atm.domain.team import Team
     from atm.domain.worksync.agenda import Agenda
     from atm.domain.worksync.statuses import ReportRecord
-    from atm.ports.records import Record
     from atm.services.worksync.plane import Plane
 
 

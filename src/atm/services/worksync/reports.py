@@ -34,24 +34,15 @@ from atm.domain.worksync.reports import (
     validate,
 )
 from atm.domain.worksync.statuses import ReportRecord, remember
-from atm.formats.sync_outbox import (
-    ACCEPTED,
-    PENDING,
-    REJECTED,
-    SUPERSEDED,
-    Intent,
-    decode_intent,
-    encode_intent,
-)
+from atm.formats.sync_outbox import ACCEPTED, PENDING, REJECTED, SUPERSEDED, Intent, decode_intent, encode_intent
 from atm.formats.sync_status import encode_status
 from atm.ports.records import INTENTS, STATUS
 from atm.services.worksync.plane import comment_of, find_running, verify
 from atm.services.worksync.reconcile import Seen, known_status, look_at, next_status
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain, Record
     from atm.domain.team import Team
-    from atm.ports.records import Record
     from atm.services.worksync.plane import Plane, Running
 
 NOT_NOW = (AGENDA_UNAVAILABLE, CAPABILITY_UNAVAILABLE)

@@ -24,9 +24,9 @@ from atm.services.worksync.reconcile import reconcile
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
+    from atm.domain.plain import Record
     from atm.domain.team import Team
     from atm.domain.worksync.triggers import Route
-    from atm.ports.records import Record
     from atm.services.worksync.nudges import Dispatched, Planned
     from atm.services.worksync.plane import Plane
     from atm.services.worksync.reconcile import Look

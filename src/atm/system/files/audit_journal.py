@@ -17,10 +17,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain, Record
     from atm.formats.layout import Layout
     from atm.ports.disk import Disk
-    from atm.ports.records import Record
     from atm.system.files.locking import Locks
 
 LARGEST_FILE = 5 << 20

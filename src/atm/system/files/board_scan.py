@@ -32,8 +32,8 @@ from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.plain import Plain
     from atm.formats.board_index import Version
-    from atm.formats.json_record import Json
     from atm.formats.layout import Layout
     from atm.ports.clock import Clock
     from atm.ports.disk import Disk
@@ -51,7 +51,7 @@ class Scan:
 
     __slots__ = ("being_changed", "cards", "changed", "gone", "is_whole", "known", "lines", "litter", "unproven")
 
-    def __init__(self, known: dict[int, list[Json]], lines: int, is_whole: bool) -> None:
+    def __init__(self, known: dict[int, list[Plain]], lines: int, is_whole: bool) -> None:
         self.is_whole = is_whole
         """Was the whole index there? If not, it says nothing of tasks that are gone."""
         self.known = known
@@ -83,7 +83,7 @@ class Scan:
         if card is not None:
             self.put(Row(card, UNSETTLED, is_proven=False, is_gone=True))
 
-    def keep(self, number: int, line: list[Json]) -> None:
+    def keep(self, number: int, line: list[Plain]) -> None:
         """What was known before."""
         (self.gone if is_gone(line) else self.cards)[number] = card_of(line)
         if not is_proven(line):
@@ -152,7 +152,7 @@ class BoardScanner:
             self._look_again(scan, f"{folder}/{number}.json", number, version, now)
         return scan
 
-    def _index(self, team: str) -> tuple[dict[int, list[Json]], int, bool]:
+    def _index(self, team: str) -> tuple[dict[int, list[Plain]], int, bool]:
         try:
             return decode_lines(read_whole(self._disk, self._layout.board_index(team)))
         except OSError:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
     from atm.formats.layout import Layout
     from atm.ports.clock import Clock
     from atm.ports.disk import Disk
@@ -69,7 +69,7 @@ class SiteOnDisk:
                 found.append(HeldLock(target, pid, since, process_is_alive(pid)))
         return found
 
-    def _body(self, path: str) -> dict[str, Json]:
+    def _body(self, path: str) -> dict[str, Plain]:
         try:
             return decode_object(to_text(read_whole(self._disk, path)))
         except (OSError, NotJson):

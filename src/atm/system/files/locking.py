@@ -24,7 +24,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
     from atm.ports.clock import Chance, Clock
     from atm.ports.disk import Disk, Stamp
 
@@ -92,8 +92,8 @@ class PrivateLock:
         self.target = target
         self.patience = patience
         self.path = locks.file_for(target)
-        self.body: dict[str, Json] = {}
-        self.left_behind: dict[str, Json] = {}
+        self.body: dict[str, Plain] = {}
+        self.left_behind: dict[str, Plain] = {}
         """What the former holder wrote, if it did not end cleanly."""
         self.trusted: list[int] | None = None
         self._noted = False
@@ -144,7 +144,7 @@ class PrivateLock:
             self.locks.disk.make_folders(self.locks.folder, 0o700)
             return self.locks.disk.lock(self.path)
 
-    def note(self, **facts: Json) -> None:
+    def note(self, **facts: Plain) -> None:
         """Write down what the next holder must know if we are killed now."""
         assert self._fd is not None
         self._noted = True
@@ -359,12 +359,12 @@ def _read_small(disk: Disk, path: str) -> bytes:
         disk.close(fd)
 
 
-def read_body(disk: Disk, fd: int) -> dict[str, Json]:
+def read_body(disk: Disk, fd: int) -> dict[str, Plain]:
     size = disk.look_open(fd).size
     return _body(disk.read_at(fd, 0, size)) if size else {}
 
 
-def trusted_in(body: dict[str, Json]) -> list[int] | None:
+def trusted_in(body: dict[str, Plain]) -> list[int] | None:
     """The version that we left, unless its writer was interrupted."""
     trusted = body.get("trusted")
     if "pid" in body or not isinstance(trusted, list):
@@ -372,7 +372,7 @@ def trusted_in(body: dict[str, Json]) -> list[int] | None:
     return [number for number in trusted if isinstance(number, int)]
 
 
-def _body(data: bytes) -> dict[str, Json]:
+def _body(data: bytes) -> dict[str, Plain]:
     try:
         return decode_object(to_text(data))
     except NotJson:

@@ -19,11 +19,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
+    from atm.domain.plain import Record
     from atm.formats.layout import Layout
     from atm.formats.record_file import RecordFile
     from atm.ports.clock import Clock
     from atm.ports.disk import Disk
-    from atm.ports.records import Record
     from atm.system.files.locking import Locks
 
 

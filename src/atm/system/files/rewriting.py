@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
     from atm.ports.clock import Clock
     from atm.ports.disk import Disk, Stamp
     from atm.system.files.locking import SharedLock
@@ -330,12 +330,12 @@ class Rewriter:
         self.merged += carried
         return carried > 0
 
-    def _still_placed(self, noted: dict[str, Json]) -> bool:
+    def _still_placed(self, noted: dict[str, Plain]) -> bool:
         """Does what the dead process had placed lie there yet? If not, somebody wrote a newer version since."""
         found = self._disk.look(self._path)
         return found is not None and list(found.signature[:2]) == noted.get("placed")
 
-    def _displaced_by_the_dead(self, noted: dict[str, Json]) -> list[str]:
+    def _displaced_by_the_dead(self, noted: dict[str, Plain]) -> list[str]:
         foreign = noted.get("foreign")
         found = [path for path in foreign if isinstance(path, str)] if isinstance(foreign, list) else []
         temporary = str(noted.get("temporary"))

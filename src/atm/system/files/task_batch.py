@@ -9,7 +9,8 @@ and the error says so.
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, FileBusy, UnreadableFile
-from atm.domain.tasks import Change, dicts_in
+from atm.domain.plain import dicts_in
+from atm.domain.tasks import Change
 from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.task import apply, change_from_record, change_to_record, decode_task
 from atm.ports.board import NewFile
@@ -20,7 +21,8 @@ from atm.system.files.whole_files import read_whole, temporary_of, write_new, wr
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Card, Event, Plain, Task
+    from atm.domain.plain import Plain, Record
+    from atm.domain.tasks import Card, Task
     from atm.system.files.task_turn import TaskTurn
 
 
@@ -38,7 +40,7 @@ class Batch:
         self._changed: list[str] = []
         """What was begun: an error may come after the file has changed."""
 
-    def write(self) -> list[tuple[Card, Event]]:
+    def write(self) -> list[tuple[Card, Record]]:
         """Do it. What belongs into the history."""
         with explained(self._turn.folder):
             self._rehearse()
@@ -70,8 +72,8 @@ class Batch:
                 path = turn.store.path(turn.team, id)
                 raise UnreadableFile(f"{path} cannot be changed: {error}", "mend or remove the file", path) from None
 
-    def _write(self) -> list[tuple[Card, Event]]:
-        done: list[tuple[Card, Event]] = []
+    def _write(self) -> list[tuple[Card, Record]]:
+        done: list[tuple[Card, Record]] = []
         for file in self._new:
             self._turn.still_ours()
             self._made.append(file)

@@ -16,7 +16,8 @@ from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Card, Event, Plain
+    from atm.domain.plain import Plain, Record
+    from atm.domain.tasks import Card
     from atm.system.files.board_scan import Scan
     from atm.system.files.task_store import TaskFiles
 
@@ -49,7 +50,7 @@ def catch_up(store: TaskFiles, team: str, folder: str, scan: Scan) -> None:
 
 
 def _missing(
-    scan: Scan, number: int, events: list[Event], known: dict[str, Plain], ids: set[str], now: str
+    scan: Scan, number: int, events: list[Record], known: dict[str, Plain], ids: set[str], now: str
 ) -> list[PastLine]:
     gone = scan.gone.get(number)
     card = gone or scan.cards[number]
@@ -61,16 +62,16 @@ def _missing(
     return lines if lines or is_told else [PastLine(card, _seen(OBSERVED, card, now))]
 
 
-def _events(store: TaskFiles, folder: str, number: int) -> list[Event]:
+def _events(store: TaskFiles, folder: str, number: int) -> list[Record]:
     try:
         return decode_task(read_whole(store.disk, f"{folder}/{number}.json"), number).events
     except (OSError, NotJson):
         return []
 
 
-def _seen(kind: str, card: Card, now: str) -> Event:
+def _seen(kind: str, card: Card, now: str) -> Record:
     from zlib import crc32
 
     mark = crc32(encode([*state_of(card).values(), card.last_event]).encode("utf-8", "surrogatepass"))
-    facts: Event = {"to": card.outcome or card.status, "owner": card.owner}
+    facts: Record = {"to": card.outcome or card.status, "owner": card.owner}
     return {"id": f"{kind}-{card.id}-{mark:08x}-{now}", "type": kind, "at": now, "actor": "", **facts}

@@ -10,7 +10,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.tasks import Change, Event, Task
+    from atm.domain.plain import Record
+    from atm.domain.tasks import Change, Task
 
 
 class Rule:
@@ -18,7 +19,7 @@ class Rule:
 
     __slots__ = ("_number", "_rule", "error", "event", "seen", "task")
 
-    def __init__(self, number: int, rule: Callable[[Task], Change | None], event: Event | None = None) -> None:
+    def __init__(self, number: int, rule: Callable[[Task], Change | None], event: Record | None = None) -> None:
         self._number = number
         self._rule = rule
         self.task: Task | None = None

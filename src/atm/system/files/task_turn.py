@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Change, Event, Task
+    from atm.domain.plain import Record
+    from atm.domain.tasks import Change, Task
     from atm.ports.board import NewFile
     from atm.system.files.board_scan import Scan
     from atm.system.files.locking import SharedLock
@@ -218,7 +219,7 @@ class TaskTurn:
 
     # History and index.
 
-    def record(self, done: list[tuple[Card, Event]]) -> None:
+    def record(self, done: list[tuple[Card, Record]]) -> None:
         """The history, then the index. A history that cannot be written now is completed by a later turn."""
         try:
             self.store.remember_past(self.team, [PastLine(card, event) for card, event in done])

@@ -18,7 +18,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
     from atm.formats.layout import Layout
     from atm.system.processes.daemon_seat import Running
 
@@ -29,7 +29,9 @@ READY_SECONDS = 30.0
 LOOK_EVERY = 0.02
 
 
-def ask(layout: Layout, do: str, fields: dict[str, Json] | None = None, seconds: float = QUERY_SECONDS) -> Json | None:
+def ask(
+    layout: Layout, do: str, fields: dict[str, Plain] | None = None, seconds: float = QUERY_SECONDS
+) -> Plain | None:
     """The daemon's answer; None if no daemon runs or it does not answer in time. Raises DaemonTrouble on a refusal."""
     running = find_running(layout)
     if running is None:
@@ -43,7 +45,7 @@ def ask(layout: Layout, do: str, fields: dict[str, Json] | None = None, seconds:
     return _result(answer)
 
 
-def _result(data: bytes) -> Json:
+def _result(data: bytes) -> Plain:
     try:
         answer = decode_answer(data)
     except BadLine as bad:
@@ -61,7 +63,7 @@ def _trouble(code: str, message: str) -> DaemonTrouble:
     )
 
 
-def listen(layout: Layout, fields: dict[str, Json]) -> Iterator[dict[str, Json]]:
+def listen(layout: Layout, fields: dict[str, Plain]) -> Iterator[dict[str, Plain]]:
     """Events as they happen, until the daemon ends. Empty if none runs."""
     running = find_running(layout)
     if running is None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import IO
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.formats.layout import Layout
 
 KEPT = 256 * 1024

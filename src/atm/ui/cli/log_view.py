@@ -18,7 +18,7 @@ from atm.wiring.daemon import follow_daemon_log, has_daemon_log, read_daemon_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

@@ -17,7 +17,7 @@ from atm.ui.mcp.wording import body
 
 if TYPE_CHECKING:
     from atm.domain.errors import AtmError
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 
 LONGEST_ERROR = 4000
 

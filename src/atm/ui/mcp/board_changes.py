@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Plain, Task
+    from atm.domain.plain import Plain
+    from atm.domain.tasks import Task
     from atm.services.reviews import Outcome
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema

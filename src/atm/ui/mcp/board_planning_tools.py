@@ -20,7 +20,7 @@ from atm.ui.mcp.wording import known, line, lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.tasks import Event, Plain
+    from atm.domain.plain import Plain, Record
     from atm.services.planning import Added
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
@@ -48,7 +48,7 @@ def _add(caller: Caller, given: Given) -> dict[str, Plain]:
     return answer(caller, added.tasks[0], added.board, warnings=added.warnings)
 
 
-def _checks(caller: Caller, given: Given) -> list[Event]:
+def _checks(caller: Caller, given: Given) -> list[Record]:
     """
     What must be true before the task counts as completed.
 

@@ -19,7 +19,8 @@ from atm.ui.mcp.wording import NOTICE, body, piece
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Plain
+    from atm.domain.plain import Plain
+    from atm.domain.tasks import Card
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

@@ -19,7 +19,7 @@ from atm.ui.mcp.wording import NOTICE, beginning, known, line, lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.services.board import Claimed
     from atm.services.hooks import Verdict
     from atm.ui.mcp.caller import Caller

@@ -19,7 +19,7 @@ from atm.ui.mcp import (
 from atm.ui.mcp.reading_tools import confirm, give_back
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Tool
 

@@ -11,7 +11,7 @@ from atm.ui.mcp.tool import WORKERS, Tool
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema
 

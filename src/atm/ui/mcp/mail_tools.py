@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.messages import Message
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.team import Team
     from atm.services.mail import Sent
     from atm.ui.mcp.caller import Caller

@@ -12,7 +12,7 @@ from atm.ui.mcp.wording import known, line, piece
 
 if TYPE_CHECKING:
     from atm.domain.messages import Message
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 
 LONGEST_PIECE = 5_000
 """Characters of one message that are shown when somebody asks for this one."""

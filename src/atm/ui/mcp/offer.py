@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Tool
 

@@ -11,7 +11,7 @@ from atm.ui.mcp.schema import takes, text
 from atm.ui.mcp.tool import BOSSES
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

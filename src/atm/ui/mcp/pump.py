@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from _socket import socket as Line
     from collections.abc import Callable
 
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
 
     Reach = Callable[[bool], "tuple[Line, bytes] | None"]
 
@@ -79,9 +79,9 @@ class Opening:
     def __init__(self) -> None:
         self._handshake: list[bytes] = []
         self._followed: dict[str, bytes] = {}
-        self._ids: dict[str, Json] = {}
+        self._ids: dict[str, Plain] = {}
 
-    def note(self, method: str, fields: dict[str, Json], line: bytes) -> None:
+    def note(self, method: str, fields: dict[str, Plain], line: bytes) -> None:
         if method == "initialize":
             self._handshake, self._ids = [line], {"": fields.get("id")}
         elif method == "notifications/initialized":
@@ -93,7 +93,7 @@ class Opening:
             if method == "resources/subscribe":
                 self._followed[uri], self._ids[f"={uri}"] = line, fields.get("id")
 
-    def again(self) -> tuple[bytes, list[Json]]:
+    def again(self) -> tuple[bytes, list[Plain]]:
         """The lines to say once more, and whose answers the agent must not see: it has them."""
         ids = [self._ids[""]] if self._handshake else []
         return b"".join([*self._handshake, *self._followed.values()]), [

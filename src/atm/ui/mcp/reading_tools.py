@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atm.domain.messages import Message
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.team import Team
     from atm.services.mailroom import Recipient
     from atm.services.tracing import Trace

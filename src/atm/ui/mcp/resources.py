@@ -26,7 +26,7 @@ from atm.ui.mcp.wording import NOTICE
 from atm.ui.mcp.worksync_tools import agenda_text
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
 
 JSON, TEXT = "application/json", "text/plain"

@@ -10,7 +10,7 @@ from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import takes, text
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

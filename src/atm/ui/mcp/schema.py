@@ -14,7 +14,7 @@ from atm.domain.errors import UsageError
 from atm.domain.names import nearest_name
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.mcp.tool import Schema
 
 MOST_ITEMS = 100

@@ -54,7 +54,7 @@ from atm.ui.mcp.sizes import shortened
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.mcp.client import Client
     from atm.ui.mcp.offer import Offer, Told
     from atm.ui.mcp.tool import Tool

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from atm.formats.json_record import encode, to_bytes
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
 
 MOST_BYTES = 64 << 10
 """Of the text of one answer."""

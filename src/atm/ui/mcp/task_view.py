@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Event, Plain, Task
+    from atm.domain.plain import Plain, Record
+    from atm.domain.tasks import Card, Task
 
 MOST_IDS, MOST_COMMENTS, MOST_FILES = 10, 5, 20
 LONGEST_DESCRIPTION, LONGEST_PART, LONGEST_COMMENT = 2_000, 1_000, 400
@@ -120,7 +121,7 @@ def _note(task: Task) -> str:
     return beginning(_word(task.part("review"), "note"), LONGEST_PART)
 
 
-def _comment(comment: Event) -> dict[str, Plain]:
+def _comment(comment: Record) -> dict[str, Plain]:
     return {
         "by": line(_word(comment, "by"), 128),
         "at": line(_word(comment, "at"), 40),
@@ -128,13 +129,13 @@ def _comment(comment: Event) -> dict[str, Plain]:
     }
 
 
-def _word(record: Event, key: str) -> str:
+def _word(record: Record, key: str) -> str:
     """Task files are shared: a field may hold anything."""
     value = record.get(key)
     return value if isinstance(value, str) else ""
 
 
-def event_fields(event: Event) -> dict[str, Plain]:
+def event_fields(event: Record) -> dict[str, Plain]:
     """One event of the history in a few words."""
     texts = ("actor", "at", "from", "to", "reason", "owner", "reviewer", "whom", "error", "note")
     said: dict[str, Plain] = {key: line(_word(event, key)) for key in texts}

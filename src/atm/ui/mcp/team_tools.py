@@ -17,7 +17,7 @@ from atm.ui.mcp.tool import EVERYBODY, OBSERVER
 from atm.ui.mcp.wording import known, line
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.team import Member, Team
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given

@@ -14,7 +14,7 @@ from atm.wiring import build_access_tokens
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.access_tokens import AccessToken
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -70,7 +70,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of e
     return 0
 
 
-def _facts(token: AccessToken) -> dict[str, Json]:
+def _facts(token: AccessToken) -> dict[str, Plain]:
     return {
         "id": token.id,
         "team": token.team,

@@ -25,7 +25,7 @@ from atm.wiring import build_plane
 from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.team import Team
     from atm.services.worksync.plane import Plane
     from atm.ui.mcp.caller import Caller

@@ -11,7 +11,7 @@ from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Event
+    from atm.domain.plain import Record
     from atm.services.planning import Added
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -50,7 +50,7 @@ def _named(given: list[str]) -> list[str]:
     return parts
 
 
-def _checks(args: Args) -> list[Event]:
+def _checks(args: Args) -> list[Record]:
     kinds = {"accept": COMMAND, "accept_tests": TESTS, "accept_file": FILE, "accept_commit": COMMIT}
     return [check(kind, about) for key, kind in kinds.items() for about in args.many(key)]
 

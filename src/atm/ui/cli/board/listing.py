@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.names import same_name
+from atm.domain.plain import dicts_in
 from atm.domain.reviews import current_reviewer
-from atm.domain.tasks import dicts_in, task_id
+from atm.domain.tasks import task_id
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.boardroom import list_name
 from atm.ui.cli.board.looks import LOOKS, look
@@ -15,7 +16,8 @@ from atm.ui.cli.render import BOLD, DIM, Style, table, when
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Event, Plain, Task
+    from atm.domain.plain import Plain, Record
+    from atm.domain.tasks import Card, Task
     from atm.formats.task_history import Past
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -166,7 +168,7 @@ def _check_lines(task: Task) -> list[str]:
     return ["", "  completed when:", *lines] if lines else []
 
 
-def event_line(session: Session, event: Event) -> str:
+def event_line(session: Session, event: Record) -> str:
     """One event in one line."""
     kind, who = _word(event, "type"), _word(event, "actor") or "atm"
     facts = []
@@ -186,7 +188,7 @@ def event_line(session: Session, event: Event) -> str:
     ).rstrip()
 
 
-def _word(record: Event, key: str) -> str:
+def _word(record: Record, key: str) -> str:
     value = record.get(key)
     return value if isinstance(value, str) else "" if value is None else str(value)
 

@@ -8,7 +8,7 @@ from atm.ui.cli.board.view import report, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.services.reviews import Outcome
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session

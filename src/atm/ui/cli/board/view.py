@@ -11,7 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card, Plain, Task
+    from atm.domain.plain import Plain
+    from atm.domain.tasks import Card, Task
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

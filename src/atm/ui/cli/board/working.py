@@ -12,7 +12,7 @@ from atm.ui.cli.board.view import ids, report, task_json, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.services.board import Claimed
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session

@@ -10,7 +10,7 @@ from atm.ui.cli.log_view import OPTIONS, show_log
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
     from atm.ports.service_units import UnitResult
     from atm.ui.cli.session import Session
 
@@ -152,7 +152,7 @@ def _status(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of
     return 0
 
 
-def _lines(session: Session, facts: dict[str, Json], since: str) -> list[str]:
+def _lines(session: Session, facts: dict[str, Plain], since: str) -> list[str]:
     from atm.ui.cli.render import BOLD, Style, table, when
 
     style = Style(session)
@@ -172,11 +172,11 @@ def _lines(session: Session, facts: dict[str, Json], since: str) -> list[str]:
     return lines
 
 
-def _listed(value: Json) -> list[Json]:
+def _listed(value: Plain) -> list[Plain]:
     return value if isinstance(value, list) else []
 
 
-def _loop_row(loop: dict[str, Json]) -> list[str]:
+def _loop_row(loop: dict[str, Plain]) -> list[str]:
     last = loop.get("last_seconds")
     return [
         str(loop.get("name")),
@@ -189,7 +189,7 @@ def _loop_row(loop: dict[str, Json]) -> list[str]:
     ]
 
 
-def _plugin_row(plugin: dict[str, Json]) -> list[str]:
+def _plugin_row(plugin: dict[str, Plain]) -> list[str]:
     return [
         one_line(str(plugin.get(key, "") or "" if key != "restarts" else plugin.get(key)))[:80]
         for key in ("name", "place", "state", "restarts", "last_error")
@@ -201,7 +201,7 @@ def _events(args: Args, session: Session) -> int:
     from atm.wiring.daemon import listen_to_daemon
 
     heard = False
-    fields: dict[str, Json] = {"kinds": [*args.many("kind")], "team": args.text("team") or ""}
+    fields: dict[str, Plain] = {"kinds": [*args.many("kind")], "team": args.text("team") or ""}
     for event in listen_to_daemon(session.layout, fields):
         heard = True
         if session.as_json:

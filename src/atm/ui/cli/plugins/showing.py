@@ -17,7 +17,7 @@ from atm.wiring.daemon import find_daemon
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

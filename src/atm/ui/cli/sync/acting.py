@@ -17,7 +17,7 @@ from atm.ui.cli.sync.showing import member_named
 from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.services.worksync.plane import Plane
     from atm.services.worksync.rounds import Round
     from atm.ui.cli.arguments import Args

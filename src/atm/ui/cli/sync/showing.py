@@ -13,7 +13,7 @@ from atm.ui.cli.commands.sync import open_plane
 from atm.ui.cli.render import ago, table
 
 if TYPE_CHECKING:
-    from atm.domain.tasks import Plain
+    from atm.domain.plain import Plain
     from atm.domain.team import Team
     from atm.services.worksync.reading import View
     from atm.ui.cli.arguments import Args

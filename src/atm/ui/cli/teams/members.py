@@ -14,7 +14,7 @@ from atm.ui.cli.session import working_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_record import Json
+    from atm.domain.plain import Plain
     from atm.services.roster import Removed
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -59,7 +59,7 @@ def _add(args: Args, session: Session) -> int:
 def _update(args: Args, session: Session) -> int:
     team, agent = find_team(session.room, args.need("team")).name, args.need("agent")
     given = {option: args.text(option) for option in FIELDS}
-    fields: dict[str, Json] = {FIELDS[option]: value for option, value in given.items() if value is not None}
+    fields: dict[str, Plain] = {FIELDS[option]: value for option, value in given.items() if value is not None}
     if not fields:
         raise UsageError("nothing was given to change", "see `atm teams update-member --help`")
     if "isActive" in fields:
