@@ -15,8 +15,9 @@ from pathlib import Path
 
 from atm.domain.team import Member
 from atm.formats.times import to_iso
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mailroom import Mailroom
+from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
 from atm.system.machine import RealChance, find_layout
 from atm.wiring import build_room

@@ -30,7 +30,8 @@ from tests.conftest import UNHURRIED
 from atm.domain.receipts import RESTORED, RETURNED, already_read
 from atm.domain.team import Member
 from atm.formats.journal import histories
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import stop

@@ -19,7 +19,8 @@ from tests.optional import needs
 
 from atm.domain.endpoints import Endpoint
 from atm.domain.liveness import IDLE
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.presence import beat
 
 pytestmark = pytest.mark.usefixtures("unhurried")

@@ -16,7 +16,8 @@ import pytest
 
 from atm.domain.surfacing import HOOK, Note
 from atm.domain.team import Member
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.roster import add_member
 
 pytestmark = pytest.mark.usefixtures("unhurried")

@@ -30,8 +30,9 @@ from tests.conftest import UNHURRIED
 from atm.domain.endpoints import Endpoint
 from atm.domain.errors import AtmError, FileBusy
 from atm.domain.team import Member
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mailroom import Mailroom
+from atm.services.posting import Letter
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
 from atm.system.files.locking import Locks, SharedLock

@@ -22,9 +22,10 @@ from atm.domain.retention import Policy
 from atm.domain.team import Member
 from atm.formats.inbox import only
 from atm.services.conversations import acknowledge
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mail_upkeep import compact, drain, put_back_dropped
 from atm.services.mailroom import Mailroom
+from atm.services.posting import Letter
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team, remove_member
 from atm.system.files.disk import RealDisk

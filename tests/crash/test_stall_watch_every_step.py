@@ -25,7 +25,8 @@ from atm.ports.disk import Disk
 from atm.ports.records import STALLS
 from atm.services import board, planning
 from atm.services.boardroom import Boardroom
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
 from atm.services.stall_watch import Alert, watch_stalls
 from atm.system.files.locking import Locks

@@ -33,9 +33,10 @@ from atm.services.agent_hooks import Visit, attend
 from atm.services.delivery import Reach, push
 from atm.services.escalation import SENDER, escalate, unacknowledged
 from atm.services.idle_notices import goes_idle
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mail_upkeep import drain, put_back_dropped
 from atm.services.mailroom import Mailroom
+from atm.services.posting import Letter
 from atm.services.presence import beat
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team

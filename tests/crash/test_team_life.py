@@ -20,8 +20,9 @@ from atm.domain.errors import AtmError, TeamCompleted
 from atm.domain.team import Member
 from atm.services.backups import back_up
 from atm.services.lifecycle import advance, standing
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mailroom import Mailroom
+from atm.services.posting import Letter
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, update_member
 from atm.services.team_cleanup import clean_up, plan_cleanup

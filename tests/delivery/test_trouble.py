@@ -25,8 +25,8 @@ from tests.delivery.conftest import IN_TIME, LETTER, Agent, Stage, children_of, 
 from tests.optional import needs
 
 from atm.formats.journal import MESSAGE, Line
-from atm.services.mail import Letter, compose
 from atm.services.mailroom import find_recipient
+from atm.services.posting import Letter, compose
 from atm.system.files.disk import RealDisk
 
 HARMFUL = [

@@ -10,8 +10,9 @@ from tests.mcp.crew import Crew
 
 from atm.domain.lifecycle import COMPLETE
 from atm.services.lifecycle import walk
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mailroom import Mailroom
+from atm.services.posting import Letter
 from atm.ui.mcp.catalog import not_delivered, seen
 from atm.ui.mcp.client import Client, Handed
 from atm.ui.mcp.identity import admit

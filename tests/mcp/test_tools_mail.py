@@ -15,7 +15,8 @@ from atm.domain.errors import AtmError
 from atm.domain.team import Member
 from atm.services.conversations import acknowledge
 from atm.services.lifecycle import walk
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team, remove_member
 from atm.ui.mcp import reading_tools
 from atm.ui.mcp.catalog import not_delivered

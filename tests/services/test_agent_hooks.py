@@ -30,7 +30,8 @@ from atm.formats.inbox import decode_row
 from atm.formats.json_record import encode
 from atm.formats.team_config import new_team
 from atm.services.agent_hooks import BEAT_EVERY, Visit, attend
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.roster import add_member
 
 CUT_OFF_AT = 10_000

@@ -7,7 +7,8 @@ import pytest
 from atm.domain.errors import AlreadyAnswered, BadName, FileBusy, MemberInUse, NoSuchMember, NoSuchMessage, TeamNotOurs
 from atm.domain.team import Member
 from atm.services.conversations import acknowledge, ask, await_answer, find_answer
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team, recover, remove_member
 from atm.services.tracing import trace
 from atm.testing import make_message

@@ -15,7 +15,8 @@ from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
 from atm.ports.terminals import PaneAddress
 from atm.services.delivery import AWAKE, IN_DOUBT, MOST_PASTES, SURFACED, WAITING, Reach, push, tag_of
 from atm.services.delivery import REFUSED as NOT_TAKEN
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.presence import beat
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member

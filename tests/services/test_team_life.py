@@ -21,10 +21,11 @@ from atm.formats.team_config import new_team
 from atm.services import presence
 from atm.services.conversations import acknowledge, ask
 from atm.services.lifecycle import advance, note_activity, standing
-from atm.services.mail import Letter, broadcast, plan, send
+from atm.services.mail import broadcast, plan, send
 from atm.services.mail_upkeep import cleanup, drain, put_back_dropped
 from atm.services.mailroom import Mailroom
 from atm.services.overview import activity
+from atm.services.posting import Letter
 from atm.services.reading import Filter, peek
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, remove_member, update_member

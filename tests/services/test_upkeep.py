@@ -9,8 +9,9 @@ from atm.domain.receipts import MOST_RESTORES
 from atm.domain.team import Member
 from atm.formats.inbox import LARGEST_ROW
 from atm.services import reading
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mail_upkeep import cleanup, compact, drain, drop, missing_rows, put_back_dropped
+from atm.services.posting import Letter
 from atm.services.reading import Filter, give_back, peek, take
 from atm.services.roster import add_member
 from atm.testing import make_message

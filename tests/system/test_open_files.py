@@ -16,10 +16,11 @@ from atm.formats.layout import Layout
 from atm.ports.disk import Stamp
 from atm.services import board
 from atm.services.boardroom import Boardroom
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mail_upkeep import drain, put_back_dropped
 from atm.services.mailroom import Mailroom
 from atm.services.planning import Wish, add
+from atm.services.posting import Letter
 from atm.services.reading import Filter, take
 from atm.testing import FakeClock, MemoryPrograms, QuickDisk, make_message
 from atm.wiring import build_room, build_tasks

@@ -10,7 +10,8 @@ import types
 
 import pytest
 
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.system.files import disk as disk_module
 from atm.system.files import exchange, flock, folder_sync
 from atm.system.files.disk import RealDisk

@@ -9,9 +9,10 @@ import time
 import pytest
 
 from atm.formats.inbox import only
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mail_upkeep import put_back_dropped
 from atm.services.mailroom import Mailroom
+from atm.services.posting import Letter
 from atm.services.reading import Filter, take
 from atm.system.files.disk import RealDisk
 from atm.system.files.inbox_store import RECENT_TAIL

@@ -15,9 +15,10 @@ import pytest
 from atm import config, wiring
 from atm.domain.errors import FileNotAllowed, UnreadableFile
 from atm.services.file_references import References
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mail_upkeep import compact
 from atm.services.mailroom import find_recipient
+from atm.services.posting import Letter
 from atm.system import claude_code
 from atm.system.claude_settings import SettingsAndFiles
 from atm.system.files import exchange, watching

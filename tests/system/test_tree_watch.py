@@ -22,9 +22,10 @@ from atm.domain.team import Member
 from atm.formats.layout import Layout
 from atm.services.board import claim
 from atm.services.boardroom import Boardroom
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mailroom import Mailroom
 from atm.services.planning import Wish, add
+from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
 from atm.services.team_end import delete_team
 from atm.services.team_events import SETTLING, TeamEvents

@@ -19,8 +19,9 @@ from atm.ports.agent_servers import ACCEPTED, REFUSED, Answer
 from atm.services.board import claim
 from atm.services.boardroom import Boardroom
 from atm.services.delivery import Reach
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.planning import Wish, add
+from atm.services.posting import Letter
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
 from atm.services.team_events import TeamEvents

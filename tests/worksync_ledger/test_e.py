@@ -29,9 +29,10 @@ from atm.domain.worksync.decisions import VALID_LEASE
 from atm.formats.times import from_iso
 from atm.ports.records import INTENTS, STATUS
 from atm.services.lifecycle import advance
-from atm.services.mail import Letter, send
+from atm.services.mail import send
 from atm.services.mail_upkeep import drain
 from atm.services.mailroom import find_team
+from atm.services.posting import Letter
 from atm.services.presence import beat
 from atm.services.roster import add_member, remove_member
 from atm.services.worksync import rounds

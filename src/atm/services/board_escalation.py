@@ -12,8 +12,8 @@ from atm.domain.tasks import REVIEW
 from atm.formats.journal import histories
 from atm.formats.times import from_iso
 from atm.services.escalation import SENDER
-from atm.services.mail import Letter, compose, deliver
 from atm.services.mailroom import find_recipient
+from atm.services.posting import Letter, compose, deliver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.formats.json_record import encode
 from atm.formats.times import to_iso
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from atm.services.board_escalation import A_REVIEW, reminder_id
 from atm.services.boardroom import is_human
 from atm.services.escalation import SENDER
 from atm.services.lifecycle import standing
-from atm.services.mail import Letter, compose, deliver
 from atm.services.mailroom import find_recipient
+from atm.services.posting import Letter, compose, deliver
 from atm.services.presence import liveness
 from atm.services.stall_journal import Note, alerted_at, claim, mark, recent_alert
 

@@ -23,7 +23,8 @@ from atm.domain.worksync.decisions import (
 )
 from atm.services import board, planning, reviews
 from atm.services.lifecycle import advance, walk
-from atm.services.mail import Letter, send
+from atm.services.mail import send
+from atm.services.posting import Letter
 from atm.services.worksync.plane import (
     LAUNCH_GRACE,
     PERMISSION_STALE,

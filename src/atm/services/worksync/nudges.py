@@ -35,8 +35,8 @@ from atm.formats.sync_outbox import decode_nudge, encode_nudge
 from atm.formats.sync_status import decode_status
 from atm.formats.times import from_iso
 from atm.ports.records import OUTBOX, STATUS
-from atm.services.mail import Letter, compose, deliver
 from atm.services.mailroom import Recipient, find_recipient
+from atm.services.posting import Letter, compose, deliver
 from atm.services.worksync.plane import find_running
 from atm.services.worksync.reconcile import known_status, look_at
 

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import RequestError
 from atm.domain.names import parse_address, same_name
 from atm.services.conversations import acknowledge, ask, await_answer, find_answer
-from atm.services.mail import Letter, broadcast, send
+from atm.services.mail import broadcast, send
 from atm.services.mail_upkeep import drain_on_the_way
 from atm.services.mailroom import find_recipient, sender_address
+from atm.services.posting import Letter
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail_view import LONGEST_PIECE, MESSAGE, message_fields
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from atm.domain.messages import Message
     from atm.domain.plain import Plain
     from atm.domain.team import Team
-    from atm.services.mail import Sent
+    from atm.services.posting import Sent
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.services.mail import Sent, broadcast
+from atm.services.mail import broadcast
+from atm.services.posting import Sent
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.commands.send import URGENCY, report_warnings, watch_for_ack, write_letter
 

@@ -8,7 +8,7 @@ from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.conversations import ask, await_answer, find_answer
-from atm.services.mail import Letter
+from atm.services.posting import Letter
 from atm.services.reading import Mail, give_back
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
 from atm.ui.cli.commands.send import clean, report_warnings

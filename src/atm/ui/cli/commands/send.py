@@ -7,7 +7,8 @@ import sys
 from atm.domain.errors import BadMessage, UsageError
 from atm.domain.messages import LARGEST_TEXT
 from atm.domain.names import same_name
-from atm.services.mail import Letter, Sent, plan, send
+from atm.services.mail import plan, send
+from atm.services.posting import Letter, Sent
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 
 TYPE_CHECKING = False
