@@ -8,11 +8,12 @@ from atm.domain.errors import WriteRefused
 from atm.domain.surfacing import HOOK, PANE, Note
 from atm.formats.inbox import decode_row, with_read
 from atm.formats.json_record import encode
+from atm.services.bookkeeping import enter
 from atm.services.mail import send
 from atm.services.mail_upkeep import put_back_dropped
 from atm.services.posting import Letter
 from atm.services.reading import Filter, take
-from atm.services.surfacing import Surfacing, enter, unread_for
+from atm.services.surfacing import Surfacing, unread_for
 from atm.services.tracing import trace
 
 

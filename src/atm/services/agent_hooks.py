@@ -16,8 +16,9 @@ from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.names import is_claudes_team
 from atm.domain.surfacing import HOOK, NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
+from atm.services.bookkeeping import enter
 from atm.services.presence import beat, is_by_hook
-from atm.services.surfacing import Surfacing, enter, recover, unread_for
+from atm.services.surfacing import Surfacing, recover, unread_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

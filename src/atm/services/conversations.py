@@ -5,9 +5,9 @@ from __future__ import annotations
 from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember, NoSuchMessage, UnreadableFile
 from atm.domain.messages import REQUEST_MARKER, answers_request, with_request_marker
 from atm.domain.names import parse_address, same_name
-from atm.formats.journal import RECEIPT, Line, histories
+from atm.formats.journal import histories
 from atm.formats.spool_entry import SpoolEntry
-from atm.formats.times import to_iso
+from atm.services.bookkeeping import enter, record
 from atm.services.mail_upkeep import drain_target
 from atm.services.mailroom import find_open_recipient
 from atm.services.posting import Letter, Sent, compose, find_message, is_tagged, send_to
@@ -61,7 +61,7 @@ def find_answer(
         if fits and answers_request(message, request_id):
             if not message.read:
                 room.inboxes.mark(team, agent, {message.key}, True)
-                _enter_if_possible(room, team, message, agent, "read", "answer to a request")
+                enter(room, team, agent, _known(message), "read", "answer to a request")
             return message
     return None
 
@@ -125,7 +125,7 @@ def send_reply(room: Mailroom, to: Recipient, letter: Letter) -> Sent:
     composed = compose(room, to, letter)
     sent = send_to(room, to, composed, tagged=is_tagged(to, letter), ack_minutes=letter.ack_minutes)
     try:
-        _enter(room, original.team, original.id, original.agent, "answered", f"reply {sent.message_id}")
+        record(room, original.team, original.agent, [original.id], "answered", f"reply {sent.message_id}")
     except AtmError as error:
         sent.warnings.append(f"the answer was not entered in the ledger: {error}")
     return sent
@@ -157,7 +157,7 @@ def acknowledge(room: Mailroom, team: str, agent: str, message_id: str, reply: s
         if reply is not None:
             return _reply(room, done, reply)
         room.inboxes.mark(owner.team_name, owner.agent, {message.key}, True)
-        _enter_if_possible(room, done.team, message, done.agent, "answered", "acknowledged without a reply")
+        enter(room, done.team, done.agent, _known(message), "answered", "acknowledged without a reply")
         return done
 
 
@@ -205,15 +205,6 @@ def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -
         )
 
 
-def _enter_if_possible(room: Mailroom, team: str, message: Message, agent: str, state: str, evidence: str) -> None:
-    """What has happened has happened, whether or not the ledger can be written."""
-    try:
-        if message.id:
-            _enter(room, team, message.id, agent, state, evidence)
-    except AtmError:
-        return
-
-
-def _enter(room: Mailroom, team: str, message_id: str, agent: str, state: str, evidence: str) -> None:
-    at = to_iso(room.clock.now())
-    room.ledger.append(team, [Line(kind=RECEIPT, ids=[message_id], agent=agent, state=state, at=at, evidence=evidence)])
+def _known(message: Message) -> list[str]:
+    """The id under which the ledger knows it; rows of other programs may have none."""
+    return [message.id] if message.id else []

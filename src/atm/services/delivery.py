@@ -23,6 +23,7 @@ from atm.formats.protocol_message import idle_sender
 from atm.ports.agent_servers import ACCEPTED, UNKNOWN
 from atm.ports.terminals import PaneAddress
 from atm.services.agent_hooks import show_one
+from atm.services.bookkeeping import enter
 from atm.services.pane_delivery import (
     PROVEN,
     UNPROVEN,
@@ -33,7 +34,7 @@ from atm.services.pane_delivery import (
     refusal,
     was_submitted,
 )
-from atm.services.surfacing import Surfacing, enter, unread_for
+from atm.services.surfacing import Surfacing, unread_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

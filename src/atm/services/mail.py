@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, RequestError
-from atm.domain.messages import (
-    Message,
-    check_text,
-)
+from atm.domain.messages import Message, check_text
 from atm.domain.names import same_name
 from atm.domain.team import appears_offline, check_open
 from atm.formats.protocol_message import check_may_be_sent

@@ -14,9 +14,10 @@ from atm.domain.retention import RowFacts, removable
 from atm.domain.retries import LONGEST_WAIT, is_exhausted, wait_after
 from atm.domain.team import claude_reads_inbox
 from atm.formats.inbox import decode_row
-from atm.formats.journal import MESSAGE, RECEIPT, Line, histories
+from atm.formats.journal import MESSAGE, histories
 from atm.formats.protocol_message import idle_sender
-from atm.formats.times import from_iso, to_iso
+from atm.formats.times import from_iso
+from atm.services.bookkeeping import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def drain_on_the_way(room: Mailroom) -> None:
 def drop(room: Mailroom, spooled: Spooled) -> None:
     """Throw a spooled message away, as somebody asked."""
     entry = spooled.entry
-    _receipt(room, entry.team, [entry.message_id], entry.agent, FAILED, "dropped from the spool on request")
+    record(room, entry.team, entry.agent, [entry.message_id], FAILED, "dropped from the spool on request")
     room.spool.done(spooled)
 
 
@@ -153,10 +154,10 @@ def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
 
 
 def _enter_delivery(room: Mailroom, entry: SpoolEntry) -> None:
-    _receipt(room, entry.team, [entry.message_id], entry.agent, "written", "inbox file, from the spool", entry.raw)
+    record(room, entry.team, entry.agent, [entry.message_id], "written", "inbox file, from the spool", entry.raw)
     if entry.answers:
         team, agent, id = (entry.answers[key] for key in ("team", "agent", "message_id"))
-        _receipt(room, team, [id], agent, "answered", f"reply {entry.message_id}")
+        record(room, team, agent, [id], "answered", f"reply {entry.message_id}")
 
 
 def _after_a_death(room: Mailroom, spooled: Spooled) -> str | None:
@@ -198,14 +199,8 @@ def _postpone(room: Mailroom, spooled: Spooled, reason: str) -> str:
 def _give_up(room: Mailroom, spooled: Spooled, reason: str) -> str:
     spooled.entry.reason = reason
     path = room.spool.give_up(spooled)
-    _receipt(
-        room,
-        spooled.entry.team,
-        [spooled.entry.message_id],
-        spooled.entry.agent,
-        FAILED,
-        f"{reason}; kept at {path}",
-    )
+    entry = spooled.entry
+    record(room, entry.team, entry.agent, [entry.message_id], FAILED, f"{reason}; kept at {path}")
     return "failed"
 
 
@@ -284,7 +279,7 @@ def _put_back(room: Mailroom, team: str, agent: str, sent: list[Entry], entries:
 
     room.inboxes.change(team, agent, change)
     if restored:
-        _receipt(room, team, restored, agent, RESTORED, "another program's stale rewrite had dropped it")
+        record(room, team, agent, restored, RESTORED, "another program's stale rewrite had dropped it")
     return len(restored)
 
 
@@ -332,7 +327,7 @@ def compact(room: Mailroom, team: str, agent: str, *, dry_run: bool = False) -> 
 def archive_rows(room: Mailroom, team: str, agent: str, rows: list[Message]) -> str:
     """Copy rows to the archive and enter that in the ledger, so that nobody takes their removal for a loss."""
     path = room.archive.keep(team, agent, rows)
-    _receipt(room, team, [row.id for row in rows if row.id], agent, ARCHIVED, path)
+    record(room, team, agent, [row.id for row in rows if row.id], ARCHIVED, path)
     return path
 
 
@@ -389,12 +384,3 @@ def cleanup(room: Mailroom, teams: list[str], *, agent: str | None = None, dry_r
                     result.error = error
             done.append(result)
     return done
-
-
-def _receipt(room: Mailroom, team: str, ids: list[str], agent: str, state: str, evidence: str, raw: str = "") -> None:
-    """Raises if the ledger cannot be written: upkeep stops rather than lose track of what it did."""
-    if ids:
-        kind, at = MESSAGE if raw else RECEIPT, to_iso(room.clock.now())
-        room.ledger.append(
-            team, [Line(kind=kind, ids=ids, agent=agent, state=state, at=at, evidence=evidence, raw=raw)]
-        )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from atm.domain.errors import AtmError
 from atm.formats.protocol_message import idle_sender
 from atm.services import presence
-from atm.services.reading import note_drift
+from atm.services.bookkeeping import note_drift
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,10 +8,8 @@ it then fails, the row is given back.
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.receipts import already_read
 from atm.formats.inbox import LARGEST_ROW
-from atm.formats.journal import RECEIPT, Line, histories
-from atm.formats.times import to_iso
+from atm.services.bookkeeping import note_drift, record, seen_lately
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,26 +134,10 @@ def give_back(room: Mailroom, team: str, agent: str, mail: Mail, why: str) -> No
     _enter(room, team, agent, taken, "returned", why, mail)
 
 
-def note_drift(room: Mailroom, rows: list[Message]) -> None:
-    """Fields that we do not know are kept, and entered once in a log: the format may have moved on."""
-    unknown = {name for row in rows for name in row.unknown}
-    if unknown:
-        room.drift.note("inbox", sorted(unknown))
-
-
-def seen_lately(room: Mailroom, team: str, agent: str) -> set[str]:
-    past = histories(room.ledger.recent(team))
-    return {id for (id, owner), states in past.items() if owner == agent and already_read(states)}
-
-
 def _enter(
     room: Mailroom, team: str, agent: str, messages: list[Message], state: str, evidence: str, mail: Mail
 ) -> None:
-    ids = [message.id for message in messages if message.id]
-    if not ids:
-        return
-    line = Line(kind=RECEIPT, ids=ids, agent=agent, state=state, at=to_iso(room.clock.now()), evidence=evidence)
     try:
-        room.ledger.append(team, [line])
+        record(room, team, agent, [message.id for message in messages if message.id], state, evidence)
     except AtmError as error:
         mail.warnings.append(f"the ledger could not be written: {error}")

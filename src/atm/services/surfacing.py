@@ -8,13 +8,11 @@ the unread, unless it finds that it was shown.
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
 from atm.domain.receipts import RETURNED, already_read
 from atm.domain.surfacing import INBOX, Note
 from atm.formats.inbox import LARGEST_ROW
-from atm.formats.journal import RECEIPT, Line, histories
-from atm.formats.times import to_iso
-from atm.services.reading import note_drift, seen_lately
+from atm.formats.journal import histories
+from atm.services.bookkeeping import enter, note_drift, seen_lately
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -166,20 +164,3 @@ def unread_for(room: Mailroom, team: str, member: str) -> list[Message]:
         return []  # most calls of a hook: the ledger need not be read
     seen = seen_lately(room, team, member)
     return [message for message in unread if message.id not in seen]
-
-
-def enter(room: Mailroom, team: str, member: str, ids: list[str], state: str, evidence: str) -> bool:
-    """
-    Enter what happened in the ledger; False if that could not be done.
-
-    It has happened all the same, so nobody fails because of it.
-    """
-    if not ids:
-        return True
-    at = to_iso(room.clock.now())
-    line = Line(kind=RECEIPT, ids=ids, agent=member, state=state, at=at, evidence=evidence)
-    try:
-        room.ledger.append(team, [line])
-    except AtmError:
-        return False
-    return True

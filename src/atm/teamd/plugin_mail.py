@@ -18,9 +18,10 @@ from atm.formats.times import from_iso
 from atm.ports.board import Tasks
 from atm.services import mail, presence
 from atm.services.boardroom import HUMAN
+from atm.services.bookkeeping import enter
 from atm.services.mailroom import Mailroom, Recipient, find_open_recipient, find_team
 from atm.services.reading import TURN_PATIENCE
-from atm.services.surfacing import enter, unread_for
+from atm.services.surfacing import unread_for
 from atm.teamd.plugin_api import MemberFacts, Sent, TeamFacts, Unread
 
 

@@ -17,12 +17,13 @@ from atm.domain.surfacing import from_the_oldest
 from atm.formats.inbox import LARGEST_ROW
 from atm.formats.journal import histories
 from atm.formats.times import to_iso
+from atm.services.bookkeeping import enter
 from atm.services.escalation import unacknowledged
 from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_recipient
 from atm.services.overview import sum_up
 from atm.services.reading import TURN_PATIENCE, Filter, peek
-from atm.services.surfacing import Surfacing, enter
+from atm.services.surfacing import Surfacing
 from atm.services.tracing import trace
 from atm.ui.mcp.actor import actor, home, leads, mailbox, sign
 from atm.ui.mcp.definition import define
