@@ -23,11 +23,13 @@ from atm.domain.team import Member
 from atm.formats.inbox import only
 from atm.services.conversations import acknowledge
 from atm.services.mail import send
-from atm.services.mail_upkeep import compact, drain, put_back_dropped
+from atm.services.mail_upkeep import compact
 from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team, remove_member
+from atm.services.spooling import drain
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk, make_message

@@ -34,12 +34,13 @@ from atm.services.delivery import Reach, push
 from atm.services.escalation import SENDER, escalate, unacknowledged
 from atm.services.idle_notices import goes_idle
 from atm.services.mail import send
-from atm.services.mail_upkeep import drain, put_back_dropped
 from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.presence import beat
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
+from atm.services.spooling import drain
 from atm.services.surfacing import Surfacing
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk

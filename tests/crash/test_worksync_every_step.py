@@ -33,9 +33,9 @@ from atm.ports.disk import Disk
 from atm.ports.records import INTENTS, SHELVES, STATUS
 from atm.services import board, planning
 from atm.services.boardroom import Boardroom
-from atm.services.mail_upkeep import drain
 from atm.services.mailroom import find_team
 from atm.services.roster import add_member, create_team
+from atm.services.spooling import drain
 from atm.services.worksync.nudges import dispatch, outbox, plan
 from atm.services.worksync.plane import Plane, Policy, issue
 from atm.services.worksync.reading import view

@@ -10,10 +10,10 @@ from atm.services import escalation
 from atm.services.conversations import acknowledge
 from atm.services.escalation import escalate, unacknowledged
 from atm.services.mail import broadcast, send
-from atm.services.mail_upkeep import drain
 from atm.services.posting import Letter
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
+from atm.services.spooling import drain
 
 LEAD = "team-lead"
 

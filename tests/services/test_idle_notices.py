@@ -18,9 +18,9 @@ from atm.formats.protocol_message import idle_sender
 from atm.formats.team_config import new_team
 from atm.services.idle_notices import goes_idle, idle_notice, put_notice
 from atm.services.mail import send
-from atm.services.mail_upkeep import put_back_dropped
 from atm.services.posting import Letter
 from atm.services.presence import beat
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member
 from atm.testing import FakeClock

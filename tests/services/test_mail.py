@@ -16,10 +16,10 @@ from atm.domain.errors import (
 )
 from atm.domain.team import Member
 from atm.services.mail import broadcast, plan, send
-from atm.services.mail_upkeep import drain
 from atm.services.mailroom import find_default_team, find_recipient, sender_address
 from atm.services.posting import QUEUED_WARNING, Letter
 from atm.services.roster import add_member, create_team
+from atm.services.spooling import drain
 from atm.testing import make_message
 
 

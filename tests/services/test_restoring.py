@@ -15,9 +15,10 @@ from atm.domain.team import Member
 from atm.formats.task import decode_task
 from atm.services.backups import back_up
 from atm.services.mail import send
-from atm.services.mail_upkeep import compact, put_back_dropped
+from atm.services.mail_upkeep import compact
 from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, recover, remove_member, update_member

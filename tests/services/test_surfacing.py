@@ -10,8 +10,8 @@ from atm.formats.inbox import decode_row, with_read
 from atm.formats.json_record import encode
 from atm.services.bookkeeping import enter
 from atm.services.mail import send
-from atm.services.mail_upkeep import put_back_dropped
 from atm.services.posting import Letter
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.surfacing import Surfacing, unread_for
 from atm.services.tracing import trace

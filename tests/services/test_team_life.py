@@ -22,13 +22,15 @@ from atm.services import presence
 from atm.services.conversations import acknowledge, ask
 from atm.services.lifecycle import advance, note_activity, standing
 from atm.services.mail import broadcast, plan, send
-from atm.services.mail_upkeep import cleanup, drain, put_back_dropped
+from atm.services.mail_upkeep import cleanup
 from atm.services.mailroom import Mailroom
 from atm.services.overview import activity
 from atm.services.posting import Letter
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, peek
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, remove_member, update_member
+from atm.services.spooling import drain
 from atm.services.team_cleanup import clean_up, plan_cleanup
 from atm.services.team_end import archive_team, delete_team
 from atm.testing import make_message

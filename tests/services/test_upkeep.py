@@ -10,10 +10,12 @@ from atm.domain.team import Member
 from atm.formats.inbox import LARGEST_ROW
 from atm.services import reading
 from atm.services.mail import send
-from atm.services.mail_upkeep import cleanup, compact, drain, drop, missing_rows, put_back_dropped
+from atm.services.mail_upkeep import cleanup, compact
 from atm.services.posting import Letter
+from atm.services.putting_back import missing_rows, put_back_dropped
 from atm.services.reading import Filter, give_back, peek, take
 from atm.services.roster import add_member
+from atm.services.spooling import drain, drop
 from atm.testing import make_message
 
 DAY = 86_400.0
@@ -200,7 +202,7 @@ class TestPuttingBack:
         assert put_back_dropped(desk, crew(desk)) == 1
 
     def test_in_a_large_team_a_send_looks_at_its_own_inbox_alone(self, desk):
-        from atm.services.mail_upkeep import MOST_LOOKED_AT
+        from atm.services.putting_back import MOST_LOOKED_AT
 
         for number in range(MOST_LOOKED_AT + 1):
             desk.inboxes.create("crew", f"member-{number}")
@@ -215,7 +217,7 @@ class TestPuttingBack:
         assert looked == ["ann"]
 
     def test_in_a_team_that_is_just_not_too_large_a_send_looks_at_everybodys(self, desk):
-        from atm.services.mail_upkeep import MOST_LOOKED_AT
+        from atm.services.putting_back import MOST_LOOKED_AT
 
         lost = send(desk, "crew", "bob", letter("for bob"))
         for number in range(MOST_LOOKED_AT - len(crew(desk).names)):

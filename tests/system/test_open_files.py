@@ -17,11 +17,12 @@ from atm.ports.disk import Stamp
 from atm.services import board
 from atm.services.boardroom import Boardroom
 from atm.services.mail import send
-from atm.services.mail_upkeep import drain, put_back_dropped
 from atm.services.mailroom import Mailroom
 from atm.services.planning import Wish, add
 from atm.services.posting import Letter
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
+from atm.services.spooling import drain
 from atm.testing import FakeClock, MemoryPrograms, QuickDisk, make_message
 from atm.wiring import build_room, build_tasks
 

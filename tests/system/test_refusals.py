@@ -21,9 +21,9 @@ from atm.domain.team import Member
 from atm.formats.layout import Layout
 from atm.ports.disk import Stamp
 from atm.services.mail import send
-from atm.services.mail_upkeep import drain
 from atm.services.posting import QUEUED_WARNING, Letter, Sent
 from atm.services.roster import add_member, create_team
+from atm.services.spooling import drain
 from atm.system.files.folder_sync import sync_folder
 from atm.system.files.refusals import explained, in_team, refused
 from atm.testing import FakeClock, QuickDisk

@@ -10,9 +10,9 @@ import pytest
 
 from atm.formats.inbox import only
 from atm.services.mail import send
-from atm.services.mail_upkeep import put_back_dropped
 from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.system.files.disk import RealDisk
 from atm.system.files.inbox_store import RECENT_TAIL

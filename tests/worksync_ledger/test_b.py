@@ -23,10 +23,10 @@ from atm.formats.layout import Layout
 from atm.ports.records import STATUS
 from atm.services import board, planning, reviews
 from atm.services.mail import send
-from atm.services.mail_upkeep import drain
 from atm.services.mailroom import Mailroom, find_team
 from atm.services.posting import Letter
 from atm.services.roster import add_member
+from atm.services.spooling import drain
 from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.reconcile import look_at
 from atm.services.worksync.reports import replay, submit

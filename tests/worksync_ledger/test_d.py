@@ -32,9 +32,9 @@ from atm.ports.records import INTENTS, OUTBOX, STALLS, STATUS
 from atm.services import board, planning
 from atm.services.lifecycle import begin
 from atm.services.mail import send
-from atm.services.mail_upkeep import drain
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
+from atm.services.spooling import drain
 from atm.services.stall_watch import watch_stalls
 from atm.services.worksync.plane import Policy, find_running
 from atm.services.worksync.reading import metrics, view

@@ -30,11 +30,11 @@ from atm.formats.times import from_iso
 from atm.ports.records import INTENTS, STATUS
 from atm.services.lifecycle import advance
 from atm.services.mail import send
-from atm.services.mail_upkeep import drain
 from atm.services.mailroom import find_team
 from atm.services.posting import Letter
 from atm.services.presence import beat
 from atm.services.roster import add_member, remove_member
+from atm.services.spooling import drain
 from atm.services.worksync import rounds
 from atm.services.worksync.plane import Plane
 from atm.services.worksync.reading import view

@@ -14,9 +14,10 @@ from atm.domain.names import is_claudes_team, nearest_name
 from atm.domain.team import claude_reads_inbox
 from atm.services.board_checkup import examine_board
 from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
-from atm.services.mail_upkeep import drain, missing_rows, put_back_dropped
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
+from atm.services.putting_back import missing_rows, put_back_dropped
 from atm.services.roster import recover
+from atm.services.spooling import drain
 from atm.services.team_end import finish_deletions
 
 TYPE_CHECKING = False

@@ -8,9 +8,9 @@ from atm.domain.names import parse_address, same_name
 from atm.formats.journal import histories
 from atm.formats.spool_entry import SpoolEntry
 from atm.services.bookkeeping import enter, record
-from atm.services.mail_upkeep import drain_target
 from atm.services.mailroom import find_open_recipient
 from atm.services.posting import Letter, Sent, compose, find_message, is_tagged, send_to
+from atm.services.spooling import drain_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -24,7 +24,9 @@ from atm.formats.journal import MESSAGE, RECEIPT, Line
 from atm.formats.protocol_message import check_may_be_sent
 from atm.formats.spool_entry import SpoolEntry
 from atm.formats.times import to_iso
-from atm.services.mail_upkeep import compact_if_due, drain_on_the_way, drain_target, put_back_dropped
+from atm.services.mail_upkeep import compact_if_due
+from atm.services.putting_back import put_back_dropped
+from atm.services.spooling import drain_on_the_way, drain_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from atm.ports.team_life import Deletion
 from atm.services import presence
 from atm.services.backups import back_up
 from atm.services.lifecycle import check_ours, walk
-from atm.services.mail_upkeep import drain_on_the_way
 from atm.services.mailroom import find_team
 from atm.services.overview import InboxFacts, inbox_facts
 from atm.services.roster import recover
+from atm.services.spooling import drain_on_the_way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -17,9 +17,11 @@ from atm.domain.liveness import OFFLINE, ONLINE
 from atm.domain.receipts import ACK_DUE
 from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, Reach, push, why_it_waits
 from atm.services.escalation import Told, escalate, unacknowledged
-from atm.services.mail_upkeep import compact_if_due, drain, put_back_dropped
+from atm.services.mail_upkeep import compact_if_due
 from atm.services.mailroom import Recipient
 from atm.services.presence import liveness
+from atm.services.putting_back import put_back_dropped
+from atm.services.spooling import drain
 from atm.services.tidying import STALE_AFTER, tidy
 from atm.teamd.attempts import Attempt
 from atm.teamd.sync_work import SyncWork

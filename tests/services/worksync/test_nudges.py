@@ -32,11 +32,11 @@ from atm.formats.json_record import decode_object
 from atm.ports.records import OUTBOX
 from atm.services import board
 from atm.services.lifecycle import walk
-from atm.services.mail_upkeep import drain
 from atm.services.mailroom import find_recipient
 from atm.services.posting import Letter, compose
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, update_member
+from atm.services.spooling import drain
 from atm.services.stall_watch import watch_stalls
 from atm.services.worksync import nudges
 from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness

@@ -8,9 +8,9 @@ from atm.domain.errors import RequestError
 from atm.domain.names import parse_address, same_name
 from atm.services.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail import broadcast, send
-from atm.services.mail_upkeep import drain_on_the_way
 from atm.services.mailroom import find_recipient, sender_address
 from atm.services.posting import Letter
+from atm.services.spooling import drain_on_the_way
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail_view import LONGEST_PIECE, MESSAGE, message_fields

@@ -19,10 +19,11 @@ from atm.formats.journal import histories
 from atm.formats.times import to_iso
 from atm.services.bookkeeping import enter
 from atm.services.escalation import unacknowledged
-from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_recipient
 from atm.services.overview import sum_up
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import TURN_PATIENCE, Filter, peek
+from atm.services.spooling import drain_on_the_way
 from atm.services.surfacing import Surfacing
 from atm.services.tracing import trace
 from atm.ui.mcp.actor import actor, home, leads, mailbox, sign

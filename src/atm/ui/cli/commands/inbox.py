@@ -6,9 +6,10 @@ import sys
 
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
-from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_team
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
+from atm.services.putting_back import put_back_dropped
+from atm.services.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
 from atm.ui.cli.render import DIM, Style, table, when
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 
 from atm.domain.errors import BadMessage, NoSuchMember, UnreadableFile, UsageError
-from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.mailroom import find_recipient
+from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, Mail, give_back, peek, take
+from atm.services.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 
 TYPE_CHECKING = False

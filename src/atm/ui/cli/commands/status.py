@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
 from atm.formats.times import to_iso
-from atm.services.mail_upkeep import drain_on_the_way, put_back_dropped
 from atm.services.overview import InboxFacts, inbox_facts
+from atm.services.putting_back import put_back_dropped
+from atm.services.spooling import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.commands.members import member_json, state_words, team_meant
 from atm.ui.cli.render import DIM, Style, table, when, when_epoch
