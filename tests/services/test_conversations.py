@@ -9,7 +9,8 @@ from atm.domain.team import Member
 from atm.services.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail import send
 from atm.services.posting import Letter
-from atm.services.roster import add_member, create_team, recover, remove_member
+from atm.services.roster import add_member, create_team, remove_member
+from atm.services.roster_recovery import recover
 from atm.services.tracing import trace
 from atm.testing import make_message
 

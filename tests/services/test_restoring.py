@@ -21,7 +21,8 @@ from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.restoring import restore
-from atm.services.roster import add_member, create_team, recover, remove_member, update_member
+from atm.services.roster import add_member, create_team, remove_member, update_member
+from atm.services.roster_recovery import recover
 from atm.services.team_end import delete_team
 from atm.testing import MemoryTeamFiles, make_message, memory_room
 

@@ -13,12 +13,12 @@ from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.names import is_claudes_team, nearest_name
 from atm.domain.team import claude_reads_inbox
 from atm.services.board_checkup import examine_board
+from atm.services.deletions import finish_deletions
 from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.putting_back import missing_rows, put_back_dropped
-from atm.services.roster import recover
+from atm.services.roster_recovery import recover
 from atm.services.spooling import drain
-from atm.services.team_end import finish_deletions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,35 +7,27 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, FileBusy, MemberInUse, NoSuchMember, RequestError
+from atm.domain.errors import AtmError, MemberInUse, NoSuchMember, RequestError
 from atm.domain.liveness import OFFLINE, ONLINE
 from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
-from atm.domain.team import AGENT, Member, check_open
+from atm.domain.team import AGENT, Member
 from atm.formats.journal import ROSTER, Line
-from atm.formats.team_config import decode_team, new_member, new_team, with_fields, with_member, without_member
+from atm.formats.team_config import decode_team, new_member, new_team, with_fields, with_member
 from atm.formats.times import to_iso
 from atm.services import presence
-from atm.services.lifecycle import begin, check_ours, note_member
-from atm.services.mail_upkeep import archive_rows
+from atm.services.lifecycle import begin, note_member
 from atm.services.mailroom import find_team
+from atm.services.roster_recovery import finish_pending_deletions, move_out, recover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.messages import Message
     from atm.domain.plain import Plain
     from atm.domain.team import Team
     from atm.services.mailroom import Mailroom
 
     Farewell = Callable[[str], object]
-
-
-MOST_ARRIVALS = 20
-"""Rounds of archiving while mail still comes in for somebody who is being removed."""
-
-RESTORING = "a backup"
-"""The name under which a restore is written down; no member that we create can have it."""
 
 
 def create_team(room: Mailroom, team: str, *, description: str = "", lead: str | None = None) -> bool:
@@ -61,7 +53,7 @@ def create_team(room: Mailroom, team: str, *, description: str = "", lead: str |
 
 def _clear_the_ground(room: Mailroom, team: str) -> None:
     """A new team inherits nothing that was under way in a former one of the same name."""
-    _finish_deletions(room)
+    finish_pending_deletions(room)
     for intent in room.rosters.abandoned(team):
         with room.rosters.undertaking(team, intent.get("verb", ""), intent.get("name", "")):
             pass
@@ -218,7 +210,7 @@ def _take_off(room: Mailroom, team: str, name: str, first: Farewell | None) -> R
     if first is not None:
         first(name)
     with room.rosters.undertaking(team, "remove", name):
-        done = Removed(True, _leave(room, team, name))
+        done = Removed(True, move_out(room, team, name))
     _note_removal(room, team, name)
     return done
 
@@ -244,66 +236,3 @@ class Removed:
     def __init__(self, removed: bool, archive_path: str | None) -> None:
         self.removed = removed
         self.archive_path = archive_path
-
-
-def _leave(room: Mailroom, team: str, name: str) -> str | None:
-    """First off the roster, so that no new mail is addressed; then the mail to the archive until nothing is left."""
-    if find_team(room, team).member(name) is not None:
-        room.rosters.change(team, lambda data: without_member(data, name))
-    path = None
-    for _ in range(MOST_ARRIVALS):
-        path = _empty(room, team, name) or path
-        if room.inboxes.remove(team, name):
-            room.presence.forget(team, name)
-            return path
-    raise FileBusy(f"mail for {name!r} keeps coming in", "try again")
-
-
-def _empty(room: Mailroom, team: str, name: str) -> str | None:
-    kept: list[str] = []
-
-    def change(rows: list[Message]) -> list[Message]:
-        if rows:
-            kept.append(archive_rows(room, team, name, rows))
-        return []
-
-    room.inboxes.change(team, name, change)
-    return kept[-1] if kept else None
-
-
-def recover(room: Mailroom, team: Team) -> Team:
-    """
-    Finish what killed commands began, and refuse what may not be changed.
-
-    An addition is undone unless it was entered, a removal is completed, a restore and a deletion are finished. Every
-    change of a roster passes here, so this is also where completed teams and those of Claude Code are refused.
-    """
-    check_ours(team)
-    _finish_deletions(room)
-    for intent in room.rosters.abandoned(team.name):
-        verb, name = intent.get("verb", ""), intent.get("name", "")
-        with room.rosters.undertaking(team.name, verb, name, intent.get("detail", "")):
-            if not team.completed:  # there, only the note of a restore can have been left, after its last step
-                _finish(room, team.name, verb, name, intent.get("detail", ""))
-    return check_open(find_team(room, team.name))
-
-
-def _finish(room: Mailroom, team: str, verb: str, name: str, detail: str) -> None:
-    if verb == "restore" and detail:
-        from atm.services.restoring import restore_again
-
-        restore_again(room, team, detail)
-    elif verb == "remove" and name:
-        _leave(room, team, name)
-    elif verb == "add" and name:
-        if find_team(room, team).member(name) is None:
-            room.inboxes.remove(team, name)
-        else:
-            note_member(room, team, name)
-
-
-def _finish_deletions(room: Mailroom) -> None:
-    if room.files.cut_off():
-        from atm.services.team_end import finish_deletions
-
-        finish_deletions(room)

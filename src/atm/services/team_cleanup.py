@@ -16,10 +16,11 @@ from atm.domain.names import check_known_name, same_name
 from atm.domain.team import HUMAN, SYNTHETIC, check_open
 from atm.ports.team_life import Deletion
 from atm.services import presence
+from atm.services.deletions import finish_deletions
 from atm.services.lifecycle import check_ours
 from atm.services.mailroom import find_team
-from atm.services.roster import recover, remove_member
-from atm.services.team_end import finish_deletions
+from atm.services.roster import remove_member
+from atm.services.roster_recovery import recover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,10 +16,11 @@ from atm.formats.times import for_name
 from atm.ports.team_life import Deletion
 from atm.services import presence
 from atm.services.backups import back_up
+from atm.services.deletions import finish_deletion, finish_deletions
 from atm.services.lifecycle import check_ours, walk
 from atm.services.mailroom import find_team
 from atm.services.overview import InboxFacts, inbox_facts
-from atm.services.roster import recover
+from atm.services.roster_recovery import recover
 from atm.services.spooling import drain_on_the_way
 
 TYPE_CHECKING = False
@@ -73,7 +74,7 @@ def delete_team(room: Mailroom, team: str, *, force: bool = False) -> Ended:
         if not force:
             _check_unused(found, why_in_use(room, found), "delete")
         room.backups.make(name, room.clock.now())
-        _finish(room, Deletion(name, aside), begin=True)
+        finish_deletion(room, Deletion(name, aside), begin=True)
     return Ended(name, True, room.backups.kept(name)[-1].path)
 
 
@@ -82,28 +83,6 @@ def _gone(room: Mailroom, team: str) -> Ended:
     if kept:
         return Ended(team, False, kept[-1].path)
     raise NoSuchTeam(f"there is no team {team!r}, and no backup of one", "see `atm teams`")
-
-
-def finish_deletions(room: Mailroom) -> None:
-    """Finish what killed deletions began. One that had not moved the team yet did not happen."""
-    for deletion in room.files.cut_off():
-        with room.files.deleting(deletion.team, deletion.aside):
-            if room.files.is_set_aside(deletion):
-                _finish(room, deletion, begin=room.rosters.find(deletion.team) is None)
-
-
-def _finish(room: Mailroom, deletion: Deletion, *, begin: bool) -> None:
-    """
-    Without `begin` nothing more is moved: a new team of that name exists, and its tasks are its own.
-
-    Mail may have come in between the backup and the move. It was reported as delivered, so it must be in a backup
-    before it is removed (G1).
-    """
-    if begin:
-        room.files.set_aside(deletion)
-    if not room.backups.covers(deletion.team, deletion.aside):
-        room.backups.make(deletion.team, room.clock.now(), aside=deletion.aside)
-    room.files.clear(deletion)
 
 
 def why_in_use(room: Mailroom, team: Team) -> list[str]:

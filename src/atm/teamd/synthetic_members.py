@@ -17,7 +17,8 @@ from atm.formats.team_config import decode_team, without_member
 from atm.formats.times import to_iso
 from atm.services.mail_upkeep import archive_rows
 from atm.services.mailroom import Mailroom, find_team
-from atm.services.roster import add_member, recover
+from atm.services.roster import add_member
+from atm.services.roster_recovery import recover
 from atm.teamd.plugin_api import PluginError
 
 Farewell = Callable[[str, str], object]

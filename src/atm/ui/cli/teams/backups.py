@@ -9,7 +9,7 @@ from atm.services.backups import back_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.restoring import Restored
+    from atm.services.restore_pass import Restored
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

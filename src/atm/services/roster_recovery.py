@@ -1,0 +1,95 @@
+"""
+Finishing what killed roster commands began, before anything else is changed.
+
+An addition is undone unless it was entered, a removal is completed, a restore and a deletion are finished.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import FileBusy
+from atm.domain.team import check_open
+from atm.formats.team_config import without_member
+from atm.services.lifecycle import check_ours, note_member
+from atm.services.mail_upkeep import archive_rows
+from atm.services.mailroom import find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.messages import Message
+    from atm.domain.team import Team
+    from atm.services.mailroom import Mailroom
+
+    Farewell = Callable[[str], object]
+
+
+MOST_ARRIVALS = 20
+"""Rounds of archiving while mail still comes in for somebody who is being removed."""
+
+
+RESTORING = "a backup"
+"""The name under which a restore is written down; no member that we create can have it."""
+
+
+def move_out(room: Mailroom, team: str, name: str) -> str | None:
+    """First off the roster, so that no new mail is addressed; then the mail to the archive until nothing is left."""
+    if find_team(room, team).member(name) is not None:
+        room.rosters.change(team, lambda data: without_member(data, name))
+    path = None
+    for _ in range(MOST_ARRIVALS):
+        path = _archive_all(room, team, name) or path
+        if room.inboxes.remove(team, name):
+            room.presence.forget(team, name)
+            return path
+    raise FileBusy(f"mail for {name!r} keeps coming in", "try again")
+
+
+def _archive_all(room: Mailroom, team: str, name: str) -> str | None:
+    kept: list[str] = []
+
+    def change(rows: list[Message]) -> list[Message]:
+        if rows:
+            kept.append(archive_rows(room, team, name, rows))
+        return []
+
+    room.inboxes.change(team, name, change)
+    return kept[-1] if kept else None
+
+
+def recover(room: Mailroom, team: Team) -> Team:
+    """
+    Finish what killed commands began, and refuse what may not be changed.
+
+    An addition is undone unless it was entered, a removal is completed, a restore and a deletion are finished. Every
+    change of a roster passes here, so this is also where completed teams and those of Claude Code are refused.
+    """
+    check_ours(team)
+    finish_pending_deletions(room)
+    for intent in room.rosters.abandoned(team.name):
+        verb, name = intent.get("verb", ""), intent.get("name", "")
+        with room.rosters.undertaking(team.name, verb, name, intent.get("detail", "")):
+            if not team.completed:  # there, only the note of a restore can have been left, after its last step
+                _finish(room, team.name, verb, name, intent.get("detail", ""))
+    return check_open(find_team(room, team.name))
+
+
+def _finish(room: Mailroom, team: str, verb: str, name: str, detail: str) -> None:
+    if verb == "restore" and detail:
+        from atm.services.restore_pass import restore_again
+
+        restore_again(room, team, detail)
+    elif verb == "remove" and name:
+        move_out(room, team, name)
+    elif verb == "add" and name:
+        if find_team(room, team).member(name) is None:
+            room.inboxes.remove(team, name)
+        else:
+            note_member(room, team, name)
+
+
+def finish_pending_deletions(room: Mailroom) -> None:
+    if room.files.cut_off():
+        from atm.services.deletions import finish_deletions
+
+        finish_deletions(room)
