@@ -30,7 +30,7 @@ from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
 from atm.testing import memory_desk
-from atm.testing.sync_twin import memory_plane
+from atm.testing.rooms import memory_plane
 from atm.testing.terminal_twin import MemoryTerminals
 
 

@@ -7,7 +7,7 @@ cannot drift into fiction. `FaultyDisk` wraps any disk and stops the world at a 
 
 from __future__ import annotations
 
-from atm.testing.board_twin import MemoryPrograms, MemoryTasks, memory_desk
+from atm.testing.board_twin import MemoryPrograms, MemoryTasks
 from atm.testing.faults import Crash, FaultyDisk, QuickDisk
 from atm.testing.mail_twins import (
     MemoryArchive,
@@ -18,10 +18,10 @@ from atm.testing.mail_twins import (
     MemoryRosters,
     MemorySpool,
     make_message,
-    memory_room,
 )
 from atm.testing.presence_twin import MemoryPresence
-from atm.testing.team_twins import MemoryBackups, MemoryParts, MemoryStates, MemoryTeamFiles
+from atm.testing.rooms import MemoryParts, memory_desk, memory_room
+from atm.testing.team_twins import MemoryBackups, MemoryStates, MemoryTeamFiles
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
 __all__ = [

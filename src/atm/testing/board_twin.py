@@ -14,9 +14,6 @@ from atm.formats.task_history import OBSERVED, VANISHED, Past, PastLine, decode_
 from atm.formats.times import to_iso
 from atm.ports.board import NewFile
 from atm.ports.clock import Clock
-from atm.services.boardroom import Boardroom
-from atm.services.mailroom import Mailroom
-from atm.testing.mail_twins import memory_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -196,10 +193,3 @@ class MemoryPrograms:
 
     def log(self, record: dict[str, Plain]) -> None:
         self.logged.append(record)
-
-
-def memory_desk(room: Mailroom | None = None, *, hooks: dict[str, list[str]] | None = None) -> Boardroom:
-    """A board without a disk, over a mailroom without one. `desk.tasks` and `desk.programs` are the twins above."""
-    room = room or memory_room()
-    programs = MemoryPrograms()
-    return Boardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs, hooks=hooks)

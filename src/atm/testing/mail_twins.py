@@ -8,7 +8,6 @@ from atm.domain.errors import NoSuchTeam, TeamNotOurs
 from atm.domain.inbox_merge import additions
 from atm.domain.messages import Message
 from atm.domain.names import find_name, is_claudes_team
-from atm.domain.retention import Policy
 from atm.domain.team import Team
 from atm.formats.inbox import decode_row, with_read
 from atm.formats.journal import Entry, Line, decode_line, decode_lines
@@ -16,9 +15,7 @@ from atm.formats.spool_entry import SpoolEntry, decode_entry
 from atm.formats.team_config import decode_team
 from atm.formats.times import to_iso
 from atm.ports.stores import Spooled, Written
-from atm.services.mailroom import Mailroom
-from atm.testing.team_twins import MemoryParts
-from atm.testing.time_and_chance import FakeChance, FakeClock
+from atm.testing.time_and_chance import FakeClock
 
 
 class MemoryInboxes:
@@ -364,26 +361,6 @@ class MemoryDrift:
 
     def seen(self) -> list[dict[str, str]]:
         return list(self._seen)
-
-
-def memory_room(*, policy: Policy | None = None, seed: int = 0) -> Mailroom:
-    """A mailroom without a disk. Its parts are the twins above."""
-    clock = FakeClock()
-    chosen = policy or Policy()
-    rosters, inboxes, ledger = MemoryRosters(), MemoryInboxes(), MemoryLedger(clock)
-    return Mailroom(
-        clock=clock,
-        chance=FakeChance(seed),
-        rosters=rosters,
-        inboxes=inboxes,
-        ledger=ledger,
-        spool=MemorySpool(clock),
-        archive=MemoryArchive(),
-        marks=MemoryMarks(chosen.compact_above),
-        drift=MemoryDrift(),
-        parts=MemoryParts(rosters, inboxes, ledger),
-        policy=chosen,
-    )
 
 
 def make_message(id: str, text: str = "text", *, sender: str = "ann", read: bool = False, at: str = "") -> Message:

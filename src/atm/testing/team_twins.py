@@ -14,8 +14,6 @@ from atm.formats.task import decode_task
 from atm.formats.times import to_iso
 from atm.ports.backups import Contents, Kept
 from atm.ports.team_life import Deletion, TasksFound
-from atm.testing.presence_twin import MemoryPresence
-from atm.testing.surfacing_twins import MemoryEndpoints, MemorySurfacings
 
 if TYPE_CHECKING:
     from atm.testing.mail_twins import MemoryInboxes, MemoryLedger, MemoryRosters
@@ -212,18 +210,6 @@ class MemoryBackups:
 
     def sweep(self, team: str) -> None:
         self.left_behind.pop(team, None)
-
-
-class MemoryParts:
-    """The twins of team life around those of mail."""
-
-    def __init__(self, rosters: MemoryRosters, inboxes: MemoryInboxes, ledger: MemoryLedger) -> None:
-        self.presence = MemoryPresence()
-        self.states = MemoryStates(rosters)
-        self.files = MemoryTeamFiles(rosters, inboxes, ledger, self.states)
-        self.backups = MemoryBackups(self.files)
-        self.surfacings = MemorySurfacings()
-        self.endpoints = MemoryEndpoints()
 
 
 def _sum(data: bytes) -> str:

@@ -26,7 +26,7 @@ from atm.services.worksync.reconcile import Look, known_status, look_at, reconci
 from atm.services.worksync.reports import Answer, note_intent, submit
 from atm.services.worksync.rounds import Round, run_round
 from atm.testing import memory_desk
-from atm.testing.sync_twin import memory_plane
+from atm.testing.rooms import memory_plane
 
 LEAD = "lena"
 OPEN = Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0, most_would_nudges=1000.0))

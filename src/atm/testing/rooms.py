@@ -1,0 +1,69 @@
+"""Rooms in memory: the twins of all ports, put together as wiring puts the real ones together."""
+
+from __future__ import annotations
+
+from atm.domain import retention
+from atm.services.boardroom import Boardroom
+from atm.services.mailroom import Mailroom
+from atm.services.worksync.plane import Plane, Policy
+from atm.testing.board_twin import MemoryPrograms, MemoryTasks
+from atm.testing.mail_twins import (
+    MemoryArchive,
+    MemoryDrift,
+    MemoryInboxes,
+    MemoryLedger,
+    MemoryMarks,
+    MemoryRosters,
+    MemorySpool,
+)
+from atm.testing.presence_twin import MemoryPresence
+from atm.testing.record_twins import MemoryJournal, MemoryRecords, MemorySecrets
+from atm.testing.surfacing_twins import MemoryEndpoints, MemorySurfacings
+from atm.testing.team_twins import MemoryBackups, MemoryStates, MemoryTeamFiles
+from atm.testing.time_and_chance import FakeChance, FakeClock
+
+
+class MemoryParts:
+    """The twins of team life around those of mail."""
+
+    def __init__(self, rosters: MemoryRosters, inboxes: MemoryInboxes, ledger: MemoryLedger) -> None:
+        self.presence = MemoryPresence()
+        self.states = MemoryStates(rosters)
+        self.files = MemoryTeamFiles(rosters, inboxes, ledger, self.states)
+        self.backups = MemoryBackups(self.files)
+        self.surfacings = MemorySurfacings()
+        self.endpoints = MemoryEndpoints()
+
+
+def memory_room(*, policy: retention.Policy | None = None, seed: int = 0) -> Mailroom:
+    """A mailroom without a disk. Its parts are the twins above."""
+    clock = FakeClock()
+    chosen = policy or retention.Policy()
+    rosters, inboxes, ledger = MemoryRosters(), MemoryInboxes(), MemoryLedger(clock)
+    return Mailroom(
+        clock=clock,
+        chance=FakeChance(seed),
+        rosters=rosters,
+        inboxes=inboxes,
+        ledger=ledger,
+        spool=MemorySpool(clock),
+        archive=MemoryArchive(),
+        marks=MemoryMarks(chosen.compact_above),
+        drift=MemoryDrift(),
+        parts=MemoryParts(rosters, inboxes, ledger),
+        policy=chosen,
+    )
+
+
+def memory_desk(room: Mailroom | None = None, *, hooks: dict[str, list[str]] | None = None) -> Boardroom:
+    """A board without a disk, over a mailroom without one. `desk.tasks` and `desk.programs` are the twins above."""
+    room = room or memory_room()
+    programs = MemoryPrograms()
+    return Boardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs, hooks=hooks)
+
+
+def memory_plane(desk: Boardroom | None = None, policy: Policy | None = None) -> Plane:
+    """Work-sync without a disk."""
+    desk = desk or memory_desk()
+    find = desk.room.rosters.find
+    return Plane(desk, MemoryRecords(find), MemoryJournal(find), MemorySecrets(find), policy or Policy(), "twin")
