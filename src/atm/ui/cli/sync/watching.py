@@ -6,8 +6,8 @@ import sys
 from typing import TYPE_CHECKING
 
 from atm.services.worksync.reading import views
-from atm.ui.cli.commands.inbox import is_live
 from atm.ui.cli.commands.sync import open_plane
+from atm.ui.cli.inbox_view import is_live
 from atm.ui.cli.inbox_watch import CLEAR, REDRAW_EVERY
 from atm.ui.cli.sync.showing import known_identity, may_look, status_table
 from atm.wiring import build_watch
