@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 from atm.ui.cli.arguments import Argument, Command, Option
+from atm.ui.cli.catalog import COMMANDS, load
 from atm.ui.cli.help import describe
-from atm.ui.cli.main import COMMANDS, load
 
 PAGE = Path(__file__).resolve().parent / "reference" / "cli.md"
 

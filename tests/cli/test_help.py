@@ -7,7 +7,7 @@ import shlex
 import pytest
 
 from atm.ui.cli.arguments import parse
-from atm.ui.cli.main import COMMANDS, load
+from atm.ui.cli.catalog import COMMANDS, load
 
 LEAVES = [leaf for name in COMMANDS for command in [load(name)[0]] for leaf in (command, *command.subcommands)]
 PROMISED = (

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from atm.config import KNOWN
-from atm.ui.cli.main import COMMANDS
+from atm.ui.cli.catalog import COMMANDS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])

@@ -7,7 +7,7 @@ Names of members and teams come from the folders they lie in, listed by the shel
 from __future__ import annotations
 
 from atm.config import KNOWN
-from atm.ui.cli.main import COMMANDS, load
+from atm.ui.cli.catalog import COMMANDS, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def overview(words: list[str]) -> int:
     """`atm --help`, and `atm help COMMAND`."""
-    from atm.ui.cli.main import COMMANDS, load
+    from atm.ui.cli.catalog import COMMANDS, load
 
     if words:
         command = load(words[0])[0]

@@ -5,43 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.errors import AtmError, UsageError
+from atm.domain.errors import AtmError
+from atm.ui.cli.catalog import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atm.ui.cli.arguments import Args, Command
-    from atm.ui.cli.session import Session
-
-COMMANDS = {
-    "send": "send a message to a member",
-    "request": "send a message and wait for the answer",
-    "broadcast": "send a message to everybody in a team",
-    "read": "read mail",
-    "ack": "acknowledge a message, with or without a reply",
-    "inbox": "how much mail everybody has",
-    "receipts": "where a message is, and how that is known",
-    "teams": "teams and their members, from the first to the last day",
-    "tasks": "the board: add, claim, review and complete tasks",
-    "sync": "does each member know its current work: status, agenda, report",
-    "daemon": "the daemon that delivers, watches and carries plugins",
-    "plugins": "what the daemon can do more: list, enable, write your own",
-    "deliver": "put waiting mail before the agents now",
-    "hook": "what the hooks of coding agents call",
-    "prime": "the briefing that a session begins with",
-    "init": "set up agent CLIs, so that mail reaches them by itself",
-    "mcp": "the MCP server for agents of every vendor",
-    "members": "who is in a team",
-    "status": "a team at a glance",
-    "config": "show and change settings",
-    "cleanup": "archive old read mail",
-    "spool": "messages that wait for delivery",
-    "logs": "what the daemon and its plugins did",
-    "doctor": "find and mend what is wrong",
-    "completion": "completion for your shell",
-    "demo": "watch a storm of mail, or a crew at a board, survive kills",
-}
+    pass
 
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 """Exit codes (D12)."""
@@ -134,17 +103,6 @@ def dispatch(words: list[str]) -> int:
     from atm.ui.cli.session import Session
 
     return execute(args, Session(os.environ, as_json=args.flag("json")))
-
-
-def load(name: str) -> tuple[Command, Callable[[Args, Session], int]]:
-    """A command's table and its function. Only the module of that command is imported."""
-    if name not in COMMANDS:
-        from atm.domain.names import nearest_name
-
-        near = nearest_name(name, list(COMMANDS))
-        raise UsageError(f"unknown command {name!r}", f"did you mean `atm {near}`?" if near else "see `atm --help`")
-    module = __import__(f"atm.ui.cli.commands.{name}", fromlist=["COMMAND", "execute"])
-    return module.COMMAND, module.execute
 
 
 def _unexpected(error: Exception) -> AtmError:
