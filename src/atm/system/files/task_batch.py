@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record
     from atm.domain.tasks import Card, Task
-    from atm.system.files.task_turn import TaskTurn
+    from atm.system.files.task_hold import TaskHold
 
 
 class Batch:
@@ -31,7 +31,7 @@ class Batch:
 
     __slots__ = ("_before", "_changed", "_changes", "_made", "_new", "_turn")
 
-    def __init__(self, turn: TaskTurn, new: list[NewFile], changes: dict[str, Change]) -> None:
+    def __init__(self, turn: TaskHold, new: list[NewFile], changes: dict[str, Change]) -> None:
         self._turn = turn
         self._new = sorted(new, key=lambda file: file.number)
         self._changes = {id: changes[id] for id in sorted(changes, key=int)}
@@ -128,7 +128,7 @@ class Batch:
             raise refused(path, error) from error
 
 
-def _create(turn: TaskTurn, file: NewFile) -> None:
+def _create(turn: TaskHold, file: NewFile) -> None:
     path = f"{turn.folder}/{file.number}.json"
     try:
         write_new(turn.store.disk, path, file.content, mode=0o644, sync_name=False)
@@ -138,7 +138,7 @@ def _create(turn: TaskTurn, file: NewFile) -> None:
         raise refused(path, error) from error
 
 
-def _change(turn: TaskTurn, id: str, change: Change) -> Task:
+def _change(turn: TaskHold, id: str, change: Change) -> Task:
     made = turn.edit(int(id), Rule(int(id), lambda _: change, change.event))
     assert made.task is not None
     if change.event is None:
@@ -158,7 +158,7 @@ def _back_to(before: Task, change: Change) -> Change:
 # After a kill.
 
 
-def finish_former(turn: TaskTurn) -> bool:
+def finish_former(turn: TaskHold) -> bool:
     """What a killed turn had begun with several files is brought to its end."""
     path = turn.store.layout.task_intent(turn.team)
     half = temporary_of(path)
@@ -180,7 +180,7 @@ def finish_former(turn: TaskTurn) -> bool:
     return True
 
 
-def _finish_file(turn: TaskTurn, file: NewFile) -> None:
+def _finish_file(turn: TaskHold, file: NewFile) -> None:
     if file.number in turn.board.gone:
         return  # it was made, and somebody has deleted it since
     try:
@@ -189,7 +189,7 @@ def _finish_file(turn: TaskTurn, file: NewFile) -> None:
         return  # the killed turn had come so far; or it is another program's now, and stays that
 
 
-def _finish_change(turn: TaskTurn, id: str, change: Change) -> None:
+def _finish_change(turn: TaskHold, id: str, change: Change) -> None:
     if int(id) not in turn.board.cards:
         return
     try:
@@ -198,7 +198,7 @@ def _finish_change(turn: TaskTurn, id: str, change: Change) -> None:
         return  # damaged since: the board must not be closed because of one file
 
 
-def forget_note(turn: TaskTurn) -> None:
+def forget_note(turn: TaskHold) -> None:
     path = turn.store.layout.task_intent(turn.team)
     try:
         if turn.store.disk.look(path) is not None:

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record
     from atm.domain.tasks import Card
     from atm.system.files.board_scan import Scan
-    from atm.system.files.task_store import TaskFiles
+    from atm.system.files.task_folder import TaskFolder
 
 
-def catch_up(store: TaskFiles, team: str, folder: str, scan: Scan) -> None:
+def catch_up(store: TaskFolder, team: str, folder: str, scan: Scan) -> None:
     """Under the list's lock. A history that cannot be read or written now is completed by a later turn."""
     unproven = sorted(scan.unproven)
     if not unproven:
@@ -62,7 +62,7 @@ def _missing(
     return lines if lines or is_told else [PastLine(card, _seen(OBSERVED, card, now))]
 
 
-def _events(store: TaskFiles, folder: str, number: int) -> list[Record]:
+def _events(store: TaskFolder, folder: str, number: int) -> list[Record]:
     try:
         return decode_task(read_whole(store.disk, f"{folder}/{number}.json"), number).events
     except (OSError, NotJson):

@@ -8,50 +8,32 @@ noted down first and finished by the next turn (`task_batch`), so that they chan
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, FileBusy, NoSuchTask, UnreadableFile
-from atm.domain.tasks import MOST_NUMBERS, Card
-from atm.formats.board_index import UNSETTLED, Row
-from atm.formats.task import task_mark
-from atm.formats.task_history import PastLine
-from atm.system.files.board_scan import only_card
+from atm.domain.errors import AtmError, UnreadableFile
+from atm.domain.tasks import MOST_NUMBERS
 from atm.system.files.inbox_edits import EditWhole
-from atm.system.files.locking import BREAK_AFTER, WATCH_FOR, LockLost
+from atm.system.files.locking import BREAK_AFTER, WATCH_FOR
 from atm.system.files.refusals import explained, refused
 from atm.system.files.shared_edit import edit_shared
 from atm.system.files.task_batch import Batch, finish_former
 from atm.system.files.task_catch_up import catch_up
+from atm.system.files.task_hold import MARK, TaskHold
 from atm.system.files.task_rule import Rule
-from atm.system.files.whole_files import read_whole, temporary_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.dependencies import Board
-    from atm.domain.plain import Record
     from atm.domain.tasks import Change, Task
     from atm.ports.board import NewFile
-    from atm.system.files.board_scan import Scan
-    from atm.system.files.locking import SharedLock
-    from atm.system.files.task_store import TaskFiles
 
-MARK = ".highwatermark"
 READ_UNDER_LOCK = 300
 """Files that may be read while others wait for the list: some ten milliseconds' worth (D2)."""
 
 
-class TaskTurn:
+class TaskTurn(TaskHold):
     """Implements `ports.board.Turn`."""
 
-    __slots__ = ("_lock", "board", "folder", "scan", "store", "team")
-
-    def __init__(self, store: TaskFiles, team: str) -> None:
-        self.store = store
-        self.team = team
-        self.folder = ""
-        self._lock: SharedLock | None = None
-        self.scan: Scan
-        self.board: Board
+    __slots__ = ()
 
     def __enter__(self) -> TaskTurn:
         self.folder = self.store.made_folder(self.team)
@@ -66,11 +48,11 @@ class TaskTurn:
         try:
             lock.__enter__()
             self._lock = lock
-            if not self._look(most):
+            if not self.look(most):
                 lock.release()
                 return False
             if self._tidy() + finish_former(self):
-                self._look(None)
+                self.look(None)
             catch_up(self.store, self.team, self.folder, self.scan)
         except BaseException as error:
             lock.release()
@@ -86,15 +68,6 @@ class TaskTurn:
                 self._lock.release()
         except OSError:
             return  # what was written is written; the next turn takes the lock for an orphan
-
-    def _look(self, most: int | None) -> bool:
-        """False if more files than that would have to be read."""
-        scan = self.store.look(self.team, self.folder, most)
-        if scan is None:
-            return False
-        self.scan = scan
-        self.board = scan.board()
-        return True
 
     def _tidy(self) -> bool:
         """
@@ -136,40 +109,13 @@ class TaskTurn:
             self.put(seen, is_proven=False)
             self.board = self.board.with_cards([self.scan.cards[number]])
 
-    def edit(self, number: int, rule: Rule) -> Rule:
-        path = f"{self.folder}/{number}.json"
-        self.still_ours()
-        try:
-            edit_shared(self.store.locks, path, EditWhole(rule), self.store.set_aside(self.team, number))
-        except FileNotFoundError:
-            self.scan.lose(number)
-            self.board = self.scan.board()
-            raise NoSuchTask(f"task #{number} was deleted a moment ago", "see `atm tasks list`", path) from None
-        except UnreadableFile as error:
-            self.board = self.board.with_cards([Card(number, status="", problem=str(error))])
-            raise UnreadableFile(str(error), "mend or remove the file; see `atm doctor`", path) from None
-        except OSError as error:
-            raise refused(path, error) from error
-        if rule.error is not None:
-            raise rule.error
-        return rule
-
-    def still_ours(self) -> None:
-        assert self._lock is not None
-        try:
-            self._lock.check()
-        except LockLost:
-            raise FileBusy(f"another program took the lock of {self.folder} away", "try again", self.folder) from None
-        except OSError as error:
-            raise refused(self.folder, error) from error
-
     def write(self, new: list[NewFile], changes: dict[str, Change]) -> None:
         self.record(Batch(self, new, changes).write())
 
     # Numbers.
 
     def upcoming(self, count: int) -> list[int]:
-        first = max([self._mark(), *self.scan.cards, *self.scan.gone]) + 1
+        first = max([self.mark(), *self.scan.cards, *self.scan.gone]) + 1
         found: list[int] = []
         with explained(self.folder):
             while len(found) < count:
@@ -180,55 +126,3 @@ class TaskTurn:
             path = f"{self.folder}/{MARK}"
             raise UnreadableFile(f"{path} leaves no numbers for new tasks", "write a smaller number into it", path)
         return found
-
-    def reserve(self, numbers: list[int]) -> None:
-        """Only ever raised: Claude Code raises it too, and not always under the lock."""
-        path, highest = f"{self.folder}/{MARK}", max(numbers)
-        try:
-            while self._mark() < highest:
-                highest = max(highest, self._swap_mark(path, highest))
-        except OSError as error:
-            raise refused(path, error) from error
-
-    def _swap_mark(self, path: str, mark: int) -> int:
-        """Put a mark in place; the one that stood there. What is displaced is looked at, not thrown away unseen."""
-        disk, temporary = self.store.disk, temporary_of(path)
-        if disk.look(temporary) is not None:
-            disk.remove(temporary)
-        fd = disk.create(temporary, mode=0o644)
-        try:
-            disk.write(fd, str(mark).encode())
-            disk.sync(fd)
-        finally:
-            disk.close(fd)
-        if disk.look(path) is None or not disk.exchange(temporary, path):
-            disk.rename(temporary, path)
-            return mark
-        displaced = task_mark(read_whole(disk, temporary))
-        disk.remove(temporary)
-        return displaced
-
-    def _mark(self) -> int:
-        path = f"{self.folder}/{MARK}"
-        try:
-            return task_mark(read_whole(self.store.disk, path))
-        except FileNotFoundError:
-            return 0
-        except OSError as error:
-            raise refused(path, error) from error
-
-    # History and index.
-
-    def record(self, done: list[tuple[Card, Record]]) -> None:
-        """The history, then the index. A history that cannot be written now is completed by a later turn."""
-        try:
-            self.store.remember_past(self.team, [PastLine(card, event) for card, event in done])
-            is_proven = True
-        except AtmError:
-            is_proven = False
-        for card, _ in done:
-            self.put(card, is_proven=is_proven)
-        self.board = self.board.with_cards([card for card, _ in done])
-
-    def put(self, card: Card, *, is_proven: bool) -> None:
-        self.scan.put(Row(only_card(card), UNSETTLED, is_proven=is_proven))
