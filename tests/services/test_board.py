@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.chaos import LONG, examples
 
 from atm.domain.acceptance import Ran
+from atm.domain.authority import is_boss
 from atm.domain.errors import (
     AtmError,
     BadTask,
@@ -25,7 +26,7 @@ from atm.domain.errors import (
 from atm.domain.tasks import MOST_COMMENTS, Task
 from atm.domain.team import Member
 from atm.services import board, planning, reviews
-from atm.services.boardroom import Boardroom, is_boss, list_name
+from atm.services.boardroom import Boardroom, list_name
 from atm.services.planning import Wish
 from atm.services.presence import beat
 from atm.services.roster import add_member, create_team, remove_member

@@ -8,12 +8,13 @@ hooks) happens before it, and what was true then is asked again inside.
 from __future__ import annotations
 
 from atm.domain import claims, plans, reviews
+from atm.domain.authority import is_boss, is_human
 from atm.domain.errors import ChecksFailed, NoSuchTask, TaskClosed, UnreadableFile
 from atm.domain.liveness import IDLE, OFFLINE, UNKNOWN, WORKING
 from atm.domain.names import same_name
 from atm.domain.tasks import COMPLETED, MOST_COMMENTS, PENDING, Change, check_said, check_text, task_id
 from atm.formats.team_config import must_plan
-from atm.services.boardroom import is_boss, is_human, open_team, sign_of_life
+from atm.services.boardroom import open_team, sign_of_life
 from atm.services.lifecycle import note_activity
 from atm.services.presence import beat, liveness
 

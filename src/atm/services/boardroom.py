@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from atm.domain.names import same_name
 from atm.domain.tasks import Stamp
 from atm.domain.team import check_open
 from atm.formats.times import to_iso
@@ -19,9 +18,6 @@ if TYPE_CHECKING:
     from atm.ports.presence import Presence
     from atm.ports.programs import Programs
     from atm.services.mailroom import Mailroom
-
-HUMAN = "human"
-"""Who asks when nobody says otherwise: a person at a terminal."""
 
 HOOK_EVENTS = ("TaskCreated", "TaskCompleted", "TeammateIdle")
 CHECK_SECONDS, HOOK_SECONDS = 600.0, 60.0
@@ -93,14 +89,3 @@ def sign_of_life(desk: Boardroom, team: Team, who: str) -> None:
     """Whoever changes something on the board is there."""
     if team.member(who) is not None:
         beat(desk.presence, team.name, who, desk.clock.now(), "atm tasks")
-
-
-def is_boss(team: Team, who: str) -> bool:
-    """The lead, or a human. Agents are neither."""
-    return same_name(who, team.lead) or is_human(team, who)
-
-
-def is_human(team: Team, who: str) -> bool:
-    """A member whom the roster calls human; or the person at the terminal, unless an agent took that name."""
-    member = team.member(who)
-    return same_name(who, HUMAN) if member is None else member.kind == HUMAN

@@ -8,6 +8,7 @@ written as one: all of it or nothing, also across a crash.
 from __future__ import annotations
 
 from atm.domain import claims
+from atm.domain.authority import is_boss
 from atm.domain.dependencies import Board, check_new_edges
 from atm.domain.errors import BadTask, NotClaimant
 from atm.domain.names import check_known_name, same_name
@@ -26,7 +27,7 @@ from atm.domain.tasks import (
 from atm.formats.json_record import to_bytes, to_text
 from atm.formats.task import apply, decode_task, new_task
 from atm.ports.board import NewFile
-from atm.services.boardroom import is_boss, open_team, sign_of_life
+from atm.services.boardroom import open_team, sign_of_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

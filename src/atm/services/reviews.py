@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from atm.domain import claims, plans, reviews
+from atm.domain.authority import is_boss
 from atm.domain.errors import NotClaimant
 from atm.domain.names import check_known_name, same_name
 from atm.domain.tasks import MOST_COMMENTS, Change, check_said, check_text, task_id
 from atm.services.board_mail import tell
-from atm.services.boardroom import is_boss, open_team, sign_of_life
+from atm.services.boardroom import open_team, sign_of_life
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

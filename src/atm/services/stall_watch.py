@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atm.domain.authority import is_human
 from atm.domain.errors import AtmError, NoSuchTask
 from atm.domain.identifiers import derived_id
 from atm.domain.lifecycle import ACTIVE, CONSOLIDATING, INIT, PENDING
@@ -21,7 +22,6 @@ from atm.domain.tasks import COMPLETED, MOST_EVENTS, REVIEW
 from atm.domain.untrusted_text import one_line
 from atm.formats.times import from_iso, to_iso
 from atm.services.board_escalation import A_REVIEW, reminder_id
-from atm.services.boardroom import is_human
 from atm.services.escalation import SENDER
 from atm.services.lifecycle import standing
 from atm.services.mailroom import find_recipient

@@ -24,7 +24,7 @@ from atm.domain.claude_version import schema_for
 from atm.domain.context import RepoContext, SystemContext
 from atm.domain.events import TeamEvent
 from atm.domain.team import Member
-from atm.services import mail
+from atm.services import mail, posting
 from atm.services.roster import add_member, create_team
 from atm.teamd.plugin_api import Cancel, Capability, Plugin, PluginError, Sent
 from atm.teamd.plugin_context import Context, EventStream, MailDesk
@@ -216,7 +216,7 @@ class PluginHarness:
 
     def write(self, to: str, text: str, *, sender: str = "ann", team: str | None = None) -> str:
         """Somebody writes to a member; the message's id."""
-        done = mail.send(self.room, team or self.team, to, mail.Letter(sender=sender, text=text))
+        done = mail.send(self.room, team or self.team, to, posting.Letter(sender=sender, text=text))
         self._desk.hint.set()
         return done.message_id
 

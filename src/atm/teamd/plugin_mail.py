@@ -6,6 +6,7 @@ Everything here is synchronous and works on a mailroom; `plugin_context` calls i
 
 from __future__ import annotations
 
+from atm.domain.authority import HUMAN
 from atm.domain.errors import AtmError, NotAllowed
 from atm.domain.identifiers import derived_id
 from atm.domain.liveness import UNKNOWN
@@ -16,8 +17,7 @@ from atm.formats.journal import histories
 from atm.formats.protocol_message import idle_sender
 from atm.formats.times import from_iso
 from atm.ports.board import Tasks
-from atm.services import mail, presence
-from atm.services.boardroom import HUMAN
+from atm.services import posting, presence
 from atm.services.bookkeeping import enter
 from atm.services.mailroom import Mailroom, Recipient, find_open_recipient, find_team
 from atm.services.reading import TURN_PATIENCE
@@ -66,21 +66,21 @@ def send_as(
     """Send a message in a plugin's name, in that of a member it plays, or of somebody outside."""
     recipient = find_open_recipient(room, team, to)
     signed = check_signature(room, recipient.team, plugin, sender or plugin)
-    letter = mail.Letter(sender=signed, text=text, summary=summary)
+    letter = posting.Letter(sender=signed, text=text, summary=summary)
     if once is None:
-        done = mail.send_to(room, recipient, mail.compose(room, recipient, letter))
+        done = posting.send_to(room, recipient, posting.compose(room, recipient, letter))
         return Sent(done.message_id, done.team, done.agent, done.outcome, tuple(done.warnings))
     return _send_once(
         room, recipient, letter, derived_id("once", plugin, place, recipient.team_name, recipient.agent, once)
     )
 
 
-def _send_once(room: Mailroom, to: Recipient, letter: mail.Letter, id: str) -> Sent:
+def _send_once(room: Mailroom, to: Recipient, letter: posting.Letter, id: str) -> Sent:
     """The ledger knows what was sent, also where the inbox does not hold it any more."""
     past = histories(room.ledger.entries(to.team_name)[0])
     if (id, to.agent) in past:
         return Sent(id, to.team_name, to.agent, "success", ("it was sent before",))
-    done = mail.deliver(room, to, mail.compose(room, to, letter, id), is_new=False)
+    done = posting.deliver(room, to, posting.compose(room, to, letter, id), is_new=False)
     return Sent(done.message_id, done.team, done.agent, done.outcome, tuple(done.warnings))
 
 

@@ -13,10 +13,10 @@ import stat
 from typing import TYPE_CHECKING
 
 from atm import config
+from atm.domain.authority import is_human
 from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
 from atm.domain.team import HUMAN as HUMAN_KIND
-from atm.services.boardroom import is_human
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.tool import HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.domain.authority import is_boss
 from atm.domain.errors import NotAllowed, UsageError
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import DELIVERED, ESCALATION
 from atm.domain.worksync.triggers import MANUAL
-from atm.services.boardroom import is_boss
 from atm.services.worksync.reports import note_intent
 from atm.services.worksync.rounds import run_round
 from atm.ui.cli.commands.sync import open_plane

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.domain.authority import is_boss
 from atm.domain.errors import NoSuchMember, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.untrusted_text import one_line
-from atm.services.boardroom import is_boss
 from atm.services.worksync.reading import briefing_block, diagnose, metrics, view, views
 from atm.ui.cli.commands.sync import open_plane
 from atm.ui.cli.render import ago, table
