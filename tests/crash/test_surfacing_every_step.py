@@ -19,12 +19,13 @@ import pytest
 from tests.chaos import ROUNDS, Refusal, refusals
 from tests.crash.conftest import copied_or, made_by
 
+from atm.domain.channels import URGENT
 from atm.domain.endpoints import Endpoint
 from atm.domain.errors import AtmError
 from atm.domain.liveness import WORKING
 from atm.domain.moments import TOOL, HookAnswer, HookCall
 from atm.domain.receipts import already_read
-from atm.domain.surfacing import HOOK, URGENT
+from atm.domain.surfacing import HOOK
 from atm.domain.team import Member
 from atm.formats.journal import histories
 from atm.ports.agent_servers import REFUSED, Answer

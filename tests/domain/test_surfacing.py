@@ -8,14 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.endpoints import Endpoint
-from atm.domain.messages import Message, with_ack_request, with_request_marker
-from atm.domain.surfacing import (
+from atm.domain.channels import (
     ANY,
     NATIVE_BACKENDS,
     NEVER,
-    PANE,
-    SERVER,
     URGENT,
     WAIT,
     WAKE,
@@ -24,6 +20,9 @@ from atm.domain.surfacing import (
     is_urgent,
     keeps_from_stopping,
 )
+from atm.domain.endpoints import Endpoint
+from atm.domain.messages import Message, with_ack_request, with_request_marker
+from atm.domain.surfacing import PANE, SERVER
 from atm.domain.team import Member
 
 

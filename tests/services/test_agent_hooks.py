@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.briefing import LONGEST_SHOWN
+from atm.domain.channels import ANY, NATIVE_BACKENDS, NEVER, URGENT
 from atm.domain.endpoints import Endpoint
 from atm.domain.errors import WriteRefused
 from atm.domain.liveness import ENDED, IDLE, WAITING, WORKING
@@ -24,7 +25,7 @@ from atm.domain.moments import (
     HookCall,
 )
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
-from atm.domain.surfacing import ANY, HOOK, NATIVE_BACKENDS, NEVER, URGENT, Note
+from atm.domain.surfacing import HOOK, Note
 from atm.domain.team import Member
 from atm.formats.inbox import decode_row
 from atm.formats.json_record import encode

@@ -1,33 +1,13 @@
-"""
-Putting mail before an agent: through which channel, how much at once, and what must not wait.
-
-Whatever the channel, mail is shown from the oldest on and nothing is skipped, so that what one sender wrote arrives
-in the order in which it was written (G4).
-"""
+"""Putting mail before an agent: the channels, and what is written down before something is shown."""
 
 from __future__ import annotations
 
-from atm.domain.messages import ACK_MARKER, REQUEST_MARKER, URGENT_MARK
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from atm.domain.endpoints import Endpoint
-    from atm.domain.messages import Message
-    from atm.domain.team import Member
+    pass
 
 INBOX, HOOK, SERVER, PANE, PLUGIN = "inbox", "hook", "server", "pane", "plugin"
 """Channels. The inbox always comes first and is durable; the others put what lies there before somebody."""
-
-WAKE, WAIT = "wake", "wait"
-"""Not channels: tell an idle agent that mail waits, and leave it to the agent's next sign of life."""
-
-NATIVE_BACKENDS = ("in-process", "iterm2")
-"""Teammates that live inside Claude Code, which takes their mail out of the inbox itself."""
-
-URGENT, ANY, NEVER = "urgent", "any", "never"
-"""Which unread mail keeps an agent from ending its turn."""
 
 
 class Note:
@@ -42,63 +22,3 @@ class Note:
         self.at = at
         self.where = where
         """The pane, the session: whatever helps to find out later whether it was shown."""
-
-
-class Choice:
-    """What to do about unread mail of one agent, and why; the reason is shown to people."""
-
-    __slots__ = ("step", "why")
-
-    def __init__(self, step: str, why: str) -> None:
-        self.step = step
-        self.why = why
-
-
-def choose_channel(
-    member: Member, endpoint: Endpoint | None, *, in_claudes_team: bool, is_idle: bool, panes_allowed: bool
-) -> Choice:
-    """The best way to put mail that lies in an inbox before its owner."""
-    if member.kind != "agent":
-        return Choice(WAIT, f"{member.kind} members read their inbox themselves")
-    if in_claudes_team or member.backend in NATIVE_BACKENDS:
-        return Choice(WAIT, "Claude Code takes it from the inbox itself")
-    if endpoint is None:
-        return Choice(WAIT, "no session of this agent is known here; `atm read` and hooks show it")
-    if endpoint.url:
-        return Choice(SERVER, f"the agent's own server at {endpoint.url}")
-    if endpoint.has_hooks:
-        return _beside_hooks(endpoint, is_idle, panes_allowed)
-    if not endpoint.pane:
-        return Choice(WAIT, "the agent has neither hooks nor a terminal")
-    return Choice(PANE, f"pane {endpoint.pane}") if panes_allowed else Choice(WAIT, "delivery.tmux is off")
-
-
-def _beside_hooks(endpoint: Endpoint, is_idle: bool, panes_allowed: bool) -> Choice:
-    if not is_idle:
-        return Choice(WAIT, "it works; its next hook shows the mail")
-    if endpoint.pane and panes_allowed:
-        return Choice(WAKE, f"it is idle in pane {endpoint.pane}")
-    return Choice(WAIT, "it is idle; its next prompt shows the mail")
-
-
-def is_urgent(message: Message) -> bool:
-    """Somebody says so, or waits for an answer."""
-    text = message.text
-    return text.startswith(URGENT_MARK) or ACK_MARKER in text or REQUEST_MARKER in text
-
-
-def keeps_from_stopping(unread: list[Message], which: str) -> bool:
-    if which == NEVER or not unread:
-        return False
-    return which == ANY or any(is_urgent(message) for message in unread)
-
-
-def from_the_oldest(unread: list[Message], room: int, size_of: Callable[[Message], int]) -> list[Message]:
-    """As many as fit, from the oldest on; the first one always, or nothing would ever be shown."""
-    chosen: list[Message] = []
-    for message in unread:
-        room -= size_of(message)
-        if chosen and room < 0:
-            break
-        chosen.append(message)
-    return chosen

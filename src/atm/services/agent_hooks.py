@@ -8,6 +8,7 @@ is as much as anybody can say of reading.
 from __future__ import annotations
 
 from atm.domain.briefing import LONG_ONE, LONGEST_CONTEXT, framed, framed_beginning, is_long, mail_in_words, size_of
+from atm.domain.channels import NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
 from atm.domain.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import id_of_key
@@ -15,7 +16,7 @@ from atm.domain.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.names import is_claudes_team
-from atm.domain.surfacing import HOOK, NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
+from atm.domain.surfacing import HOOK
 from atm.services.bookkeeping import enter
 from atm.services.presence import beat, is_by_hook
 from atm.services.surfacing import Surfacing, recover, unread_for

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.domain.channels import from_the_oldest
 from atm.domain.errors import FileBusy, NoSuchMessage, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.receipts import RETURNED, standing
-from atm.domain.surfacing import from_the_oldest
 from atm.formats.inbox import LARGEST_ROW
 from atm.formats.journal import histories
 from atm.formats.times import to_iso
