@@ -22,8 +22,9 @@ from atm.formats.inbox import (
     unread,
     unread_rows,
 )
-from atm.formats.journal import Line, decode_lines, last_seq
+from atm.formats.journal import Line, decode_lines
 from atm.formats.json_record import NotJson, RawArray, RawObject, to_bytes, to_text
+from atm.formats.numbered_lines import last_seq
 from atm.formats.spool_entry import decode_entry
 from atm.formats.task import apply, decode_task
 from atm.formats.team_config import decode_team, new_member, unknown_fields, with_member, without_member

@@ -20,8 +20,8 @@ from atm.formats.journal import (
     decode_lines,
     decode_recent,
     histories,
-    last_seq,
 )
+from atm.formats.numbered_lines import last_seq
 
 NOON = "2026-09-01T12:00:00.000Z"
 

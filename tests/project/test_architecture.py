@@ -191,7 +191,7 @@ SEND_LOADS = {
     *("atm.services", "atm.services.mail", "atm.services.mail_upkeep", "atm.services.mailroom"),
     *("atm.system", "atm.system.files", "atm.system.files.archive", "atm.system.files.disk"),
     *("atm.system.files.drift_log", "atm.system.files.exchange", "atm.system.files.flock"),
-    *("atm.system.files.folder_sync", "atm.system.files.inbox_edits", "atm.system.files.inbox_store"),
+    *("atm.system.files.disk", "atm.system.files.inbox_edits", "atm.system.files.inbox_store"),
     *("atm.system.files.ledger", "atm.system.files.liveness", "atm.system.files.locking", "atm.system.files.refusals"),
     *(
         "atm.system.files.rewriting",

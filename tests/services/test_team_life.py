@@ -17,14 +17,15 @@ from atm.domain.errors import (
 )
 from atm.domain.liveness import Beat
 from atm.domain.team import Member
+from atm.formats.inbox import Inbox
 from atm.formats.team_config import new_team
 from atm.services import presence
+from atm.services.activity import activity
 from atm.services.conversations import acknowledge, ask
 from atm.services.lifecycle import advance, note_activity, standing
 from atm.services.mail import broadcast, plan, send
 from atm.services.mail_upkeep import cleanup
 from atm.services.mailroom import Mailroom
-from atm.services.overview import activity
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, peek
@@ -278,7 +279,7 @@ class TestJoining:
         with pytest.raises(MemberInUse, match="1 unread"):
             leave(desk, "crew", "dora")
         done = leave(desk, "crew", "dora", force=True)
-        assert [row.text for row in desk.archive.kept[str(done.archive_path)]] == ["hello"]
+        assert [row.text for row in Inbox(desk.archive.kept[str(done.archive_path)]).rows] == ["hello"]
         assert desk.presence.last("crew", "dora") is None
         assert leave(desk, "crew", "dora").removed is False
 

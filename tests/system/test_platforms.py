@@ -13,7 +13,8 @@ import pytest
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.system.files import disk as disk_module
-from atm.system.files import exchange, flock, folder_sync
+from atm.system.files import disk as folder_sync
+from atm.system.files import exchange, flock
 from atm.system.files.disk import RealDisk
 
 

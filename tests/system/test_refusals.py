@@ -24,7 +24,7 @@ from atm.services.mail import send
 from atm.services.posting import QUEUED_WARNING, Letter, Sent
 from atm.services.roster import add_member, create_team
 from atm.services.spooling import drain
-from atm.system.files.folder_sync import sync_folder
+from atm.system.files.disk import sync_folder
 from atm.system.files.refusals import explained, in_team, refused
 from atm.testing import FakeClock, QuickDisk
 from atm.wiring import build_room

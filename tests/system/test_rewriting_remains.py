@@ -15,9 +15,8 @@ import pytest
 
 from atm.formats.task import decode_task
 from atm.system.files.disk import RealDisk
-from atm.system.files.inbox_edits import EditWhole
 from atm.system.files.locking import Locks
-from atm.system.files.shared_edit import edit_shared
+from atm.system.files.shared_edit import EditWhole, edit_shared
 from atm.system.files.task_rule import Rule
 from atm.system.machine import RealChance, RealClock
 from atm.testing import Crash, FaultyDisk, QuickDisk

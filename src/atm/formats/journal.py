@@ -154,13 +154,3 @@ def decode_recent(data: bytes, since: str) -> list[Entry]:
             break
         found.append(entry)
     return found[::-1]
-
-
-def last_seq(tail: bytes) -> int | None:
-    """The number of the last readable line in the end of a ledger, or None if none can be read there."""
-    for line in reversed(tail.split(b"\n")):
-        if line.strip():
-            entry = decode_line(line)
-            if entry is not None:
-                return entry.seq
-    return None

@@ -6,13 +6,14 @@ Failures are the DiskError family of `domain.errors`; expected answers are value
 
 from __future__ import annotations
 
+from atm.ports.undertaking import Undertaking
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
     from typing import Protocol
 
     from atm.domain.messages import Message
-    from atm.domain.team import Team
     from atm.formats.journal import Entry, Line
     from atm.formats.spool_entry import SpoolEntry
 else:
@@ -73,40 +74,6 @@ class Inboxes(Protocol):
 
     def exclusively(self, team: str, agent: str) -> Undertaking:
         """One conversation at a time: whoever looks and then answers must not be overtaken."""
-
-
-class Rosters(Protocol):
-    """Teams and their members."""
-
-    def teams(self) -> list[str]: ...
-
-    def find(self, team: str) -> str | None:
-        """The team's name as it is spelled on disk, or None."""
-
-    def load(self, team: str) -> Team:
-        """Raises NoSuchTeam or UnreadableFile."""
-
-    def create(self, team: str, content: bytes) -> bool:
-        """False if the team exists."""
-
-    def change(self, team: str, change: Callable[[bytes], bytes]) -> None: ...
-
-    def is_completed(self, team: str) -> bool:
-        """Is the team marked as done? One small look; `load` says it too."""
-
-    def undertaking(self, team: str, verb: str, name: str, detail: str = "") -> Undertaking:
-        """A change of several files, written down while it is made."""
-
-    def abandoned(self, team: str) -> list[dict[str, str]]:
-        """Undertakings that were cut off: each {verb, name, detail}."""
-
-
-class Undertaking(Protocol):
-    """`with rosters.undertaking(…):` while two files change."""
-
-    def __enter__(self) -> object: ...
-
-    def __exit__(self, *_: object) -> None: ...
 
 
 class Ledger(Protocol):
@@ -187,9 +154,9 @@ class SpoolTurn(Protocol):
 
 
 class Archive(Protocol):
-    """Where rows go before they are removed."""
+    """Where rows go before they are removed, as inboxes of their own."""
 
-    def keep(self, team: str, agent: str, rows: list[Message]) -> str:
+    def keep(self, team: str, agent: str, content: bytes) -> str:
         """Make a durable copy; its path."""
 
 

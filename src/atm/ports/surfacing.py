@@ -11,7 +11,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.domain.endpoints import Endpoint
     from atm.domain.surfacing import Note
 else:
     Protocol = object
@@ -46,17 +45,3 @@ class Surfacings(Protocol):
 
     def keep_text(self, team: str, member: str, id: str, text: str) -> str:
         """Write a text that is too long to be shown to a file; its path."""
-
-
-class Endpoints(Protocol):
-    """How agents can be reached."""
-
-    def of(self, team: str, member: str) -> Endpoint | None: ...
-
-    def known(self, team: str) -> list[str]:
-        """Everybody who has one."""
-
-    def put(self, team: str, member: str, endpoint: Endpoint) -> None:
-        """A note that cannot be written is nobody's failure."""
-
-    def forget(self, team: str, member: str) -> None: ...

@@ -7,6 +7,7 @@ from atm.domain.names import is_claudes_team, same_name
 from atm.domain.receipts import ARCHIVED
 from atm.domain.retention import RowFacts, removable
 from atm.domain.team import claude_reads_inbox
+from atm.formats.inbox import only
 from atm.formats.protocol_message import idle_sender
 from atm.formats.times import from_iso
 from atm.services.bookkeeping import record
@@ -62,7 +63,7 @@ def compact(room: Mailroom, team: str, agent: str, *, dry_run: bool = False) -> 
 
 def archive_rows(room: Mailroom, team: str, agent: str, rows: list[Message]) -> str:
     """Copy rows to the archive and enter that in the ledger, so that nobody takes their removal for a loss."""
-    path = room.archive.keep(team, agent, rows)
+    path = room.archive.keep(team, agent, only([row.raw for row in rows]))
     record(room, team, agent, [row.id for row in rows if row.id], ARCHIVED, path)
     return path
 

@@ -13,11 +13,14 @@ if TYPE_CHECKING:
     from atm.domain.team import Member, Team
     from atm.ports.backups import Backups
     from atm.ports.clock import Chance, Clock
+    from atm.ports.endpoints import Endpoints
     from atm.ports.presence import Presence
-    from atm.ports.stores import Archive, Inboxes, Ledger, Rosters, Spool, UpkeepMarks
-    from atm.ports.surfacing import Endpoints, Surfacings
+    from atm.ports.rosters import Rosters
+    from atm.ports.states import States
+    from atm.ports.stores import Archive, Inboxes, Ledger, Spool, UpkeepMarks
+    from atm.ports.surfacing import Surfacings
     from atm.ports.surroundings import Drift
-    from atm.ports.team_life import States, TeamFiles, TeamParts
+    from atm.ports.team_life import TeamFiles, TeamParts
 
 
 class Mailroom:

@@ -17,6 +17,7 @@ from atm.domain.redaction import CUT, redact, redact_fields
 from atm.formats.json_record import encode
 from atm.formats.times import to_iso
 from atm.system.files.flock import try_lock
+from atm.system.files.whole_files import numbered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -185,11 +186,6 @@ class JsonLog:
 
 def rank(level: str) -> int:
     return LEVELS.index(level) if level in LEVELS else 0
-
-
-def numbered(path: str, number: int) -> str:
-    """`log.jsonl`, `log.jsonl.1` and so on, the newest first."""
-    return f"{path}.{number}" if number else path
 
 
 def _move(source: str, target: str) -> None:

@@ -11,8 +11,9 @@ import os
 
 from atm.formats.json_record import NotJson, decode_object
 from atm.formats.times import to_iso
-from atm.system.daemon_log import numbered, open_regular, rank
+from atm.system.daemon_log import open_regular, rank
 from atm.system.files.watching import watch
+from atm.system.files.whole_files import numbered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -326,11 +326,11 @@ class MemoryArchive:
     """Twin of `Archive`."""
 
     def __init__(self) -> None:
-        self.kept: dict[str, list[Message]] = {}
+        self.kept: dict[str, bytes] = {}
 
-    def keep(self, team: str, agent: str, rows: list[Message]) -> str:
+    def keep(self, team: str, agent: str, content: bytes) -> str:
         path = f"archive/{team}/{agent}/archive-{len(self.kept)}.json"
-        self.kept[path] = list(rows)
+        self.kept[path] = content
         return path
 
 

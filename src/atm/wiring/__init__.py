@@ -49,11 +49,13 @@ if TYPE_CHECKING:
     from atm.ports.board import Tasks
     from atm.ports.clock import Chance, Clock
     from atm.ports.disk import Disk
+    from atm.ports.endpoints import Endpoints
     from atm.ports.inspection import Site
     from atm.ports.presence import Presence
     from atm.ports.programs import Programs
-    from atm.ports.surfacing import Endpoints, Surfacings
-    from atm.ports.team_life import States, TeamFiles
+    from atm.ports.states import States
+    from atm.ports.surfacing import Surfacings
+    from atm.ports.team_life import TeamFiles
     from atm.ports.vendor_files import VendorFiles
     from atm.services.boardroom import Boardroom
     from atm.services.delivery import Reach
@@ -135,7 +137,7 @@ class _LazyParts:
 
     @property
     def endpoints(self) -> Endpoints:
-        from atm.system.files.surfacing_notes import EndpointFiles
+        from atm.system.files.endpoints import EndpointFiles
 
         return EndpointFiles(self._disk, self._layout)
 
@@ -173,7 +175,7 @@ def build_watch(paths: list[str]) -> Watch:
 def build_tasks(
     layout: Layout, *, disk: Disk | None = None, clock: Clock | None = None, chance: Chance | None = None
 ) -> Tasks:
-    from atm.system.files.ledger import NumberedLog
+    from atm.system.files.numbered_log import NumberedLog
     from atm.system.files.task_store import TaskFiles
 
     disk, clock = disk or RealDisk(), clock or RealClock()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 
-from atm.formats.inbox import only
 from atm.formats.times import for_name
 from atm.system.files.refusals import refused
 from atm.system.files.whole_files import write_new
@@ -13,14 +12,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.messages import Message
     from atm.formats.layout import Layout
     from atm.ports.clock import Clock
     from atm.ports.disk import Disk
 
 
 class ArchiveFolder:
-    """Implements `ports.stores.Archive`. Files are inboxes themselves and are never overwritten."""
+    """Implements `ports.stores.Archive`. Files are never overwritten."""
 
     __slots__ = ("_clock", "_disk", "_layout")
 
@@ -29,8 +27,8 @@ class ArchiveFolder:
         self._clock = clock
         self._layout = layout
 
-    def keep(self, team: str, agent: str, rows: list[Message]) -> str:
-        return self._write(team, agent, "archive", only([row.raw for row in rows]))
+    def keep(self, team: str, agent: str, content: bytes) -> str:
+        return self._write(team, agent, "archive", content)
 
     def unreadable(self, team: str, agent: str) -> Callable[[bytes], str]:
         return lambda data: self._write(team, agent, "unreadable", data)

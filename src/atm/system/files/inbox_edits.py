@@ -127,28 +127,3 @@ class ChangeRows(InboxEdit):
     def _remembering(self, rows: list[Message]) -> list[Message]:
         self._removable |= {row.key for row in rows}
         return self._change(rows)
-
-
-class EditWhole:
-    """
-    A change of a file that is not a list of rows. There is nothing to merge: a foreign version takes the place of the
-    one we saw, and the change is made again on it.
-    """
-
-    keeps_additions = False
-
-    def __init__(self, change: Callable[[bytes], bytes]) -> None:
-        self._change = change
-        self._foreign: bytes | None = None
-
-    def quick(self, source: Version) -> tuple[int, bytes] | None:  # noqa: ARG002 - such files are small
-        return None
-
-    def full(self, data: bytes) -> bytes | None:
-        new = self._change(data if self._foreign is None else self._foreign)
-        self._foreign = None
-        return None if new == data else new
-
-    def carry(self, ours: bytes, foreign: bytes) -> int:
-        self._foreign = foreign if ours != foreign else None
-        return int(ours != foreign)

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy
 from atm.domain.identifiers import derived_id
-from atm.domain.names import is_safe_name
-from atm.formats.endpoint import decode_endpoint, encode_endpoint
-from atm.formats.layout import inbox_owner
 from atm.formats.surfacing_note import decode_note, encode_note
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.endpoints import Endpoint
     from atm.domain.surfacing import Note
     from atm.formats.layout import Layout
     from atm.ports.disk import Disk
@@ -97,50 +93,3 @@ class _Turn:
             self._disk.remove(self._path)
         except OSError:
             return  # found again by the next turn, which sees in the ledger that it was shown
-
-
-class EndpointFiles:
-    """Implements `ports.surfacing.Endpoints`. Not made durable: after a power cut no session runs."""
-
-    __slots__ = ("_disk", "_layout")
-
-    def __init__(self, disk: Disk, layout: Layout) -> None:
-        self._disk = disk
-        self._layout = layout
-
-    def of(self, team: str, member: str) -> Endpoint | None:
-        try:
-            return decode_endpoint(read_whole(self._disk, self._layout.endpoint(team, member)))
-        except OSError:
-            return None
-
-    def known(self, team: str) -> list[str]:
-        try:
-            owners = [inbox_owner(name) for name in self._disk.names(f"{self._layout.our_data(team)}/endpoints")]
-        except OSError:
-            return []
-        return sorted(name for name in owners if name is not None and is_safe_name(name))
-
-    def put(self, team: str, member: str, endpoint: Endpoint) -> None:
-        path = self._layout.endpoint(team, member)
-        try:
-            self._write(path, encode_endpoint(member, endpoint))
-        except OSError:
-            return
-
-    def _write(self, path: str, data: bytes) -> None:
-        try:
-            write_over(self._disk, path, data, durable=False)
-        except FileNotFoundError:
-            folder = path.rpartition("/")[0]
-            if folder.startswith(self._layout.state_root):
-                self._disk.make_folders(folder, 0o700)
-            else:
-                self._disk.make_folder(folder)  # never a team's own: one that is gone stays gone
-            write_over(self._disk, path, data, durable=False)
-
-    def forget(self, team: str, member: str) -> None:
-        try:
-            self._disk.remove(self._layout.endpoint(team, member))
-        except OSError:
-            return

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from atm.ports.disk import Disk
     from atm.system.files.archive import ArchiveFolder
     from atm.system.files.board_scan import Scan
-    from atm.system.files.ledger import NumberedLog
     from atm.system.files.locking import Locks
+    from atm.system.files.numbered_log import NumberedLog
 
 
 class TaskFolder:

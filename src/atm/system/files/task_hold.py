@@ -12,10 +12,9 @@ from atm.formats.board_index import UNSETTLED, Row
 from atm.formats.task import task_mark
 from atm.formats.task_history import PastLine
 from atm.system.files.board_scan import only_card
-from atm.system.files.inbox_edits import EditWhole
 from atm.system.files.locking import LockLost
 from atm.system.files.refusals import refused
-from atm.system.files.shared_edit import edit_shared
+from atm.system.files.shared_edit import EditWhole, edit_shared
 from atm.system.files.task_rule import Rule
 from atm.system.files.whole_files import read_whole, temporary_of
 

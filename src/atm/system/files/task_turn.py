@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, UnreadableFile
 from atm.domain.tasks import MOST_NUMBERS
-from atm.system.files.inbox_edits import EditWhole
 from atm.system.files.locking import BREAK_AFTER, WATCH_FOR
 from atm.system.files.refusals import explained, refused
-from atm.system.files.shared_edit import edit_shared
+from atm.system.files.shared_edit import EditWhole, edit_shared
 from atm.system.files.task_batch import Batch, finish_former
 from atm.system.files.task_catch_up import catch_up
 from atm.system.files.task_hold import MARK, TaskHold

@@ -144,7 +144,7 @@ class TeamStore:
                 "ask the lead of that session to change it",
                 self._layout.team_config(team),
             )
-        from atm.system.files.inbox_edits import EditWhole
+        from atm.system.files.shared_edit import EditWhole
 
         with explained(self._layout.team_config(team)):
             path = self._inside(team)

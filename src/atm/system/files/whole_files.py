@@ -78,3 +78,8 @@ def write_over(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, durable
     disk.rename(temporary, path)
     if durable:
         disk.sync_folder(folder)
+
+
+def numbered(path: str, number: int) -> str:
+    """`log.jsonl`, `log.jsonl.1` and so on, the newest first."""
+    return f"{path}.{number}" if number else path

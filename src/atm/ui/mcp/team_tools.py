@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from atm import __version__
 from atm.domain.names import same_name
+from atm.services.activity import activity
 from atm.services.lifecycle import standing
-from atm.services.overview import activity
 from atm.services.surfacing import unread_for
 from atm.ui.mcp.actor import home
 from atm.ui.mcp.definition import define

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
+from atm.services.activity import activity
 from atm.services.mailroom import find_team
-from atm.services.overview import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import ago, table
 
