@@ -16,9 +16,9 @@ from pathlib import Path
 from atm.domain.team import Member
 from atm.formats.times import to_iso
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
+from atm.services.teamroom import Teamroom
 from atm.system.machine import RealChance, find_layout
 from atm.wiring import build_room
 
@@ -84,10 +84,10 @@ class Sandbox:
     def environment(self) -> dict[str, str]:
         return {"ATM_HOME": str(self.home), "HOME": str(self.home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
 
-    def room(self) -> Mailroom:
+    def room(self) -> Teamroom:
         return build_room(find_layout({"ATM_HOME": str(self.home)}))
 
-    def send(self, room: Mailroom) -> str:
+    def send(self, room: Teamroom) -> str:
         """Send one message in this process; its id. Anything but success is an error here."""
         sent = send(room, TEAM, OWNER, Letter(sender=SENDER, text=TEXT))
         if sent.outcome != "success":

@@ -21,7 +21,7 @@ from atm.domain.worksync.triggers import MANUAL, STARTUP_SCAN
 from atm.formats.sync_status import decode_status
 from atm.formats.times import to_iso
 from atm.ports.records import STATUS
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.services.roster import create_team
 from atm.services.stall_watch import watch_stalls
 from atm.services.worksync.reconcile import reconcile

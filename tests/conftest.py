@@ -24,8 +24,8 @@ from tests.quick_atm import MOST_INPUT, ForkServers
 
 from atm.domain.team import Member
 from atm.formats.layout import Layout
-from atm.services.mailroom import Mailroom
 from atm.services.roster import add_member, create_team
+from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.wiring import build_room
 
@@ -173,7 +173,7 @@ def layout(home: Path) -> Layout:
 
 
 @pytest.fixture
-def room(layout: Layout) -> Mailroom:
+def room(layout: Layout) -> Teamroom:
     """A mailroom over real files, with a team `crew` of ann and bob."""
     made = build_room(layout)
     create_team(made, "crew")

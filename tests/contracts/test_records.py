@@ -12,8 +12,8 @@ import pytest
 from atm.domain.errors import NoSuchTeam
 from atm.formats.team_config import new_team
 from atm.ports.records import INTENTS, OUTBOX, SHELVES, STATUS, AuditJournal, Records, TeamSecrets
-from atm.services.mailroom import Mailroom
 from atm.services.team_end import delete_team
+from atm.services.teamroom import Teamroom
 from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
@@ -26,7 +26,7 @@ from atm.wiring import build_room
 
 @dataclass
 class Stores:
-    room: Mailroom
+    room: Teamroom
     records: Records
     journal: AuditJournal
     secrets: TeamSecrets

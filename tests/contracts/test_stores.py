@@ -10,28 +10,28 @@ from atm.domain.team import Member
 from atm.formats.journal import MESSAGE, RECEIPT, Line
 from atm.formats.spool_entry import SpoolEntry
 from atm.formats.team_config import new_member, new_team, with_member, without_member
-from atm.services.mailroom import Mailroom
+from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room
 from atm.wiring import build_room
 
 
 @pytest.fixture(params=["memory", "files"])
-def stores(request, home) -> Mailroom:
+def stores(request, home) -> Teamroom:
     """A room with an empty team `crew`."""
     made = memory_room(policy=Policy()) if request.param == "memory" else _on_files(home)
     made.rosters.create("crew", new_team("crew", description="", lead="team-lead", now=made.clock.now()))
     return made
 
 
-def _on_files(home) -> Mailroom:
+def _on_files(home) -> Teamroom:
     import time
 
     clock = FakeClock(time.time())
     return build_room(find_layout({"ATM_HOME": str(home)}), clock=clock)
 
 
-def texts(room: Mailroom) -> list[str]:
+def texts(room: Teamroom) -> list[str]:
     return [row.text for row in room.inboxes.rows("crew", "ann")]
 
 
@@ -159,7 +159,7 @@ class TestRosters:
         assert stores.rosters.abandoned("crew") == []
 
 
-def line(stores: Mailroom, id: str, state: str = "written", raw: str = "") -> Line:
+def line(stores: Teamroom, id: str, state: str = "written", raw: str = "") -> Line:
     from atm.formats.times import to_iso
 
     at = to_iso(stores.clock.now())

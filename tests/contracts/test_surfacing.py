@@ -13,15 +13,15 @@ from atm.domain.errors import AtmError
 from atm.domain.surfacing import HOOK, Note
 from atm.domain.team import Member
 from atm.formats.team_config import new_team
-from atm.services.mailroom import Mailroom
 from atm.services.roster import add_member
+from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FaultyDisk, QuickDisk, memory_room
 from atm.wiring import build_room
 
 
 @pytest.fixture(params=["memory", "files"])
-def stores(request, home) -> Mailroom:
+def stores(request, home) -> Teamroom:
     """A room with a team `crew` of ann and bob."""
     made = memory_room() if request.param == "memory" else on_files(home)
     made.rosters.create("crew", new_team("crew", description="", lead="team-lead", now=made.clock.now()))
@@ -30,7 +30,7 @@ def stores(request, home) -> Mailroom:
     return made
 
 
-def on_files(home: Path, disk: FaultyDisk | None = None) -> Mailroom:
+def on_files(home: Path, disk: FaultyDisk | None = None) -> Teamroom:
     return build_room(find_layout({"ATM_HOME": str(home)}), disk=disk or QuickDisk())
 
 
@@ -250,7 +250,7 @@ def test_a_turn_that_the_disk_refuses_is_one_of_our_errors(home, room, errno_nam
     assert refused > 0
 
 
-def _take_turn(room: Mailroom) -> None:
+def _take_turn(room: Teamroom) -> None:
     room.surfacings.is_cut_off("crew", "ann")
     turn = room.surfacings.turn("crew", "ann")
     with turn:

@@ -12,7 +12,7 @@ from atm.formats.json_record import decode_object
 from atm.formats.task import decode_task
 from atm.formats.team_config import new_team
 from atm.ports.team_life import Deletion
-from atm.services.mailroom import Mailroom
+from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room
 from atm.wiring import build_room
@@ -22,7 +22,7 @@ DONE = TASK.replace(b"pending", b"completed")
 
 
 @pytest.fixture(params=["memory", "files"])
-def stores(request, home) -> Mailroom:
+def stores(request, home) -> Teamroom:
     """A room with an empty team `crew`."""
     clock = FakeClock(time.time())
     made = memory_room() if request.param == "memory" else build_room(find_layout({"ATM_HOME": str(home)}), clock=clock)

@@ -32,7 +32,7 @@ from atm.formats.layout import Layout
 from atm.ports.board import Tasks
 from atm.ports.disk import Disk
 from atm.services import board, reviews
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add, depend, split
 from atm.services.roster import add_member, create_team
 from atm.system.machine import find_layout
@@ -79,39 +79,39 @@ def a_layout(home: Path) -> Layout:
     return find_layout({"ATM_HOME": str(home)})
 
 
-def a_desk(home: Path, disk: Disk | None = None, ahead: float = 0.0) -> Boardroom:
+def a_desk(home: Path, disk: Disk | None = None, ahead: float = 0.0) -> FullBoardroom:
     """A fresh process. Only the steps of the board's own files are counted and stopped."""
     layout, clock, programs = a_layout(home), HurriedClock(ahead), MemoryPrograms()
     room = build_room(layout, disk=QuickDisk(), clock=clock)
     tasks = build_tasks(layout, disk=disk or QuickDisk(), clock=clock)
-    return Boardroom(room=room, tasks=tasks, programs=lambda: programs)
+    return FullBoardroom(room=room, tasks=tasks, programs=lambda: programs)
 
 
 # The board that everything starts from, and every way to change it.
 
 
-def three_tasks(desk: Boardroom) -> None:
+def three_tasks(desk: FullBoardroom) -> None:
     create_team(desk.room, "crew", lead="lea")
     for name in ("ann", "bob"):
         add_member(desk.room, "crew", Member(name))
     add(desk, "crew", "lea", [Wish("base"), Wish("next", depends_on=["base"]), Wish("free")])
 
 
-def claimed(desk: Boardroom) -> None:
+def claimed(desk: FullBoardroom) -> None:
     board.claim(desk, "crew", "ann", "1")
 
 
-def in_review(desk: Boardroom) -> None:
+def in_review(desk: FullBoardroom) -> None:
     claimed(desk)
     reviews.request_review(desk, "crew", "ann", "1", "bob")
 
 
-def planned(desk: Boardroom) -> None:
+def planned(desk: FullBoardroom) -> None:
     claimed(desk)
     reviews.submit_plan(desk, "crew", "ann", "1", "first this, then that")
 
 
-def asked(desk: Boardroom) -> None:
+def asked(desk: FullBoardroom) -> None:
     reviews.ask(desk, "crew", "ann", "1", "lead", "which one?")
 
 
@@ -119,18 +119,18 @@ def several() -> list[Wish]:
     return [Wish("one"), Wish("two", depends_on=["one", "#1"]), Wish("three", depends_on=["two", "#3"]), Wish("four")]
 
 
-def nothing(desk: Boardroom) -> None:
+def nothing(desk: FullBoardroom) -> None:
     return None
 
 
 @dataclass(frozen=True)
 class Case:
-    act: Callable[[Boardroom], object]
-    before: Callable[[Boardroom], None] = nothing
+    act: Callable[[FullBoardroom], object]
+    before: Callable[[FullBoardroom], None] = nothing
     ahead: float = 0.0
 
 
-def completed(desk: Boardroom) -> None:
+def completed(desk: FullBoardroom) -> None:
     claimed(desk)
     board.complete(desk, "crew", "ann", "1")
 

@@ -27,7 +27,7 @@ from atm.domain.team import Member
 from atm.formats.layout import Layout
 from atm.ports.disk import Disk
 from atm.services import board
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add, depend, split
 from atm.services.roster import add_member, create_team
 from atm.system.files.disk import RealDisk
@@ -99,10 +99,12 @@ class Stage:
             add_member(desk.room, "crew", Member(name))
         add(desk, "crew", "lea", [Wish("base"), Wish("next", depends_on=["base"]), Wish("free")])
 
-    def desk(self, disk: Disk | None = None, clock: WaitingClock | None = None) -> Boardroom:
+    def desk(self, disk: Disk | None = None, clock: WaitingClock | None = None) -> FullBoardroom:
         clock, programs = clock or WaitingClock(), MemoryPrograms()
         room = build_room(self.layout, clock=clock)
-        return Boardroom(room=room, tasks=build_tasks(self.layout, disk=disk, clock=clock), programs=lambda: programs)
+        return FullBoardroom(
+            room=room, tasks=build_tasks(self.layout, disk=disk, clock=clock), programs=lambda: programs
+        )
 
     def path(self, id: int) -> Path:
         return self.folder / f"{id}.json"
@@ -480,7 +482,7 @@ def test_a_process_with_the_number_of_the_dead_one_can_go_on(stage):
     assert stage.wrong() == []
 
 
-def _killed_when_all_is_written(stage: Stage, act: Callable[[Boardroom], object]) -> None:
+def _killed_when_all_is_written(stage: Stage, act: Callable[[FullBoardroom], object]) -> None:
     """The note still lies there, although everything in it was done."""
 
     class BeforeForgetting(FaultyDisk):
@@ -549,7 +551,7 @@ def test_a_note_that_is_damaged_does_not_close_the_board(stage, content):
 WORKER = """
 import sys
 from atm.services import board
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.system.files import locking
 from atm.system.machine import find_layout
 from atm.wiring import build_room, build_tasks
@@ -557,7 +559,7 @@ from atm.wiring import build_room, build_tasks
 # Killed between the making of a lock and the note about it, a process leaves what looks foreign for half a minute.
 locking.BREAK_AFTER, locking.WATCH_FOR = 1.0, 0.2
 layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
-desk = Boardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
+desk = FullBoardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
 while True:
     done = board.claim(desk, "crew", who)
     if done.task is None:
@@ -664,13 +666,13 @@ async function create(turn) {
 COMMENTER = """
 import sys
 from atm.services import board
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add
 from atm.system.machine import find_layout
 from atm.wiring import build_room, build_tasks
 
 layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
-desk = Boardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
+desk = FullBoardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
 for turn in range(int(sys.argv[3])):
     board.comment(desk, "crew", who, str(1 + turn % 3), f"{who} {turn}")
     add(desk, "crew", who, [Wish(f"{who} {turn}", depends_on=["#2"])])

@@ -31,10 +31,10 @@ from atm.domain.endpoints import Endpoint
 from atm.domain.errors import AtmError, FileBusy
 from atm.domain.team import Member
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
+from atm.services.teamroom import Teamroom
 from atm.system.files.locking import Locks, SharedLock
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import ask, stop
@@ -71,7 +71,7 @@ class Mortal:
         for name in ("ann", "bob", "cleo"):
             add_member(self.room, "crew", Member(name))
 
-    def a_room(self) -> Mailroom:
+    def a_room(self) -> Teamroom:
         """Each thread has its own, as each process would."""
         return build_room(self.layout)
 
@@ -158,7 +158,7 @@ class Mortal:
                     found.setdefault(id, []).append(entry.get("state", ""))
         return found
 
-    def write(self, to: str, text: str, room: Mailroom | None = None) -> str:
+    def write(self, to: str, text: str, room: Teamroom | None = None) -> str:
         return str(send(room or self.room, "crew", to, Letter(sender="lena", text=text)).message_id)
 
     def lost(self, agent: str, sent: list[str]) -> list[str]:

@@ -24,12 +24,12 @@ from atm.formats.inbox import only
 from atm.services.conversations import acknowledge
 from atm.services.mail import send
 from atm.services.mail_upkeep import compact
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team, remove_member
 from atm.services.spooling import drain
+from atm.services.teamroom import Teamroom
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk, make_message
@@ -54,7 +54,7 @@ class HurriedClock:
         self._ahead += seconds
 
 
-def a_room(home: Path, disk: FaultyDisk | None = None) -> Mailroom:
+def a_room(home: Path, disk: FaultyDisk | None = None) -> Teamroom:
     layout = find_layout({"ATM_HOME": str(home)})
     return build_room(layout, disk=disk or QuickDisk(), clock=HurriedClock())
 
@@ -98,7 +98,7 @@ def settle(home: Path, agent: str = "ann") -> None:
     put_back_dropped(room, room.rosters.load("crew"), everything=True)
 
 
-Act = Callable[[Mailroom], object]
+Act = Callable[[Teamroom], object]
 Prepare = Callable[[Path], object]
 
 
@@ -120,7 +120,7 @@ def every_kill(prepare: Prepare, tmp_path: Path, act: Act) -> Iterator[tuple[str
                 yield f"after a kill at step {step} ({name})", home
 
 
-def send_one(room: Mailroom) -> str:
+def send_one(room: Teamroom) -> str:
     return send(room, "crew", "ann", Letter(sender="bob", text="the one")).message_id
 
 
@@ -160,11 +160,11 @@ def test_an_error_at_any_step_of_a_send_is_success_queued_or_a_clear_refusal(tmp
             assert litter(home) == [], f"left behind by {refusal}"
 
 
-def read_all(room: Mailroom) -> None:
+def read_all(room: Teamroom) -> None:
     take(room, "crew", "ann", Filter())
 
 
-def answer(room: Mailroom) -> None:
+def answer(room: Teamroom) -> None:
     id = room.inboxes.rows("crew", "ann")[0].id
     assert id is not None
     acknowledge(room, "crew", "ann", id, "my reply")
@@ -203,7 +203,7 @@ def test_a_clean_up_killed_anywhere_loses_no_row(tmp_path):
         a_team(home)
         (home / ".claude/teams/crew/inboxes/ann.json").write_bytes(only([row.raw for row in old]))
 
-    def clean(room: Mailroom) -> None:
+    def clean(room: Teamroom) -> None:
         room.policy = Policy(keep_read=5, keep_days=1)
         compact(room, "crew", "ann")
 
@@ -220,7 +220,7 @@ def test_a_clean_up_killed_anywhere_loses_no_row(tmp_path):
 
 @pytest.mark.parametrize("verb", ["add", "remove"])
 def test_a_member_is_never_left_half_done(tmp_path, verb):
-    def act(room: Mailroom) -> None:
+    def act(room: Teamroom) -> None:
         if verb == "add":
             add_member(room, "crew", Member("cleo"))
         else:

@@ -24,7 +24,7 @@ from atm.domain.team import Member
 from atm.ports.disk import Disk
 from atm.ports.records import STALLS
 from atm.services import board, planning
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
@@ -73,7 +73,7 @@ class Watch:
         room = build_room(layout, disk=disk, clock=clock)
         tasks = build_tasks(layout, disk=disk, clock=clock)
         locks = Locks(disk, clock, FakeChance(os.getpid()), layout.locks, pid=os.getpid(), host="here")
-        self.desk = Boardroom(room=room, tasks=tasks, programs=MemoryPrograms)
+        self.desk = FullBoardroom(room=room, tasks=tasks, programs=MemoryPrograms)
         self.records = RecordFiles(disk, clock, locks, layout)
 
     def look(self) -> list[Alert]:

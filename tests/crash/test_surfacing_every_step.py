@@ -35,7 +35,6 @@ from atm.services.delivery import Reach, push
 from atm.services.escalation import SENDER, escalate, unacknowledged
 from atm.services.idle_notices import goes_idle
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.presence import beat
 from atm.services.putting_back import put_back_dropped
@@ -43,6 +42,7 @@ from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
 from atm.services.spooling import drain
 from atm.services.surfacing import Surfacing
+from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.testing.terminal_twin import MemoryPane, MemoryTerminals
@@ -69,7 +69,7 @@ class HurriedClock:
         self._ahead += seconds
 
 
-def a_room(home: Path, disk: FaultyDisk | None = None, *, ahead: float = 0.0) -> Mailroom:
+def a_room(home: Path, disk: FaultyDisk | None = None, *, ahead: float = 0.0) -> Teamroom:
     layout = find_layout({"ATM_HOME": str(home)})
     return build_room(layout, disk=disk or QuickDisk(), clock=HurriedClock(ahead))
 
@@ -81,7 +81,7 @@ def new_team(home: Path) -> None:
         add_member(room, "crew", member)
 
 
-def a_team(home: Path) -> Mailroom:
+def a_team(home: Path) -> Teamroom:
     copied_or(new_team, home)
     return a_room(home)
 
@@ -92,7 +92,7 @@ def with_mail(home: Path) -> None:
         send(room, "crew", "ann", Letter(sender="bob", text=text))
 
 
-Act = Callable[[Mailroom], object]
+Act = Callable[[Teamroom], object]
 Prepare = Callable[[Path], object]
 
 
@@ -145,7 +145,7 @@ def known_as_shown(home: Path) -> set[str]:
 # A hook, and the turn alone.
 
 
-def call_hook(room: Mailroom, said: list[str]) -> bool:
+def call_hook(room: Teamroom, said: list[str]) -> bool:
     """One call after a tool; what it says is heard, whatever happens to it afterwards. Was anything said?"""
 
     def hear(answer: HookAnswer) -> None:
@@ -167,7 +167,7 @@ def call_hook(room: Mailroom, said: list[str]) -> bool:
     return bool(attend(visit))
 
 
-def take_a_turn(room: Mailroom, said: list[str]) -> bool:
+def take_a_turn(room: Teamroom, said: list[str]) -> bool:
     turn = Surfacing(room, "crew", "ann", HOOK)
     with turn as unread:
         taken = turn.take(unread) if unread else []
@@ -183,16 +183,16 @@ SHOWING = {"hook": call_hook, "turn": take_a_turn}
 class Heard:
     """What was said the last time that something was shown."""
 
-    def __init__(self, show: Callable[[Mailroom, list[str]], bool]) -> None:
+    def __init__(self, show: Callable[[Teamroom, list[str]], bool]) -> None:
         self.show = show
         self.said: list[str] = []
 
-    def __call__(self, room: Mailroom) -> None:
+    def __call__(self, room: Teamroom) -> None:
         self.said = []
         self.show(room, self.said)
 
 
-def said_later(home: Path, show: Callable[[Mailroom, list[str]], bool]) -> list[str]:
+def said_later(home: Path, show: Callable[[Teamroom, list[str]], bool]) -> list[str]:
     """What a fresh process says, half a minute later."""
     said: list[str] = []
     room = a_room(home, ahead=31)
@@ -318,10 +318,10 @@ def test_a_reader_beside_somebody_who_clears_up_after_a_dead_hook_doubles_nothin
     read: list[str] = []
     said: list[str] = []
 
-    def reads(room: Mailroom) -> None:
+    def reads(room: Teamroom) -> None:
         read.extend(message.text for message in take(room, "crew", "ann", Filter()).messages)
 
-    def hooks(room: Mailroom) -> None:
+    def hooks(room: Teamroom) -> None:
         call_hook(room, said)
 
     one, other = (hooks, reads) if first == "hook" else (reads, hooks)
@@ -394,7 +394,7 @@ def with_pane(home: Path, texts: list[str]) -> MemoryTerminals:
     return terminals
 
 
-def push_once(room: Mailroom, terminals: MemoryTerminals) -> object:
+def push_once(room: Teamroom, terminals: MemoryTerminals) -> object:
     return push(room, Reach(terminals, NoServers()), room.rosters.load("crew"), "ann")
 
 
@@ -426,7 +426,7 @@ class Paned:
     def prepare(self, home: Path) -> None:
         self.terminals = with_pane(home, self.texts)
 
-    def push(self, room: Mailroom) -> object:
+    def push(self, room: Teamroom) -> object:
         return push_once(room, self.terminals)
 
     def check(self, home: Path, where: str) -> None:
@@ -477,7 +477,7 @@ def with_a_former_notice(home: Path) -> None:
             goes_idle(room, room.rosters.load("crew"), "ann", "a test")
 
 
-def go_idle(room: Mailroom) -> object:
+def go_idle(room: Teamroom) -> object:
     return goes_idle(room, room.rosters.load("crew"), "ann", "a test")
 
 
@@ -514,7 +514,7 @@ def with_a_silent_member(home: Path) -> None:
     send(a_team(home), "crew", "ann", Letter(sender="bob", text="please", ack_minutes=15))
 
 
-def take_steps(room: Mailroom) -> object:
+def take_steps(room: Teamroom) -> object:
     return escalate(room, room.rosters.load("crew"), unacknowledged(room, "crew"))
 
 

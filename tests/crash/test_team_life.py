@@ -21,19 +21,19 @@ from atm.domain.team import Member
 from atm.services.backups import back_up
 from atm.services.lifecycle import advance, standing
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, update_member
 from atm.services.team_cleanup import clean_up, plan_cleanup
 from atm.services.team_end import archive_team, delete_team
+from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring import build_room
 
 pytestmark = pytest.mark.campaign  # there every step is looked at, and is refused in every way
 
-Act = Callable[[Mailroom], object]
+Act = Callable[[Teamroom], object]
 
 
 class HurriedClock:
@@ -52,7 +52,7 @@ class HurriedClock:
         self._ahead += seconds
 
 
-def a_room(home: Path, disk: FaultyDisk | None = None) -> Mailroom:
+def a_room(home: Path, disk: FaultyDisk | None = None) -> Teamroom:
     room = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk or QuickDisk(), clock=HurriedClock())
     if disk is None:
         room.clock.sleep(31)  # a lock that looks foreign is given up
@@ -115,7 +115,7 @@ def is_whole(home: Path, team: str = "crew") -> None:
     json.loads((folder / "state.json").read_bytes())
 
 
-def next_command(home: Path) -> Mailroom:
+def next_command(home: Path) -> Teamroom:
     """The next roster command that somebody runs, and a clean-up."""
     room = a_room(home)
     add_member(room, "crew", Member("dora"))

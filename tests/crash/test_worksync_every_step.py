@@ -32,8 +32,8 @@ from atm.domain.worksync.readiness import Thresholds
 from atm.ports.disk import Disk
 from atm.ports.records import INTENTS, SHELVES, STATUS
 from atm.services import board, planning
-from atm.services.boardroom import Boardroom
-from atm.services.mailroom import find_team
+from atm.services.full_boardroom import FullBoardroom
+from atm.services.registry import find_team
 from atm.services.roster import add_member, create_team
 from atm.services.spooling import drain
 from atm.services.worksync.nudges import dispatch, outbox, plan
@@ -88,7 +88,7 @@ class Process:
         layout, clock = find_layout({"ATM_HOME": str(home)}), HurriedClock(later, patient=among_rivals)
         disk = disk or QuickDisk()
         self.room = build_room(layout, disk=disk, clock=clock)
-        desk = Boardroom(room=self.room, tasks=build_tasks(layout, disk=disk, clock=clock), programs=MemoryPrograms)
+        desk = FullBoardroom(room=self.room, tasks=build_tasks(layout, disk=disk, clock=clock), programs=MemoryPrograms)
         locks = Locks(disk, clock, FakeChance(os.getpid()), layout.locks, pid=os.getpid(), host="here")
         self.plane = Plane(
             desk,

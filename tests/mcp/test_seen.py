@@ -11,8 +11,8 @@ from tests.mcp.crew import Crew
 from atm.domain.lifecycle import COMPLETE
 from atm.services.lifecycle import walk
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
+from atm.services.teamroom import Teamroom
 from atm.ui.mcp.catalog import not_delivered, seen
 from atm.ui.mcp.client import Client, Handed
 from atm.ui.mcp.identity import admit
@@ -29,7 +29,7 @@ def state_of(crew: Crew, id: str) -> str:
     return found
 
 
-def states_of(room: Mailroom, id: str, team: str = "crew") -> list[str]:
+def states_of(room: Teamroom, id: str, team: str = "crew") -> list[str]:
     return [entry.state for entry in room.ledger.entries(team)[0] if id in entry.ids]
 
 

@@ -261,12 +261,12 @@ def test_the_public_names_are_these():
         *(
             "MemoryLedger",
             "MemoryMarks",
-            "MemoryParts",
             "MemoryPresence",
             "MemoryPrograms",
             "MemoryRosters",
             "MemorySpool",
             "MemoryStates",
+            "MemoryStores",
             "MemoryTasks",
             "MemoryTeamFiles",
             "QuickDisk",

@@ -6,13 +6,13 @@ import pytest
 
 from atm.domain.retention import Policy
 from atm.domain.team import Member
-from atm.services.mailroom import Mailroom
 from atm.services.roster import add_member, create_team
+from atm.services.teamroom import Teamroom
 from atm.testing import memory_room
 
 
 @pytest.fixture
-def desk() -> Mailroom:
+def desk() -> Teamroom:
     """A mailroom in memory with a team `crew` of ann, bob and the absent cleo."""
     made = memory_room(policy=Policy(compact_above=20, keep_read=5, keep_days=1, keep_idle=2))
     create_team(made, "crew")

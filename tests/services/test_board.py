@@ -26,7 +26,8 @@ from atm.domain.errors import (
 from atm.domain.tasks import MOST_COMMENTS, Task
 from atm.domain.team import Member
 from atm.services import board, planning, reviews
-from atm.services.boardroom import Boardroom, list_name
+from atm.services.boardroom import list_name
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish
 from atm.services.presence import beat
 from atm.services.roster import add_member, create_team, remove_member
@@ -36,7 +37,7 @@ from atm.testing.board_twin import MemoryTurn
 LEAD, HUMAN = "team-lead", "human"
 
 
-def make_desk(**fields: Any) -> Boardroom:
+def make_desk(**fields: Any) -> FullBoardroom:
     """A board in memory for a crew of ann, bob, cleo, the human hugo and their lead."""
     room = memory_room()
     create_team(room, "crew", lead=LEAD)
@@ -46,54 +47,54 @@ def make_desk(**fields: Any) -> Boardroom:
 
 
 @pytest.fixture
-def desk() -> Boardroom:
+def desk() -> FullBoardroom:
     return make_desk()
 
 
-def add(desk: Boardroom, *subjects: str, **fields: Any) -> list[str]:
+def add(desk: FullBoardroom, *subjects: str, **fields: Any) -> list[str]:
     return [
         task.id for task in planning.add(desk, "crew", LEAD, [Wish(subject, **fields) for subject in subjects]).tasks
     ]
 
 
-def claim(desk: Boardroom, who: str, id: str | None = None) -> str | None:
+def claim(desk: FullBoardroom, who: str, id: str | None = None) -> str | None:
     done = board.claim(desk, "crew", who, id)
     return done.task.id if done.task else None
 
 
-def why(desk: Boardroom, who: str, id: str | None = None) -> str:
+def why(desk: FullBoardroom, who: str, id: str | None = None) -> str:
     done = board.claim(desk, "crew", who, id)
     assert done.task is None
     assert done.refusal is not None, "neither a task nor a reason"
     return done.refusal.code
 
 
-def state(desk: Boardroom, id: str) -> str:
+def state(desk: FullBoardroom, id: str) -> str:
     now = desk.tasks.board("crew")
     return now.state(now.card(id))
 
 
-def read(desk: Boardroom, id: str) -> Task:
+def read(desk: FullBoardroom, id: str) -> Task:
     return desk.tasks.read("crew", id)
 
 
-def history(desk: Boardroom, id: str) -> list[str]:
+def history(desk: FullBoardroom, id: str) -> list[str]:
     return [past.word("to") or past.word("type") for past in desk.tasks.past("crew")[0] if past.task == id]
 
 
-def twin(desk: Boardroom) -> MemoryTasks:
+def twin(desk: FullBoardroom) -> MemoryTasks:
     assert isinstance(desk.tasks, MemoryTasks)
     return desk.tasks
 
 
-def foreign(desk: Boardroom, number: int, **record: Any) -> None:
+def foreign(desk: FullBoardroom, number: int, **record: Any) -> None:
     """What Claude Code writes."""
     twin(desk).write_as_others_do(
         "crew", number, json.dumps({"id": str(number), "subject": "theirs", **record}).encode()
     )
 
 
-def pass_time(desk: Boardroom, seconds: float) -> None:
+def pass_time(desk: FullBoardroom, seconds: float) -> None:
     desk.clock.pass_time(seconds)  # type: ignore[attr-defined]
     desk.presence.up_for += seconds  # type: ignore[attr-defined]
 
@@ -852,12 +853,12 @@ STEPS = st.lists(
 DAGS = st.lists(st.lists(st.integers(0, 5), max_size=3), min_size=1, max_size=6)
 
 
-def build(desk: Boardroom, needs: list[list[int]]) -> None:
+def build(desk: FullBoardroom, needs: list[list[int]]) -> None:
     for place, others in enumerate(needs):
         add(desk, f"t{place}", depends_on=[str(other + 1) for other in {*others} if other < place])
 
 
-def take_step(desk: Boardroom, verb: str, who: str, one: int, other: int) -> None:
+def take_step(desk: FullBoardroom, verb: str, who: str, one: int, other: int) -> None:
     id, second = str(one), str(other)
     if verb == "claim":
         before = desk.tasks.board("crew")
@@ -888,7 +889,7 @@ def take_step(desk: Boardroom, verb: str, who: str, one: int, other: int) -> Non
         board.comment(desk, "crew", who, id, "hm")
 
 
-def check_consistent(desk: Boardroom) -> None:
+def check_consistent(desk: FullBoardroom) -> None:
     now = desk.tasks.board("crew")
     for card in now.cards.values():
         assert card.status in ("pending", "in_progress", "completed")
@@ -900,7 +901,7 @@ def check_consistent(desk: Boardroom) -> None:
     assert not [number for number, why in now.lost().items() if "circle" in why]
 
 
-def check_history(desk: Boardroom) -> None:
+def check_history(desk: FullBoardroom) -> None:
     """One claimant at a time, finished once unless reopened, and everything that is so was told."""
     holder: dict[str, str] = {}
     for past in desk.tasks.past("crew")[0]:

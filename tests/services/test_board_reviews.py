@@ -10,7 +10,7 @@ from atm.domain.errors import BadName, BadTask, NotAllowed, NotClaimant, PlanRef
 from atm.domain.tasks import Task
 from atm.domain.team import Member
 from atm.services import board, planning, reviews
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish
 from atm.services.roster import add_member, create_team
 from atm.testing import memory_desk, memory_room
@@ -19,7 +19,7 @@ LEAD = "team-lead"
 
 
 @pytest.fixture
-def desk() -> Boardroom:
+def desk() -> FullBoardroom:
     """ann works on #1; bob, cleo and the human hugo are there too."""
     room = memory_room()
     create_team(room, "crew", lead=LEAD)
@@ -30,18 +30,18 @@ def desk() -> Boardroom:
     return made
 
 
-def work_on(desk: Boardroom, who: str, **fields: Any) -> str:
+def work_on(desk: FullBoardroom, who: str, **fields: Any) -> str:
     id = planning.add(desk, "crew", LEAD, [Wish("work", **fields)]).tasks[0].id
     done = board.claim(desk, "crew", who, id)
     assert done.task is not None
     return id
 
 
-def read(desk: Boardroom, id: str = "1") -> Task:
+def read(desk: FullBoardroom, id: str = "1") -> Task:
     return desk.tasks.read("crew", id)
 
 
-def letters(desk: Boardroom, who: str) -> list[str]:
+def letters(desk: FullBoardroom, who: str) -> list[str]:
     return [row.text for row in desk.room.inboxes.rows("crew", who)]
 
 

@@ -11,15 +11,15 @@ from atm.domain.errors import AtmError, ChecksFailed
 from atm.domain.tasks import Task
 from atm.domain.team import Member
 from atm.services import board, planning
-from atm.services.boardroom import Boardroom
 from atm.services.evidence import working_folder
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish
 from atm.services.roster import add_member, create_team
 from atm.testing import MemoryPrograms, MemoryTasks, memory_desk, memory_room
 
 
 @pytest.fixture
-def desk() -> Boardroom:
+def desk() -> FullBoardroom:
     room = memory_room()
     create_team(room, "crew", lead="team-lead")
     add_member(room, "crew", Member("ann", cwd="/work/ann"))
@@ -27,12 +27,12 @@ def desk() -> Boardroom:
     return memory_desk(room)
 
 
-def programs(desk: Boardroom) -> MemoryPrograms:
+def programs(desk: FullBoardroom) -> MemoryPrograms:
     assert isinstance(desk.programs, MemoryPrograms)
     return desk.programs
 
 
-def work(desk: Boardroom, *checks: dict[str, Any], who: str = "ann", **fields: Any) -> Task:
+def work(desk: FullBoardroom, *checks: dict[str, Any], who: str = "ann", **fields: Any) -> Task:
     planning.add(desk, "crew", "team-lead", [Wish("a", acceptance=checks, **fields)])
     task = board.claim(desk, "crew", who).task
     assert task is not None

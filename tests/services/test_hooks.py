@@ -11,7 +11,7 @@ from atm.domain.acceptance import Ran
 from atm.domain.errors import HookBlocked
 from atm.domain.team import Member
 from atm.services import board, planning
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.hooks import KEPT, Verdict, check_not_blocked, run_hooks
 from atm.services.planning import Wish
 from atm.services.roster import add_member, create_team
@@ -21,7 +21,7 @@ from atm.testing import MemoryPrograms, memory_desk, memory_room
 LEAD = "team-lead"
 
 
-def make_desk(**hooks: list[str]) -> Boardroom:
+def make_desk(**hooks: list[str]) -> FullBoardroom:
     room = memory_room()
     create_team(room, "crew", lead=LEAD)
     for member in (Member("ann", cwd="/work/ann"), Member("bob")):
@@ -29,7 +29,7 @@ def make_desk(**hooks: list[str]) -> Boardroom:
     return memory_desk(room, hooks=hooks)
 
 
-def programs(desk: Boardroom) -> MemoryPrograms:
+def programs(desk: FullBoardroom) -> MemoryPrograms:
     assert isinstance(desk.programs, MemoryPrograms)
     return desk.programs
 
@@ -180,7 +180,7 @@ class TestOrder:
 
 
 class TestCompletion:
-    def start(self, desk: Boardroom) -> None:
+    def start(self, desk: FullBoardroom) -> None:
         planning.add(desk, "crew", LEAD, [Wish("a", description="é\x1b")])
         board.claim(desk, "crew", "ann")
 

@@ -16,8 +16,9 @@ from atm.domain.errors import (
 )
 from atm.domain.team import Member
 from atm.services.mail import broadcast, plan, send
-from atm.services.mailroom import find_default_team, find_recipient, sender_address
+from atm.services.mailroom import find_recipient, sender_address
 from atm.services.posting import QUEUED_WARNING, Letter
+from atm.services.registry import find_default_team
 from atm.services.roster import add_member, create_team
 from atm.services.spooling import drain
 from atm.testing import make_message

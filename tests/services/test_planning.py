@@ -22,7 +22,7 @@ from atm.domain.errors import (
 )
 from atm.domain.team import Member
 from atm.services import board, planning
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import MOST_AT_ONCE, Wish
 from atm.services.roster import add_member, create_team
 from atm.testing import MemoryTasks, memory_desk, memory_room
@@ -30,7 +30,7 @@ from atm.testing import MemoryTasks, memory_desk, memory_room
 LEAD = "team-lead"
 
 
-def make_desk(**fields: Any) -> Boardroom:
+def make_desk(**fields: Any) -> FullBoardroom:
     room = memory_room()
     create_team(room, "crew", lead=LEAD)
     for name in ("ann", "bob"):
@@ -39,25 +39,25 @@ def make_desk(**fields: Any) -> Boardroom:
 
 
 @pytest.fixture
-def desk() -> Boardroom:
+def desk() -> FullBoardroom:
     return make_desk()
 
 
-def twin(desk: Boardroom) -> MemoryTasks:
+def twin(desk: FullBoardroom) -> MemoryTasks:
     assert isinstance(desk.tasks, MemoryTasks)
     return desk.tasks
 
 
-def add(desk: Boardroom, *wishes: Wish, who: str = LEAD) -> list[str]:
+def add(desk: FullBoardroom, *wishes: Wish, who: str = LEAD) -> list[str]:
     return [task.id for task in planning.add(desk, "crew", who, wishes).tasks]
 
 
-def record(desk: Boardroom, id: str) -> dict[str, Any]:
+def record(desk: FullBoardroom, id: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(twin(desk).files["crew"][int(id)])
     return found
 
 
-def needs(desk: Boardroom, id: str) -> list[str]:
+def needs(desk: FullBoardroom, id: str) -> list[str]:
     return desk.tasks.read("crew", id).blocked_by  # type: ignore[return-value]
 
 

@@ -16,7 +16,6 @@ from atm.formats.task import decode_task
 from atm.services.backups import back_up
 from atm.services.mail import send
 from atm.services.mail_upkeep import compact
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
@@ -24,6 +23,7 @@ from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, remove_member, update_member
 from atm.services.roster_recovery import recover
 from atm.services.team_end import delete_team
+from atm.services.teamroom import Teamroom
 from atm.testing import MemoryTeamFiles, make_message, memory_room
 
 
@@ -33,11 +33,11 @@ def task(number: int, status: str = "pending", owner: str = "") -> bytes:
     return json.dumps(record).encode()
 
 
-def texts(room: Mailroom, agent: str) -> list[str]:
+def texts(room: Teamroom, agent: str) -> list[str]:
     return [row.text for row in room.inboxes.rows("crew", agent)]
 
 
-def tell(room: Mailroom, to: str, text: str) -> str:
+def tell(room: Teamroom, to: str, text: str) -> str:
     return send(room, "crew", to, Letter(sender="bob", text=text)).message_id
 
 

@@ -16,7 +16,7 @@ from atm.ports.records import STALLS, STATUS
 from atm.services import board, planning, reviews
 from atm.services.board_escalation import remind
 from atm.services.lifecycle import advance
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.services.roster import add_member, create_team
 from atm.services.stall_journal import MOST_RECORDS
 from atm.services.stall_watch import Alert, recent_alert, watch_stalls

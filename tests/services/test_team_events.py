@@ -35,9 +35,9 @@ from atm.domain.team import Member
 from atm.formats.inbox import Inbox, decode_row, malformed
 from atm.formats.json_record import encode
 from atm.formats.layout import Layout
-from atm.services.mailroom import Mailroom
 from atm.services.roster import add_member, create_team, remove_member, update_member
 from atm.services.team_events import LONGEST_FACT, SETTLING, TeamEvents
+from atm.services.teamroom import Teamroom
 from atm.testing import FakeClock, make_message, memory_desk, memory_room
 from atm.wiring import build_room, build_tasks
 
@@ -349,7 +349,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def events(room: Mailroom, layout: Layout, clock: FakeClock) -> TeamEvents:
+def events(room: Teamroom, layout: Layout, clock: FakeClock) -> TeamEvents:
     """Over real files, with a clock of its own."""
     for agent in ("ann", "bob"):
         room.inboxes.append("crew", agent, [make_message(f"{agent}{n}") for n in range(3)], fresh=True)

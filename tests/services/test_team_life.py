@@ -25,7 +25,6 @@ from atm.services.conversations import acknowledge, ask
 from atm.services.lifecycle import advance, note_activity, standing
 from atm.services.mail import broadcast, plan, send
 from atm.services.mail_upkeep import cleanup
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, peek
@@ -34,21 +33,22 @@ from atm.services.roster import add_member, create_team, join, leave, remove_mem
 from atm.services.spooling import drain
 from atm.services.team_cleanup import clean_up, plan_cleanup
 from atm.services.team_end import archive_team, delete_team
+from atm.services.teamroom import Teamroom
 from atm.testing import make_message
 
 OPEN = b'{"id": "1", "subject": "s", "status": "pending"}'
 CLAIMED = b'{"id": "2", "subject": "s", "status": "in_progress", "owner": "ann"}'
 
 
-def alive(room: Mailroom, name: str, *, seconds_ago: float = 0.0, state: str = "", team: str = "crew") -> None:
+def alive(room: Teamroom, name: str, *, seconds_ago: float = 0.0, state: str = "", team: str = "crew") -> None:
     room.presence.beat(team, name, Beat(at=room.clock.now() - seconds_ago, source="test", state=state))
 
 
-def status(room: Mailroom, team: str = "crew") -> str:
+def status(room: Teamroom, team: str = "crew") -> str:
     return standing(room, team).status
 
 
-def tell(room: Mailroom, to: str = "ann", text: str = "hello") -> str:
+def tell(room: Teamroom, to: str = "ann", text: str = "hello") -> str:
     return send(room, "crew", to, Letter(sender="bob", text=text)).message_id
 
 

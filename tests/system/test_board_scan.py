@@ -27,7 +27,7 @@ from atm.ports.board import Tasks
 from atm.ports.clock import Clock
 from atm.ports.disk import Disk
 from atm.services import board
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add
 from atm.services.roster import add_member, create_team
 from atm.system.files.disk import RealDisk
@@ -104,10 +104,10 @@ class Stage:
         self.folder = Path(layout.tasks("crew"))
         self.index = Path(layout.board_index("crew"))
 
-    def desk(self, disk: Disk | None = None, clock: Clock | None = None) -> Boardroom:
+    def desk(self, disk: Disk | None = None, clock: Clock | None = None) -> FullBoardroom:
         clock, programs = clock or SetClock(), MemoryPrograms()
         tasks = build_tasks(self.layout, disk=disk, clock=clock)
-        return Boardroom(room=build_room(self.layout, clock=clock), tasks=tasks, programs=lambda: programs)
+        return FullBoardroom(room=build_room(self.layout, clock=clock), tasks=tasks, programs=lambda: programs)
 
     def tasks(self, disk: Disk | None = None, ahead: float = 0.0) -> Tasks:
         return build_tasks(self.layout, disk=disk, clock=SetClock(ahead))

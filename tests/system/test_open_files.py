@@ -15,14 +15,14 @@ from atm.formats.inbox import only
 from atm.formats.layout import Layout
 from atm.ports.disk import Stamp
 from atm.services import board
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom
 from atm.services.planning import Wish, add
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.spooling import drain
+from atm.services.teamroom import Teamroom
 from atm.testing import FakeClock, MemoryPrograms, QuickDisk, make_message
 from atm.wiring import build_room, build_tasks
 
@@ -60,31 +60,31 @@ def letter(text: str = "hello") -> Letter:
     return Letter(sender="bob", text=text)
 
 
-def send_to_a_large_inbox(mail: Mailroom, inbox: Path) -> None:
+def send_to_a_large_inbox(mail: Teamroom, inbox: Path) -> None:
     inbox.write_bytes(only([make_message(f"id-{n}", "x" * 2000).raw for n in range(100)]))
     os.utime(inbox, (1, 1))
     send(mail, "crew", "ann", letter())
 
 
-def read_what_is_there(mail: Mailroom, inbox: Path) -> None:
+def read_what_is_there(mail: Teamroom, inbox: Path) -> None:
     inbox.write_bytes(only([make_message("id-1").raw]))
     take(mail, "crew", "ann", Filter())
 
 
-def put_back_what_was_dropped(mail: Mailroom, inbox: Path) -> None:
+def put_back_what_was_dropped(mail: Teamroom, inbox: Path) -> None:
     send(mail, "crew", "ann", letter())
     inbox.write_bytes(b"[]")
     assert put_back_dropped(mail, mail.rosters.load("crew")) == 1
 
 
-def wait_for_a_lock_and_spool(mail: Mailroom, inbox: Path) -> None:
+def wait_for_a_lock_and_spool(mail: Teamroom, inbox: Path) -> None:
     (inbox.parent / "ann.json.lock").write_text(json.dumps({"pid": os.getpid()}))
     assert send(mail, "crew", "ann", letter()).outcome == "queued"
     (inbox.parent / "ann.json.lock").unlink()
     assert drain(mail, everything=True).delivered == 1
 
 
-def set_an_unreadable_inbox_aside(mail: Mailroom, inbox: Path) -> None:
+def set_an_unreadable_inbox_aside(mail: Teamroom, inbox: Path) -> None:
     inbox.write_bytes(b"{")
     assert send(mail, "crew", "ann", letter()).outcome == "queued"
     with pytest.raises(AtmError):
@@ -103,7 +103,7 @@ def set_an_unreadable_inbox_aside(mail: Mailroom, inbox: Path) -> None:
     ],
     ids=["send", "large", "read", "put-back", "spool", "unreadable"],
 )
-def test_no_file_of_mail_stays_open(layout: Layout, room, act: Callable[[Mailroom, Path], object]):
+def test_no_file_of_mail_stays_open(layout: Layout, room, act: Callable[[Teamroom, Path], object]):
     disk = Accountant()
     mail = build_room(layout, disk=disk, clock=FakeClock(time.time()))
     act(mail, Path(layout.inbox("crew", "ann")))
@@ -113,7 +113,7 @@ def test_no_file_of_mail_stays_open(layout: Layout, room, act: Callable[[Mailroo
 def test_no_file_of_the_board_stays_open(layout: Layout, room):
     disk, clock, programs = Accountant(), FakeClock(time.time()), MemoryPrograms()
     tasks = build_tasks(layout, disk=disk, clock=clock)
-    desk = Boardroom(room=build_room(layout, disk=disk, clock=clock), tasks=tasks, programs=lambda: programs)
+    desk = FullBoardroom(room=build_room(layout, disk=disk, clock=clock), tasks=tasks, programs=lambda: programs)
     add(desk, "crew", "ann", [Wish("base"), Wish("next", depends_on=["base"])])
     board.claim(desk, "crew", "ann", "1")
     Path(layout.tasks("crew"), "3.json").write_text("no task")

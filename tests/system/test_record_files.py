@@ -24,9 +24,9 @@ from atm.formats.team_config import new_team
 from atm.ports.disk import Disk
 from atm.ports.records import INTENTS, OUTBOX, SHELVES, STALLS, STATUS
 from atm.services.backups import back_up
-from atm.services.mailroom import Mailroom
 from atm.services.restoring import restore
 from atm.services.team_end import delete_team
+from atm.services.teamroom import Teamroom
 from atm.system.files import record_store
 from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
@@ -61,7 +61,7 @@ class Site:
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.room: Mailroom = build_room(layout, disk=QuickDisk())
+        self.room: Teamroom = build_room(layout, disk=QuickDisk())
         self.create()
         self.records = self.store()
         self.team = Path(layout.team("crew"))

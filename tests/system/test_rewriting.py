@@ -10,10 +10,10 @@ import pytest
 
 from atm.formats.inbox import only
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
+from atm.services.teamroom import Teamroom
 from atm.system.files.disk import RealDisk
 from atm.system.files.inbox_store import RECENT_TAIL
 from atm.system.machine import find_layout
@@ -51,12 +51,12 @@ def disk(request):
 
 
 @pytest.fixture
-def meddled(home, room, disk) -> Mailroom:
+def meddled(home, room, disk) -> Teamroom:
     return build_room(find_layout({"ATM_HOME": str(home)}), disk=disk)
 
 
 @pytest.fixture
-def waiting(home, room, disk) -> Mailroom:
+def waiting(home, room, disk) -> Teamroom:
     """For whoever has to wait for others to come to an end: it takes no time."""
     return build_room(find_layout({"ATM_HOME": str(home)}), disk=disk, clock=FakeClock(time.time()))
 

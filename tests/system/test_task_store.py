@@ -17,7 +17,7 @@ from atm.domain.team import Member
 from atm.formats.layout import Layout
 from atm.ports.disk import Disk
 from atm.services import board
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add, depend
 from atm.services.roster import add_member, create_team
 from atm.system.files.disk import RealDisk
@@ -48,10 +48,10 @@ class Stage:
         self.folder = Path(layout.tasks("crew"))
         self.clock = QuickClock()
 
-    def desk(self, disk: Disk | None = None) -> Boardroom:
+    def desk(self, disk: Disk | None = None) -> FullBoardroom:
         programs = MemoryPrograms()
         tasks = build_tasks(self.layout, disk=disk, clock=self.clock)
-        return Boardroom(room=build_room(self.layout, clock=self.clock), tasks=tasks, programs=lambda: programs)
+        return FullBoardroom(room=build_room(self.layout, clock=self.clock), tasks=tasks, programs=lambda: programs)
 
     def write(self, name: str, content: str | bytes) -> Path:
         path = self.folder / f"{name}.json"

@@ -21,14 +21,14 @@ from atm.domain.events import MESSAGE_WRITTEN, TEAM_CREATED, TEAM_GONE, TeamEven
 from atm.domain.team import Member
 from atm.formats.layout import Layout
 from atm.services.board import claim
-from atm.services.boardroom import Boardroom
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom
 from atm.services.planning import Wish, add
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
 from atm.services.team_end import delete_team
 from atm.services.team_events import SETTLING, TeamEvents
+from atm.services.teamroom import Teamroom
 from atm.system.files.inotify import EVENT, IN_IGNORED, IN_Q_OVERFLOW, IN_UNMOUNT, Inotify, is_available
 from atm.system.files.tree_watch import KINDS, RESCAN, TICK_NS, Touched, TreeWatch
 from atm.system.machine import find_layout
@@ -723,7 +723,7 @@ def clock() -> FakeClock:
 
 
 @pytest.fixture
-def events(room: Mailroom, layout: Layout, clock: FakeClock) -> TeamEvents:
+def events(room: Teamroom, layout: Layout, clock: FakeClock) -> TeamEvents:
     return TeamEvents(build_room(layout, clock=clock), build_tasks(layout, clock=clock))
 
 
@@ -808,9 +808,9 @@ class TestWithEvents:
 class Storm:
     """Programs of all kinds at work in the same folders."""
 
-    def __init__(self, room: Mailroom, layout: Layout, dice: random.Random) -> None:
+    def __init__(self, room: Teamroom, layout: Layout, dice: random.Random) -> None:
         self.room, self.layout, self.dice = room, layout, dice
-        self.desk = Boardroom(room=room, tasks=build_tasks(layout), programs=MemoryPrograms)
+        self.desk = FullBoardroom(room=room, tasks=build_tasks(layout), programs=MemoryPrograms)
         self.count = 0
 
     def blow(self) -> None:

@@ -21,9 +21,9 @@ from atm.domain.plugin_health import Policy
 from atm.domain.team import Member
 from atm.services.board import claim
 from atm.services.mail import send
-from atm.services.mailroom import find_team
 from atm.services.planning import Wish, add
 from atm.services.posting import Letter
+from atm.services.registry import find_team
 from atm.services.roster import add_member
 from atm.system.files.liveness import process_is_alive
 from atm.teamd.member_book import MemberBook

@@ -17,8 +17,8 @@ from atm.domain.retries import LONGEST_WAIT
 from atm.domain.team import Member
 from atm.ports.agent_servers import ACCEPTED, REFUSED, Answer
 from atm.services.board import claim
-from atm.services.boardroom import Boardroom
 from atm.services.delivery import Reach
+from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail import send
 from atm.services.planning import Wish, add
 from atm.services.posting import Letter
@@ -53,7 +53,7 @@ class Stage:
     """A daemon's work without a daemon: two teams, `crew` and `calm`, and everything it says."""
 
     def __init__(self) -> None:
-        self.desk: Boardroom = memory_desk()
+        self.desk: FullBoardroom = memory_desk()
         self.room: Any = self.desk.room
         self.servers = Servers()
         self.events: list[TeamEvent] = []

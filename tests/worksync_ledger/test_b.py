@@ -23,10 +23,11 @@ from atm.formats.layout import Layout
 from atm.ports.records import STATUS
 from atm.services import board, planning, reviews
 from atm.services.mail import send
-from atm.services.mailroom import Mailroom, find_team
 from atm.services.posting import Letter
+from atm.services.registry import find_team
 from atm.services.roster import add_member
 from atm.services.spooling import drain
+from atm.services.teamroom import Teamroom
 from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.reconcile import look_at
 from atm.services.worksync.reports import replay, submit
@@ -151,7 +152,7 @@ def test_a_blocked_lease_is_over_when_the_blocker_is_gone():
     assert place.report("ann", "blocked").verdict.reason == "blocked_rejected_without_evidence"
 
 
-def test_a_task_file_that_was_only_touched_is_no_other_agenda(layout: Layout, room: Mailroom):
+def test_a_task_file_that_was_only_touched_is_no_other_agenda(layout: Layout, room: Teamroom):
     settings = config.load(layout, {}, "/", {})
 
     def plane() -> Any:

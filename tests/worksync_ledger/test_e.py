@@ -30,9 +30,9 @@ from atm.formats.times import from_iso
 from atm.ports.records import INTENTS, STATUS
 from atm.services.lifecycle import advance
 from atm.services.mail import send
-from atm.services.mailroom import find_team
 from atm.services.posting import Letter
 from atm.services.presence import beat
+from atm.services.registry import find_team
 from atm.services.roster import add_member, remove_member
 from atm.services.spooling import drain
 from atm.services.worksync import rounds

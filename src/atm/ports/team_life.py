@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from atm.ports.states import States
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Protocol
 
     from atm.domain.tasks import Task
-    from atm.ports.backups import Backups
-    from atm.ports.endpoints import Endpoints
-    from atm.ports.presence import Presence
-    from atm.ports.surfacing import Surfacings
     from atm.ports.undertaking import Undertaking
 else:
     Protocol = object
@@ -81,25 +75,3 @@ class TeamFiles(Protocol):
 
     def leftovers(self, team: str) -> list[str]:
         """What deletions left lying aside: the names of folders."""
-
-
-class TeamParts(Protocol):
-    """The ports of team life, each made when it is first asked for: mail does without them."""
-
-    @property
-    def presence(self) -> Presence: ...
-
-    @property
-    def states(self) -> States: ...
-
-    @property
-    def files(self) -> TeamFiles: ...
-
-    @property
-    def backups(self) -> Backups: ...
-
-    @property
-    def surfacings(self) -> Surfacings: ...
-
-    @property
-    def endpoints(self) -> Endpoints: ...

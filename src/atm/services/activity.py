@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.liveness import Liveness
     from atm.domain.team import Member, Team
-    from atm.services.mailroom import Mailroom
+    from atm.services.registry import Registry
 
 
 class Activity:
@@ -36,7 +36,7 @@ class Activity:
         }
 
 
-def activity(room: Mailroom, team: Team, member: Member) -> Activity:
+def activity(room: Registry, team: Team, member: Member) -> Activity:
     """The heartbeat says what a member does; without one, `isActive` in the roster is a hint, as old as the file."""
     now = room.clock.now()
     known = presence.liveness(room.presence, team.name, member.name, now)

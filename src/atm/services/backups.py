@@ -7,12 +7,12 @@ from atm.formats.json_record import NotJson
 from atm.formats.layout import inbox_owner
 from atm.formats.task import task_number
 from atm.formats.team_config import decode_team
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ports.backups import Contents
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
 
 class BackedUp:
@@ -29,7 +29,7 @@ class BackedUp:
         self.members = _members(contents)
 
 
-def back_up(room: Mailroom, team: str, *, final: bool = False) -> BackedUp:
+def back_up(room: Teamroom, team: str, *, final: bool = False) -> BackedUp:
     """Copy a team, ours or Claude Code's: backing up is reading."""
     found = find_team(room, team)
     return BackedUp(found.name, room.backups.make(found.name, room.clock.now(), final=final))

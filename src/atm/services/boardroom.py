@@ -5,8 +5,8 @@ from __future__ import annotations
 from atm.domain.tasks import Stamp
 from atm.domain.team import check_open
 from atm.formats.times import to_iso
-from atm.services.mailroom import find_team
 from atm.services.presence import beat
+from atm.services.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

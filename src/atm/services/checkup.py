@@ -24,8 +24,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team import Team
     from atm.ports.inspection import FoundLock, Site
-    from atm.services.boardroom import Boardroom
-    from atm.services.mailroom import Mailroom
+    from atm.services.full_boardroom import FullBoardroom
+    from atm.services.teamroom import Teamroom
 
 STALE_AFTER = 30.0
 LARGE_INBOX = 1_000_000
@@ -34,7 +34,7 @@ LARGE_INBOX = 1_000_000
 UPGRADE = "pip install --upgrade agent-team-manager"
 
 
-def examine(desk: Boardroom, site: Site) -> list[Finding]:
+def examine(desk: FullBoardroom, site: Site) -> list[Finding]:
     """Look at everything. Reads only."""
     room = desk.room
     teams = room.rosters.teams()
@@ -46,7 +46,7 @@ def examine(desk: Boardroom, site: Site) -> list[Finding]:
     return sorted(found, key=lambda finding: order[finding.severity])
 
 
-def mend(desk: Boardroom, site: Site, findings: list[Finding]) -> list[Finding]:
+def mend(desk: FullBoardroom, site: Site, findings: list[Finding]) -> list[Finding]:
     """Do what can be done safely, then look again: what is gone was mended, what is left says how."""
     for finding in findings:
         if finding.mend is not None:
@@ -62,7 +62,7 @@ def mend(desk: Boardroom, site: Site, findings: list[Finding]) -> list[Finding]:
     return [*gone, *left]
 
 
-def _team(room: Mailroom, site: Site, name: str) -> Iterator[Finding]:
+def _team(room: Teamroom, site: Site, name: str) -> Iterator[Finding]:
     try:
         team = room.rosters.load(name)
     except AtmError as error:
@@ -100,7 +100,7 @@ def _lock(site: Site, lock: FoundLock) -> Iterator[Finding]:
         yield Finding("stale-lock", WARNING, f"{path} was left behind ({age})", FIX, path, remove)
 
 
-def _roster(room: Mailroom, site: Site, team: Team) -> Iterator[Finding]:
+def _roster(room: Teamroom, site: Site, team: Team) -> Iterator[Finding]:
     intents, path = room.rosters.abandoned(team.name), team.read_from
     for intent in intents:
         what = f"a command was killed in team {team.name!r}: {intent.get('verb')} {intent.get('name')}"
@@ -121,7 +121,7 @@ def _roster(room: Mailroom, site: Site, team: Team) -> Iterator[Finding]:
             )
 
 
-def _inboxes(room: Mailroom, team: Team) -> Iterator[Finding]:
+def _inboxes(room: Teamroom, team: Team) -> Iterator[Finding]:
     members = {name.casefold() for name in team.names}
     for facts in inbox_facts(room, team):
         if isinstance(facts, InboxProblem):
@@ -166,7 +166,7 @@ def _one_inbox(team: Team, facts: InboxFacts) -> Iterator[Finding]:
         yield Finding("malformed-rows", NOTE, what, f"atm read {shell_word(facts.agent + chr(64) + team.name)} --all")
 
 
-def _ledger(room: Mailroom, team: Team) -> Iterator[Finding]:
+def _ledger(room: Teamroom, team: Team) -> Iterator[Finding]:
     entries, torn = room.ledger.entries(team.name)
     path = room.ledger.path(team.name)
     if torn:
@@ -179,13 +179,13 @@ def _ledger(room: Mailroom, team: Team) -> Iterator[Finding]:
         yield Finding("dropped-rows", PROBLEM, what, FIX, path, again)
 
 
-def _deletions(room: Mailroom) -> Iterator[Finding]:
+def _deletions(room: Teamroom) -> Iterator[Finding]:
     for deletion in room.files.cut_off():
         what = f"a command was killed while it deleted team {deletion.team!r}"
         yield Finding("half-done", PROBLEM, what, FIX, deletion.aside, partial(finish_deletions, room))
 
 
-def _spool(room: Mailroom) -> Iterator[Finding]:
+def _spool(room: Teamroom) -> Iterator[Finding]:
     waiting, failed = room.spool.pending(), room.spool.failed()
     if waiting:
         what = f"{len(waiting)} messages wait for delivery; the oldest: {waiting[0].entry.reason}"
@@ -216,14 +216,14 @@ def _homes(site: Site) -> Iterator[Finding]:
         yield Finding("two-homes", WARNING, what, command, other)
 
 
-def _drift(room: Mailroom) -> Iterator[Finding]:
+def _drift(room: Teamroom) -> Iterator[Finding]:
     seen = room.drift.seen()
     if seen:
         names = ", ".join(sorted({f"{entry.get('kind')}.{entry.get('field')}" for entry in seen})[:8])
         yield Finding("format-drift", NOTE, f"fields that we do not know were met and kept: {names}", UPGRADE)
 
 
-def _dead_processes(room: Mailroom, site: Site) -> Iterator[Finding]:
+def _dead_processes(room: Teamroom, site: Site) -> Iterator[Finding]:
     for held in site.held():
         owner = held.inbox_owner
         if held.alive or owner is None:

@@ -6,10 +6,10 @@ from atm.ports.team_life import Deletion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
 
-def finish_deletions(room: Mailroom) -> None:
+def finish_deletions(room: Teamroom) -> None:
     """Finish what killed deletions began. One that had not moved the team yet did not happen."""
     for deletion in room.files.cut_off():
         with room.files.deleting(deletion.team, deletion.aside):
@@ -17,7 +17,7 @@ def finish_deletions(room: Mailroom) -> None:
                 finish_deletion(room, deletion, begin=room.rosters.find(deletion.team) is None)
 
 
-def finish_deletion(room: Mailroom, deletion: Deletion, *, begin: bool) -> None:
+def finish_deletion(room: Teamroom, deletion: Deletion, *, begin: bool) -> None:
     """
     Without `begin` nothing more is moved: a new team of that name exists, and its tasks are its own.
 

@@ -8,14 +8,14 @@ from atm.domain.names import is_claudes_team
 from atm.formats.json_record import NotJson
 from atm.formats.team_state import completed_mark, decode_mark, decode_state, moved, new_state
 from atm.formats.times import to_iso
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.team import Team
-    from atm.services.mailroom import Mailroom
+    from atm.services.registry import Registry
 
 NO_FILE = "no state.json: made by an older atm or another program"
 
@@ -45,7 +45,7 @@ def check_ours(team: Team) -> Team:
     return team
 
 
-def standing(room: Mailroom, team: str) -> Standing:
+def standing(room: Registry, team: str) -> Standing:
     """Where a team stands. The mark of completion outweighs the file beside it: it is written first."""
     if is_claudes_team(team):
         return Standing(UNKNOWN, "Claude Code's teams keep no such state")
@@ -57,7 +57,7 @@ def standing(room: Mailroom, team: str) -> Standing:
     return found
 
 
-def _from_file(room: Mailroom, team: str) -> Standing:
+def _from_file(room: Registry, team: str) -> Standing:
     data = room.states.read(team)
     if data is None:
         return Standing(ACTIVE, NO_FILE)
@@ -67,12 +67,12 @@ def _from_file(room: Mailroom, team: str) -> Standing:
         return Standing(UNKNOWN, f"state.json cannot be read: {error}")
 
 
-def begin(room: Mailroom, team: str, by: str) -> None:
+def begin(room: Registry, team: str, by: str) -> None:
     """The first state of a team, before its roster exists."""
     room.states.begin(team, new_state(team, INIT, to_iso(room.clock.now()), by))
 
 
-def advance(room: Mailroom, team: str, to: str, by: str) -> Moved:
+def advance(room: Registry, team: str, to: str, by: str) -> Moved:
     """Move a team on. Raises BadMove, naming what is allowed; being there already is no error."""
     found = check_ours(find_team(room, team))
 
@@ -85,7 +85,7 @@ def advance(room: Mailroom, team: str, to: str, by: str) -> Moved:
     return _move(room, found.name, by, plan)
 
 
-def walk(room: Mailroom, team: str, to: str, by: str) -> Moved:
+def walk(room: Registry, team: str, to: str, by: str) -> Moved:
     """Move a team on through every state on the way, as far as the table leads there."""
 
     def plan(now: str) -> list[str]:
@@ -97,17 +97,17 @@ def walk(room: Mailroom, team: str, to: str, by: str) -> Moved:
     return _move(room, team, by, plan)
 
 
-def note_activity(room: Mailroom, team: str) -> None:
+def note_activity(room: Registry, team: str) -> None:
     """Somebody works: a team that was only made, or only staffed, is active now. Nobody fails because of it."""
     _nudge(room, team, (INIT, PENDING), ACTIVE, "activity")
 
 
-def note_member(room: Mailroom, team: str, name: str) -> None:
+def note_member(room: Registry, team: str, name: str) -> None:
     """The first member is there: the team waits for work."""
     _nudge(room, team, (INIT,), PENDING, name)
 
 
-def _nudge(room: Mailroom, team: str, only_from: tuple[str, ...], to: str, by: str) -> None:
+def _nudge(room: Registry, team: str, only_from: tuple[str, ...], to: str, by: str) -> None:
     if is_claudes_team(team):
         return
     try:
@@ -118,7 +118,7 @@ def _nudge(room: Mailroom, team: str, only_from: tuple[str, ...], to: str, by: s
         return  # where it stands is told wrongly for a while; the work itself must not suffer
 
 
-def _move(room: Mailroom, team: str, by: str, plan: Callable[[str], list[str]]) -> Moved:
+def _move(room: Registry, team: str, by: str, plan: Callable[[str], list[str]]) -> Moved:
     """Decide and write under the lock of the state file. A completed team gets its mark before its file says so."""
     done = Moved(COMPLETE, COMPLETE)
     at = to_iso(room.clock.now())

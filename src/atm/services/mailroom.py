@@ -1,4 +1,4 @@
-"""The ports that the verbs of mail and teams need, in one hand, and how an address becomes a recipient."""
+"""The ports that the verbs of mail need, in one hand, and how an address becomes a recipient."""
 
 from __future__ import annotations
 
@@ -6,41 +6,34 @@ from atm.domain.errors import NoSuchMember, NoSuchTeam
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 from atm.domain.retries import MOST_TRIES
 from atm.domain.team import check_open
+from atm.services.registry import Registry, find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Protocol
+
     from atm.domain.retention import Policy
     from atm.domain.team import Member, Team
-    from atm.ports.backups import Backups
     from atm.ports.clock import Chance, Clock
-    from atm.ports.endpoints import Endpoints
-    from atm.ports.presence import Presence
     from atm.ports.rosters import Rosters
-    from atm.ports.states import States
     from atm.ports.stores import Archive, Inboxes, Ledger, Spool, UpkeepMarks
     from atm.ports.surfacing import Surfacings
     from atm.ports.surroundings import Drift
-    from atm.ports.team_life import TeamFiles, TeamParts
+    from atm.services.registry import TeamStores
+
+    class MailStores(TeamStores, Protocol):
+        """And the one that only showing mail needs."""
+
+        @property
+        def surfacings(self) -> Surfacings: ...
 
 
-class Mailroom:
+class Mailroom(Registry):
     """Everything that mail is made with."""
 
-    __slots__ = (
-        "archive",
-        "chance",
-        "clock",
-        "compact_claudes",
-        "drift",
-        "inboxes",
-        "ledger",
-        "marks",
-        "most_tries",
-        "parts",
-        "policy",
-        "rosters",
-        "spool",
-    )
+    __slots__ = ("archive", "compact_claudes", "drift", "inboxes", "ledger", "marks", "most_tries", "policy", "spool")
+
+    stores: MailStores
 
     def __init__(
         self,
@@ -48,56 +41,31 @@ class Mailroom:
         clock: Clock,
         chance: Chance,
         rosters: Rosters,
+        stores: MailStores,
         inboxes: Inboxes,
         ledger: Ledger,
         spool: Spool,
         archive: Archive,
         marks: UpkeepMarks,
         drift: Drift,
-        parts: TeamParts,
         policy: Policy,
         compact_claudes: bool = False,
         most_tries: int = MOST_TRIES,
     ) -> None:
-        self.clock = clock
-        self.chance = chance
-        self.rosters = rosters
+        Registry.__init__(self, clock=clock, chance=chance, rosters=rosters, stores=stores)
         self.inboxes = inboxes
         self.ledger = ledger
         self.spool = spool
         self.archive = archive
         self.marks = marks
         self.drift = drift
-        self.parts = parts
         self.policy = policy
         self.compact_claudes = compact_claudes
         self.most_tries = most_tries
 
-    # What mail itself does without; made when somebody asks.
-
-    @property
-    def presence(self) -> Presence:
-        return self.parts.presence
-
-    @property
-    def states(self) -> States:
-        return self.parts.states
-
-    @property
-    def files(self) -> TeamFiles:
-        return self.parts.files
-
-    @property
-    def backups(self) -> Backups:
-        return self.parts.backups
-
     @property
     def surfacings(self) -> Surfacings:
-        return self.parts.surfacings
-
-    @property
-    def endpoints(self) -> Endpoints:
-        return self.parts.endpoints
+        return self.stores.surfacings
 
 
 class Recipient:
@@ -117,11 +85,6 @@ class Recipient:
     @property
     def in_claudes_team(self) -> bool:
         return is_claudes_team(self.team.name)
-
-
-def find_team(room: Mailroom, team: str) -> Team:
-    """Load a team by a name in any case."""
-    return room.rosters.load(room.rosters.find(team) or team)
 
 
 def find_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
@@ -154,19 +117,6 @@ def _who_is_there(team: Team) -> str:
     if not team.members:
         return f"add one with `atm teams add-member {team.name} NAME`"
     return f"members: {', '.join(team.names[:10])}"
-
-
-def find_default_team(room: Mailroom) -> str:
-    """The only team on this machine, when nothing else says which one is meant."""
-    teams = room.rosters.teams()
-    if len(teams) == 1:
-        return teams[0]
-    if not teams:
-        raise NoSuchTeam("there is no team on this machine yet", "create one with `atm teams create NAME`")
-    raise NoSuchTeam(
-        "several teams are here and none was named",
-        f"use --team, ATM_TEAM or `atm config set core.default_team NAME`; known: {', '.join(teams[:10])}",
-    )
 
 
 def sender_address(room: Mailroom, sender: str, home: str | None, target: str) -> str:

@@ -17,14 +17,14 @@ from atm.formats.team_config import decode_team, detached, detached_entry, with_
 from atm.formats.times import to_iso
 from atm.services import presence
 from atm.services.backups import inboxes_in, tasks_in
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.messages import Message
     from atm.domain.team import Team
     from atm.ports.backups import Contents
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
 
 BELONGINGS = (LEDGER, HISTORY, STATE)
@@ -52,7 +52,7 @@ class Restored:
         self.skipped.append({"kind": kind, "name": name, "reason": reason})
 
 
-def restore_again(room: Mailroom, team: str, note: str) -> None:
+def restore_again(room: Teamroom, team: str, note: str) -> None:
     """Finish a restore that was cut off. A backup that is gone meanwhile leaves it at what came back."""
     what, _, path = note.partition(":")
     try:
@@ -67,7 +67,7 @@ class RestorePass:
     """One pass over a backup."""
 
     def __init__(
-        self, room: Mailroom, team: str, contents: Contents, *, skip_tasks: bool, dry_run: bool = False
+        self, room: Teamroom, team: str, contents: Contents, *, skip_tasks: bool, dry_run: bool = False
     ) -> None:
         self._room = room
         self._team = team

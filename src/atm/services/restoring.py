@@ -17,17 +17,17 @@ from __future__ import annotations
 from atm.domain.errors import RequestError, TeamNotOurs
 from atm.domain.names import check_new_name, is_claudes_team
 from atm.domain.team import check_open
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.services.restore_pass import Restored, RestorePass
 from atm.services.roster_recovery import RESTORING, recover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
 
 def restore(
-    room: Mailroom, team: str, given: str | None = None, *, dry_run: bool = False, skip_tasks: bool = False
+    room: Teamroom, team: str, given: str | None = None, *, dry_run: bool = False, skip_tasks: bool = False
 ) -> Restored:
     """Put a backup back: the newest, or the one given by name or path."""
     if is_claudes_team(team):

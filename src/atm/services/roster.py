@@ -16,7 +16,7 @@ from atm.formats.team_config import decode_team, new_member, new_team, with_fiel
 from atm.formats.times import to_iso
 from atm.services import presence
 from atm.services.lifecycle import begin, note_member
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.services.roster_recovery import finish_pending_deletions, move_out, recover
 
 TYPE_CHECKING = False
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.domain.team import Team
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
     Farewell = Callable[[str], object]
 
 
-def create_team(room: Mailroom, team: str, *, description: str = "", lead: str | None = None) -> bool:
+def create_team(room: Teamroom, team: str, *, description: str = "", lead: str | None = None) -> bool:
     """Make a team; False if there was one already. With a lead, that member is added too."""
     check_new_name(team, "team")
     existing = room.rosters.find(team)
@@ -51,7 +51,7 @@ def create_team(room: Mailroom, team: str, *, description: str = "", lead: str |
     return made
 
 
-def _clear_the_ground(room: Mailroom, team: str) -> None:
+def _clear_the_ground(room: Teamroom, team: str) -> None:
     """A new team inherits nothing that was under way in a former one of the same name."""
     finish_pending_deletions(room)
     for intent in room.rosters.abandoned(team):
@@ -59,7 +59,7 @@ def _clear_the_ground(room: Mailroom, team: str) -> None:
             pass
 
 
-def add_member(room: Mailroom, team: str, new: Member) -> bool:
+def add_member(room: Teamroom, team: str, new: Member) -> bool:
     """Add a member and its inbox; False if both were there. Repeating it mends what is missing."""
     found = recover(room, find_team(room, team))
     known = found.member(new.name)
@@ -79,7 +79,7 @@ def add_member(room: Mailroom, team: str, new: Member) -> bool:
     return True
 
 
-def _may_be_entered(room: Mailroom, team: str, name: str) -> bool:
+def _may_be_entered(room: Teamroom, team: str, name: str) -> bool:
     """An error may come after the entry was made, when only its durability was in doubt."""
     try:
         return find_team(room, team).member(name) is not None
@@ -87,7 +87,7 @@ def _may_be_entered(room: Mailroom, team: str, name: str) -> bool:
         return True  # an inbox too many is found and cleared; a member without one gets no mail
 
 
-def _enter(room: Mailroom, team: str, new: Member, name: str) -> None:
+def _enter(room: Teamroom, team: str, new: Member, name: str) -> None:
     new.name = name
     entry = new_member(new, team, room.clock.now())
 
@@ -97,7 +97,7 @@ def _enter(room: Mailroom, team: str, new: Member, name: str) -> None:
     room.rosters.change(team, change)
 
 
-def update_member(room: Mailroom, team: str, name: str, fields: dict[str, Plain]) -> list[str]:
+def update_member(room: Teamroom, team: str, name: str, fields: dict[str, Plain]) -> list[str]:
     """Set some fields of a member's entry, and no other character; the names of those that changed."""
     found = recover(room, find_team(room, team))
     member = found.member(name)
@@ -127,7 +127,7 @@ class Joined:
         self.changed = changed
 
 
-def join(room: Mailroom, team: str, me: Member) -> Joined:
+def join(room: Teamroom, team: str, me: Member) -> Joined:
     """Join a team oneself, or show up again: a sign of life is left either way."""
     found = recover(room, find_team(room, team))
     known = found.member(me.name)
@@ -138,7 +138,7 @@ def join(room: Mailroom, team: str, me: Member) -> Joined:
     return Joined(name, added and known is None, changed)
 
 
-def leave(room: Mailroom, team: str, name: str, *, force: bool = False, first: Farewell | None = None) -> Removed:
+def leave(room: Teamroom, team: str, name: str, *, force: bool = False, first: Farewell | None = None) -> Removed:
     """Leave a team oneself. Unread mail needs `force`, and so does leaving as the lead."""
     found = recover(room, find_team(room, team))
     member = found.member(name)
@@ -150,7 +150,7 @@ def leave(room: Mailroom, team: str, name: str, *, force: bool = False, first: F
 
 
 def remove_member(
-    room: Mailroom, team: str, name: str, *, force: bool = False, first: Farewell | None = None
+    room: Teamroom, team: str, name: str, *, force: bool = False, first: Farewell | None = None
 ) -> Removed:
     """
     Take a member off the roster, its inbox to the archive first.
@@ -177,7 +177,7 @@ def remove_member(
     return _take_off(room, found.name, spelled, first)
 
 
-def _at_work(room: Mailroom, team: str, name: str, member: Member | None) -> list[str]:
+def _at_work(room: Teamroom, team: str, name: str, member: Member | None) -> list[str]:
     """Why it may be at work. Nobody knows that of people and of what plugins play: they leave no heartbeats."""
     known = presence.liveness(room.presence, team, name, room.clock.now())
     if known.value == ONLINE:
@@ -192,7 +192,7 @@ def _reasons(team: Team, name: str, unread: int) -> list[str]:
     return [*leads, f"has {unread} unread messages"] if unread else leads
 
 
-def _unread(room: Mailroom, team: str, name: str) -> int:
+def _unread(room: Teamroom, team: str, name: str) -> int:
     return sum(not row.read for row in room.inboxes.rows(team, name))
 
 
@@ -206,7 +206,7 @@ def _check_unused(team: Team, name: str, reasons: list[str]) -> None:
     )
 
 
-def _take_off(room: Mailroom, team: str, name: str, first: Farewell | None) -> Removed:
+def _take_off(room: Teamroom, team: str, name: str, first: Farewell | None) -> Removed:
     if first is not None:
         first(name)
     with room.rosters.undertaking(team, "remove", name):
@@ -215,7 +215,7 @@ def _take_off(room: Mailroom, team: str, name: str, first: Farewell | None) -> R
     return done
 
 
-def _note_removal(room: Mailroom, team: str, name: str) -> None:
+def _note_removal(room: Teamroom, team: str, name: str) -> None:
     """In the ledger, so that a second removal knows that it is one, and no slip of the pen."""
     line = Line(kind=ROSTER, ids=[], agent=name, state="removed", at=to_iso(room.clock.now()), evidence="roster")
     try:
@@ -224,7 +224,7 @@ def _note_removal(room: Mailroom, team: str, name: str) -> None:
         return
 
 
-def _was_removed(room: Mailroom, team: str, name: str) -> bool:
+def _was_removed(room: Teamroom, team: str, name: str) -> bool:
     return any(entry.kind == ROSTER and same_name(entry.agent, name) for entry in room.ledger.entries(team)[0])
 
 

@@ -11,7 +11,7 @@ from atm.domain.team import check_open
 from atm.formats.team_config import without_member
 from atm.services.lifecycle import check_ours, note_member
 from atm.services.mail_upkeep import archive_rows
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atm.domain.messages import Message
     from atm.domain.team import Team
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
     Farewell = Callable[[str], object]
 
@@ -32,7 +32,7 @@ RESTORING = "a backup"
 """The name under which a restore is written down; no member that we create can have it."""
 
 
-def move_out(room: Mailroom, team: str, name: str) -> str | None:
+def move_out(room: Teamroom, team: str, name: str) -> str | None:
     """First off the roster, so that no new mail is addressed; then the mail to the archive until nothing is left."""
     if find_team(room, team).member(name) is not None:
         room.rosters.change(team, lambda data: without_member(data, name))
@@ -45,7 +45,7 @@ def move_out(room: Mailroom, team: str, name: str) -> str | None:
     raise FileBusy(f"mail for {name!r} keeps coming in", "try again")
 
 
-def _archive_all(room: Mailroom, team: str, name: str) -> str | None:
+def _archive_all(room: Teamroom, team: str, name: str) -> str | None:
     kept: list[str] = []
 
     def change(rows: list[Message]) -> list[Message]:
@@ -57,7 +57,7 @@ def _archive_all(room: Mailroom, team: str, name: str) -> str | None:
     return kept[-1] if kept else None
 
 
-def recover(room: Mailroom, team: Team) -> Team:
+def recover(room: Teamroom, team: Team) -> Team:
     """
     Finish what killed commands began, and refuse what may not be changed.
 
@@ -74,7 +74,7 @@ def recover(room: Mailroom, team: Team) -> Team:
     return check_open(find_team(room, team.name))
 
 
-def _finish(room: Mailroom, team: str, verb: str, name: str, detail: str) -> None:
+def _finish(room: Teamroom, team: str, verb: str, name: str, detail: str) -> None:
     if verb == "restore" and detail:
         from atm.services.restore_pass import restore_again
 
@@ -88,7 +88,7 @@ def _finish(room: Mailroom, team: str, verb: str, name: str, detail: str) -> Non
             note_member(room, team, name)
 
 
-def finish_pending_deletions(room: Mailroom) -> None:
+def finish_pending_deletions(room: Teamroom) -> None:
     if room.files.cut_off():
         from atm.services.deletions import finish_deletions
 

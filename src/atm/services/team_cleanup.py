@@ -18,15 +18,15 @@ from atm.ports.team_life import Deletion
 from atm.services import presence
 from atm.services.deletions import finish_deletions
 from atm.services.lifecycle import check_ours
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.services.roster import remove_member
 from atm.services.roster_recovery import recover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team import Member, Team
-    from atm.services.mailroom import Mailroom
     from atm.services.roster import Farewell
+    from atm.services.teamroom import Teamroom
 
     Removal = Callable[[str], object]
 
@@ -52,7 +52,7 @@ class Item:
 
 
 def plan_cleanup(
-    room: Mailroom, team: str, name: str | None = None, *, force: bool = False, first: Farewell | None = None
+    room: Teamroom, team: str, name: str | None = None, *, force: bool = False, first: Farewell | None = None
 ) -> list[Item]:
     """
     What would be done, and why; everything else is named with the reason why it stays.
@@ -89,14 +89,14 @@ def clean_up(items: list[Item]) -> list[Item]:
     return items
 
 
-def _members(room: Mailroom, team: Team, name: str | None, force: bool, removal: Removal) -> Iterator[Item]:
+def _members(room: Teamroom, team: Team, name: str | None, force: bool, removal: Removal) -> Iterator[Item]:
     for member in team.members:
         if name is None or same_name(member.name, name):
             yield _member(room, team, member, partial(removal, member.name), named=name is not None, force=force)
 
 
 def _member(
-    room: Mailroom, team: Team, member: Member, work: Callable[[], object], *, named: bool, force: bool
+    room: Teamroom, team: Team, member: Member, work: Callable[[], object], *, named: bool, force: bool
 ) -> Item:
     """`--force` alone takes no more than unread mail along; whoever may be at work has to be named as well."""
     known = presence.liveness(room.presence, team.name, member.name, room.clock.now())
@@ -114,7 +114,7 @@ def _member(
     return Item(member.name, reason, *((REMOVE, known.source, work) if named and force else (KEEP, known.source)))
 
 
-def _orphans(room: Mailroom, team: Team, name: str | None, force: bool, removal: Removal) -> Iterator[Item]:
+def _orphans(room: Teamroom, team: Team, name: str | None, force: bool, removal: Removal) -> Iterator[Item]:
     for owner in room.inboxes.owners(team.name):
         if team.member(owner) is not None or (name is not None and not same_name(owner, name)):
             continue
@@ -126,7 +126,7 @@ def _orphans(room: Mailroom, team: Team, name: str | None, force: bool, removal:
             yield Item(owner, "orphan-mailbox", REMOVE, why, partial(removal, owner))
 
 
-def _unread(room: Mailroom, team: str, name: str) -> str:
+def _unread(room: Teamroom, team: str, name: str) -> str:
     """Words about unread mail, or none. What cannot be read may well hold some."""
     try:
         count = sum(not row.read for row in room.inboxes.rows(team, name))
@@ -135,7 +135,7 @@ def _unread(room: Mailroom, team: str, name: str) -> str:
     return f"{count} unread messages" if count else ""
 
 
-def _heartbeats(room: Mailroom, team: Team) -> Iterator[Item]:
+def _heartbeats(room: Teamroom, team: Team) -> Iterator[Item]:
     for name in room.presence.heard_of(team.name):
         known = presence.liveness(room.presence, team.name, name, room.clock.now())
         if team.member(name) is None and known.value == OFFLINE:
@@ -143,13 +143,13 @@ def _heartbeats(room: Mailroom, team: Team) -> Iterator[Item]:
             yield Item(name, "stale-heartbeat", REMOVE, "of somebody who is on no roster", work)
 
 
-def _unfinished(room: Mailroom, team: Team) -> Iterator[Item]:
+def _unfinished(room: Teamroom, team: Team) -> Iterator[Item]:
     for intent in room.rosters.abandoned(team.name):
         name, verb = intent.get("name", ""), intent.get("verb", "")
         yield Item(name, "unfinished-change", FINISH, f"{verb} was cut off", partial(recover, room, team))
 
 
-def _leftovers(room: Mailroom, team: str) -> Iterator[Item]:
+def _leftovers(room: Teamroom, team: str) -> Iterator[Item]:
     unfinished = {deletion.aside for deletion in room.files.cut_off()}
     for name in room.files.leftovers(team):
         if name in unfinished:

@@ -18,15 +18,15 @@ from atm.services import presence
 from atm.services.backups import back_up
 from atm.services.deletions import finish_deletion, finish_deletions
 from atm.services.lifecycle import check_ours, walk
-from atm.services.mailroom import find_team
 from atm.services.overview import InboxFacts, inbox_facts
+from atm.services.registry import find_team
 from atm.services.roster_recovery import recover
 from atm.services.spooling import drain_on_the_way
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team import Team
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
 
 class Ended:
@@ -41,7 +41,7 @@ class Ended:
         self.backup_path = backup_path
 
 
-def archive_team(room: Mailroom, team: str, by: str, *, force: bool = False) -> Ended:
+def archive_team(room: Teamroom, team: str, by: str, *, force: bool = False) -> Ended:
     """Complete a team: nothing in it changes any more, and a backup of it is kept for ever."""
     found = check_ours(find_team(room, team))
     if found.completed:
@@ -55,11 +55,11 @@ def archive_team(room: Mailroom, team: str, by: str, *, force: bool = False) -> 
     return Ended(found.name, True, back_up(room, found.name, final=True).path)
 
 
-def _final(room: Mailroom, team: str) -> str | None:
+def _final(room: Teamroom, team: str) -> str | None:
     return next((kept.path for kept in reversed(room.backups.kept(team)) if kept.is_final), None)
 
 
-def delete_team(room: Mailroom, team: str, *, force: bool = False) -> Ended:
+def delete_team(room: Teamroom, team: str, *, force: bool = False) -> Ended:
     """Delete a team, after a backup. One that was deleted before is no error."""
     finish_deletions(room)
     name = room.rosters.find(check_known_name(team, "team"))
@@ -78,25 +78,25 @@ def delete_team(room: Mailroom, team: str, *, force: bool = False) -> Ended:
     return Ended(name, True, room.backups.kept(name)[-1].path)
 
 
-def _gone(room: Mailroom, team: str) -> Ended:
+def _gone(room: Teamroom, team: str) -> Ended:
     kept = room.backups.kept(team)
     if kept:
         return Ended(team, False, kept[-1].path)
     raise NoSuchTeam(f"there is no team {team!r}, and no backup of one", "see `atm teams`")
 
 
-def why_in_use(room: Mailroom, team: Team) -> list[str]:
+def why_in_use(room: Teamroom, team: Team) -> list[str]:
     """Every reason not to delete a team; none for one that is complete, apart from members who are there."""
     online = [name for name in team.names if _is_online(room, team.name, name)]
     there = [f"{', '.join(online[:5])} {'is' if len(online) == 1 else 'are'} online"] if online else []
     return there if team.completed else [*there, *_unread(room, team), *_waiting(room, team), *_open_tasks(room, team)]
 
 
-def _is_online(room: Mailroom, team: str, name: str) -> bool:
+def _is_online(room: Teamroom, team: str, name: str) -> bool:
     return presence.liveness(room.presence, team, name, room.clock.now()).value == ONLINE
 
 
-def _unread(room: Mailroom, team: Team) -> list[str]:
+def _unread(room: Teamroom, team: Team) -> list[str]:
     facts = inbox_facts(room, team)
     unread = sum(one.unread for one in facts if isinstance(one, InboxFacts))
     broken = [one.agent for one in facts if not isinstance(one, InboxFacts)]
@@ -106,12 +106,12 @@ def _unread(room: Mailroom, team: Team) -> list[str]:
     ]
 
 
-def _waiting(room: Mailroom, team: Team) -> list[str]:
+def _waiting(room: Teamroom, team: Team) -> list[str]:
     waiting = sum(spooled.entry.team == team.name for spooled in room.spool.pending())
     return [f"{waiting} messages wait in the spool"] if waiting else []
 
 
-def _open_tasks(room: Mailroom, team: Team) -> list[str]:
+def _open_tasks(room: Teamroom, team: Team) -> list[str]:
     count = room.files.tasks(team.name).open
     return [f"{count} tasks are open"] if count else []
 

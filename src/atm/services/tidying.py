@@ -7,7 +7,7 @@ from atm.domain.errors import AtmError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ports.inspection import Site
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
 STALE_AFTER = 30.0
 """Seconds after which a lock folder that nobody refreshes is nobody's (D2)."""
@@ -23,7 +23,7 @@ class Tidied:
         self.is_young_lock_left = False
 
 
-def tidy(room: Mailroom, site: Site) -> Tidied:
+def tidy(room: Teamroom, site: Site) -> Tidied:
     """Finish what was cut off, and remove what it left. Nothing that a living process holds is touched."""
     done = Tidied()
     for held in site.held():
@@ -35,7 +35,7 @@ def tidy(room: Mailroom, site: Site) -> Tidied:
     return done
 
 
-def _finish(room: Mailroom, team: str, agent: str) -> int:
+def _finish(room: Teamroom, team: str, agent: str) -> int:
     """Whoever takes the lock next clears up after the one who died with it; so we take it."""
     try:
         room.inboxes.change(team, agent, list)

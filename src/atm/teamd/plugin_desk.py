@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from atm.ports.board import Tasks
-from atm.services.mailroom import Mailroom
+from atm.services.teamroom import Teamroom
 from atm.teamd import synthetic_members
 from atm.teamd.plugin_api import Cancel, Capability, CapabilityMissing
 
@@ -43,7 +43,7 @@ class Desk:
     plugin: str
     place: str
     capabilities: Collection[Capability]
-    room: Mailroom
+    room: Teamroom
     tasks: Tasks
     call: Runner
     book: Book

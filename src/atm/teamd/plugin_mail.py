@@ -19,13 +19,15 @@ from atm.formats.times import from_iso
 from atm.ports.board import Tasks
 from atm.services import posting, presence
 from atm.services.bookkeeping import enter
-from atm.services.mailroom import Mailroom, Recipient, find_open_recipient, find_team
+from atm.services.mailroom import Recipient, find_open_recipient
 from atm.services.reading import TURN_PATIENCE
+from atm.services.registry import find_team
 from atm.services.surfacing import unread_for
+from atm.services.teamroom import Teamroom
 from atm.teamd.plugin_api import MemberFacts, Sent, TeamFacts, Unread
 
 
-def take_letter(room: Mailroom, team: str, agent: str, message: Message, evidence: str) -> None:
+def take_letter(room: Teamroom, team: str, agent: str, message: Message, evidence: str) -> None:
     """
     A letter has arrived on the far side: entered as surfaced, then marked read.
 
@@ -38,7 +40,7 @@ def take_letter(room: Mailroom, team: str, agent: str, message: Message, evidenc
         room.inboxes.mark(team, agent, {message.key}, True)
 
 
-def waiting_letters(room: Mailroom, team: str, agent: str) -> list[Message]:
+def waiting_letters(room: Teamroom, team: str, agent: str) -> list[Message]:
     """Unread mail for a member that the plugin plays, oldest first; notices of idle agents are nobody's letters."""
     return [message for message in unread_for(room, team, agent) if idle_sender(message) is None]
 
@@ -52,7 +54,7 @@ def letter_id(team: str, agent: str, message: Message) -> str:
 
 
 def send_as(
-    room: Mailroom,
+    room: Teamroom,
     plugin: str,
     place: str,
     *,
@@ -75,7 +77,7 @@ def send_as(
     )
 
 
-def _send_once(room: Mailroom, to: Recipient, letter: posting.Letter, id: str) -> Sent:
+def _send_once(room: Teamroom, to: Recipient, letter: posting.Letter, id: str) -> Sent:
     """The ledger knows what was sent, also where the inbox does not hold it any more."""
     past = histories(room.ledger.entries(to.team_name)[0])
     if (id, to.agent) in past:
@@ -84,7 +86,7 @@ def _send_once(room: Mailroom, to: Recipient, letter: posting.Letter, id: str) -
     return Sent(done.message_id, done.team, done.agent, done.outcome, tuple(done.warnings))
 
 
-def check_signature(room: Mailroom, team: Team, plugin: str, sender: str) -> str:
+def check_signature(room: Teamroom, team: Team, plugin: str, sender: str) -> str:
     """A plugin signs as itself, as a member it plays, or as somebody who is not on the team: nobody is forged (G11)."""
     name, at, home = check_sender(sender).partition("@")
     where = find_team(room, home) if at and room.rosters.find(home) else team
@@ -101,7 +103,7 @@ def check_signature(room: Mailroom, team: Team, plugin: str, sender: str) -> str
 # Facts.
 
 
-def unread_of(room: Mailroom, team: str, agent: str) -> Unread:
+def unread_of(room: Teamroom, team: str, agent: str) -> Unread:
     """How much somebody has not read. An inbox that cannot be read is told as such, and stops nobody."""
     try:
         rows = [row for row in room.inboxes.unread(team, agent) if row.understood and idle_sender(row) is None]
@@ -111,7 +113,7 @@ def unread_of(room: Mailroom, team: str, agent: str) -> Unread:
     return Unread(agent, len(rows), min(times, default=None))
 
 
-def overview(room: Mailroom, tasks: Tasks, team: str) -> TeamFacts:
+def overview(room: Teamroom, tasks: Tasks, team: str) -> TeamFacts:
     found = find_team(room, team)
     problems: list[str] = []
     try:
@@ -131,7 +133,7 @@ def overview(room: Mailroom, tasks: Tasks, team: str) -> TeamFacts:
     )
 
 
-def _member_facts(room: Mailroom, team: str, member: Member) -> MemberFacts:
+def _member_facts(room: Teamroom, team: str, member: Member) -> MemberFacts:
     unread = unread_of(room, team, member.name)
     try:
         known = presence.liveness(room.presence, team, member.name, room.clock.now())

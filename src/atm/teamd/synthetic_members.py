@@ -16,9 +16,10 @@ from atm.formats.journal import ROSTER, Line
 from atm.formats.team_config import decode_team, without_member
 from atm.formats.times import to_iso
 from atm.services.mail_upkeep import archive_rows
-from atm.services.mailroom import Mailroom, find_team
+from atm.services.registry import find_team
 from atm.services.roster import add_member
 from atm.services.roster_recovery import recover
+from atm.services.teamroom import Teamroom
 from atm.teamd.plugin_api import PluginError
 
 Farewell = Callable[[str, str], object]
@@ -29,7 +30,7 @@ def backend_of(plugin: str) -> str:
     return f"plugin:{plugin}"
 
 
-def play(room: Mailroom, team: str, name: str, plugin: str) -> bool:
+def play(room: Teamroom, team: str, name: str, plugin: str) -> bool:
     """Add a member that a plugin plays; False if it was there already. Never takes over somebody else's name."""
     found = find_team(room, team)
     _check_own(found.member(name), team, plugin)
@@ -47,7 +48,7 @@ def _check_own(member: Member | None, team: str, plugin: str) -> None:
 
 
 def retire(
-    room: Mailroom, team: str, name: str, plugin: str, *, keep_inbox: bool, farewell: Farewell | None = None
+    room: Teamroom, team: str, name: str, plugin: str, *, keep_inbox: bool, farewell: Farewell | None = None
 ) -> bool:
     """
     Take a member that a plugin played off the roster; False if it was not there, or is somebody else by now.
@@ -68,7 +69,7 @@ def retire(
     return member is not None
 
 
-def _take_off(room: Mailroom, team: str, name: str, plugin: str, farewell: Farewell | None) -> None:
+def _take_off(room: Teamroom, team: str, name: str, plugin: str, farewell: Farewell | None) -> None:
     if farewell is not None:
         try:
             farewell(team, name)
@@ -89,7 +90,7 @@ def _take_off(room: Mailroom, team: str, name: str, plugin: str, farewell: Farew
         return
 
 
-def _clear_inbox(room: Mailroom, team: str, name: str) -> None:
+def _clear_inbox(room: Teamroom, team: str, name: str) -> None:
     """Under the inbox's own lock: mail that comes in at this moment is unread, and keeps everything where it is."""
 
     def change(rows: list[Message]) -> list[Message]:

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team import Team
     from atm.ports.inspection import Site
-    from atm.services.boardroom import Boardroom
-    from atm.services.mailroom import Mailroom
+    from atm.services.full_boardroom import FullBoardroom
+    from atm.services.teamroom import Teamroom
     from atm.services.worksync.plane import Plane
 
 BOARD_MINUTES, STALL_MINUTES = 30.0, 30.0
@@ -95,11 +95,11 @@ class Work:
         self.board_minutes, self.stall_minutes = board_minutes, stall_minutes
 
     @property
-    def desk(self) -> Boardroom:
+    def desk(self) -> FullBoardroom:
         return self.plane.desk
 
     @property
-    def room(self) -> Mailroom:
+    def room(self) -> Teamroom:
         return self.desk.room
 
     def _ask_again(self, loop: str, seconds: float) -> None:

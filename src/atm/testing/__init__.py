@@ -20,7 +20,7 @@ from atm.testing.mail_twins import (
     make_message,
 )
 from atm.testing.presence_twin import MemoryPresence
-from atm.testing.rooms import MemoryParts, memory_desk, memory_room
+from atm.testing.rooms import MemoryStores, memory_desk, memory_room
 from atm.testing.team_twins import MemoryBackups, MemoryStates, MemoryTeamFiles
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
@@ -35,7 +35,7 @@ __all__ = [
     "MemoryInboxes",
     "MemoryLedger",
     "MemoryMarks",
-    "MemoryParts",
+    "MemoryStores",
     "MemoryPresence",
     "MemoryPrograms",
     "MemoryRosters",

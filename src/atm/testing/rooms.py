@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain import retention
-from atm.services.boardroom import Boardroom
-from atm.services.mailroom import Mailroom
+from atm.services.full_boardroom import FullBoardroom
+from atm.services.teamroom import Teamroom
 from atm.services.worksync.plane import Plane, Policy
 from atm.testing.board_twin import MemoryPrograms, MemoryTasks
 from atm.testing.mail_twins import (
@@ -23,7 +23,7 @@ from atm.testing.team_twins import MemoryBackups, MemoryStates, MemoryTeamFiles
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
 
-class MemoryParts:
+class MemoryStores:
     """The twins of team life around those of mail."""
 
     def __init__(self, rosters: MemoryRosters, inboxes: MemoryInboxes, ledger: MemoryLedger) -> None:
@@ -35,12 +35,12 @@ class MemoryParts:
         self.endpoints = MemoryEndpoints()
 
 
-def memory_room(*, policy: retention.Policy | None = None, seed: int = 0) -> Mailroom:
+def memory_room(*, policy: retention.Policy | None = None, seed: int = 0) -> Teamroom:
     """A mailroom without a disk. Its parts are the twins above."""
     clock = FakeClock()
     chosen = policy or retention.Policy()
     rosters, inboxes, ledger = MemoryRosters(), MemoryInboxes(), MemoryLedger(clock)
-    return Mailroom(
+    return Teamroom(
         clock=clock,
         chance=FakeChance(seed),
         rosters=rosters,
@@ -50,19 +50,19 @@ def memory_room(*, policy: retention.Policy | None = None, seed: int = 0) -> Mai
         archive=MemoryArchive(),
         marks=MemoryMarks(chosen.compact_above),
         drift=MemoryDrift(),
-        parts=MemoryParts(rosters, inboxes, ledger),
+        stores=MemoryStores(rosters, inboxes, ledger),
         policy=chosen,
     )
 
 
-def memory_desk(room: Mailroom | None = None, *, hooks: dict[str, list[str]] | None = None) -> Boardroom:
+def memory_desk(room: Teamroom | None = None, *, hooks: dict[str, list[str]] | None = None) -> FullBoardroom:
     """A board without a disk, over a mailroom without one. `desk.tasks` and `desk.programs` are the twins above."""
     room = room or memory_room()
     programs = MemoryPrograms()
-    return Boardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs, hooks=hooks)
+    return FullBoardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs, hooks=hooks)
 
 
-def memory_plane(desk: Boardroom | None = None, policy: Policy | None = None) -> Plane:
+def memory_plane(desk: FullBoardroom | None = None, policy: Policy | None = None) -> Plane:
     """Work-sync without a disk."""
     desk = desk or memory_desk()
     find = desk.room.rosters.find

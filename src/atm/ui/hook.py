@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atm.domain.moments import HookAnswer, HookCall
     from atm.domain.team import Team
     from atm.formats.layout import Layout
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
 
 LONGEST_PAYLOAD = 4 << 20
 _said: list[str] = []
@@ -84,7 +84,7 @@ def _attend(words: list[str]) -> None:
         sys.stdout.write(silence + "\n")
 
 
-def _visit(layout: Layout, settings: Settings, room: Mailroom, call: HookCall, team: Team, me: str) -> None:
+def _visit(layout: Layout, settings: Settings, room: Teamroom, call: HookCall, team: Team, me: str) -> None:
     from atm.services.agent_hooks import Visit, attend
 
     attend(
@@ -119,7 +119,7 @@ def _folder(call: HookCall) -> str:
         return "/"
 
 
-def _who(room: Mailroom, settings: Settings, call: HookCall) -> tuple[Team, str] | None:
+def _who(room: Teamroom, settings: Settings, call: HookCall) -> tuple[Team, str] | None:
     """
     Which member calls: whom the environment or the settings name; a teammate that Claude Code names; whoever has
     this session in the roster. Nobody is guessed: the default identity is the person at the terminal.
@@ -136,12 +136,12 @@ def _who(room: Mailroom, settings: Settings, call: HookCall) -> tuple[Team, str]
     return None
 
 
-def _only_team(room: Mailroom) -> str:
+def _only_team(room: Teamroom) -> str:
     teams = room.rosters.teams()
     return teams[0] if len(teams) == 1 else ""
 
 
-def _member(room: Mailroom, team_name: str, name: str) -> tuple[Team, str] | None:
+def _member(room: Teamroom, team_name: str, name: str) -> tuple[Team, str] | None:
     spelled = room.rosters.find(team_name) if team_name else None
     if spelled is None:
         return None
@@ -160,7 +160,7 @@ def _say(call: HookCall, answer: HookAnswer) -> None:
     _set_limit(SECONDS)  # it is said: now the ledger must hear of it, or it would be said again
 
 
-def _brief(layout: Layout, settings: Settings, room: Mailroom, team: str, me: str) -> str:
+def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: str) -> str:
     from atm.domain.briefing import in_words
     from atm.services.briefing import brief
     from atm.wiring import build_desk
@@ -170,7 +170,7 @@ def _brief(layout: Layout, settings: Settings, room: Mailroom, team: str, me: st
     return in_words(facts)
 
 
-def _locate(room: Mailroom, call: HookCall) -> Endpoint:
+def _locate(room: Teamroom, call: HookCall) -> Endpoint:
     from atm.wiring import locate_session
 
     return locate_session(room, call, os.environ)

@@ -8,7 +8,7 @@ import os
 
 from atm.domain.retention import Policy
 from atm.domain.retries import MOST_TRIES
-from atm.services.mailroom import Mailroom
+from atm.services.teamroom import Teamroom
 from atm.system.files.archive import ArchiveFolder
 from atm.system.files.disk import RealDisk
 from atm.system.files.drift_log import DriftLog
@@ -57,9 +57,9 @@ if TYPE_CHECKING:
     from atm.ports.surfacing import Surfacings
     from atm.ports.team_life import TeamFiles
     from atm.ports.vendor_files import VendorFiles
-    from atm.services.boardroom import Boardroom
     from atm.services.delivery import Reach
     from atm.services.file_references import References
+    from atm.services.full_boardroom import FullBoardroom
     from atm.services.worksync.plane import Plane
     from atm.system.files.watching import Watch
 
@@ -71,13 +71,13 @@ def build_room(
     disk: Disk | None = None,
     clock: Clock | None = None,
     chance: Chance | None = None,
-) -> Mailroom:
+) -> Teamroom:
     """A mailroom over real files. Tests pass a disk, a clock or a chance of their own."""
     disk, clock, chance = disk or RealDisk(), clock or RealClock(), chance or RealChance()
     locks = Locks(disk, clock, chance, layout.locks, pid=os.getpid(), host=host_name())
     archive = ArchiveFolder(disk, clock, layout)
     policy = build_policy(settings) if settings else Policy()
-    return Mailroom(
+    return Teamroom(
         clock=clock,
         chance=chance,
         rosters=TeamStore(disk, clock, locks, layout, archive),
@@ -87,14 +87,14 @@ def build_room(
         archive=archive,
         marks=UpkeepMarkFiles(disk, layout, policy.compact_above),
         drift=DriftLog(disk, clock, layout),
-        parts=_LazyParts(disk, clock, locks, layout),
+        stores=_LazyStores(disk, clock, locks, layout),
         policy=policy,
         compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
         most_tries=settings.whole("messaging.max_retries") if settings else MOST_TRIES,
     )
 
 
-class _LazyParts:
+class _LazyStores:
     """The ports of team life over real files, each imported and made when it is first asked for: mail needs none."""
 
     __slots__ = ("_clock", "_disk", "_layout", "_locks")
@@ -184,16 +184,17 @@ def build_tasks(
     return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout))
 
 
-def build_desk(layout: Layout, settings: Settings, room: Mailroom, *, runs_repo_hooks: bool = True) -> Boardroom:
+def build_desk(layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_hooks: bool = True) -> FullBoardroom:
     """
     The board over real files. A server that works for others runs no hooks of a repository that they name: an agent
     that may write there could have anything run outside its sandbox.
     """
-    from atm.services.boardroom import HOOK_EVENTS, Boardroom
+    from atm.services.boardroom import HOOK_EVENTS
+    from atm.services.full_boardroom import FullBoardroom
 
     keys = [(event, f"hooks.{event}") for event in HOOK_EVENTS]
     allowed = [(e, key) for e, key in keys if runs_repo_hooks or not settings.setting(key).is_of_the_repo]
-    return Boardroom(
+    return FullBoardroom(
         room=room,
         tasks=build_tasks(layout),
         programs=lambda: _programs(layout),
@@ -204,7 +205,7 @@ def build_desk(layout: Layout, settings: Settings, room: Mailroom, *, runs_repo_
     )
 
 
-def build_plane(layout: Layout, settings: Settings, desk: Boardroom) -> Plane:
+def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> Plane:
     """The work-sync control plane over real files."""
     from atm.domain.worksync.readiness import Thresholds
     from atm.services.worksync.plane import Plane, Policy
@@ -240,7 +241,7 @@ def log_hook(layout: Layout, record: dict[str, Plain]) -> None:
     _programs(layout).log({"at": to_iso(RealClock().now()), **record})
 
 
-def locate_session(room: Mailroom, call: HookCall, environment: Mapping[str, str]) -> Endpoint:
+def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> Endpoint:
     """Where the session that calls runs: its pane, if it has one, and what is in front there."""
     from atm.domain.endpoints import Endpoint
     from atm.system.runtimes.tmux import TmuxTerminals, pane_of

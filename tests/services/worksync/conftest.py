@@ -18,7 +18,7 @@ from atm.formats.team_config import new_member, new_team, with_member
 from atm.ports.records import INTENTS, STATUS
 from atm.services import planning
 from atm.services.lifecycle import advance
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.services.roster import add_member, create_team, remove_member
 from atm.services.worksync.nudges import dispatch, outbox, plan
 from atm.services.worksync.plane import Policy

@@ -24,8 +24,8 @@ from atm.domain.worksync.decisions import (
 from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.triggers import QUIET_SECONDS
 from atm.services.lifecycle import NO_FILE, standing
-from atm.services.mailroom import find_team
 from atm.services.presence import is_by_hook, liveness
+from atm.services.registry import find_team
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from atm.domain.reviews import Reviewer
     from atm.domain.team import Team
     from atm.ports.records import AuditJournal, Records, TeamSecrets
-    from atm.services.boardroom import Boardroom
-    from atm.services.mailroom import Mailroom
+    from atm.services.full_boardroom import FullBoardroom
+    from atm.services.teamroom import Teamroom
 
 TOOL_STALE = 600.0
 """Seconds after which a tool call that never ended is no sign of work any more."""
@@ -57,7 +57,7 @@ class Policy:
 class Plane:
     """Everything that the control plane is made with."""
 
-    desk: Boardroom
+    desk: FullBoardroom
     records: Records
     journal: AuditJournal
     secrets: TeamSecrets
@@ -66,7 +66,7 @@ class Plane:
     """Who claims items of the outbox: this process."""
 
     @property
-    def room(self) -> Mailroom:
+    def room(self) -> Teamroom:
         return self.desk.room
 
     def now(self) -> float:

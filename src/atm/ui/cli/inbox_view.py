@@ -6,8 +6,8 @@ import sys
 
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
-from atm.services.mailroom import find_team
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
+from atm.services.registry import find_team
 from atm.ui.cli.arguments import Args
 from atm.ui.cli.render import DIM, Style, table, when
 

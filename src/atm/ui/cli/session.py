@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from atm.config import Settings
     from atm.formats.layout import Layout
-    from atm.services.boardroom import Boardroom
-    from atm.services.mailroom import Mailroom
+    from atm.services.full_boardroom import FullBoardroom
+    from atm.services.teamroom import Teamroom
     from atm.ui.cli.arguments import Args
 
 
@@ -32,8 +32,8 @@ class Session:
         self._as_json = as_json
         self._layout: Layout | None = None
         self._settings: Settings | None = None
-        self._room: Mailroom | None = None
-        self._desk: Boardroom | None = None
+        self._room: Teamroom | None = None
+        self._desk: FullBoardroom | None = None
 
     @property
     def layout(self) -> Layout:
@@ -48,13 +48,13 @@ class Session:
         return self._settings
 
     @property
-    def room(self) -> Mailroom:
+    def room(self) -> Teamroom:
         if self._room is None:
             self._room = build_room(self.layout, self.settings)
         return self._room
 
     @property
-    def desk(self) -> Boardroom:
+    def desk(self) -> FullBoardroom:
         """The board."""
         if self._desk is None:
             from atm.wiring import build_desk
@@ -75,7 +75,7 @@ class Session:
         named = args.text("team") or self.settings.text("core.default_team")
         if named:
             return check_known_name(named, "team")
-        from atm.services.mailroom import find_default_team
+        from atm.services.registry import find_default_team
 
         return find_default_team(self.room)
 

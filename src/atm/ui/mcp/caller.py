@@ -5,15 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.wiring import build_desk, build_room
 
 if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.team import Team
     from atm.formats.layout import Layout
-    from atm.services.boardroom import Boardroom
-    from atm.services.mailroom import Mailroom
+    from atm.services.full_boardroom import FullBoardroom
+    from atm.services.teamroom import Teamroom
 
 
 class Caller:
@@ -35,11 +35,11 @@ class Caller:
         """Is this the daemon's own server? Without one, reports are noted and validated later."""
 
     @cached_property
-    def room(self) -> Mailroom:
+    def room(self) -> Teamroom:
         return build_room(self.layout, self.settings)
 
     @cached_property
-    def desk(self) -> Boardroom:
+    def desk(self) -> FullBoardroom:
         return build_desk(self.layout, self.settings, self.room, runs_repo_hooks=False)
 
     def roster(self) -> Team:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.team import Team
     from atm.formats.layout import Layout
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
     from atm.ui.mcp.hello import Claim
 
 LARGEST_SETTINGS = 1 << 20
@@ -103,7 +103,7 @@ def settle_role(caller: Caller, asked: str) -> None:
     caller.role = allowed_role(team, caller.member, asked)
 
 
-def _only_team(room: Mailroom) -> str:
+def _only_team(room: Teamroom) -> str:
     teams = room.rosters.teams()
     return teams[0] if len(teams) == 1 else ""
 

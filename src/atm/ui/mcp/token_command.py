@@ -8,7 +8,7 @@ from atm.domain.names import check_sender
 from atm.domain.untrusted_text import one_line
 from atm.formats.times import to_iso
 from atm.services.access_tokens import issue, revoke
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.wiring import build_access_tokens
 
 TYPE_CHECKING = False

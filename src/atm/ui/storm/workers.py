@@ -18,10 +18,10 @@ from atm.formats.inbox import encode_row, only
 from atm.formats.json_record import NotJson, RawArray, to_bytes, to_text
 from atm.formats.times import to_iso
 from atm.services.mail import send
-from atm.services.mailroom import find_team
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
+from atm.services.registry import find_team
 from atm.services.spooling import drain
 from atm.wiring import build_room, find_layout
 

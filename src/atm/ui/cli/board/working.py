@@ -7,7 +7,7 @@ from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, is_claudes_team
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services import board
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.ui.cli.board.view import ids, report, task_json, team_of
 
 TYPE_CHECKING = False

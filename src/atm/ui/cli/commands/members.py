@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from atm.domain.errors import UsageError
 from atm.services.activity import activity
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import ago, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team import Member, Team
-    from atm.services.mailroom import Mailroom
+    from atm.services.teamroom import Teamroom
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -59,7 +59,7 @@ def team_meant(args: Args, session: Session) -> Team:
     return find_team(session.room, check_known_name(named, "team") if named else session.team(args))
 
 
-def member_json(room: Mailroom, team: Team, member: Member) -> dict[str, object]:
+def member_json(room: Teamroom, team: Team, member: Member) -> dict[str, object]:
     return {
         "name": member.name,
         "type": member.agent_type or None,
@@ -71,7 +71,7 @@ def member_json(room: Mailroom, team: Team, member: Member) -> dict[str, object]
     }
 
 
-def state_words(room: Mailroom, team: Team, member: Member) -> tuple[str, str]:
+def state_words(room: Teamroom, team: Team, member: Member) -> tuple[str, str]:
     """State and liveness for people, each with its age and, in one word, its source."""
     facts = activity(room, team, member)
     known = facts.liveness

@@ -6,7 +6,7 @@ from atm.domain.errors import AtmError, UsageError
 from atm.domain.lifecycle import MOVES
 from atm.domain.untrusted_text import one_line
 from atm.services.lifecycle import advance, standing
-from atm.services.mailroom import find_team
+from atm.services.registry import find_team
 from atm.services.roster import create_team
 from atm.ui.cli.teams.members import Tasks
 

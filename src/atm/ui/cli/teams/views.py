@@ -6,8 +6,8 @@ from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.formats.times import to_iso
 from atm.services.lifecycle import standing
-from atm.services.mailroom import find_team
 from atm.services.overview import InboxFacts, inbox_facts
+from atm.services.registry import find_team
 from atm.ui.cli.commands.members import member_json, state_words
 from atm.ui.cli.render import DIM, Style, table, when, when_epoch
 from atm.ui.cli.teams.life import standing_json

@@ -1,0 +1,70 @@
+"""The ports that whoever asks about teams and members needs, in one hand; and how a name becomes a team."""
+
+from __future__ import annotations
+
+from atm.domain.errors import NoSuchTeam
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from atm.domain.team import Team
+    from atm.ports.clock import Chance, Clock
+    from atm.ports.endpoints import Endpoints
+    from atm.ports.presence import Presence
+    from atm.ports.rosters import Rosters
+    from atm.ports.states import States
+
+    class TeamStores(Protocol):
+        """Stores that mail does without, each made when it is first asked for."""
+
+        @property
+        def presence(self) -> Presence: ...
+
+        @property
+        def states(self) -> States: ...
+
+        @property
+        def endpoints(self) -> Endpoints: ...
+
+
+class Registry:
+    """Teams, their members, where they stand and who is there."""
+
+    __slots__ = ("chance", "clock", "rosters", "stores")
+
+    def __init__(self, *, clock: Clock, chance: Chance, rosters: Rosters, stores: TeamStores) -> None:
+        self.clock = clock
+        self.chance = chance
+        self.rosters = rosters
+        self.stores = stores
+
+    @property
+    def presence(self) -> Presence:
+        return self.stores.presence
+
+    @property
+    def states(self) -> States:
+        return self.stores.states
+
+    @property
+    def endpoints(self) -> Endpoints:
+        return self.stores.endpoints
+
+
+def find_team(room: Registry, team: str) -> Team:
+    """Load a team by a name in any case."""
+    return room.rosters.load(room.rosters.find(team) or team)
+
+
+def find_default_team(room: Registry) -> str:
+    """The only team on this machine, when nothing else says which one is meant."""
+    teams = room.rosters.teams()
+    if len(teams) == 1:
+        return teams[0]
+    if not teams:
+        raise NoSuchTeam("there is no team on this machine yet", "create one with `atm teams create NAME`")
+    raise NoSuchTeam(
+        "several teams are here and none was named",
+        f"use --team, ATM_TEAM or `atm config set core.default_team NAME`; known: {', '.join(teams[:10])}",
+    )
