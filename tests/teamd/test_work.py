@@ -27,6 +27,7 @@ from atm.services.roster import add_member, create_team
 from atm.services.team_events import TeamEvents
 from atm.system.files.tree_watch import TreeWatch
 from atm.teamd.loops import IDLE, STUCK, Loop
+from atm.teamd.rounds import Rounds
 from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
 from atm.testing import memory_desk
@@ -67,7 +68,7 @@ class Stage:
     def begin(self) -> Work:
         """As a daemon does that was started just now."""
         reach = Reach(MemoryTerminals(), self.servers)
-        self.work = Work(memory_plane(self.desk), reach, self.events.append, self.log)
+        self.work = Work(Rounds(memory_plane(self.desk), reach, self.events.append, self.log))
         return self.work
 
     def log(self, level: str, source: str, text: str, **_: object) -> None:
@@ -127,27 +128,27 @@ BUG = ValueError("nobody thought of this")
 class TestSilence:
     def test_whoever_falls_silent_is_told_once_and_whoever_is_back_is_told_once(self, stage):
         stage.beat("ann")
-        assert stage.work.look_for_silence() == 0
+        assert stage.work.team.look_for_silence() == 0
         stage.later(SILENT_AFTER)
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         assert stage.kinds() == []
         stage.later(1)
         for _ in range(3):
-            stage.work.look_for_silence()
+            stage.work.team.look_for_silence()
         assert stage.kinds() == [("member.silent", "crew", "ann")]
         stage.beat("ann")
         for _ in range(3):
-            stage.work.look_for_silence()
+            stage.work.team.look_for_silence()
         assert stage.kinds() == [("member.silent", "crew", "ann"), ("member.back", "crew", "ann")]
 
     def test_tasks_of_the_silent_go_back_to_the_board(self, stage):
         add(stage.desk, "crew", "bob", [Wish("one")])
         claim(stage.desk, "crew", "ann", "1")
         stage.beat("ann")
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         assert stage.desk.tasks.board("crew").cards[1].owner == "ann"
         stage.later(SILENT_AFTER + 1)
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         card = stage.desk.tasks.board("crew").cards[1]
         assert (card.status, card.owner) == ("pending", "")
 
@@ -156,32 +157,32 @@ class TestSilence:
         claim(stage.desk, "crew", "ann", "1")
         stage.beat("ann")
         stage.later(SILENT_AFTER + 1)
-        stage.begin().look_for_silence()
+        stage.begin().team.look_for_silence()
         assert stage.desk.tasks.board("crew").cards[1].owner == ""
 
     def test_a_clock_that_is_set_takes_nobodys_work_away(self, stage):
         add(stage.desk, "crew", "bob", [Wish("one")])
         claim(stage.desk, "crew", "ann", "1")
         stage.beat("ann")
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         stage.room.clock.jump(86_400)
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         stage.room.clock.jump(-2 * 86_400)
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         assert stage.kinds() == []
         assert stage.desk.tasks.board("crew").cards[1].owner == "ann"
 
     def test_a_member_of_a_team_made_anew_is_not_back_from_the_former_one(self, stage):
         stage.beat("ann")
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         stage.later(SILENT_AFTER + 1)
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         stage.room.rosters.take_away("crew")
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         create_team(stage.room, "crew")
         add_member(stage.room, "crew", Member("ann"))
         stage.beat("ann")
-        stage.work.look_for_silence()
+        stage.work.team.look_for_silence()
         assert stage.kinds() == [("member.silent", "crew", "ann")]
 
     @pytest.mark.parametrize("error", [REFUSAL, BUG])
@@ -191,9 +192,9 @@ class TestSilence:
         stage.beat("ann", "calm")
         presence = stage.room.presence
         setattr(presence, method, fails(error, lambda team, *_: team == "calm", getattr(presence, method)))
-        contained(stage.work.look_for_silence)
+        contained(stage.work.team.look_for_silence)
         stage.later(SILENT_AFTER + 1)
-        contained(stage.work.look_for_silence)
+        contained(stage.work.team.look_for_silence)
         assert ("member.silent", "crew", "ann") in stage.kinds()
 
 
@@ -233,8 +234,8 @@ class TestEscalation:
         for minute in range(0, 40, 5):
             if minute == 15:
                 stage.begin()  # a restart changes nothing
-            stage.work.tell_unanswered()
-            stage.work.tell_unanswered()
+            stage.work.mail.tell_unanswered()
+            stage.work.mail.tell_unanswered()
             told[minute] = [str(event.detail["to"]) for event in stage.events]
             stage.later(300)
         assert (told[5], told[10], told[35]) == ([], [lead], [lead, "hugo"])
@@ -248,32 +249,32 @@ class TestEscalation:
         stage.later(300)
         acknowledge(stage.room, "crew", "ann", asked, None)
         stage.later(3600)
-        assert stage.work.tell_unanswered() == 0
+        assert stage.work.mail.tell_unanswered() == 0
 
     def test_a_ledger_that_did_not_change_is_not_read_again(self, stage, reads):
         self.ask(stage)
         for _ in range(5):
-            stage.work.tell_unanswered()
+            stage.work.mail.tell_unanswered()
         assert reads.count("crew") <= 1
         assert reads.count("calm") <= 1
         stage.write(team="calm")
-        stage.work.tell_unanswered()
+        stage.work.mail.tell_unanswered()
         assert (reads.count("crew"), reads.count("calm")) == (1, 2)
 
     def test_time_passes_for_a_ledger_that_did_not_change(self, stage):
         self.ask(stage)
-        stage.work.tell_unanswered()
+        stage.work.mail.tell_unanswered()
         stage.later(601)
-        assert stage.work.tell_unanswered() == 1
+        assert stage.work.mail.tell_unanswered() == 1
 
     def test_a_step_that_could_not_be_entered_is_taken_again_and_told_once(self, stage):
         self.ask(stage)
-        stage.work.tell_unanswered()
+        stage.work.mail.tell_unanswered()
         stage.later(601)
         stage.room.ledger.refuse = REFUSAL
-        stage.work.tell_unanswered()
+        stage.work.mail.tell_unanswered()
         stage.room.ledger.refuse = None
-        stage.work.tell_unanswered()
+        stage.work.mail.tell_unanswered()
         lead = stage.room.rosters.load("crew").lead
         assert len(stage.room.inboxes.rows("crew", lead)) == 1
         assert [entry.state for entry in stage.room.ledger.entries("crew")[0]].count("escalated") == 1
@@ -284,18 +285,18 @@ class TestEscalation:
         ledger = stage.room.ledger
         ledger.version = fails(error, lambda team: team == "calm", ledger.version)
         stage.later(601)
-        contained(stage.work.tell_unanswered)
+        contained(stage.work.mail.tell_unanswered)
         assert [event.team for event in stage.events if event.kind == "message.escalated"] == ["crew"]
 
     def test_a_team_that_is_gone_is_forgotten(self, stage):
         self.ask(stage)
-        stage.work.tell_unanswered()
+        stage.work.mail.tell_unanswered()
         stage.room.rosters.take_away("crew")
         stage.room.ledger.take_away("crew")
         stage.later(3600)
-        assert stage.work.tell_unanswered() == 0
+        assert stage.work.mail.tell_unanswered() == 0
         create_team(stage.room, "crew")
-        assert stage.work.tell_unanswered() == 0
+        assert stage.work.mail.tell_unanswered() == 0
         assert "crew" not in {event.team for event in stage.events}
 
 
@@ -304,41 +305,41 @@ class TestDelivery:
         for team in ("crew", "calm"):
             stage.connect("ann", team)
             stage.write(team=team)
-        stage.work.touch("crew", "ann")
-        assert stage.work.deliver() == 2
+        stage.work.rounds.touch("crew", "ann")
+        assert stage.work.delivery.deliver() == 2
         assert {session for session, _ in stage.servers.told} == {"ann@crew", "ann@calm"}
         for team in ("crew", "calm"):
             stage.write(team=team)
-        stage.work.touch("crew", "ann")
-        assert stage.work.deliver() == 1
+        stage.work.rounds.touch("crew", "ann")
+        assert stage.work.delivery.deliver() == 1
         assert stage.servers.told[-1][0] == "ann@crew"
 
     def test_a_round_that_nobody_asked_for_is_for_everybody(self, stage):
-        stage.work.deliver()
+        stage.work.delivery.deliver()
         stage.connect("ann", "calm")
         stage.write(team="calm")
-        assert stage.work.deliver() == 1
+        assert stage.work.delivery.deliver() == 1
 
     def test_somebody_who_could_not_be_reached_gets_another_try_although_others_are_busy(self, stage):
         """A team that writes all the time must not put off everybody's round for ever."""
-        stage.work.deliver()
+        stage.work.delivery.deliver()
         stage.connect("ann")
         stage.servers.answer = REFUSED
         stage.write()
-        stage.work.touch("crew", "ann")
-        assert stage.work.deliver() == 0
+        stage.work.rounds.touch("crew", "ann")
+        assert stage.work.delivery.deliver() == 0
         stage.servers.answer = ACCEPTED
         for _ in range(20):
             stage.later(30)
-            stage.work.touch("calm", "bob")
-            stage.work.deliver()
+            stage.work.rounds.touch("calm", "bob")
+            stage.work.delivery.deliver()
         assert stage.room.inboxes.unread("crew", "ann") == []
 
     def test_what_was_surfaced_is_an_event_and_never_surfaced_again(self, stage):
         stage.connect("ann")
         written = [stage.write() for _ in range(3)]
-        assert stage.work.deliver() == 3
-        assert stage.begin().deliver() == 0
+        assert stage.work.delivery.deliver() == 3
+        assert stage.begin().delivery.deliver() == 0
         assert [event.detail["ids"] for event in stage.events] == [[id] for id in written]
         assert [id for _, id in stage.servers.told] == written
 
@@ -348,10 +349,10 @@ class TestDelivery:
         for _ in range(30):
             stage.write("ann")
         stage.write("bob")
-        stage.work.deliver()
+        stage.work.delivery.deliver()
         assert "bob@crew" in {session for session, _ in stage.servers.told}
         for _ in range(3):
-            stage.work.deliver()
+            stage.work.delivery.deliver()
         assert stage.room.inboxes.unread("crew", "ann") == []
 
     @pytest.mark.parametrize("error", [REFUSAL, BUG])
@@ -361,7 +362,7 @@ class TestDelivery:
             stage.write(team=team)
         inboxes = stage.room.inboxes
         inboxes.unread = fails(error, lambda team, *_: team == "calm", inboxes.unread)
-        contained(stage.work.deliver)
+        contained(stage.work.delivery.deliver)
         assert [session for session, _ in stage.servers.told] == ["ann@crew"]
 
     def test_mail_of_somebody_who_cannot_be_reached_is_not_read_after_each_message_until_he_can(self, stage):
@@ -377,8 +378,8 @@ class TestDelivery:
         def come(count: int) -> int:
             for _ in range(count):
                 stage.write()
-                stage.work.touch("crew", "ann")
-                stage.work.deliver()
+                stage.work.rounds.touch("crew", "ann")
+                stage.work.delivery.deliver()
             return looks.count("ann")
 
         assert come(1) == 1
@@ -393,7 +394,7 @@ class TestDelivery:
         stage.servers.answer = REFUSED
         stage.write()
         for _ in range(5):
-            stage.work.deliver()
+            stage.work.delivery.deliver()
         assert len([line for line in stage.lines if line[1] == "delivery"]) == 1
 
 
@@ -407,46 +408,46 @@ class TestPutBack:
         return [row.id for row in stage.room.inboxes.rows(team, "ann")]
 
     def test_what_was_dropped_is_back_once_where_a_file_changed(self, stage):
-        stage.work.put_back()
+        stage.work.mail.put_back()
         dropped = self.drop(stage)
         self.drop(stage, "calm")
-        stage.work.touch("crew", "ann")
-        assert stage.work.put_back() == 1
+        stage.work.rounds.touch("crew", "ann")
+        assert stage.work.mail.put_back() == 1
         assert (self.ids(stage), self.ids(stage, "calm")) == ([dropped], [])
-        assert stage.work.put_back() == 1
-        assert stage.work.put_back() == 0
+        assert stage.work.mail.put_back() == 1
+        assert stage.work.mail.put_back() == 0
 
     def test_a_round_about_one_team_reads_no_other_roster(self, stage):
         """With a hundred teams, each message would cost a hundred times as much."""
         loaded: list[str] = []
         load = stage.room.rosters.load
-        stage.work.put_back()
+        stage.work.mail.put_back()
         stage.room.rosters.load = noting(loaded, load)
-        stage.work.touch("crew", "ann")
-        stage.work.put_back()
+        stage.work.rounds.touch("crew", "ann")
+        stage.work.mail.put_back()
         assert set(loaded) == {"crew"}
 
     def test_a_busy_team_does_not_put_off_the_round_for_everybody(self, stage):
-        stage.work.put_back()
+        stage.work.mail.put_back()
         dropped = self.drop(stage, "calm")
         for _ in range(20):
             stage.later(14)
-            stage.work.touch("crew", "bob")
-            stage.work.put_back()
+            stage.work.rounds.touch("crew", "bob")
+            stage.work.mail.put_back()
         stage.later(60)
-        stage.work.touch("crew", "bob")
-        stage.work.put_back()
+        stage.work.rounds.touch("crew", "bob")
+        stage.work.mail.put_back()
         assert self.ids(stage, "calm") == [dropped]
 
     def test_an_inbox_that_cannot_be_written_now_gets_its_row_in_the_next_round(self, stage):
-        stage.work.put_back()
+        stage.work.mail.put_back()
         dropped = self.drop(stage)
-        stage.work.touch("crew", "ann")
+        stage.work.rounds.touch("crew", "ann")
         stage.room.inboxes.refuse = REFUSAL
-        stage.work.put_back()
+        stage.work.mail.put_back()
         stage.room.inboxes.refuse = None
-        stage.work.touch("calm", "bob")
-        stage.work.put_back()
+        stage.work.rounds.touch("calm", "bob")
+        stage.work.mail.put_back()
         assert self.ids(stage) == [dropped]
 
     @pytest.mark.parametrize("error", [REFUSAL, BUG])
@@ -454,14 +455,14 @@ class TestPutBack:
         dropped = self.drop(stage)
         inboxes = stage.room.inboxes
         inboxes.owners = fails(error, lambda team: team == "calm", inboxes.owners)
-        contained(stage.work.put_back)
+        contained(stage.work.mail.put_back)
         assert self.ids(stage) == [dropped]
 
     def test_what_was_read_is_not_put_back(self, stage):
         stage.write()
         take(stage.room, "crew", "ann", Filter())
         stage.room.inboxes.foreign_rewrite("crew", "ann", [])
-        assert stage.work.put_back() == 0
+        assert stage.work.mail.put_back() == 0
 
 
 class TestSpool:
@@ -471,16 +472,16 @@ class TestSpool:
 
     def test_what_waits_is_delivered_when_it_is_due(self, stage):
         queued = self.queue(stage)
-        stage.work.drain_spool()
+        stage.work.mail.drain_spool()
         stage.room.inboxes.refuse = None
         stage.later(10)
-        assert stage.work.drain_spool() == 1
+        assert stage.work.mail.drain_spool() == 1
         assert [row.id for row in stage.room.inboxes.rows("crew", "ann")] == [queued]
 
     def test_what_is_given_up_is_kept_told_and_logged(self, stage):
         self.queue(stage)
         for _ in range(20):
-            stage.work.drain_spool()
+            stage.work.mail.drain_spool()
             stage.later(LONGEST_WAIT * 2)
         assert len(stage.room.spool.failed()) == 1
         assert stage.kinds("message.failed") == [("message.failed", "", "spool")]
@@ -490,17 +491,17 @@ class TestSpool:
     @pytest.mark.parametrize("jump", [-30 * 86_400, 30 * 86_400])
     def test_a_clock_that_is_set_keeps_nothing_waiting_for_longer_than_the_longest_wait(self, stage, jump):
         self.queue(stage)
-        stage.work.drain_spool()
+        stage.work.mail.drain_spool()
         stage.room.inboxes.refuse = None
         stage.room.clock.jump(jump)
         stage.later(LONGEST_WAIT * 1.25)
-        assert stage.work.drain_spool() == 1
+        assert stage.work.mail.drain_spool() == 1
 
 
 class TestRetention:
     def test_it_counts_what_it_removed_and_not_what_it_looked_at(self, stage):
         stage.write()
-        assert stage.work.apply_retention() == 0
+        assert stage.work.mail.apply_retention() == 0
 
     @pytest.mark.parametrize("error", [REFUSAL, BUG])
     def test_one_inbox_that_cannot_be_looked_at_keeps_no_other_from_its_turn(self, stage, error):
@@ -509,7 +510,7 @@ class TestRetention:
         size = inboxes.size
         inboxes.size = noting(seen, size)
         inboxes.size = fails(error, lambda team, _: team == "calm", inboxes.size)
-        contained(stage.work.apply_retention)
+        contained(stage.work.mail.apply_retention)
         assert "crew" in seen
 
 
@@ -522,13 +523,13 @@ def test_teams_that_came_and_went_leave_nothing_in_memory(stage):
         stage.connect("ann", team)
         stage.beat("ann", team)
         stage.write(team=team, ack_minutes=1)
-        for round in (stage.work.look_for_silence, stage.work.tell_unanswered, stage.work.deliver):
+        for round in (stage.work.team.look_for_silence, stage.work.mail.tell_unanswered, stage.work.delivery.deliver):
             round()
         for twin in (stage.room.rosters, stage.room.inboxes, stage.room.ledger):
             twin.take_away(team)
         stage.room.presence.forget(team, "ann")
         stage.room.endpoints.forget(team, "ann")
-        for round in (stage.work.look_for_silence, stage.work.tell_unanswered, stage.work.deliver):
+        for round in (stage.work.team.look_for_silence, stage.work.mail.tell_unanswered, stage.work.delivery.deliver):
             round()
     kept = [name for name, value in vars(stage.work).items() if isinstance(value, dict) and len(value) > 10]
     assert kept == []

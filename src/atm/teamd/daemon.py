@@ -32,6 +32,7 @@ from atm.teamd.hub import Hub, Listener
 from atm.teamd.loops import STUCK, Loop, in_thread
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugin_host import PluginHost
+from atm.teamd.rounds import Rounds
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
 from atm.teamd.watcher import Watcher
@@ -50,14 +51,14 @@ SEAT_SECONDS = 5.0
 PLUGIN_SECONDS, SECONDS_TO_KILL = 5.0, 4.0
 
 LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]] = [
-    ("spool", lambda work: work.drain_spool, 5.0, 60.0),
-    ("reconcile", lambda work: work.put_back, 120.0, 120.0),
-    ("tidy", lambda work: work.tidy, 120.0, 120.0),
-    ("retention", lambda work: work.apply_retention, 300.0, 120.0),
-    ("silence", lambda work: work.look_for_silence, 60.0, 60.0),
-    ("escalation", lambda work: work.tell_unanswered, 20.0, 60.0),
-    ("reminders", lambda work: work.remind_boards, 60.0, 60.0),
-    ("delivery", lambda work: work.deliver, 15.0, 120.0),
+    ("spool", lambda work: work.mail.drain_spool, 5.0, 60.0),
+    ("reconcile", lambda work: work.mail.put_back, 120.0, 120.0),
+    ("tidy", lambda work: work.team.tidy, 120.0, 120.0),
+    ("retention", lambda work: work.mail.apply_retention, 300.0, 120.0),
+    ("silence", lambda work: work.team.look_for_silence, 60.0, 60.0),
+    ("escalation", lambda work: work.mail.tell_unanswered, 20.0, 60.0),
+    ("reminders", lambda work: work.board.remind_boards, 60.0, 60.0),
+    ("delivery", lambda work: work.delivery.deliver, 15.0, 120.0),
     ("worksync", lambda work: work.sync.work, 60.0, 120.0),
     ("stalls", lambda work: work.sync.watch_stalls, 60.0, 120.0),
 ]
@@ -89,13 +90,13 @@ class Daemon:
         self._places: list[Place] = []
         self._hub = Hub()
         self._work = self._build_work()
-        self._work.ask_again = self._ask_again
+        self._work.rounds.ask_again = self._ask_again
         self._loops = {
             name: Loop(name, pick(self._work), period=period, bound=bound, observe=self._telemetry.round)
             for name, pick, period, bound in LOOPS
         }
         tree = TreeWatch(layout, self._watched_settings())
-        events = TeamEvents(self._work.room, self._work.desk.tasks)
+        events = TeamEvents(self._work.rounds.room, self._work.rounds.desk.tasks)
         self._watcher = Watcher(tree, events, self._hub.publish, self._react, self.log, self._hub.is_ready.set)
         self._plugins = PluginHost(
             self._places, layout=layout, environment=environment, log=self.log, publish=self._hub.publish
@@ -115,7 +116,7 @@ class Daemon:
             await control.start()
             await self._surfaces.start(self._facts(seat))
             self._listen_to_signals()  # before anybody can know that there is somebody to end
-            seat.announce(__version__, to_iso(self._work.room.clock.now()))
+            seat.announce(__version__, to_iso(self._work.rounds.room.clock.now()))
             self.log("info", "daemon", "started", version=__version__, socket=seat.socket)
             left = await self._serve(control, seat)
             self.log("warn" if left else "info", "daemon", f"stopped; left: {', '.join(left) or 'nothing'}")
@@ -169,7 +170,7 @@ class Daemon:
         forwarding.cancel()
         await control.stop()
         await self._surfaces.stop()
-        last_drain = in_thread(lambda: self._work.drain_spool(everything=True))
+        last_drain = in_thread(lambda: self._work.mail.drain_spool(everything=True))
         killed = await self._stop_plugins(starting)
         await asyncio.wait([last_drain], timeout=max(0.1, end - time.monotonic()))
         await asyncio.wait(tasks.values(), timeout=max(0.1, end - time.monotonic()))
@@ -200,7 +201,7 @@ class Daemon:
 
     async def _run_loop(self, loop: Loop) -> None:
         await loop.run(
-            self._stop, lambda level, text: self.log(level, loop.name, text), self._work.room.chance.fraction
+            self._stop, lambda level, text: self.log(level, loop.name, text), self._work.rounds.room.chance.fraction
         )
 
     async def _supervised(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
@@ -238,9 +239,9 @@ class Daemon:
 
     def _react(self, touched: Touched) -> None:
         if touched.kind in ("inbox", "endpoints", "heartbeat") and touched.team:
-            self._work.touch(touched.team, touched.name)
+            self._work.rounds.touch(touched.team, touched.name)
         elif touched.kind == "roster" and touched.team:
-            self._work.touch_roster(touched.team)
+            self._work.rounds.touch_roster(touched.team)
             self._work.sync.hear_roster(touched.team)
         if touched.kind == "heartbeat" and touched.team:
             self._work.sync.hear_beat(touched.team, touched.name)
@@ -255,7 +256,7 @@ class Daemon:
         settings = self._load_settings()
         room = build_room(self._layout, settings)
         plane = build_plane(self._layout, settings, build_desk(self._layout, settings, room))
-        return Work(
+        rounds = Rounds(
             plane,
             build_reach(settings),
             self._hub.publish_from_thread,
@@ -264,6 +265,7 @@ class Daemon:
             build_site(self._layout, self._environment),
             settings.number("board.stall_minutes"),
         )
+        return Work(rounds)
 
     def _load_settings(self) -> Settings:
         self._places, self._problems = load_places(self._layout, self._environment, self._places)
@@ -326,8 +328,8 @@ class Daemon:
         if not isinstance(arguments, dict) or not isinstance(knows, dict):
             raise BadLine("bad-request", "a report has `arguments` and says what is known of its author", request.id)
         said = {key: str(knows.get(key) or "") for key in ("source", "team", "member")}
-        trusted = Trusted("app", self._work.plane.now(), **said)
-        return submit(self._work.plane, request.text("team"), arguments, trusted).fields()
+        trusted = Trusted("app", self._work.rounds.plane.now(), **said)
+        return submit(self._work.rounds.plane, request.text("team"), arguments, trusted).fields()
 
     def _wake(self, request: Request) -> Plain:
         name = request.text("loop")

@@ -1,0 +1,47 @@
+"""The loops of the board: tasks of the silent, and what waits too long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from atm.teamd.rounds import Rounds
+
+
+class BoardLoops:
+    """What the daemon does for boards."""
+
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
+
+    def release(self, team: str) -> None:
+        from atm.services.board import release_silent
+
+        if self._rounds.room.rosters.is_completed(team) or not self._rounds.attempt(
+            self._rounds.desk.tasks.exists, team
+        ):
+            return
+        released = self._rounds.attempt(release_silent, self._rounds.desk, team) or []
+        if released:
+            self._rounds.log("info", "silence", f"tasks {', '.join(released)} went back to the board", team=team)
+
+    def remind_boards(self) -> int:
+        """Reviews, plans and questions that wait. Boards that did not change and have nothing due cost one look."""
+        from atm.services.board_escalation import remind
+
+        done = 0
+        for name in self._rounds.names():
+            team = (
+                self._rounds.attempt(self._rounds.room.rosters.load, name)
+                if self._rounds.attempt(self._rounds.desk.tasks.exists, name)
+                else None
+            )
+            for one in (
+                (self._rounds.attempt(remind, self._rounds.desk, team, self._rounds.board_minutes) or [])
+                if team is not None
+                else []
+            ):
+                said = f"told {one.to}" if not one.problem else one.problem
+                self._rounds.log("warn", "reminders", f"#{one.card.id} waits for {one.what}: {said}", team=name)
+                done += 1
+        return done

@@ -1,0 +1,104 @@
+"""The loop of delivery: unread mail is put before those who can be reached."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.domain.errors import AtmError
+from atm.domain.events import MESSAGE_SURFACED
+from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, push, why_it_waits
+
+if TYPE_CHECKING:
+    from atm.domain.plain import Plain
+    from atm.domain.team import Team
+    from atm.teamd.rounds import Rounds
+
+DOUBT_SECONDS = 10.0
+MOST_IN_A_ROW = 20
+"""Messages that one agent is given one after the other before the others have their turn."""
+
+
+class DeliveryLoops:
+    """And what was said about each agent, so that it is said once."""
+
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
+        self._said: dict[tuple[str, str], str] = {}
+        self._not_before: dict[tuple[str, str], float] = {}
+        self._again: set[tuple[str, str]] = set()
+        """Whom a pane or a server refused: tried again on every round."""
+
+    def deliver(self) -> int:
+        """Put unread mail before those who can be reached: whose inbox changed; on a full round, everybody."""
+        done = 0
+        for team, name in self._members_of_round():
+            if self._rounds.room.clock.monotonic() < self._not_before.get((team, name), 0.0):
+                continue
+            for _ in range(MOST_IN_A_ROW):
+                pushed = self._rounds.attempt(self._push, team, name)
+                done += self._note(pushed) if pushed is not None else 0
+                if pushed is None or pushed.outcome != SURFACED:
+                    break
+        return done
+
+    def _push(self, team: str, name: str) -> Pushed | None:
+        spelled = self._rounds.room.rosters.find(team)
+        if spelled is None:
+            return None
+        try:
+            found = self._rounds.room.rosters.load(spelled)
+            if self._waits_as_before(found, name):
+                self._again.discard((team, name))
+                return None
+            return push(self._rounds.room, self._rounds.reach, found, name)
+        except AtmError:
+            self._again.add((team, name))  # a lock that somebody holds, a file that cannot be read now
+            raise
+
+    def _waits_as_before(self, team: Team, name: str) -> bool:
+        """Nobody can reach it, and that was said: then its mail, which may be much, is not read after each message."""
+        member, why = team.member(name), why_it_waits(self._rounds.room, self._rounds.reach, team, name)
+        return member is not None and bool(why) and self._said.get((team.name, member.name)) == _words(WAITING, why)
+
+    def _note(self, pushed: Pushed) -> int:
+        """In the log when something was done, or when the reason for waiting is a new one."""
+        key, said = (pushed.team, pushed.member), _words(pushed.outcome, pushed.evidence)
+        (self._again.add if pushed.outcome in (REFUSED, IN_DOUBT) else self._again.discard)(key)
+        if pushed.outcome == IN_DOUBT:  # what came of it is seen later; our own note of it must not wake us at once
+            self._not_before[key] = self._rounds.room.clock.monotonic() + DOUBT_SECONDS
+        if self._said.get(key) != said:
+            self._said[key] = said
+            self._rounds.log("info", "delivery", said, team=pushed.team, member=pushed.member, ids=pushed.ids[:20])
+        if pushed.outcome != SURFACED:
+            return 0
+        ids: list[Plain] = [*pushed.ids]
+        self._rounds.tell(MESSAGE_SURFACED, pushed.team, pushed.member, ids=ids, evidence=pushed.evidence)
+        return len(pushed.ids)
+
+    def _members_of_round(self) -> list[tuple[str, str]]:
+        named, rosters, everything, is_first = self._rounds.members_of_round()
+        named |= self._with_panes(rosters)
+        if not everything:
+            return sorted(named)
+        names, known_in = self._rounds.names(), self._rounds.room.endpoints.known
+        known = {(team, member) for team in names for member in (self._rounds.attempt(known_in, team) or [])}
+        return sorted(named | known | self._again | (self._with_panes(names) if is_first else set()))
+
+    def _with_panes(self, names: list[str]) -> set[tuple[str, str]]:
+        """Programs without hooks, of which only the roster knows; mail may have come while no daemon ran."""
+        teams = [
+            team for name in names if (team := self._rounds.attempt(self._rounds.room.rosters.load, name)) is not None
+        ]
+        return {(team.name, member.name) for team in teams for member in team.members if member.pane_id[:1] == "%"}
+
+    def forget_all_but(self, teams: set[str]) -> None:
+        """In place: this loop may be at work meanwhile, in a thread of its own."""
+        for memory in (self._said, self._not_before):
+            for key in [key for key in list(memory) if key[0] not in teams]:
+                memory.pop(key, None)
+        for key in [key for key in list(self._again) if key[0] not in teams]:
+            self._again.discard(key)
+
+
+def _words(outcome: str, evidence: str) -> str:
+    return f"{outcome}: {evidence}"

@@ -1,0 +1,97 @@
+"""The loops of mail: the spool, rows that were dropped, retention, answers that are missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
+from atm.domain.receipts import ACK_DUE
+from atm.services.escalation import Told, escalate, unacknowledged
+from atm.services.mail_upkeep import compact_if_due
+from atm.services.mailroom import Recipient
+from atm.services.putting_back import put_back_dropped
+from atm.services.spooling import drain
+
+if TYPE_CHECKING:
+    from atm.domain.escalation import Waiting
+    from atm.domain.team import Team
+    from atm.teamd.rounds import Rounds
+
+AGAIN_SECONDS = 5.0
+
+
+class MailLoops:
+    """And the ledgers as they were when somebody last looked for missing answers."""
+
+    def __init__(self, rounds: Rounds) -> None:
+        self._rounds = rounds
+        self._waiting: dict[str, tuple[object, list[Waiting]]] = {}
+
+    def drain_spool(self, *, everything: bool = False) -> int:
+        done = drain(self._rounds.room, everything=everything, patient=True)
+        if done.failed:
+            self._rounds.log(
+                "warn", "spool", f"{done.failed} messages were given up and kept; see `atm spool list --failed`"
+            )
+            self._rounds.tell(MESSAGE_FAILED, "", "spool", count=done.failed)
+        if done.delivered:
+            self._rounds.log("info", "spool", f"{done.delivered} messages delivered, {done.waiting} wait")
+        return done.delivered
+
+    def put_back(self) -> int:
+        """Rows that somebody's stale rewrite dropped: at once where a file changed, everywhere on a full round."""
+        return sum(self._rounds.attempt(self._put_back_in, team) or 0 for team in self._rounds.teams_of_round())
+
+    def _put_back_in(self, team: Team) -> int:
+        unable: list[str] = []
+        count = put_back_dropped(self._rounds.room, team, unable=unable)
+        if count:
+            self._rounds.log("warn", "reconcile", f"{count} rows that were dropped are back", team=team.name)
+        if unable:
+            self._rounds.look_again.add(team.name)  # an inbox could not be looked at now
+            self._rounds.ask_again("reconcile", AGAIN_SECONDS)
+        return count
+
+    def apply_retention(self) -> int:
+        done = 0
+        for team in self._rounds.teams():
+            for owner in self._rounds.attempt(self._rounds.room.inboxes.owners, team.name) or []:
+                done += (
+                    self._rounds.attempt(compact_if_due, self._rounds.room, Recipient(team, owner, team.member(owner)))
+                    or 0
+                )
+        return done
+
+    def tell_unanswered(self) -> int:
+        done = 0
+        for name in self._rounds.names():
+            waiting = self._rounds.attempt(self._waiting_in, name)
+            team = self._rounds.attempt(self._rounds.room.rosters.load, name) if waiting else None
+            told = (self._rounds.attempt(escalate, self._rounds.room, team, waiting) or []) if team is not None else []
+            for one in told:
+                self._report(one)
+            done += len(told)
+        return done
+
+    def _waiting_in(self, team: str) -> list[Waiting]:
+        """The ledger is read again only when it has changed, and only if somebody ever asked for an answer."""
+        version = self._rounds.room.ledger.version(team)
+        known = self._waiting.get(team)
+        if known is None or known[0] != version:
+            asked = version is not None and self._rounds.room.ledger.mentions(team, f'"{ACK_DUE}"')
+            known = (version, unacknowledged(self._rounds.room, team) if asked else [])
+            self._waiting[team] = known
+        return known[1]
+
+    def _report(self, told: Told) -> None:
+        waiting = told.waiting
+        said = f"told {told.to}" if not told.problem else told.problem
+        self._rounds.log(
+            "warn", "escalation", f"{waiting.agent} did not acknowledge {waiting.id}: {said}", team=waiting.team
+        )
+        self._rounds.tell(
+            MESSAGE_ESCALATED, waiting.team, waiting.agent, id=waiting.id, to=told.to, problem=told.problem
+        )
+
+    def forget_all_but(self, teams: set[str]) -> None:
+        self._waiting = {team: known for team, known in self._waiting.items() if team in teams}

@@ -1,0 +1,63 @@
+"""The loops of teams: who fell silent, who is back, and what killed processes left."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from atm.domain.events import MEMBER_BACK, MEMBER_SILENT
+from atm.domain.liveness import OFFLINE, ONLINE
+from atm.services.presence import liveness
+from atm.services.tidying import STALE_AFTER, tidy
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.teamd.board_loops import BoardLoops
+    from atm.teamd.rounds import Rounds
+
+
+class TeamLoops:
+    """And how everybody was when they were last looked at."""
+
+    def __init__(self, rounds: Rounds, board: BoardLoops, forget_all_but: Callable[[set[str]], None]) -> None:
+        self._rounds = rounds
+        self._board = board
+        self._forget_elsewhere = forget_all_but
+        self._silent: dict[tuple[str, str], str] = {}
+
+    def tidy(self) -> int:
+        """Clear away what killed processes left; a lock that may still be somebody's is looked at again."""
+        if self._rounds.site is None:
+            return 0
+        done = tidy(self._rounds.room, self._rounds.site)
+        if done.is_young_lock_left:
+            self._rounds.ask_again("tidy", STALE_AFTER + 1)
+        if done.count:
+            self._rounds.log("info", "tidy", f"{done.count} things that killed processes left are gone")
+        return done.count
+
+    def look_for_silence(self) -> int:
+        """Who fell silent, and who is back. Tasks of the silent go back to the board."""
+        names = self._rounds.names()
+        self._forget_all_but(set(names))
+        return sum(self._rounds.attempt(self._look_at, team) or 0 for team in names)
+
+    def _look_at(self, team: str) -> int:
+        changes, values = 0, set()
+        for member in self._rounds.room.presence.heard_of(team):
+            now = liveness(self._rounds.room.presence, team, member, self._rounds.room.clock.now())
+            former = self._silent.get((team, member))
+            self._silent[team, member] = now.value
+            values.add(now.value)
+            if former in (ONLINE, OFFLINE) and former != now.value and now.value in (ONLINE, OFFLINE):
+                changes += 1
+                self._rounds.tell(MEMBER_BACK if now.value == ONLINE else MEMBER_SILENT, team, member, why=now.source)
+        if OFFLINE in values:
+            self._board.release(team)
+        return changes
+
+    def _forget_all_but(self, teams: set[str]) -> None:
+        """A machine that makes a team for every branch runs for months."""
+        for key in [key for key in list(self._silent) if key[0] not in teams]:
+            self._silent.pop(key, None)
+        self._forget_elsewhere(teams)
