@@ -49,5 +49,6 @@ def load(name: str) -> tuple[Command, Callable[[Args, Session], int]]:
 
         near = nearest_name(name, list(COMMANDS))
         raise UsageError(f"unknown command {name!r}", f"did you mean `atm {near}`?" if near else "see `atm --help`")
-    module = __import__(f"atm.ui.cli.commands.{name}", fromlist=["COMMAND", "execute"])
+    where = "atm.ui.cli.completion" if name == "completion" else f"atm.ui.cli.commands.{name}"
+    module = __import__(where, fromlist=["COMMAND", "execute"])
     return module.COMMAND, module.execute

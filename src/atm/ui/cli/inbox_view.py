@@ -9,7 +9,8 @@ from atm.domain.untrusted_text import one_line
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.registry import find_team
 from atm.ui.cli.arguments import Args
-from atm.ui.cli.render import DIM, Style, table, when
+from atm.ui.cli.render import Style, table, when
+from atm.ui.style_tmp import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

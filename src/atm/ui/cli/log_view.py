@@ -13,7 +13,8 @@ from atm.domain.untrusted_text import one_line
 from atm.formats.json_record import encode
 from atm.formats.times import from_iso
 from atm.ui.cli.arguments import NUMBER, WHOLE, Option
-from atm.ui.cli.render import BOLD, DIM, RED, YELLOW, Style
+from atm.ui.cli.render import Style
+from atm.ui.style_tmp import BOLD, DIM, RED, YELLOW
 from atm.wiring.daemon import follow_daemon_log, has_daemon_log, read_daemon_log
 
 TYPE_CHECKING = False
@@ -96,7 +97,7 @@ def _follow(args: Args, session: Session) -> int:
 
 
 def _since(args: Args, session: Session) -> float | None:
-    from atm.ui.cli.commands.read import since
+    from atm.ui.cli.since import since
 
     return since(args, session)
 

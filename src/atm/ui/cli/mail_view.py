@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
 from atm.formats.protocol_message import idle_sender, parse
-from atm.ui.cli.render import DIM, Style, message_block, when
+from atm.ui.cli.render import Style, message_block, when
+from atm.ui.style_tmp import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,3 +47,14 @@ def _block(session: Session, style: Style, message: Message) -> list[str]:
         f"    {one_line(key)}: {one_line(str(value))}" for key, value in structured.fields.items() if key != "type"
     ]
     return [lines[0] + style(f"  [{structured.kind}]", DIM), *fields]
+
+
+def message_json(message: Message) -> dict[str, object]:
+    return {
+        "message_id": message.id,
+        "from": message.sender,
+        "text": message.text,
+        "timestamp": message.timestamp,
+        "summary": message.summary,
+        "read": message.read,
+    }

@@ -8,10 +8,6 @@ import sys
 from atm.domain.errors import AtmError
 from atm.ui.cli.catalog import load
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    pass
-
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 """Exit codes (D12)."""
 

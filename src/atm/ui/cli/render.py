@@ -6,6 +6,7 @@ import sys
 
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.times import from_iso, to_iso
+from atm.ui.style_tmp import BOLD, DIM, GREEN, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
 
     from atm.domain.messages import Message
     from atm.ui.cli.session import Session
-
-BOLD, DIM, RED, GREEN, YELLOW, BLUE = "1", "2", "31", "32", "33", "34"
 
 
 class Style:
@@ -29,15 +28,6 @@ class Style:
 
     def __call__(self, text: str, *codes: str) -> str:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.on and codes else text
-
-
-def width_of(text: str) -> int:
-    """Columns on a terminal: wide characters take two, marks that combine take none."""
-    if text.isascii():
-        return len(text)
-    from unicodedata import combining, east_asian_width
-
-    return sum(0 if combining(c) else 2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:

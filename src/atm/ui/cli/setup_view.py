@@ -13,7 +13,8 @@ from atm.domain.errors import UsageError
 from atm.domain.untrusted_text import one_line
 from atm.domain.vendor_setup import CLIENTS, INSTALLED, PROJECT, USER
 from atm.services.vendor_setup import CREATED, REFUSED, REMOVED, UNCHANGED
-from atm.ui.cli.render import BLUE, BOLD, DIM, GREEN, RED, YELLOW, Style
+from atm.ui.cli.render import Style
+from atm.ui.style_tmp import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

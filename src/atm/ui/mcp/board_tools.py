@@ -10,7 +10,7 @@ from atm.domain.tasks import PRIORITIES, task_id
 from atm.services.boardroom import list_name
 from atm.ui.cli.board.graph_drawing import as_text
 from atm.ui.cli.board.graph_layout import Node
-from atm.ui.cli.board.listing import STATES
+from atm.ui.cli.board.looks import STATES
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, many, takes, text, whole, yes_no
 from atm.ui.mcp.task_view import PARTS, TASK, TASKS, details, event_fields, long_text, preview

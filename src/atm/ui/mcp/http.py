@@ -18,7 +18,6 @@ from atm.domain.errors import AtmError
 from atm.services.access_tokens import find
 from atm.teamd.hub import Hub, Listener
 from atm.teamd.loops import in_thread
-from atm.ui.cli.session import working_folder
 from atm.ui.mcp.daemon_events import follow_daemon
 from atm.ui.mcp.hello import Claim
 from atm.ui.mcp.host import load_reception
@@ -27,13 +26,13 @@ from atm.ui.mcp.in_process import say
 from atm.wiring import build_access_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     import uvicorn
     from starlette.types import Scope
 
     from atm.domain.access_tokens import AccessToken
-    from atm.ui.cli.session import Session
+    from atm.formats.layout import Layout
     from atm.ui.mcp.client import Client
     from atm.ui.mcp.gate import Gate
     from atm.ui.mcp.reception import Reception
@@ -48,20 +47,13 @@ STOP_SECONDS = 3
 CLIENT, TOKEN = "atm.client", "atm.token"
 
 
-def serve(session: Session, port: int) -> int:
-    """Until it is stopped."""
+def serve(server: HttpServer, port: int, ready: Callable[[str, int], None]) -> None:
+    """Until it is stopped. `ready` is told the address and the port when the first client may come."""
     gc.enable()  # off for commands that live for milliseconds
     line = _listen(port)
     load_reception()
-    session.need_daemon("changes to tell clients of")
     port = line.getsockname()[1]
-    url = f"http://{HOST}:{port}{PATH}"
-
-    def ready() -> None:
-        session.tell({"action": "mcp http", "url": url, "port": port}, f"serving {url}; stop with Ctrl-C")
-
-    asyncio.run(HttpServer(session).run(line, ready))
-    return 0
+    asyncio.run(server.run(line, lambda: ready(f"http://{HOST}:{port}{PATH}", port)))
 
 
 def _listen(port: int) -> socket.socket:
@@ -82,11 +74,11 @@ def _listen(port: int) -> socket.socket:
 class HttpServer:
     """One server for all tokens; each has a client of its own, as a connection has in the daemon."""
 
-    def __init__(self, session: Session) -> None:
-        self._layout = session.layout
-        self._tokens = build_access_tokens(session.layout)
-        self._folder = working_folder()
-        config = session.environment.get("ATM_CONFIG", "")
+    def __init__(self, layout: Layout, environment: Mapping[str, str], folder: str) -> None:
+        self._layout = layout
+        self._tokens = build_access_tokens(layout)
+        self._folder = folder
+        config = environment.get("ATM_CONFIG", "")
         self._config = os.path.abspath(config) if config else ""
         self._clients: dict[str, Client] = {}
         self._admitting = asyncio.Lock()

@@ -12,8 +12,9 @@ from atm.wiring.daemon import find_mcp_socket
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from _socket import socket as Line
+    from collections.abc import Callable, Mapping
 
-    from atm.ui.cli.session import Session
+    from atm.formats.layout import Layout
     from atm.ui.mcp.hello import Claim
 
 WELCOME_SECONDS = 30.0
@@ -29,26 +30,32 @@ RIVAL_SECONDS = 3.0
 class Reaching:
     """Each call is one attempt; what it found the last time is forgotten."""
 
-    def __init__(self, session: Session, claim: Claim) -> None:
-        self._session = session
+    def __init__(
+        self,
+        layout: Layout,
+        environment: Mapping[str, str],
+        claim: Claim,
+        may_autostart: Callable[[], bool],
+        warn: Callable[[str], None],
+    ) -> None:
+        self._layout = layout
+        self._environment = environment
         self._hello = encode_hello(claim)
+        self._may_autostart = may_autostart
+        """Asked only when no daemon runs: settings take their time to read."""
+        self._warn = warn
 
     def __call__(self, may_start: bool) -> tuple[Line, bytes] | None:
         """A line on which we have been welcomed, and what was said on it since. AtmError if we are turned away."""
         found = self._at_the_daemon()
         if found is not None or not may_start:
             return found
-        if self._may_autostart:
+        if self._may_autostart():
             found = self._at_a_new_daemon()
         return found or self._in_this_process()
 
-    @property
-    def _may_autostart(self) -> bool:
-        environment = self._session.environment
-        return self._session.settings.yes("daemon.autostart") and environment.get("ATM_DAEMON_AUTOSTART") != "0"
-
     def _at_the_daemon(self) -> tuple[Line, bytes] | None:
-        path = find_mcp_socket(self._session.layout)
+        path = find_mcp_socket(self._layout)
         line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
         try:
             line.connect(path)
@@ -60,18 +67,18 @@ class Reaching:
     def _at_a_new_daemon(self) -> tuple[Line, bytes] | None:
         from atm.wiring.daemon import start_daemon
 
-        problem = start_daemon(self._session.layout, self._session.environment, wait=True, seconds=START_SECONDS)
+        problem = start_daemon(self._layout, self._environment, wait=True, seconds=START_SECONDS)
         end = time.monotonic() + RIVAL_SECONDS
         while (found := self._at_the_daemon()) is None and time.monotonic() < end:
             time.sleep(0.02)
         if found is None:
-            self._session.warn(f"no MCP server in a daemon ({problem or 'it has none'}); serving in this process")
+            self._warn(f"no MCP server in a daemon ({problem or 'it has none'}); serving in this process")
         return found
 
     def _in_this_process(self) -> tuple[Line, bytes]:
         from atm.ui.mcp.in_process import open_line
 
-        found = self._welcomed(open_line(self._session.layout, self._session.environment))
+        found = self._welcomed(open_line(self._layout, self._environment))
         if found is None:
             raise AtmError("the MCP server could not be started", "run `atm mcp` with ATM_DEBUG=1")
         return found

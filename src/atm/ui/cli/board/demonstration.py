@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 
 from atm.ui.cli.board.looks import LOOKS
-from atm.ui.cli.render import BOLD, DIM, GREEN, RED, Style, table
+from atm.ui.cli.render import Style, table
+from atm.ui.style_tmp import BOLD, DIM, GREEN, RED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.board.graph_layout import MOST_LANES, Node, arrange, by_number, heights, needed_links
 from atm.ui.cli.board.looks import LOOKS, UNKNOWN, look
-from atm.ui.cli.render import BLUE, BOLD, DIM, YELLOW, width_of
+from atm.ui.style_tmp import BLUE, BOLD, DIM, YELLOW, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

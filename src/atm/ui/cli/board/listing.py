@@ -9,9 +9,10 @@ from atm.domain.reviews import current_reviewer
 from atm.domain.tasks import task_id
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.boardroom import list_name
-from atm.ui.cli.board.looks import LOOKS, look
+from atm.ui.cli.board.looks import STATES, look
 from atm.ui.cli.board.view import card_json, ids, task_json
-from atm.ui.cli.render import BOLD, DIM, Style, table, when
+from atm.ui.cli.render import Style, table, when
+from atm.ui.style_tmp import BOLD, DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ SHOWN_EVENTS = 12
 SHOWN_FACTS = ("reason", "reviewer", "whom", "error", "note")
 LONGEST_ID = 20
 """Characters of an id that another program wrote."""
-
-STATES = tuple(LOOKS)
 
 
 def _list(args: Args, session: Session) -> int:

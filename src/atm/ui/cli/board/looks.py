@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.ui.cli.render import BLUE, BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.style_tmp import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 
 
 class Look:
@@ -30,6 +30,7 @@ LOOKS = {
     "unreachable": Look("⊝", (RED,), "#ffe9f1", "#3b1526", "#bf3989"),
     "unreadable": Look("?", (RED,), "#ffe0de", "#431412", "#d1242f"),
 }
+STATES = tuple(LOOKS)
 UNKNOWN = Look("?", (), "#ffffff", "#161616", "#949494")
 
 

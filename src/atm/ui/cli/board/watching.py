@@ -9,7 +9,8 @@ from atm.formats.times import to_iso
 from atm.services.boardroom import list_name
 from atm.ui.cli.board.listing import summary
 from atm.ui.cli.board.looks import look
-from atm.ui.cli.render import DIM, Style
+from atm.ui.cli.render import Style
+from atm.ui.style_tmp import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -153,7 +153,8 @@ def _status(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of
 
 
 def _lines(session: Session, facts: dict[str, Plain], since: str) -> list[str]:
-    from atm.ui.cli.render import BOLD, Style, table, when
+    from atm.ui.cli.render import Style, table, when
+    from atm.ui.style_tmp import BOLD
 
     style = Style(session)
     memory = facts.get("memory")

@@ -6,7 +6,8 @@ import sys
 
 from atm.domain.errors import UsageError
 from atm.ui.cli.arguments import NUMBER, WHOLE, Args, Command, Option
-from atm.ui.cli.render import BOLD, DIM, GREEN, RED, Style, table
+from atm.ui.cli.render import Style, table
+from atm.ui.style_tmp import BOLD, DIM, GREEN, RED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

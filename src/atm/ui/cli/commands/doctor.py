@@ -6,8 +6,9 @@ from atm.domain.untrusted_text import one_line
 from atm.services.checkup import examine, mend
 from atm.services.findings import PROBLEM, WARNING, Finding
 from atm.ui.cli.arguments import Args, Command, Option
-from atm.ui.cli.render import BOLD, DIM, GREEN, RED, YELLOW, Style
+from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
+from atm.ui.style_tmp import BOLD, DIM, GREEN, RED, YELLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -73,11 +73,21 @@ def execute(args: Args, session: Session) -> int:
 
         return run_token(args, session)
     if args.flag("http"):
-        from atm.ui.mcp.http import serve
-
         _refuse_names(args)
-        return serve(session, args.whole("port") or 0)
+        return _serve(args.whole("port") or 0, session)
     return _pump(args, session)
+
+
+def _serve(port: int, session: Session) -> int:
+    from atm.ui.cli.session import working_folder
+    from atm.ui.mcp.http import HttpServer, serve
+
+    def ready(url: str, port: int) -> None:
+        session.need_daemon("changes to tell clients of")
+        session.tell({"action": "mcp http", "url": url, "port": port}, f"serving {url}; stop with Ctrl-C")
+
+    serve(HttpServer(session.layout, session.environment, working_folder()), port, ready)
+    return 0
 
 
 def _pump(args: Args, session: Session) -> int:
@@ -89,7 +99,11 @@ def _pump(args: Args, session: Session) -> int:
     from atm.ui.mcp.pump import Pump
     from atm.ui.mcp.reaching import Reaching
 
-    return Pump(Reaching(session, claim_of(args, session.environment))).run()
+    def may_autostart() -> bool:
+        return session.settings.yes("daemon.autostart") and session.environment.get("ATM_DAEMON_AUTOSTART") != "0"
+
+    claim = claim_of(args, session.environment)
+    return Pump(Reaching(session.layout, session.environment, claim, may_autostart, session.warn)).run()
 
 
 def _check_streams(session: Session) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import UsageError
-from atm.services.activity import activity
-from atm.services.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
-from atm.ui.cli.render import ago, table
+from atm.ui.cli.member_views import member_json, state_words, team_meant
+from atm.ui.cli.render import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Member, Team
-    from atm.services.teamroom import Teamroom
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -48,34 +44,3 @@ def execute(args: Args, session: Session) -> int:
         return 0
     session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State", "Liveness"], rows)))
     return 0
-
-
-def team_meant(args: Args, session: Session) -> Team:
-    from atm.domain.names import check_known_name, same_name
-
-    named, flagged = args.text("team_name"), args.text("team")
-    if named and flagged and not same_name(named, flagged):
-        raise UsageError(f"{named!r} and --team {flagged!r} are two teams", "leave one of them out")
-    return find_team(session.room, check_known_name(named, "team") if named else session.team(args))
-
-
-def member_json(room: Teamroom, team: Team, member: Member) -> dict[str, object]:
-    return {
-        "name": member.name,
-        "type": member.agent_type or None,
-        "model": member.model or None,
-        "backend": member.backend or None,
-        "cwd": member.cwd or None,
-        "kind": member.kind,
-        **activity(room, team, member).as_fields(),
-    }
-
-
-def state_words(room: Teamroom, team: Team, member: Member) -> tuple[str, str]:
-    """State and liveness for people, each with its age and, in one word, its source."""
-    facts = activity(room, team, member)
-    known = facts.liveness
-    source = "roster file" if facts.state_source.startswith("config.json") else "heartbeat"
-    state = facts.state if facts.state_age is None else f"{facts.state} ({source}, {ago(facts.state_age)})"
-    seen = known.source.removeprefix("heartbeat (").removesuffix(")")
-    return state, known.value if known.age is None else f"{known.value} ({seen}, {ago(known.age)})"

@@ -10,12 +10,13 @@ from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, Mail, give_back, peek, take
 from atm.services.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
+from atm.ui.cli.mail_view import message_json
+from atm.ui.cli.since import since
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.messages import Message
     from atm.services.mailroom import Recipient
     from atm.ui.cli.session import Session
 
@@ -124,22 +125,6 @@ def _wait(session: Session, owner: Recipient, look: Callable[[], Mail], seconds:
             drain_on_the_way(session.room)  # nobody else may come by, and the reader has time
 
 
-def since(args: Args, session: Session) -> float | None:
-    """`--since`: a time, or how long ago."""
-    given = args.text("since")
-    if given is None:
-        return None
-    sizes = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-    if given[-1:] in sizes and given[:-1].isascii() and given[:-1].isdecimal() and len(given) < 12:
-        return session.room.clock.now() - int(given[:-1]) * sizes[given[-1]]
-    from atm.formats.times import from_iso
-
-    at = from_iso(given)
-    if at is None:
-        raise UsageError(f"--since {given!r} is no time", "write 2026-08-27T10:15:00Z, or 30m, 2h, 7d")
-    return at
-
-
 def _show(session: Session, owner: Recipient, mail: Mail) -> None:
     if session.as_json:
         session.print_json(_as_json(owner, mail))
@@ -158,15 +143,4 @@ def _as_json(owner: Recipient, mail: Mail) -> dict[str, object]:
         "marked": mail.marked,
         "malformed_rows": mail.malformed,
         "messages": [message_json(message) for message in mail.messages],
-    }
-
-
-def message_json(message: Message) -> dict[str, object]:
-    return {
-        "message_id": message.id,
-        "from": message.sender,
-        "text": message.text,
-        "timestamp": message.timestamp,
-        "summary": message.summary,
-        "read": message.read,
     }

@@ -7,7 +7,8 @@ from atm.services.registry import find_team
 from atm.services.spooling import drain_on_the_way
 from atm.services.tracing import Trace, trace
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
-from atm.ui.cli.render import BOLD, DIM, GREEN, YELLOW, Style, when
+from atm.ui.cli.render import Style, when
+from atm.ui.style_tmp import BOLD, DIM, GREEN, YELLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

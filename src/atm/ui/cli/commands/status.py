@@ -8,8 +8,9 @@ from atm.services.overview import InboxFacts, inbox_facts
 from atm.services.putting_back import put_back_dropped
 from atm.services.spooling import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
-from atm.ui.cli.commands.members import member_json, state_words, team_meant
-from atm.ui.cli.render import DIM, Style, table, when, when_epoch
+from atm.ui.cli.member_views import member_json, state_words, team_meant
+from atm.ui.cli.render import Style, table, when, when_epoch
+from atm.ui.style_tmp import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ from atm.teamd.places import Place, load_places
 from atm.teamd.plugin_discovery import Description, Found, describe_all, discover
 from atm.ui.cli.commands.plugins import daemon_states
 from atm.ui.cli.log_view import show_log
-from atm.ui.cli.render import BOLD, DIM, GREEN, RED, YELLOW, Style, ago, table
+from atm.ui.cli.render import Style, ago, table
+from atm.ui.style_tmp import BOLD, DIM, GREEN, RED, YELLOW
 from atm.wiring.daemon import find_daemon
 
 TYPE_CHECKING = False

@@ -8,9 +8,10 @@ from atm.formats.times import to_iso
 from atm.services.lifecycle import standing
 from atm.services.overview import InboxFacts, inbox_facts
 from atm.services.registry import find_team
-from atm.ui.cli.commands.members import member_json, state_words
-from atm.ui.cli.render import DIM, Style, table, when, when_epoch
+from atm.ui.cli.member_views import member_json, state_words
+from atm.ui.cli.render import Style, table, when, when_epoch
 from atm.ui.cli.teams.life import standing_json
+from atm.ui.style_tmp import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
