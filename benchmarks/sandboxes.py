@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atm.domain.team import Member
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING
 from atm import config
 from atm.domain.events import TASK_CHANGED, TeamEvent
 from atm.domain.worksync.triggers import MANUAL, STARTUP_SCAN
+from atm.formats.files.times import to_iso
 from atm.formats.sync_status import decode_status
-from atm.formats.times import to_iso
-from atm.ports.records import STATUS
+from atm.ports.files.records import STATUS
 from atm.services.registry import find_team
 from atm.services.roster import create_team
 from atm.services.stall_watch import watch_stalls

@@ -23,7 +23,7 @@ from tests.optional import skip_without
 from tests.quick_atm import MOST_INPUT, ForkServers
 
 from atm.domain.team import Member
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 from atm.services.roster import add_member, create_team
 from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout

@@ -22,7 +22,7 @@ from atm.config import (
     read_file,
 )
 from atm.domain.errors import BadSetting
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 
 
 @pytest.fixture

@@ -14,15 +14,15 @@ import os
 from atm.domain.errors import BadName, BadSetting
 from atm.domain.messages import DEFAULT_CALL_TO_ACTION
 from atm.domain.names import check_known_name
-from atm.formats.layout import REPO_FILES
-from atm.formats.settings_text import NotSettings, read_settings
+from atm.formats.files.layout import REPO_FILES
+from atm.formats.files.settings_text import NotSettings, read_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.layout import Layout
-    from atm.formats.settings_text import Table, Value
+    from atm.formats.files.layout import Layout
+    from atm.formats.files.settings_text import Table, Value
 
 REPO_FILE = "repo file"
 TEXT, WHOLE, NUMBER, YES_NO, TEXTS = "text", "whole number", "number", "true or false", "text or a list of texts"

@@ -21,7 +21,7 @@ from typing import Any
 
 import pytest
 
-from atm.formats.times import from_iso
+from atm.formats.files.times import from_iso
 from atm.system.files import flock
 from atm.system.processes.daemon_client import stop
 from atm.system.processes.daemon_seat import Running, Seat, find_running, take_seat

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atm import config
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 from atm.services.worksync.plane import Plane
 from atm.services.worksync.reports import replay
 from atm.wiring import build_desk, build_plane, build_room

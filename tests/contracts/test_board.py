@@ -19,7 +19,7 @@ from atm.domain.dependencies import Board
 from atm.domain.errors import AtmError, NoSuchTask, NotAllowed, UnreadableFile
 from atm.domain.liveness import Beat
 from atm.domain.tasks import Change, Stamp, Task
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 from atm.formats.task import new_task
 from atm.ports.board import NewFile, Tasks
 from atm.ports.presence import Presence

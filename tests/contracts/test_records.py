@@ -11,7 +11,7 @@ import pytest
 
 from atm.domain.errors import NoSuchTeam
 from atm.formats.team_config import new_team
-from atm.ports.records import INTENTS, OUTBOX, SHELVES, STATUS, AuditJournal, Records, TeamSecrets
+from atm.ports.files.records import INTENTS, OUTBOX, SHELVES, STATUS, AuditJournal, Records, TeamSecrets
 from atm.services.team_end import delete_team
 from atm.services.teamroom import Teamroom
 from atm.system.files.audit_journal import JournalFiles

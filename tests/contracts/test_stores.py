@@ -160,7 +160,7 @@ class TestRosters:
 
 
 def line(stores: Teamroom, id: str, state: str = "written", raw: str = "") -> Line:
-    from atm.formats.times import to_iso
+    from atm.formats.files.times import to_iso
 
     at = to_iso(stores.clock.now())
     kind = MESSAGE if raw else RECEIPT

@@ -8,7 +8,7 @@ import pytest
 
 from atm.domain.errors import NoSuchBackup, NoSuchTeam, UnreadableFile
 from atm.domain.liveness import Beat
-from atm.formats.json_record import decode_object
+from atm.formats.files.json_record import decode_object
 from atm.formats.task import decode_task
 from atm.formats.team_config import new_team
 from atm.ports.team_life import Deletion

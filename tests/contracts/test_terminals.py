@@ -14,7 +14,7 @@ import pytest
 from tests.optional import skip_without
 
 from atm.domain.panes import DEAD, DIALOG, MODE, READY, SHELL, SYNCHRONIZED, composer_holds, front_of, shows
-from atm.ports.clock import Clock
+from atm.ports.files.clock import Clock
 from atm.ports.terminals import PaneAddress, Terminals
 from atm.services.pane_delivery import PROVEN, Expected, paste_line
 from atm.system.machine import RealClock

@@ -28,9 +28,9 @@ from tests.crash.conftest import ClosingDisk
 from atm.domain.errors import AtmError
 from atm.domain.tasks import Change
 from atm.domain.team import Member
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 from atm.ports.board import Tasks
-from atm.ports.disk import Disk
+from atm.ports.files.disk import Disk
 from atm.services import board, reviews
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add, depend, split

@@ -24,8 +24,8 @@ from tests.optional import needs
 
 from atm.domain.errors import AtmError, FileBusy, NoSuchTask
 from atm.domain.team import Member
-from atm.formats.layout import Layout
-from atm.ports.disk import Disk
+from atm.formats.files.layout import Layout
+from atm.ports.files.disk import Disk
 from atm.services import board
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add, depend, split

@@ -20,11 +20,11 @@ import pytest
 from tests.chaos import ROUNDS, WAYS, an_error, refusals
 
 from atm.domain.errors import AtmError
-from atm.formats.layout import Layout
-from atm.formats.record_file import SEALED_FROM
+from atm.formats.files.layout import Layout
+from atm.formats.files.record_file import SEALED_FROM
 from atm.formats.team_config import new_team
-from atm.ports.disk import Disk
-from atm.ports.records import STALLS, STATUS
+from atm.ports.files.disk import Disk
+from atm.ports.files.records import STALLS, STATUS
 from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles

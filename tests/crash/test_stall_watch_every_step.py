@@ -21,8 +21,8 @@ from tests.crash.conftest import Left
 
 from atm.domain.errors import AtmError, NoSuchTeam
 from atm.domain.team import Member
-from atm.ports.disk import Disk
-from atm.ports.records import STALLS
+from atm.ports.files.disk import Disk
+from atm.ports.files.records import STALLS
 from atm.services import board, planning
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail import send

@@ -29,8 +29,8 @@ from atm.domain.team import Member
 from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import CLAIM_SECONDS, DELIVERED, SENDER
 from atm.domain.worksync.readiness import Thresholds
-from atm.ports.disk import Disk
-from atm.ports.records import INTENTS, SHELVES, STATUS
+from atm.ports.files.disk import Disk
+from atm.ports.files.records import INTENTS, SHELVES, STATUS
 from atm.services import board, planning
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.registry import find_team

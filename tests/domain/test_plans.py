@@ -12,14 +12,14 @@ from atm.formats.task import apply, decode_task
 
 
 def task(**own: object) -> Task:
-    from atm.formats.json_record import encode, to_bytes
+    from atm.formats.files.json_record import encode, to_bytes
 
     record = {"id": "1", "status": "in_progress", "owner": "ann", "metadata": {"atm": own}}
     return decode_task(to_bytes(encode(record)), 1)
 
 
 def after(one: Task, change: Change) -> Task:
-    from atm.formats.json_record import to_bytes
+    from atm.formats.files.json_record import to_bytes
 
     return decode_task(to_bytes(apply(one.raw, change)), one.number)
 

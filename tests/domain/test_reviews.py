@@ -12,7 +12,7 @@ from atm.domain import reviews
 from atm.domain.errors import ReviewRefused
 from atm.domain.reviews import current_cycle, current_reviewer
 from atm.domain.tasks import Card, Change, Stamp, Task
-from atm.formats.json_record import to_bytes
+from atm.formats.files.json_record import to_bytes
 from atm.formats.task import apply, decode_task
 
 Event = dict[str, Any]
@@ -142,7 +142,7 @@ def by(actor: str) -> Stamp:
 
 
 def real_task(status: str = "in_progress", owner: str = "ann", **own: object) -> Task:
-    from atm.formats.json_record import encode
+    from atm.formats.files.json_record import encode
 
     return decode_task(to_bytes(encode({"id": "1", "status": status, "owner": owner, "metadata": {"atm": own}})), 1)
 

@@ -25,7 +25,7 @@ from atm.domain.stalls import (
     whose_turn,
 )
 from atm.domain.tasks import Card, Task
-from atm.formats.times import from_iso, to_iso
+from atm.formats.files.times import from_iso, to_iso
 
 NOON = 1_788_000_000.0
 MINUTE = 60.0

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from atm.formats.backup_manifest import Listed, Manifest, decode_manifest, encode_manifest, is_safe_path
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.formats.task import task_mark
 
 

@@ -10,6 +10,8 @@ from atm.domain.inbox_merge import with_rows
 from atm.domain.messages import Message
 from atm.domain.tasks import Change, Task
 from atm.domain.team import Member
+from atm.formats.files.json_record import NotJson, RawArray, RawObject, to_bytes, to_text
+from atm.formats.files.numbered_lines import last_seq
 from atm.formats.inbox import (
     Inbox,
     changed_rows,
@@ -23,8 +25,6 @@ from atm.formats.inbox import (
     unread_rows,
 )
 from atm.formats.journal import Line, decode_lines
-from atm.formats.json_record import NotJson, RawArray, RawObject, to_bytes, to_text
-from atm.formats.numbered_lines import last_seq
 from atm.formats.spool_entry import decode_entry
 from atm.formats.task import apply, decode_task
 from atm.formats.team_config import decode_team, new_member, unknown_fields, with_member, without_member

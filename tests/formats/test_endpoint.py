@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from atm.domain.endpoints import Endpoint
 from atm.domain.surfacing import Note
 from atm.formats.endpoint import decode_endpoint, encode_endpoint
-from atm.formats.json_record import encode, to_bytes
+from atm.formats.files.json_record import encode, to_bytes
 from atm.formats.surfacing_note import decode_note, encode_note
 
 PLAIN = st.text()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.chaos import examples
 
 from atm.domain.messages import Message
+from atm.formats.files.json_record import NotJson, RawArray, RawObject, encode, to_text
 from atm.formats.inbox import (
     EMPTY,
     Inbox,
@@ -28,7 +29,6 @@ from atm.formats.inbox import (
     unread_rows,
     with_read,
 )
-from atm.formats.json_record import NotJson, RawArray, RawObject, encode, to_text
 
 
 def a_message(**changes) -> Message:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.messages import Message
+from atm.formats.files.numbered_lines import last_seq
 from atm.formats.inbox import encode_row
 from atm.formats.journal import (
     MESSAGE,
@@ -21,7 +22,6 @@ from atm.formats.journal import (
     decode_recent,
     histories,
 )
-from atm.formats.numbered_lines import last_seq
 
 NOON = "2026-09-01T12:00:00.000Z"
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.formats.json_record import (
+from atm.formats.files.json_record import (
     NotJson,
     RawArray,
     RawObject,
@@ -176,7 +176,7 @@ class TestDecode:
     def test_a_torn_text_is_refused_where_nobody_has_imported_json(self):
         """The C scanner raises an error of `json.decoder`, which it looks up; nobody may have imported that."""
         in_a_fresh_interpreter(
-            "import sys; from atm.formats.json_record import NotJson, decode\n"
+            "import sys; from atm.formats.files.json_record import NotJson, decode\n"
             "assert 'json' not in sys.modules\n"
             "for text in ('[1, ', '{\"a\" 1}', '\"', '\"\\\\x\"', '{1: 2}'):\n"
             "    try: decode(text)\n"
@@ -187,7 +187,7 @@ class TestDecode:
     def test_an_interpreter_without_the_c_scanner_reads_and_writes_the_same(self):
         in_a_fresh_interpreter(
             "import sys; sys.modules['_json'] = None\n"
-            "from atm.formats.json_record import NotJson, RawObject, decode, encode\n"
+            "from atm.formats.files.json_record import NotJson, RawObject, decode, encode\n"
             'text = \'{"a": [1, 2.5, "\\\\u00e9", null], "b": {"c": true}}\'\n'
             "assert decode(text) == {'a': [1, 2.5, '\\xe9', None], 'b': {'c': True}}\n"
             "assert RawObject(text).with_raw('b', '7').text == text[: text.index('{', 1)] + '7}'\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.formats.layout import Layout, inbox_owner
+from atm.formats.files.layout import Layout, inbox_owner
 
 LAYOUT = Layout(claude_root="/c", config_root="/k", state_root="/s")
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.formats import record_file
-from atm.formats.json_record import NotJson
-from atm.formats.record_file import (
+from atm.formats.files import record_file
+from atm.formats.files.json_record import NotJson
+from atm.formats.files.record_file import (
     LARGEST,
     NAMES,
     SEALED_FROM,
@@ -23,7 +23,7 @@ from atm.formats.record_file import (
     read_records,
     spelled,
 )
-from atm.ports.records import OUTBOX, SHELVES, STALLS, STATUS
+from atm.ports.files.records import OUTBOX, SHELVES, STALLS, STATUS
 
 AT, LATER = "2026-08-27T10:15:30.123Z", "2026-08-27T10:15:31.000Z"
 

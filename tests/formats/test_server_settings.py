@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.chaos import LONG, examples
 
-from atm.formats.json_comments import Commented
+from atm.formats.files.json_comments import Commented
 from atm.formats.server_settings import SHAPES, holds_nothing, server_in, with_server, without_server
 from atm.formats.vendor_settings import NotEditable
 

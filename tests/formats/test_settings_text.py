@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import examples
 
-from atm.formats.settings_text import NotSettings, read_settings, read_simple
+from atm.formats.files.settings_text import NotSettings, read_settings, read_simple
 
 # Half of the parts are as simple as settings usually are, half are whatever else TOML knows or refuses.
 VALUES = st.sampled_from(['"text"', "'text'", "true", "0", "17", "[]", '["a", "b"]']) | st.sampled_from(

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.worksync.nudges import PLAIN, STATES, TERMINAL, Nudge, is_due, next_rung, rate_limited_until
-from atm.formats.json_record import decode_object, encode
+from atm.formats.files.json_record import decode_object, encode
 from atm.formats.sync_outbox import Intent, decode_intent, decode_nudge, encode_intent, encode_nudge
 
 TEXT = st.text(max_size=10)

@@ -20,7 +20,7 @@ from atm.domain.worksync.statuses import (
     remember,
 )
 from atm.domain.worksync.transitions import Transition
-from atm.formats.json_record import decode_object, encode
+from atm.formats.files.json_record import decode_object, encode
 from atm.formats.sync_status import COUNTERS, decode_report, decode_status, encode_report, encode_status
 
 TEXT = st.text(max_size=12)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.tasks import MOST_EVENTS, Change, Task
-from atm.formats.json_record import NotJson, RawObject, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, RawObject, encode, to_bytes, to_text
 from atm.formats.task import (
     STATUSES,
     apply,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from atm.domain.team import Member
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.formats.team_config import (
     decode_team,
     detached,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.formats.times import from_iso, to_iso
+from atm.formats.files.times import from_iso, to_iso
 
 LAST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 MILLIS = st.integers(0, LAST * 1000 + 999)

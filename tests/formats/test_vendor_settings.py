@@ -14,7 +14,7 @@ from tests.chaos import LONG, examples
 
 from atm.domain.vendor_setup import KNOWN, compare, entries_for, hook_command, our_command
 from atm.formats.codex_notify import has_hook_tables, has_other_notify, notify_program, with_notify, without_notify
-from atm.formats.json_pieces import BYTE_ORDER_MARK
+from atm.formats.files.json_pieces import BYTE_ORDER_MARK
 from atm.formats.vendor_settings import (
     NAMED,
     NotEditable,

@@ -9,8 +9,8 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from atm import config
 from atm.domain.errors import AtmError
 from atm.domain.team import Member
-from atm.formats.json_record import encode
-from atm.formats.layout import Layout
+from atm.formats.files.json_record import encode
+from atm.formats.files.layout import Layout
 from atm.services.roster import add_member, create_team
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool

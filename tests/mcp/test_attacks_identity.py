@@ -15,7 +15,7 @@ from tests.mcp.crew import Crew
 from atm.domain.errors import AtmError, BadSetting, NoSuchMember, NoSuchTeam, NotAllowed, UnreadableFile
 from atm.domain.team import Member
 from atm.formats.access_tokens import decode_tokens
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.services.access_tokens import NoSuchToken, find, issue, revoke
 from atm.services.mail import send
 from atm.services.posting import Letter

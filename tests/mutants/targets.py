@@ -22,7 +22,7 @@ CARRIERS = {
     "formats/board_index.py": "G3 G5",
     "formats/inbox.py": "G1 G2 G3",
     "formats/journal.py": "G3 G4",
-    "formats/json_record.py": "G3",
+    "formats/files/json_record.py": "G3",
     "formats/spool_entry.py": "G1 G3",
     "formats/task.py": "G3 G5",
     "formats/task_history.py": "G3 G5",

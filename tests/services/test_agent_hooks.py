@@ -27,8 +27,8 @@ from atm.domain.moments import (
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.surfacing import HOOK, Note
 from atm.domain.team import Member
+from atm.formats.files.json_record import encode
 from atm.formats.inbox import decode_row
-from atm.formats.json_record import encode
 from atm.formats.team_config import new_team
 from atm.services.agent_hooks import BEAT_EVERY, Visit, attend
 from atm.services.mail import send

@@ -9,8 +9,8 @@ from atm.domain.errors import WriteRefused
 from atm.domain.liveness import IDLE, WORKING
 from atm.domain.surfacing import PANE, Note
 from atm.domain.team import Member
+from atm.formats.files.json_record import encode
 from atm.formats.inbox import decode_row
-from atm.formats.json_record import encode
 from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
 from atm.ports.terminals import PaneAddress
 from atm.services.delivery import AWAKE, IN_DOUBT, MOST_PASTES, SURFACED, WAITING, Reach, push, tag_of

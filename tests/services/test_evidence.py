@@ -144,7 +144,7 @@ def test_a_check_that_we_do_not_understand_proves_nothing(desk, strange):
     tasks = desk.tasks
     assert isinstance(tasks, MemoryTasks)
     from atm.domain.tasks import Change
-    from atm.formats.json_record import to_bytes, to_text
+    from atm.formats.files.json_record import to_bytes, to_text
     from atm.formats.task import apply
 
     data = apply(to_text(tasks.files["crew"][1]), Change(own={"acceptance": [strange]}))

@@ -12,8 +12,8 @@ from atm.domain.liveness import IDLE, WORKING
 from atm.domain.messages import Message
 from atm.domain.names import same_name
 from atm.domain.team import Member
+from atm.formats.files.json_record import decode_object, encode
 from atm.formats.inbox import decode_row
-from atm.formats.json_record import decode_object, encode
 from atm.formats.protocol_message import idle_sender
 from atm.formats.team_config import new_team
 from atm.services.idle_notices import goes_idle, idle_notice, put_notice

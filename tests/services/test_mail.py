@@ -212,7 +212,7 @@ def test_across_teams_the_sender_names_its_own(desk):
 
 
 def test_rows_in_a_team_of_claude_code_have_its_fields_only(desk):
-    from atm.formats.json_record import decode_object
+    from atm.formats.files.json_record import decode_object
     from atm.formats.team_config import new_member, new_team, with_member
 
     name = "session-1a2b3c4d"

@@ -10,9 +10,9 @@ import pytest
 from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.liveness import IDLE, WAITING, WORKING, Beat
 from atm.domain.team import Member
-from atm.formats.json_record import encode, to_bytes
-from atm.formats.times import to_iso
-from atm.ports.records import STALLS, STATUS
+from atm.formats.files.json_record import encode, to_bytes
+from atm.formats.files.times import to_iso
+from atm.ports.files.records import STALLS, STATUS
 from atm.services import board, planning, reviews
 from atm.services.board_escalation import remind
 from atm.services.lifecycle import advance

@@ -6,8 +6,8 @@ import pytest
 
 from atm.domain.errors import WriteRefused
 from atm.domain.surfacing import HOOK, PANE, Note
+from atm.formats.files.json_record import encode
 from atm.formats.inbox import decode_row, with_read
-from atm.formats.json_record import encode
 from atm.services.bookkeeping import enter
 from atm.services.mail import send
 from atm.services.posting import Letter

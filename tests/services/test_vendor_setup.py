@@ -27,7 +27,7 @@ from atm.domain.vendor_setup import (
     files_of,
 )
 from atm.formats.vendor_settings import NAMED, hooks_in
-from atm.ports.disk import Disk
+from atm.ports.files.disk import Disk
 from atm.services.vendor_setup import FileChange, Order, apply, check, detect, plan
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, find_layout, host_name

@@ -22,10 +22,10 @@ from atm.domain.errors import AtmError
 from atm.domain.tasks import Card
 from atm.domain.team import Member
 from atm.formats.board_index import Row, encode_rows
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 from atm.ports.board import Tasks
-from atm.ports.clock import Clock
-from atm.ports.disk import Disk
+from atm.ports.files.clock import Clock
+from atm.ports.files.disk import Disk
 from atm.services import board
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add

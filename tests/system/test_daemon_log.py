@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from atm.domain.redaction import REDACTED
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.system.daemon_log import LARGEST_LINE, JsonLog
 from atm.system.daemon_log_reading import follow, read_log
 from atm.system.machine import RealClock

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from atm.domain.errors import AtmError
+from atm.formats.files.layout import Layout
 from atm.formats.inbox import only
-from atm.formats.layout import Layout
-from atm.ports.disk import Stamp
+from atm.ports.files.disk import Stamp
 from atm.services import board
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail import send

@@ -245,7 +245,7 @@ def test_mail_works_where_open_files_cannot_be_renamed_or_removed(room, home):
 def test_a_process_on_windows_is_asked_through_a_handle(monkeypatch):
     import ctypes
 
-    from atm.system.files import liveness
+    from atm.system.files import processes as liveness
 
     class Kernel:
         def __init__(self, handle: int, code: int = 259, error: int = 0) -> None:

@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import AtmError, FileBusy, NoSuchTeam, OutsideLink, UnreadableFile, WriteRefused
-from atm.formats.layout import Layout
-from atm.formats.record_file import LARGEST, SEALED_FROM
+from atm.formats.files.layout import Layout
+from atm.formats.files.record_file import LARGEST, SEALED_FROM
 from atm.formats.team_config import new_team
-from atm.ports.disk import Disk
-from atm.ports.records import INTENTS, OUTBOX, SHELVES, STALLS, STATUS
+from atm.ports.files.disk import Disk
+from atm.ports.files.records import INTENTS, OUTBOX, SHELVES, STALLS, STATUS
 from atm.services.backups import back_up
 from atm.services.restoring import restore
 from atm.services.team_end import delete_team

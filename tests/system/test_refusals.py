@@ -18,8 +18,8 @@ import pytest
 
 from atm.domain.errors import AtmError, NoSuchTeam, WriteRefused
 from atm.domain.team import Member
-from atm.formats.layout import Layout
-from atm.ports.disk import Stamp
+from atm.formats.files.layout import Layout
+from atm.ports.files.disk import Stamp
 from atm.services.mail import send
 from atm.services.posting import QUEUED_WARNING, Letter, Sent
 from atm.services.roster import add_member, create_team

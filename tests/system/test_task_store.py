@@ -14,8 +14,8 @@ import pytest
 from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
 from atm.domain.tasks import MOST_NUMBERS, Change
 from atm.domain.team import Member
-from atm.formats.layout import Layout
-from atm.ports.disk import Disk
+from atm.formats.files.layout import Layout
+from atm.ports.files.disk import Disk
 from atm.services import board
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish, add, depend

@@ -25,7 +25,7 @@ from atm.services.planning import Wish, add
 from atm.services.posting import Letter
 from atm.services.registry import find_team
 from atm.services.roster import add_member
-from atm.system.files.liveness import process_is_alive
+from atm.system.files.processes import process_is_alive
 from atm.teamd.member_book import MemberBook
 from atm.teamd.places import load_places
 from atm.teamd.plugin_child import BURST, PER_SECOND

@@ -14,7 +14,7 @@ from atm.domain.events import TeamEvent
 from atm.domain.lifecycle import COMPLETE
 from atm.domain.liveness import IDLE, WORKING
 from atm.domain.worksync.readiness import Thresholds
-from atm.ports.records import OUTBOX, STATUS
+from atm.ports.files.records import OUTBOX, STATUS
 from atm.services import board
 from atm.services.lifecycle import walk
 from atm.services.worksync import rounds
@@ -267,7 +267,7 @@ def test_an_item_that_another_process_has_claimed_lets_the_loop_sleep(stage):
     stage.plan()
     (item,) = stage.items()
     record = stage.plane.records.read("crew", OUTBOX)[item.id]
-    from atm.formats.times import to_iso
+    from atm.formats.files.times import to_iso
 
     claimed = {**record, "status": "claimed", "claimedAt": to_iso(stage.now), "attemptGeneration": 1}
     waiting = {**record, "id": "other", "agendaFingerprint": "agenda:v1:other"}

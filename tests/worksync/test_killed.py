@@ -15,7 +15,7 @@ import pytest
 from tests.delivery.conftest import until
 from tests.worksync.conftest import LONG, Crew
 
-from atm.ports.records import OUTBOX
+from atm.ports.files.records import OUTBOX
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, host_name

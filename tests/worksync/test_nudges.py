@@ -10,7 +10,7 @@ from tests.delivery.conftest import Agent, until
 from tests.optional import needs
 from tests.worksync.conftest import LONG, Crew
 
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 
 TOLD = "Work sync check"
 

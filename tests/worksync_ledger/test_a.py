@@ -23,9 +23,9 @@ from atm.domain.stalls import whose_turn
 from atm.domain.tasks import Card
 from atm.domain.worksync.agenda import build_agendas
 from atm.domain.worksync.nudges import DELIVERED, RETRYABLE
-from atm.formats.json_record import encode, to_bytes
+from atm.formats.files.json_record import encode, to_bytes
 from atm.formats.task import decode_task
-from atm.ports.records import STATUS
+from atm.ports.files.records import STATUS
 from atm.services import board
 from atm.services.mail import send
 from atm.services.posting import Letter

@@ -19,8 +19,8 @@ from atm.domain.liveness import IDLE, WAITING, WORKING
 from atm.domain.team import Member
 from atm.domain.worksync.agenda import Agenda
 from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
-from atm.formats.layout import Layout
-from atm.ports.records import STATUS
+from atm.formats.files.layout import Layout
+from atm.ports.files.records import STATUS
 from atm.services import board, planning, reviews
 from atm.services.mail import send
 from atm.services.posting import Letter

@@ -25,7 +25,7 @@ from atm.domain.worksync.reports import IDENTITY_FAILURES, REASONS, Verdict
 from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import STRENGTH
 from atm.formats.sync_status import encode_status
-from atm.ports.records import INTENTS, STATUS
+from atm.ports.files.records import INTENTS, STATUS
 from atm.services import board, reviews
 from atm.services.roster import remove_member
 from atm.services.worksync.plane import read_agendas

@@ -25,10 +25,10 @@ from atm.domain.team import Member
 from atm.domain.worksync.nudges import PLAIN, STATES, Nudge, nudge_id, payload_for
 from atm.domain.worksync.reports import Report, intent_id
 from atm.domain.worksync.triggers import THESE, Route, route
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
+from atm.formats.files.times import to_iso
 from atm.formats.sync_outbox import encode_nudge
-from atm.formats.times import to_iso
-from atm.ports.records import INTENTS, OUTBOX, STALLS, STATUS
+from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
 from atm.services import board, planning
 from atm.services.lifecycle import begin
 from atm.services.mail import send

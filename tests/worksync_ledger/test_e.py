@@ -26,8 +26,8 @@ from atm.domain.surfacing import Note
 from atm.domain.team import Member
 from atm.domain.worksync import reports
 from atm.domain.worksync.decisions import VALID_LEASE
-from atm.formats.times import from_iso
-from atm.ports.records import INTENTS, STATUS
+from atm.formats.files.times import from_iso
+from atm.ports.files.records import INTENTS, STATUS
 from atm.services.lifecycle import advance
 from atm.services.mail import send
 from atm.services.posting import Letter

@@ -10,8 +10,8 @@ from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain.worksync.agenda import build_agendas
 from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
-from atm.formats.layout import Layout
-from atm.ports.records import STATUS
+from atm.formats.files.layout import Layout
+from atm.ports.files.records import STATUS
 from atm.services import planning
 from atm.services.briefing import brief
 from atm.services.worksync.plane import running

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from atm.formats.json_record import encode
+from atm.formats.files.json_record import encode
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

@@ -7,7 +7,7 @@ out of the folder makes the whole backup unusable (G11).
 
 from __future__ import annotations
 
-from atm.formats.json_record import NotJson, decode_object, indent, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

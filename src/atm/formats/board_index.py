@@ -8,7 +8,7 @@ read costs one file. Nothing is ever decided by it alone: a row counts only whil
 from __future__ import annotations
 
 from atm.domain.tasks import CARD_FIELDS, MOST_NUMBERS, Card
-from atm.formats.json_record import NotJson, decode, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 
 from atm.domain.vendor_setup import our_words
-from atm.formats.json_pieces import BYTE_ORDER_MARK
-from atm.formats.json_record import quote
+from atm.formats.files.json_pieces import BYTE_ORDER_MARK
+from atm.formats.files.json_record import quote
 from atm.formats.vendor_settings import NotEditable
 
 TYPE_CHECKING = False

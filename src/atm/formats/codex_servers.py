@@ -13,8 +13,8 @@ import re
 
 from atm.domain.server_entries import PASSED_ON, SERVER_NAME, command_of, read_command
 from atm.formats.codex_notify import line_break, read_toml
-from atm.formats.json_pieces import BYTE_ORDER_MARK
-from atm.formats.json_record import quote
+from atm.formats.files.json_pieces import BYTE_ORDER_MARK
+from atm.formats.files.json_record import quote
 from atm.formats.vendor_settings import NotEditable, is_blank
 
 TYPE_CHECKING = False

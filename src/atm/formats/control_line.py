@@ -8,7 +8,7 @@ What the daemon is asked and answers: one JSON object a line, each with the vers
 
 from __future__ import annotations
 
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.endpoints import Endpoint
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
-from atm.formats.times import from_iso, to_iso
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.times import from_iso, to_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ is at stake (G8): silence leaves that decision to the people.
 from __future__ import annotations
 
 from atm.domain.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE
-from atm.formats.json_record import encode
+from atm.formats.files.json_record import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ from atm.domain.moments import (
     UNKNOWN,
     HookCall,
 )
-from atm.formats.json_record import NotJson, decode_object, to_text
+from atm.formats.files.json_record import NotJson, decode_object, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

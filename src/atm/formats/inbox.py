@@ -10,7 +10,7 @@ looks only at unread rows, `Inbox` reads everything.
 from __future__ import annotations
 
 from atm.domain.messages import Message
-from atm.formats.json_record import NotJson, RawArray, RawObject, decode, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, RawArray, RawObject, decode, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from atm.domain.messages import Message
 from atm.domain.receipts import Event
+from atm.formats.files.json_record import NotJson, decode_object, encode, quote, to_bytes, to_text
 from atm.formats.inbox import decode_row
-from atm.formats.json_record import NotJson, decode_object, encode, quote, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

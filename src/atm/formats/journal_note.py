@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 
-from atm.formats.json_record import encode
+from atm.formats.files.json_record import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

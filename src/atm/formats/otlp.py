@@ -8,8 +8,8 @@ are numbers. Secrets are taken out here, behind which nothing is added.
 from __future__ import annotations
 
 from atm.domain.redaction import CUT, redact, redact_fields
-from atm.formats.json_record import NotJson, decode_object, encode
-from atm.formats.times import from_iso
+from atm.formats.files.json_record import NotJson, decode_object, encode
+from atm.formats.files.times import from_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ permission answer that did not come from the person asked would be forged consen
 from __future__ import annotations
 
 from atm.domain.errors import BadMessage
-from atm.formats.json_record import NotJson, decode_object
+from atm.formats.files.json_record import NotJson, decode_object
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

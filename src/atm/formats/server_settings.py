@@ -10,9 +10,9 @@ from __future__ import annotations
 from atm.domain.moments import AGY, CLAUDE, GEMINI, OPENCODE
 from atm.domain.server_entries import SERVER_NAME, ServerEntry, command_of, read_command
 from atm.domain.vendor_setup import CURSOR, VSCODE
-from atm.formats.json_comments import Commented
-from atm.formats.json_pieces import Box, laid_out, replaced
-from atm.formats.json_record import NotJson, decode_object, encode, indent, scan
+from atm.formats.files.json_comments import Commented
+from atm.formats.files.json_pieces import Box, laid_out, replaced
+from atm.formats.files.json_record import NotJson, decode_object, encode, indent, scan
 from atm.formats.vendor_settings import NotEditable, is_blank, why_not
 
 TYPE_CHECKING = False
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atm.domain.plain import Plain
-    from atm.formats.json_pieces import Part, Piece
+    from atm.formats.files.json_pieces import Part, Piece
 
 
 class ServerShape:

@@ -6,7 +6,7 @@ File names sort in the order of sending: `<nanoseconds>-<8 of the id>-<agent>@<t
 
 from __future__ import annotations
 
-from atm.formats.json_record import NotJson, RawObject, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, RawObject, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.surfacing import Note
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 LATEST = 1e12
 """Seconds since 1970; what is later is no time."""

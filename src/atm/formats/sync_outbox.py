@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atm.domain.worksync.nudges import PLAIN, STATES, TERMINAL, Nudge
+from atm.formats.files.times import to_iso
 from atm.formats.sync_status import count_in, object_in, text, time_in
-from atm.formats.times import to_iso
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

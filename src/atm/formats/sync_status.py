@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.worksync.statuses import Condition, Counters, MemberStatus, ReportRecord
 from atm.domain.worksync.transitions import Transition
-from atm.formats.times import from_iso, to_iso
+from atm.formats.files.times import from_iso, to_iso
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

@@ -10,7 +10,7 @@ from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
 from atm.domain.reviews import kept_events
 from atm.domain.tasks import IN_PROGRESS, MAX_RETRIES, MOST_EVENTS, PENDING, REVIEW, STATUSES, Card, Change, Task
-from atm.formats.json_record import RawObject, decode_object, encode, indent, to_bytes, to_text
+from atm.formats.files.json_record import RawObject, decode_object, encode, indent, to_bytes, to_text
 
 __all__ = ["STATUSES", "apply", "decode_task", "detached", "new_task", "task_number"]
 

@@ -7,7 +7,7 @@ Each line is an event, its number, its task, and how the task stood afterwards.
 from __future__ import annotations
 
 from atm.domain.tasks import MOST_NUMBERS, Card
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 
 from atm.domain.names import nearest_name
-from atm.formats.json_record import NotJson, decode
+from atm.formats.files.json_record import NotJson, decode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from atm.domain.names import is_safe_name
 from atm.domain.team import DEFAULT_TYPE, LEAD_NAME, Member, Team
-from atm.formats.json_record import RawArray, RawObject, encode, indent, to_bytes, to_text
+from atm.formats.files.json_record import RawArray, RawObject, encode, indent, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 
 from atm.domain.vendor_setup import FoundHook, OurCommand, our_command
-from atm.formats.json_pieces import BYTE_ORDER_MARK, Box, added_item, added_members, replaced, root_of
-from atm.formats.json_record import NotJson, decode, decode_object, indent, quote, scan
+from atm.formats.files.json_pieces import BYTE_ORDER_MARK, Box, added_item, added_members, replaced, root_of
+from atm.formats.files.json_record import NotJson, decode, decode_object, indent, quote, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.domain.vendor_setup import HookEntry
-    from atm.formats.json_pieces import Part, Piece
+    from atm.formats.files.json_pieces import Part, Piece
 
 _COMMENT = re.compile(r"(?:^|[\s,{}\[\]])(?://|/\*)", re.MULTILINE)
 _LONGEST_NAME = 60

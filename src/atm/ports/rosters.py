@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.ports.undertaking import Undertaking
+from atm.ports.files.undertaking import Undertaking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ Failures are the DiskError family of `domain.errors`; expected answers are value
 
 from __future__ import annotations
 
-from atm.ports.undertaking import Undertaking
+from atm.ports.files.undertaking import Undertaking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

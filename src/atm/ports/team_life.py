@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.tasks import Task
-    from atm.ports.undertaking import Undertaking
+    from atm.ports.files.undertaking import Undertaking
 else:
     Protocol = object
 

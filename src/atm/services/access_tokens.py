@@ -11,7 +11,7 @@ from atm.domain.errors import RequestError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ports.access_tokens import AccessTokens
-    from atm.ports.clock import Chance, Clock
+    from atm.ports.files.clock import Chance, Clock
 
 PREFIX = "atm_"
 LONGEST = 200

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.formats.backup_manifest import CONFIG, INBOXES, TASKS, TEAM
-from atm.formats.json_record import NotJson
-from atm.formats.layout import inbox_owner
+from atm.formats.files.json_record import NotJson
+from atm.formats.files.layout import inbox_owner
 from atm.formats.task import task_number
 from atm.formats.team_config import decode_team
 from atm.services.registry import find_team

@@ -9,8 +9,8 @@ from atm.domain.errors import AtmError
 from atm.domain.identifiers import derived_id
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.tasks import REVIEW
+from atm.formats.files.times import from_iso
 from atm.formats.journal import histories
-from atm.formats.times import from_iso
 from atm.services.escalation import SENDER
 from atm.services.mailroom import find_recipient
 from atm.services.posting import Letter, compose, deliver

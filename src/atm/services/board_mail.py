@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
-from atm.formats.json_record import encode
-from atm.formats.times import to_iso
+from atm.formats.files.json_record import encode
+from atm.formats.files.times import to_iso
 from atm.services.mail import send
 from atm.services.posting import Letter
 

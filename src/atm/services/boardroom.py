@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.tasks import Stamp
 from atm.domain.team import check_open
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.services.presence import beat
 from atm.services.registry import find_team
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from atm.domain.team import Team
     from atm.ports.board import Tasks
-    from atm.ports.clock import Chance, Clock
+    from atm.ports.files.clock import Chance, Clock
     from atm.ports.presence import Presence
     from atm.ports.programs import Programs
     from atm.services.mailroom import Mailroom

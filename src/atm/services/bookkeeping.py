@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.receipts import already_read
+from atm.formats.files.times import to_iso
 from atm.formats.journal import MESSAGE, RECEIPT, Line, histories
-from atm.formats.times import to_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

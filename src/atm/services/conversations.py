@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.messages import Message
-    from atm.ports.clock import Clock
+    from atm.ports.files.clock import Clock
     from atm.services.mailroom import Mailroom, Recipient
 
 

@@ -7,7 +7,7 @@ from atm.domain.escalation import HUMANS, LEAD, Waiting, minutes_in
 from atm.domain.identifiers import derived_id
 from atm.domain.names import same_name
 from atm.domain.receipts import ACK_DUE, ESCALATED
-from atm.formats.times import from_iso
+from atm.formats.files.times import from_iso
 from atm.services.bookkeeping import enter
 from atm.services.mailroom import find_recipient
 from atm.services.posting import Letter, compose, deliver

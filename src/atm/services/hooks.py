@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from atm.domain.acceptance import said_by
 from atm.domain.errors import HookBlocked
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes
-from atm.formats.times import to_iso
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes
+from atm.formats.files.times import to_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

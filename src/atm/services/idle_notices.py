@@ -12,11 +12,11 @@ from atm.domain.liveness import IDLE
 from atm.domain.messages import Message
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.receipts import ARCHIVED
+from atm.formats.files.json_record import encode
+from atm.formats.files.times import to_iso
 from atm.formats.inbox import encode_row
 from atm.formats.journal import MESSAGE, RECEIPT, Line
-from atm.formats.json_record import encode
 from atm.formats.protocol_message import idle_sender
-from atm.formats.times import to_iso
 from atm.services.presence import beat
 
 TYPE_CHECKING = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, TeamNotOurs
 from atm.domain.lifecycle import ACTIVE, COMPLETE, INIT, PENDING, UNKNOWN, Move, Standing, check_move, way_to
 from atm.domain.names import is_claudes_team
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
+from atm.formats.files.times import to_iso
 from atm.formats.team_state import completed_mark, decode_mark, decode_state, moved, new_state
-from atm.formats.times import to_iso
 from atm.services.registry import find_team
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from atm.domain.retention import Policy
     from atm.domain.team import Member, Team
-    from atm.ports.clock import Chance, Clock
+    from atm.ports.files.clock import Chance, Clock
     from atm.ports.rosters import Rosters
     from atm.ports.stores import Archive, Inboxes, Ledger, Spool, UpkeepMarks
     from atm.ports.surfacing import Surfacings

@@ -31,7 +31,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.ports.clock import Clock
+    from atm.ports.files.clock import Clock
     from atm.ports.terminals import Pane, PaneAddress, Terminals
 
 PROVEN = "proven"

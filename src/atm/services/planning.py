@@ -24,7 +24,7 @@ from atm.domain.tasks import (
     check_text,
     task_id,
 )
-from atm.formats.json_record import to_bytes, to_text
+from atm.formats.files.json_record import to_bytes, to_text
 from atm.formats.task import apply, decode_task, new_task
 from atm.ports.board import NewFile
 from atm.services.boardroom import open_team, sign_of_life

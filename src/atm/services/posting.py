@@ -19,11 +19,11 @@ from atm.domain.messages import (
 )
 from atm.domain.receipts import ACK_DUE
 from atm.domain.team import appears_offline
+from atm.formats.files.times import to_iso
 from atm.formats.inbox import encode_row
 from atm.formats.journal import MESSAGE, RECEIPT, Line
 from atm.formats.protocol_message import check_may_be_sent
 from atm.formats.spool_entry import SpoolEntry
-from atm.formats.times import to_iso
 from atm.services.mail_upkeep import compact_if_due
 from atm.services.putting_back import put_back_dropped
 from atm.services.spooling import drain_on_the_way, drain_target

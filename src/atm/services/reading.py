@@ -51,7 +51,7 @@ class Filter:
             return False
         if self.since is None:
             return True
-        from atm.formats.times import from_iso
+        from atm.formats.files.times import from_iso
 
         at = from_iso(message.timestamp)
         return at is None or at > self.since  # a time we cannot read hides nothing

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.team import Team
-    from atm.ports.clock import Chance, Clock
     from atm.ports.endpoints import Endpoints
+    from atm.ports.files.clock import Chance, Clock
     from atm.ports.presence import Presence
     from atm.ports.rosters import Rosters
     from atm.ports.states import States

@@ -8,13 +8,13 @@ from atm.domain.liveness import ONLINE
 from atm.domain.names import is_safe_name
 from atm.domain.receipts import ARCHIVED, RESTORED, already_read
 from atm.formats.backup_manifest import CONFIG, HIGH_WATER, HISTORY, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM
+from atm.formats.files.json_record import NotJson
+from atm.formats.files.times import to_iso
 from atm.formats.inbox import Inbox, only, with_read
 from atm.formats.journal import RECEIPT, Line, histories
-from atm.formats.json_record import NotJson
 from atm.formats.task import decode_task, task_mark
 from atm.formats.task import detached as detached_task
 from atm.formats.team_config import decode_team, detached, detached_entry, with_member
-from atm.formats.times import to_iso
 from atm.services import presence
 from atm.services.backups import inboxes_in, tasks_in
 from atm.services.registry import find_team

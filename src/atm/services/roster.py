@@ -11,9 +11,9 @@ from atm.domain.errors import AtmError, MemberInUse, NoSuchMember, RequestError
 from atm.domain.liveness import OFFLINE, ONLINE
 from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
 from atm.domain.team import AGENT, Member
+from atm.formats.files.times import to_iso
 from atm.formats.journal import ROSTER, Line
 from atm.formats.team_config import decode_team, new_member, new_team, with_fields, with_member
-from atm.formats.times import to_iso
 from atm.services import presence
 from atm.services.lifecycle import begin, note_member
 from atm.services.registry import find_team

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
-from atm.formats.times import from_iso, to_iso
-from atm.ports.records import STALLS
+from atm.formats.files.times import from_iso, to_iso
+from atm.ports.files.records import STALLS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
 
     from atm.domain.plain import Record
-    from atm.ports.records import Records
+    from atm.ports.files.records import Records
 
 CLAIMED, ALERTED = "claimed", "alerted"
 

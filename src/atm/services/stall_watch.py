@@ -20,7 +20,7 @@ from atm.domain.names import is_claudes_team, same_name
 from atm.domain.stalls import LEAD, OWNER, Activity, Told, judge, last_progress, may_be_overdue, whose_turn
 from atm.domain.tasks import COMPLETED, MOST_EVENTS, REVIEW
 from atm.domain.untrusted_text import one_line
-from atm.formats.times import from_iso, to_iso
+from atm.formats.files.times import from_iso, to_iso
 from atm.services.board_escalation import A_REVIEW, reminder_id
 from atm.services.escalation import SENDER
 from atm.services.lifecycle import standing
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from atm.domain.tasks import Card, Task
     from atm.domain.team import Member, Team
     from atm.formats.task_history import Past
-    from atm.ports.records import Records
+    from atm.ports.files.records import Records
     from atm.services.boardroom import Boardroom
 
 __all__ = ["Alert", "recent_alert", "watch_stalls"]

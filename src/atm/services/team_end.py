@@ -12,7 +12,7 @@ from atm.domain.errors import NoSuchTeam, TeamInUse
 from atm.domain.lifecycle import COMPLETE
 from atm.domain.liveness import ONLINE
 from atm.domain.names import check_known_name
-from atm.formats.times import for_name
+from atm.formats.files.times import for_name
 from atm.ports.team_life import Deletion
 from atm.services import presence
 from atm.services.backups import back_up

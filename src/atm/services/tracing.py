@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, NoSuchMessage
 from atm.domain.receipts import JOURNEY, standing
+from atm.formats.files.times import to_iso
 from atm.formats.journal import MESSAGE
-from atm.formats.times import to_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ import subprocess
 import time
 
 from atm.domain.claude_version import SchemaVersion, schema_for
-from atm.formats.json_record import NotJson, decode_object, indent, to_bytes, to_text
-from atm.formats.times import to_iso
+from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
+from atm.formats.files.times import to_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 LONGEST_ANSWER = 5.0
 """Seconds. A binary that does not say its version by then is treated as unknown, not waited for."""

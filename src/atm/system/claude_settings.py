@@ -7,14 +7,14 @@ import sys
 
 from atm.domain.errors import FileNotAllowed, UnreadableFile, WriteRefused
 from atm.domain.file_access import Rule, Scope, parse_rule
-from atm.formats.json_record import NotJson, decode_object, to_text
+from atm.formats.files.json_record import NotJson, decode_object, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.domain.plain import Plain
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 MANAGED = {
     "linux": "/etc/claude-code/managed-settings.json",

@@ -14,8 +14,8 @@ import stat
 import threading
 
 from atm.domain.redaction import CUT, redact, redact_fields
-from atm.formats.json_record import encode
-from atm.formats.times import to_iso
+from atm.formats.files.json_record import encode
+from atm.formats.files.times import to_iso
 from atm.system.files.flock import try_lock
 from atm.system.files.whole_files import numbered
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.plain import Plain
-    from atm.ports.clock import Clock
+    from atm.ports.files.clock import Clock
 
     Record = dict[str, Plain]
 

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 
 class RealClock:
@@ -55,7 +55,7 @@ def find_layout(environment: Mapping[str, str]) -> Layout:
 
     Raises NoHome where the environment names no place at all.
     """
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
     sandbox = environment.get("ATM_HOME")
     if sandbox:

@@ -21,7 +21,7 @@ from atm.domain.errors import DaemonRunning
 from atm.domain.events import SETTINGS_RELOADED, TeamEvent
 from atm.domain.worksync.identity import Trusted
 from atm.formats.control_line import BadLine
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.services.team_events import TeamEvents
 from atm.services.worksync.reports import submit
 from atm.system.files.tree_watch import Touched, TreeWatch
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.plain import Plain
     from atm.formats.control_line import Request
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 STOP_SECONDS = 10.0
 SEAT_SECONDS = 5.0

@@ -11,8 +11,8 @@ import os
 from collections.abc import Iterable
 
 from atm.domain.names import is_safe_name
-from atm.formats.json_record import NotJson, decode_object, indent, to_bytes, to_text
-from atm.formats.layout import Layout
+from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
+from atm.formats.files.layout import Layout
 from atm.system.files.disk import RealDisk
 from atm.system.files.whole_files import read_whole, write_over
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from atm.config import Settings
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 from atm.services.board import release_all
 from atm.teamd.member_book import MemberBook, Played
 from atm.teamd.synthetic_members import retire

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 from atm.config import Setting, Settings, open_file, read_file
 from atm.domain.errors import BadSetting
-from atm.formats.layout import REPO_FILES, Layout
-from atm.formats.settings_text import NotSettings, read_settings
+from atm.formats.files.layout import REPO_FILES, Layout
+from atm.formats.files.settings_text import NotSettings, read_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.settings_text import Table, Value
+    from atm.formats.files.settings_text import Table, Value
 
 USER_FILE, REPO_FILE = "user file", "repo file"
 PLUGINS = "plugins."

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from atm.domain.errors import AtmError
 from atm.domain.names import check_new_name
-from atm.formats.json_record import NotJson, decode_object, to_text
+from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.teamd.plugin_api import GROUP, Capability, Plugin, PluginError, PluginMetadata
 from atm.teamd.process_care import end_group
 

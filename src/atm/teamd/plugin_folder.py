@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from atm.domain.errors import OutsideLink
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 
 
 class Folder:

@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
 from atm.domain.events import TeamEvent
-from atm.formats.layout import Layout
-from atm.ports.clock import Chance, Clock
+from atm.formats.files.layout import Layout
+from atm.ports.files.clock import Chance, Clock
 from atm.system.machine import RealChance, RealClock
 from atm.teamd.member_book import Played
 from atm.teamd.member_care import MemberCare

@@ -16,7 +16,7 @@ from atm.domain import plugin_health
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.names import same_name
 from atm.domain.plugin_health import DISABLED, RUN, RUNNING, Health
-from atm.ports.clock import Chance, Clock
+from atm.ports.files.clock import Chance, Clock
 from atm.teamd.member_book import Played
 from atm.teamd.member_care import MemberCare
 from atm.teamd.plugin_api import Capability

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from atm.domain.errors import AtmError
 from atm.domain.messages import Message
-from atm.formats.times import from_iso
+from atm.formats.files.times import from_iso
 from atm.teamd import plugin_mail
 from atm.teamd.plugin_api import Letter
 from atm.teamd.plugin_desk import Desk

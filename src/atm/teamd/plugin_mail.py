@@ -13,9 +13,9 @@ from atm.domain.liveness import UNKNOWN
 from atm.domain.messages import Message
 from atm.domain.names import check_sender, same_name
 from atm.domain.team import Member, Team
+from atm.formats.files.times import from_iso
 from atm.formats.journal import histories
 from atm.formats.protocol_message import idle_sender
-from atm.formats.times import from_iso
 from atm.ports.board import Tasks
 from atm.services import posting, presence
 from atm.services.bookkeeping import enter

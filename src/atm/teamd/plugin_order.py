@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

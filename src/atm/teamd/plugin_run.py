@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from atm.domain.events import TeamEvent
 from atm.domain.plugin_health import INIT, RUN
-from atm.formats.layout import Layout
-from atm.ports.clock import Clock
+from atm.formats.files.layout import Layout
+from atm.ports.files.clock import Clock
 from atm.system.processes.process_facts import memory
 from atm.teamd import plugin_wire as words
 from atm.teamd.event_outbox import EventOutbox

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from atm.domain.plugin_health import Policy
-from atm.formats.layout import Layout
+from atm.formats.files.layout import Layout
 from atm.teamd.places import Place
 from atm.teamd.plugin_discovery import Found
 from atm.teamd.plugin_order import Order

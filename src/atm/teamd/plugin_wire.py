@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ from atm.domain.acceptance import Ran
 from atm.domain.dependencies import Board
 from atm.domain.errors import FileBusy, NoSuchTask, UnreadableFile
 from atm.domain.tasks import Card, Change, Task
-from atm.formats.json_record import NotJson, to_bytes
+from atm.formats.files.json_record import NotJson, to_bytes
+from atm.formats.files.times import to_iso
 from atm.formats.task import apply, decode_task
 from atm.formats.task_history import OBSERVED, VANISHED, Past, PastLine, decode_past, state_of
-from atm.formats.times import to_iso
 from atm.ports.board import NewFile
-from atm.ports.clock import Clock
+from atm.ports.files.clock import Clock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import os
 import signal
 from typing import Any
 
-from atm.ports.disk import Disk
+from atm.ports.files.disk import Disk
 from atm.system.files.disk import RealDisk
 
 

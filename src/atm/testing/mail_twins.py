@@ -9,11 +9,11 @@ from atm.domain.inbox_merge import additions
 from atm.domain.messages import Message
 from atm.domain.names import find_name, is_claudes_team
 from atm.domain.team import Team
+from atm.formats.files.times import to_iso
 from atm.formats.inbox import decode_row, with_read
 from atm.formats.journal import Entry, Line, decode_line, decode_lines
 from atm.formats.spool_entry import SpoolEntry, decode_entry
 from atm.formats.team_config import decode_team
-from atm.formats.times import to_iso
 from atm.ports.stores import Spooled, Written
 from atm.testing.time_and_chance import FakeClock
 
@@ -365,7 +365,7 @@ class MemoryDrift:
 
 def make_message(id: str, text: str = "text", *, sender: str = "ann", read: bool = False, at: str = "") -> Message:
     """A message as a foreign program could have written it."""
-    from atm.formats.json_record import encode
+    from atm.formats.files.json_record import encode
 
     row = {"from": sender, "text": text, "timestamp": at or "2026-08-27T10:15:30.123Z", "msg_id": id, "read": read}
     found = decode_row(encode(row))

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import NoSuchTeam
+from atm.formats.files.json_record import decode_object, encode
+from atm.formats.files.record_file import spelled
 from atm.formats.journal_note import decode_note, encode_note
-from atm.formats.json_record import decode_object, encode
-from atm.formats.record_file import spelled
 from atm.system.files.record_store import check_answer
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atm.domain.endpoints import Endpoint
     from atm.domain.moments import HookAnswer, HookCall
     from atm.domain.team import Team
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.services.teamroom import Teamroom
 
 LONGEST_PAYLOAD = 4 << 20

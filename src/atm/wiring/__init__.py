@@ -43,13 +43,13 @@ if TYPE_CHECKING:
     from atm.domain.endpoints import Endpoint
     from atm.domain.moments import HookCall
     from atm.domain.plain import Plain
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.ports.access_tokens import AccessTokens
     from atm.ports.backups import Backups
     from atm.ports.board import Tasks
-    from atm.ports.clock import Chance, Clock
-    from atm.ports.disk import Disk
     from atm.ports.endpoints import Endpoints
+    from atm.ports.files.clock import Chance, Clock
+    from atm.ports.files.disk import Disk
     from atm.ports.inspection import Site
     from atm.ports.presence import Presence
     from atm.ports.programs import Programs
@@ -236,7 +236,7 @@ def _programs(layout: Layout) -> Programs:
 
 def log_hook(layout: Layout, record: dict[str, Plain]) -> None:
     """What happened to a hook, for people who look for it later."""
-    from atm.formats.times import to_iso
+    from atm.formats.files.times import to_iso
 
     _programs(layout).log({"at": to_iso(RealClock().now()), **record})
 

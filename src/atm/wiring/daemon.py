@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.domain.worksync.identity import Trusted
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.ports.service_units import ServiceUnits
     from atm.system.daemon_log import JsonLog
     from atm.system.otlp import Otlp

@@ -13,7 +13,7 @@ from atm.domain.dependencies import Board
 from atm.domain.reviews import Reviewer, current_reviewer
 from atm.domain.tasks import Card, Change, Stamp, Task
 from atm.domain.worksync.agenda import BROKEN, LONGEST_SHOWN, MOST_SHOWN, Agenda, build_agendas
-from atm.formats.json_record import encode, to_bytes
+from atm.formats.files.json_record import encode, to_bytes
 from atm.formats.task import apply, decode_task
 
 MEMBERS = ("ann", "bob", "cleo", "boss")

@@ -13,9 +13,9 @@ from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import SENDER, Nudge
 from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.statuses import MemberStatus
-from atm.formats.json_record import encode
+from atm.formats.files.json_record import encode
 from atm.formats.team_config import new_member, new_team, with_member
-from atm.ports.records import INTENTS, STATUS
+from atm.ports.files.records import INTENTS, STATUS
 from atm.services import planning
 from atm.services.lifecycle import advance
 from atm.services.registry import find_team

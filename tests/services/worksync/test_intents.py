@@ -11,7 +11,7 @@ from tests.services.worksync.test_reports import REASONS, STRANGERS
 from atm.domain.errors import FileBusy, UnreadableFile, WriteRefused
 from atm.domain.team import Member
 from atm.domain.worksync.identity import CLAIMED_MEMBER, Trusted
-from atm.ports.records import INTENTS, STATUS
+from atm.ports.files.records import INTENTS, STATUS
 from atm.services.roster import add_member
 from atm.services.worksync.plane import issue
 from atm.services.worksync.reports import INTENT_SECONDS, MOST_INTENTS, note_intent, replay

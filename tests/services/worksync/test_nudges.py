@@ -28,8 +28,8 @@ from atm.domain.worksync.nudges import (
     TERMINAL,
 )
 from atm.domain.worksync.readiness import Thresholds
-from atm.formats.json_record import decode_object
-from atm.ports.records import OUTBOX
+from atm.formats.files.json_record import decode_object
+from atm.ports.files.records import OUTBOX
 from atm.services import board
 from atm.services.lifecycle import walk
 from atm.services.mailroom import find_recipient

@@ -191,7 +191,7 @@ def test_a_comment_is_found_in_the_tasks_of_the_agenda_only(place):
 def test_however_many_members_and_tasks_there_are_they_are_looked_at_in_one_pass(place):
     """How long that takes for a thousand members is a case of the benchmarks."""
     from atm.domain.team import Member
-    from atm.formats.json_record import encode
+    from atm.formats.files.json_record import encode
     from atm.formats.team_config import new_member, with_member
 
     members = 1000 if LONG else 50

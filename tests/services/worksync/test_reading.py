@@ -10,7 +10,7 @@ from atm.domain.errors import WriteRefused
 from atm.domain.lifecycle import COMPLETE
 from atm.domain.liveness import WORKING
 from atm.domain.team import Member
-from atm.formats.json_record import encode
+from atm.formats.files.json_record import encode
 from atm.formats.team_config import new_member, with_member
 from atm.services import board
 from atm.services.lifecycle import walk

@@ -12,7 +12,7 @@ from atm.domain.lifecycle import COMPLETE
 from atm.domain.liveness import WORKING
 from atm.domain.worksync.decisions import CAUGHT_UP, NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEASE
 from atm.domain.worksync.statuses import MOST_HISTORY
-from atm.ports.records import STATUS
+from atm.ports.files.records import STATUS
 from atm.services import board, planning, reviews
 from atm.services.lifecycle import walk
 from atm.services.stall_journal import COOLDOWN_SECONDS

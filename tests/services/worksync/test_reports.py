@@ -12,8 +12,8 @@ from atm.domain.lifecycle import COMPLETE
 from atm.domain.team import Member
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, RUNTIME_SESSION, Trusted
 from atm.domain.worksync.reports import IDENTITY_FAILURES
-from atm.formats.times import to_iso
-from atm.ports.records import INTENTS, STATUS
+from atm.formats.files.times import to_iso
+from atm.ports.files.records import INTENTS, STATUS
 from atm.services import board, reviews
 from atm.services.lifecycle import walk
 from atm.services.roster import add_member

@@ -30,11 +30,11 @@ from atm.domain.worksync.nudges import (
     payload_for,
 )
 from atm.domain.worksync.readiness import Readiness, assess
-from atm.formats.json_record import RawObject, encode
+from atm.formats.files.json_record import RawObject, encode
+from atm.formats.files.times import from_iso
 from atm.formats.sync_outbox import decode_nudge, encode_nudge
 from atm.formats.sync_status import decode_status
-from atm.formats.times import from_iso
-from atm.ports.records import OUTBOX, STATUS
+from atm.ports.files.records import OUTBOX, STATUS
 from atm.services.mailroom import Recipient, find_recipient
 from atm.services.posting import Letter, compose, deliver
 from atm.services.worksync.plane import find_running

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.reviews import Reviewer
     from atm.domain.team import Team
-    from atm.ports.records import AuditJournal, Records, TeamSecrets
+    from atm.ports.files.records import AuditJournal, Records, TeamSecrets
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.teamroom import Teamroom
 
@@ -74,7 +74,7 @@ class Plane:
 
     def note(self, team: str, event: str, member: str = "", **facts: Plain) -> None:
         """One line of the audit journal."""
-        from atm.formats.times import to_iso
+        from atm.formats.files.times import to_iso
 
         said = {key: value for key, value in facts.items() if value not in (None, "", [])}
         self.journal.note(team, {"at": to_iso(self.now()), "event": event, "member": member, **said})

@@ -36,7 +36,7 @@ from atm.domain.worksync.reports import (
 from atm.domain.worksync.statuses import ReportRecord, remember
 from atm.formats.sync_outbox import ACCEPTED, PENDING, REJECTED, SUPERSEDED, Intent, decode_intent, encode_intent
 from atm.formats.sync_status import encode_status
-from atm.ports.records import INTENTS, STATUS
+from atm.ports.files.records import INTENTS, STATUS
 from atm.services.worksync.plane import comment_of, find_running, verify
 from atm.services.worksync.reconcile import Seen, known_status, look_at, next_status
 
@@ -84,7 +84,7 @@ class Answer:
 
     def fields(self) -> dict[str, Plain]:
         """As section 13 words it."""
-        from atm.formats.times import to_iso
+        from atm.formats.files.times import to_iso
 
         if not self.ok:
             return self._refusal()

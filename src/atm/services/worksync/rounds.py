@@ -16,7 +16,7 @@ from atm.domain.worksync.nudges import RECOVERY_AFTER
 from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import ALL_MEMBERS, HEARTBEAT, OF_TASK, trigger_of_beat
 from atm.formats.sync_status import decode_status
-from atm.ports.records import STATUS
+from atm.ports.files.records import STATUS
 from atm.services.presence import is_by_hook
 from atm.services.registry import find_team
 from atm.services.worksync.nudges import dispatch, next_due, plan

@@ -6,7 +6,7 @@ import os
 
 from atm.domain.errors import UnreadableFile
 from atm.formats.access_tokens import decode_tokens, encode_tokens
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import read_whole, write_over
 
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.access_tokens import AccessToken
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Stamp
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Stamp
     from atm.system.files.locking import Locks
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 
-from atm.formats.times import for_name
+from atm.formats.files.times import for_name
 from atm.system.files.refusals import refused
 from atm.system.files.whole_files import write_new
 
@@ -12,9 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.formats.layout import Layout
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
 
 
 class ArchiveFolder:

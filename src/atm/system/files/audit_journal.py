@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atm.domain.plain import Record
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
 LARGEST_FILE = 5 << 20

@@ -25,10 +25,10 @@ from atm.formats.backup_manifest import (
     encode_manifest,
     is_safe_path,
 )
-from atm.formats.json_record import NotJson, decode, to_text
-from atm.formats.layout import REPORT_SECRET, SYNC_FOLDER
-from atm.formats.record_file import NAMES
-from atm.formats.times import for_name, to_iso
+from atm.formats.files.json_record import NotJson, decode, to_text
+from atm.formats.files.layout import REPORT_SECRET, SYNC_FOLDER
+from atm.formats.files.record_file import NAMES
+from atm.formats.files.times import for_name, to_iso
 from atm.ports.backups import Contents, Kept
 from atm.system.files.refusals import explained
 from atm.system.files.trees import PLACING, files_in, remove_tree
@@ -38,9 +38,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atm.formats.layout import Layout
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
 KEEP = 5

@@ -24,7 +24,7 @@ from atm.formats.board_index import (
     is_unchanged,
     row_of,
 )
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.formats.task import decode_task, task_number
 from atm.formats.task_history import state_of
 from atm.system.files.rewriting import COARSE_TICK_NS, FINE_TICK_NS
@@ -34,9 +34,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.formats.board_index import Version
-    from atm.formats.layout import Layout
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
 
 TORN_TRIES, TORN_NAP = 5, 0.02
 FRESH_NS = 2_000_000_000

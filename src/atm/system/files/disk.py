@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from atm.ports.disk import Stamp
+from atm.ports.files.disk import Stamp
 from atm.system.files import disk as folder_sync
 from atm.system.files import exchange, flock
 

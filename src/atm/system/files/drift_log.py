@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
-from atm.formats.times import to_iso
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.times import to_iso
 from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.layout import Layout
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
 
 
 class DriftLog:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from atm.domain.names import is_safe_name
 from atm.formats.endpoint import decode_endpoint, encode_endpoint
-from atm.formats.layout import inbox_owner
+from atm.formats.files.layout import inbox_owner
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.endpoints import Endpoint
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
 
 
 class EndpointFiles:

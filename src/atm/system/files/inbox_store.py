@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile
 from atm.domain.names import check_known_name, is_safe_name
+from atm.formats.files.json_record import NotJson, to_bytes
+from atm.formats.files.layout import inbox_owner
 from atm.formats.inbox import EMPTY, Inbox, unread
-from atm.formats.json_record import NotJson, to_bytes
-from atm.formats.layout import inbox_owner
 from atm.ports.stores import Written
 from atm.system.files.inbox_edits import Append, ChangeRows, Claim, Mark
 from atm.system.files.locking import PATIENCE, read_body, trusted_in
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from atm.domain.messages import Message
-    from atm.formats.layout import Layout
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
     from atm.system.files.archive import ArchiveFolder
     from atm.system.files.locking import Locks, PrivateLock
     from atm.system.files.rewriting import Edit

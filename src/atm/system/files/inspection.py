@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 from atm.domain.names import is_safe_name
-from atm.formats.json_record import NotJson, decode_object, to_text
-from atm.formats.layout import inbox_owner
+from atm.formats.files.json_record import NotJson, decode_object, to_text
+from atm.formats.files.layout import inbox_owner
 from atm.formats.team_config import member_names, unknown_fields
 from atm.ports.inspection import FoundLock, HeldLock, LoosePath
-from atm.system.files.liveness import process_is_alive
 from atm.system.files.locking import break_lock
+from atm.system.files.processes import process_is_alive
 from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.domain.plain import Plain
-    from atm.formats.layout import Layout
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
 
 PRIVATE_FOLDER = 0o700
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from atm.formats.files.times import to_iso
 from atm.formats.journal import decode_about, decode_lines, decode_recent
-from atm.formats.times import to_iso
 from atm.system.files.numbered_log import NumberedLog
 from atm.system.files.refusals import explained, refused
 from atm.system.files.whole_files import read_whole

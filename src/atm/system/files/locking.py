@@ -16,17 +16,17 @@ from __future__ import annotations
 import zlib
 
 from atm.domain.errors import FileBusy, NoSuchTeam
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
-from atm.formats.times import to_iso
-from atm.system.files.liveness import process_is_alive
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.times import to_iso
+from atm.system.files.processes import process_is_alive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atm.domain.plain import Plain
-    from atm.ports.clock import Chance, Clock
-    from atm.ports.disk import Disk, Stamp
+    from atm.ports.files.clock import Chance, Clock
+    from atm.ports.files.disk import Disk, Stamp
 
 PATIENCE = 5.0
 """Seconds that a writer waits before it spools (D3)."""

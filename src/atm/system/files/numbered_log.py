@@ -7,7 +7,7 @@ that line alone.
 
 from __future__ import annotations
 
-from atm.formats.numbered_lines import last_seq
+from atm.formats.files.numbered_lines import last_seq
 from atm.system.files.refusals import explained
 
 TYPE_CHECKING = False
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Protocol
 
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
     class Numbered(Protocol):

@@ -8,9 +8,9 @@ and never by a reader, who might catch a writer in the middle; the part that nee
 from __future__ import annotations
 
 from atm.domain.errors import NoSuchTeam, OutsideLink, WriteRefused
-from atm.formats.json_record import NotJson
-from atm.formats.record_file import LARGEST, no_records, read_records, spelled
-from atm.formats.times import to_iso
+from atm.formats.files.json_record import NotJson
+from atm.formats.files.record_file import LARGEST, no_records, read_records, spelled
+from atm.formats.files.times import to_iso
 from atm.system.files.refusals import explained, in_team
 from atm.system.files.team_data import KEPT_ASIDE, TeamData, put_aside, set_aside
 from atm.system.files.whole_files import read_whole, write_over
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from atm.domain.plain import Record
-    from atm.formats.layout import Layout
-    from atm.formats.record_file import RecordFile
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.formats.files.record_file import RecordFile
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
 

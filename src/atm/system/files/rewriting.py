@@ -10,7 +10,7 @@ Readers see the old file or the new one, never a torn one.
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, UnreadableFile
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.plain import Plain
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk, Stamp
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk, Stamp
     from atm.system.files.locking import SharedLock
 else:
     Protocol = object

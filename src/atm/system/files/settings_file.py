@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.ports.disk import Stamp
+from atm.ports.files.disk import Stamp
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import read_whole, write_over
 

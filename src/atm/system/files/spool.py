@@ -16,10 +16,10 @@ from atm.system.files.whole_files import read_whole, write_new, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.formats.spool_entry import SpoolEntry
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks, PrivateLock
 
 TRYING = ".trying"

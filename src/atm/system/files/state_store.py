@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import OutsideLink, UnreadableFile
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.system.files.refusals import explained, in_team
 from atm.system.files.trees import place
 from atm.system.files.whole_files import read_whole, write_over
@@ -12,8 +12,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
 

@@ -11,8 +11,8 @@ from atm.system.files.whole_files import read_whole, write_over
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.surfacing import Note
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
 MOST_TEXTS = 50

@@ -11,7 +11,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, FileBusy, UnreadableFile
 from atm.domain.plain import dicts_in
 from atm.domain.tasks import Change
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.task import apply, change_from_record, change_to_record, decode_task
 from atm.ports.board import NewFile
 from atm.system.files.board_scan import only_card

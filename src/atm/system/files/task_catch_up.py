@@ -8,10 +8,10 @@ first looks at the tasks of which nothing proves that the history knows how they
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.formats.json_record import NotJson, encode
+from atm.formats.files.json_record import NotJson, encode
+from atm.formats.files.times import to_iso
 from atm.formats.task import decode_task
 from atm.formats.task_history import OBSERVED, VANISHED, PastLine, state_of
-from atm.formats.times import to_iso
 from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
 from atm.formats.board_index import UNSETTLED, Row
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.formats.task import decode_task
 from atm.formats.task_history import decode_past, gone_in
 from atm.system.files.board_scan import TORN_NAP, TORN_TRIES, BoardScanner
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from atm.domain.dependencies import Board
     from atm.domain.tasks import Task
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.formats.task_history import Past, PastLine
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
     from atm.system.files.archive import ArchiveFolder
     from atm.system.files.board_scan import Scan
     from atm.system.files.locking import Locks

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.formats.json_record import to_bytes
+from atm.formats.files.json_record import to_bytes
 from atm.formats.task import apply, decode_task
 
 TYPE_CHECKING = False

@@ -11,8 +11,8 @@ from atm.system.files.trees import remove_tree
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
 
 QUARANTINE = ".quarantine-"
 KEPT_ASIDE = 5

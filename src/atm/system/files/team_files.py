@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import FileBusy, OutsideLink
 from atm.formats.backup_manifest import HIGH_WATER as MARK
 from atm.formats.backup_manifest import TEAM, is_safe_path
-from atm.formats.json_record import NotJson
+from atm.formats.files.json_record import NotJson
 from atm.formats.task import decode_task, task_mark, task_number
 from atm.formats.task_history import decode_past, gone_in
 from atm.ports.team_life import Deletion, TasksFound
@@ -18,8 +18,8 @@ from atm.system.files.whole_files import read_whole, write_over
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.tasks import Task
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks, SharedLock
 
 ASIDE = ".deleted-"

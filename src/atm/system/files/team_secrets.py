@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import binascii
 
-from atm.formats.json_record import decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import decode_object, encode, to_bytes, to_text
 from atm.system.files.refusals import in_team
 from atm.system.files.team_data import TeamData, put_aside
 from atm.system.files.whole_files import read_whole, write_over
@@ -13,8 +13,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
 VERSION = 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile
 from atm.domain.names import find_name, is_claudes_team, nearest_name
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.team_config import decode_team
 from atm.system.files.locking import PATIENCE
 from atm.system.files.refusals import explained, refused
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.team import Team
-    from atm.formats.layout import Layout
-    from atm.ports.clock import Clock
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
     from atm.system.files.archive import ArchiveFolder
     from atm.system.files.locking import Locks
 

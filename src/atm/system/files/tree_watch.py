@@ -20,7 +20,7 @@ import time
 from dataclasses import dataclass
 
 from atm.domain.names import is_safe_name
-from atm.formats.layout import REPO_FILES, inbox_owner
+from atm.formats.files.layout import REPO_FILES, inbox_owner
 from atm.formats.task import task_number
 from atm.system.files.inotify import Inotify, ways_to
 
@@ -28,7 +28,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.system.files.inotify import Changes
 
 KINDS = ("teams", "rescan", "roster", "tasks", "inbox", "ledger", "spool", "endpoints", "heartbeat", "settings")

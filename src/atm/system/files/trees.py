@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from atm.ports.disk import Disk
+    from atm.ports.files.disk import Disk
 
 PLACING = ".atm-new"
 DEEPEST = 32

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.layout import Layout
-    from atm.ports.disk import Disk
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.disk import Disk
 
 SMALLEST_ROW = 64
 """Bytes. A file below `compact_above` times this cannot hold that many messages, and is not even asked about."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.disk import Disk
+    from atm.ports.files.disk import Disk
 
 MOST_WRITERS = 1000
 

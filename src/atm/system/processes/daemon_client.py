@@ -11,7 +11,7 @@ import time
 
 from atm.domain.errors import DaemonTrouble
 from atm.formats.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
-from atm.formats.json_record import decode
+from atm.formats.files.json_record import decode
 from atm.system.processes.daemon_seat import Seat, find_running, is_free, take_seat
 
 TYPE_CHECKING = False
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from atm.domain.plain import Plain
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.system.processes.daemon_seat import Running
 
 QUERY_SECONDS = 0.5

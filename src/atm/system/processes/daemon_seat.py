@@ -14,13 +14,13 @@ import tempfile
 import zlib
 
 from atm.domain.errors import WriteRefused
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.system.files import flock
 from atm.system.processes.process_facts import began
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 LONGEST_ADDRESS = 100
 """Bytes. Linux allows 107, macOS 103."""

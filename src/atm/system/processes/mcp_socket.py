@@ -6,7 +6,7 @@ import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 NAME = "mcp.sock"
 SURELY_SHORT = 90

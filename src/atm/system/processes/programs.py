@@ -15,7 +15,7 @@ import threading
 import time
 
 from atm.domain.acceptance import Ran
-from atm.formats.json_record import encode, to_bytes
+from atm.formats.files.json_record import encode, to_bytes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import IO
 
     from atm.domain.plain import Plain
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 KEPT = 256 * 1024
 """Bytes of each stream that are kept: a hook's whole answer, or the end of a long log."""

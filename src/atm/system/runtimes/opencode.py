@@ -14,7 +14,7 @@ import threading
 import urllib.parse
 
 from atm.domain.identifiers import derived_id
-from atm.formats.json_record import encode, to_bytes
+from atm.formats.files.json_record import encode, to_bytes
 from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
 
 SECONDS = 10.0

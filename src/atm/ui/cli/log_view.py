@@ -10,8 +10,8 @@ from __future__ import annotations
 import sys
 
 from atm.domain.untrusted_text import one_line
-from atm.formats.json_record import encode
-from atm.formats.times import from_iso
+from atm.formats.files.json_record import encode
+from atm.formats.files.times import from_iso
 from atm.ui.cli.arguments import NUMBER, WHOLE, Option
 from atm.ui.cli.render import Style
 from atm.ui.style_tmp import BOLD, DIM, RED, YELLOW

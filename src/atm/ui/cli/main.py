@@ -131,7 +131,7 @@ def _say(error: AtmError, as_json: bool) -> int:
     if error.remedy:
         sys.stderr.write(f"  fix: {one_line(error.remedy)}\n")
     if as_json or _wants_json():
-        from atm.formats.json_record import encode
+        from atm.formats.files.json_record import encode
 
         if isinstance(sys.stdout, ClosedOutput):
             return ERROR

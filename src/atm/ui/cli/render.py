@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from atm.domain.untrusted_text import many_lines, one_line
-from atm.formats.times import from_iso, to_iso
+from atm.formats.files.times import from_iso, to_iso
 from atm.ui.style_tmp import BOLD, DIM, GREEN, width_of
 
 TYPE_CHECKING = False

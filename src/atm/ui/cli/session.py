@@ -8,7 +8,7 @@ import sys
 from atm import config
 from atm.domain.errors import UsageError
 from atm.domain.names import parse_address, same_name
-from atm.formats.json_record import encode
+from atm.formats.files.json_record import encode
 from atm.wiring import build_room, find_layout
 
 TYPE_CHECKING = False
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.config import Settings
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.teamroom import Teamroom
     from atm.ui.cli.arguments import Args

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult, TextContent
 
-from atm.formats.json_record import encode
+from atm.formats.files.json_record import encode
 from atm.ui.mcp.sizes import clean, fitted
 from atm.ui.mcp.wording import body
 

@@ -11,7 +11,7 @@ from atm.wiring import build_desk, build_room
 if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.team import Team
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.teamroom import Teamroom
 

@@ -11,7 +11,7 @@ from atm.domain.events import event_from
 from atm.wiring.daemon import listen_to_daemon
 
 if TYPE_CHECKING:
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.teamd.hub import Hub
 
 AGAIN_AFTER = 2.0

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
-from atm.formats.json_record import encode, to_bytes
+from atm.formats.files.json_record import encode, to_bytes
 from atm.ui.mcp.http_patience import bounded_body
 
 if TYPE_CHECKING:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
     from atm.domain.access_tokens import AccessToken
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.ui.mcp.client import Client
     from atm.ui.mcp.gate import Gate
     from atm.ui.mcp.reception import Reception

@@ -23,7 +23,7 @@ from atm.ui.mcp.tool import HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
 if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.team import Team
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.services.teamroom import Teamroom
     from atm.ui.mcp.hello import Claim
 

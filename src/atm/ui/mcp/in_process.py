@@ -12,7 +12,7 @@ import threading
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.untrusted_text import one_line
-from atm.formats.json_record import to_bytes
+from atm.formats.files.json_record import to_bytes
 from atm.teamd.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
 from atm.ui.mcp.daemon_events import follow_daemon
@@ -22,7 +22,7 @@ from atm.ui.mcp.host import McpHost
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 
 def open_line(layout: Layout, environment: Mapping[str, str]) -> socket.socket:

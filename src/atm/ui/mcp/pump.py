@@ -13,7 +13,7 @@ import select
 import time
 
 from atm.domain.errors import AtmError
-from atm.formats.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.ui.mcp.hello import LONGEST_LINE
 
 TYPE_CHECKING = False

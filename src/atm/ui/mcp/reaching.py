@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from _socket import socket as Line
     from collections.abc import Callable, Mapping
 
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.ui.mcp.hello import Claim
 
 WELCOME_SECONDS = 30.0

@@ -14,9 +14,9 @@ from atm.domain.channels import from_the_oldest
 from atm.domain.errors import FileBusy, NoSuchMessage, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.receipts import RETURNED, standing
+from atm.formats.files.times import to_iso
 from atm.formats.inbox import LARGEST_ROW
 from atm.formats.journal import histories
-from atm.formats.times import to_iso
 from atm.services.bookkeeping import enter
 from atm.services.escalation import unacknowledged
 from atm.services.mailroom import find_recipient

@@ -17,7 +17,7 @@ from atm.ui.mcp.workers import TooSlow, Workers
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
     from atm.ui.mcp.hello import Claim
     from atm.ui.mcp.offer import Offer
     from atm.ui.mcp.server import AtmServer, Context, Log

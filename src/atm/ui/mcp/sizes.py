@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.formats.json_record import encode, to_bytes
+from atm.formats.files.json_record import encode, to_bytes
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

@@ -6,7 +6,7 @@ from atm.domain.authority import is_boss
 from atm.domain.errors import NoSuchMember, UsageError
 from atm.domain.names import check_sender
 from atm.domain.untrusted_text import one_line
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.services.access_tokens import issue, revoke
 from atm.services.registry import find_team
 from atm.wiring import build_access_tokens

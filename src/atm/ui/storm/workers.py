@@ -14,9 +14,9 @@ import time
 
 from atm.domain.errors import AtmError
 from atm.domain.messages import Message
+from atm.formats.files.json_record import NotJson, RawArray, to_bytes, to_text
+from atm.formats.files.times import to_iso
 from atm.formats.inbox import encode_row, only
-from atm.formats.json_record import NotJson, RawArray, to_bytes, to_text
-from atm.formats.times import to_iso
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
@@ -27,7 +27,7 @@ from atm.wiring import build_room, find_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.layout import Layout
+    from atm.formats.files.layout import Layout
 
 TEAM, READER = "storm", "reader"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from atm.domain.untrusted_text import one_line
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.services.boardroom import list_name
 from atm.ui.cli.board.listing import summary
 from atm.ui.cli.board.looks import look

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from atm.domain.context import SystemContext
-    from atm.formats.settings_text import Value
+    from atm.formats.files.settings_text import Value
     from atm.ui.cli.session import Session
 
 LIST = Command(

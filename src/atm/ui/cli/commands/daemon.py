@@ -198,7 +198,7 @@ def _plugin_row(plugin: dict[str, Plain]) -> list[str]:
 
 
 def _events(args: Args, session: Session) -> int:
-    from atm.formats.times import to_iso
+    from atm.formats.files.times import to_iso
     from atm.wiring.daemon import listen_to_daemon
 
     heard = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import NoSuchMessage, UsageError
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.services.spooling import drain, drop
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.render import table, when_epoch

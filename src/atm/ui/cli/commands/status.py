@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.services.overview import InboxFacts, inbox_facts
 from atm.services.putting_back import put_back_dropped
 from atm.services.spooling import drain_on_the_way

@@ -8,16 +8,16 @@ from atm import config
 from atm.domain.errors import BadSetting, RequestError
 from atm.domain.names import nearest_name
 from atm.domain.untrusted_text import one_line
-from atm.formats.json_record import encode
-from atm.formats.layout import REPO_FILES
-from atm.formats.settings_text import NotSettings, read_settings
+from atm.formats.files.json_record import encode
+from atm.formats.files.layout import REPO_FILES
+from atm.formats.files.settings_text import NotSettings, read_settings
 from atm.teamd.places import is_yes, listed_repositories, load_places, read_daemon_settings
 from atm.teamd.plugin_discovery import check_name, discover
 from atm.wiring import change_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.settings_text import Table
+    from atm.formats.files.settings_text import Table
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
-from atm.formats.times import to_iso
+from atm.formats.files.times import to_iso
 from atm.services.lifecycle import standing
 from atm.services.overview import InboxFacts, inbox_facts
 from atm.services.registry import find_team

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.formats.json_record import NotJson, decode_object, to_text
+from atm.formats.files.json_record import NotJson, decode_object, to_text
 
 
 def last_seq(tail: bytes) -> int | None:

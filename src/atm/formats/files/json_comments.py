@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 
-from atm.formats.json_pieces import Box, laid_out, lead_in, root_of
-from atm.formats.json_record import quote, skip_space
+from atm.formats.files.json_pieces import Box, laid_out, lead_in, root_of
+from atm.formats.files.json_record import quote, skip_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.formats.json_pieces import Part, Piece
+    from atm.formats.files.json_pieces import Part, Piece
 
 # Possessive (`*+`), and a comment that never closes reaches to the end: no text makes these go back and try again.
 _TEXT = r'"(?:[^"\\]++|\\.)*+"'

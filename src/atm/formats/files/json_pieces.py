@@ -8,7 +8,7 @@ it was there before, empty, what we put in follows the bracket at once.
 
 from __future__ import annotations
 
-from atm.formats.json_record import indent, quote, scan, skip_space
+from atm.formats.files.json_record import indent, quote, scan, skip_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ Whoever computes the checksum himself has written our file. He could have writte
 
 from __future__ import annotations
 
-from atm.formats.json_record import NotJson, decode_object, encode, quote, scan, to_bytes, to_text
+from atm.formats.files.json_record import NotJson, decode_object, encode, quote, scan, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""Bytes kept safely: disk, locks, exchange, JSON in place, records, layout, times."""
