@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team

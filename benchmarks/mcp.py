@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from atm import config
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.briefing import brief
 from atm.services.mail import send
 from atm.services.posting import Letter
-from atm.services.registry import find_team
 from atm.services.roster import add_member, create_team
+from atm.services.team.registry import find_team
 from atm.services.worksync.reading import briefing_block
 from atm.system.machine import find_layout
 from atm.wiring import build_desk, build_plane, build_room

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.times import to_iso
 from atm.services.mail import send
 from atm.services.posting import Letter

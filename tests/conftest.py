@@ -22,7 +22,7 @@ from tests import leftovers
 from tests.optional import skip_without
 from tests.quick_atm import MOST_INPUT, ForkServers
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.services.roster import add_member, create_team
 from atm.services.teamroom import Teamroom

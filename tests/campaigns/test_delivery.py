@@ -28,7 +28,7 @@ from tests.chaos import LONG
 from tests.conftest import UNHURRIED
 
 from atm.domain.receipts import RESTORED, RETURNED, already_read
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.journal import histories
 from atm.services.mail import send
 from atm.services.posting import Letter

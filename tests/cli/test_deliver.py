@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from tests.optional import needs
 
-from atm.domain.endpoints import Endpoint
-from atm.domain.liveness import IDLE
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.liveness import IDLE
 from atm.services.mail import send
 from atm.services.posting import Letter
-from atm.services.presence import beat
+from atm.services.team.presence import beat
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 needs_tmux = needs("tmux")

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from atm.domain.surfacing import HOOK, Note
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.roster import add_member

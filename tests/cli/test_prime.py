@@ -7,7 +7,7 @@ import json
 import pytest
 
 from atm.domain.briefing import LONGEST_BRIEFING
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.roster import add_member

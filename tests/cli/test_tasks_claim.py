@@ -10,9 +10,9 @@ from collections import Counter
 
 import pytest
 
-from atm.services.presence import beat
+from atm.services.team.presence import beat
 from atm.system.files.disk import RealDisk
-from atm.system.files.heartbeats import HeartbeatFiles
+from atm.system.team.heartbeats import HeartbeatFiles
 
 
 def claimed(tasks, who, *words):

@@ -399,7 +399,7 @@ class TestDelete:
         assert lost == []
 
     def test_a_late_heartbeat_does_not_bring_the_folder_back(self, crew):
-        from atm.services.presence import beat
+        from atm.services.team.presence import beat
         from atm.system.machine import find_layout
         from atm.wiring import build_room
 

@@ -17,13 +17,13 @@ import pytest
 from atm.domain.acceptance import Ran
 from atm.domain.dependencies import Board
 from atm.domain.errors import AtmError, NoSuchTask, NotAllowed, UnreadableFile
-from atm.domain.liveness import Beat
 from atm.domain.tasks import Change, Stamp, Task
+from atm.domain.team.liveness import Beat
 from atm.formats.files.layout import Layout
 from atm.formats.task import new_task
 from atm.ports.board import NewFile, Tasks
-from atm.ports.presence import Presence
 from atm.ports.programs import Programs
+from atm.ports.team.presence import Presence
 from atm.system.processes import programs as real_programs
 from atm.system.processes.programs import KEPT, LARGEST_LOG, RealPrograms
 from atm.testing import FakeClock, MemoryPresence, MemoryPrograms, MemoryTasks

@@ -6,10 +6,10 @@ import pytest
 
 from atm.domain.errors import NoSuchTeam, TeamNotOurs
 from atm.domain.retention import Policy
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.journal import MESSAGE, RECEIPT, Line
 from atm.formats.spool_entry import SpoolEntry
-from atm.formats.team_config import new_member, new_team, with_member, without_member
+from atm.formats.team.team_config import new_member, new_team, with_member, without_member
 from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room

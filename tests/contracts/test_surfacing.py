@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.endpoints import Endpoint
 from atm.domain.errors import AtmError
 from atm.domain.surfacing import HOOK, Note
-from atm.domain.team import Member
-from atm.formats.team_config import new_team
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.team import Member
+from atm.formats.team.team_config import new_team
 from atm.services.roster import add_member
 from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout

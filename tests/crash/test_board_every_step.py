@@ -27,7 +27,7 @@ from tests.crash.conftest import ClosingDisk
 
 from atm.domain.errors import AtmError
 from atm.domain.tasks import Change
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.board import Tasks
 from atm.ports.files.disk import Disk

@@ -23,7 +23,7 @@ import pytest
 from tests.optional import needs
 
 from atm.domain.errors import AtmError, FileBusy, NoSuchTask
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services import board

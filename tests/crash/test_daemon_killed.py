@@ -27,9 +27,9 @@ import pytest
 from tests.chaos import LONG
 from tests.conftest import UNHURRIED
 
-from atm.domain.endpoints import Endpoint
 from atm.domain.errors import AtmError, FileBusy
-from atm.domain.team import Member
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.team import Member
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.reading import Filter, take

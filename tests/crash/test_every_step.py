@@ -19,7 +19,7 @@ from tests.crash.conftest import Left, copied_or, made_by
 
 from atm.domain.errors import AtmError
 from atm.domain.retention import Policy
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.inbox import only
 from atm.services.conversations import acknowledge
 from atm.services.mail import send

@@ -20,7 +20,7 @@ from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left
 
 from atm.domain.errors import AtmError, NoSuchTeam
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.ports.files.disk import Disk
 from atm.ports.files.records import STALLS
 from atm.services import board, planning

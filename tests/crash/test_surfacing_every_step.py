@@ -20,13 +20,13 @@ from tests.chaos import ROUNDS, Refusal, refusals
 from tests.crash.conftest import copied_or, made_by
 
 from atm.domain.channels import URGENT
-from atm.domain.endpoints import Endpoint
 from atm.domain.errors import AtmError
-from atm.domain.liveness import WORKING
 from atm.domain.moments import TOOL, HookAnswer, HookCall
 from atm.domain.receipts import already_read
 from atm.domain.surfacing import HOOK
-from atm.domain.team import Member
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.liveness import WORKING
+from atm.domain.team.team import Member
 from atm.formats.journal import histories
 from atm.ports.agent_servers import REFUSED, Answer
 from atm.ports.terminals import PaneAddress
@@ -36,12 +36,12 @@ from atm.services.escalation import SENDER, escalate, unacknowledged
 from atm.services.idle_notices import goes_idle
 from atm.services.mail import send
 from atm.services.posting import Letter
-from atm.services.presence import beat
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
 from atm.services.spooling import drain
 from atm.services.surfacing import Surfacing
+from atm.services.team.presence import beat
 from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk

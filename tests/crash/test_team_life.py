@@ -17,13 +17,13 @@ from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import ClosingDisk, Left
 
 from atm.domain.errors import AtmError, TeamCompleted
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.backups import back_up
-from atm.services.lifecycle import advance, standing
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, update_member
+from atm.services.team.lifecycle import advance, standing
 from atm.services.team_cleanup import clean_up, plan_cleanup
 from atm.services.team_end import archive_team, delete_team
 from atm.services.teamroom import Teamroom

@@ -25,7 +25,7 @@ from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left
 
 from atm.domain.errors import AtmError
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import CLAIM_SECONDS, DELIVERED, SENDER
 from atm.domain.worksync.readiness import Thresholds
@@ -33,9 +33,9 @@ from atm.ports.files.disk import Disk
 from atm.ports.files.records import INTENTS, SHELVES, STATUS
 from atm.services import board, planning
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.registry import find_team
 from atm.services.roster import add_member, create_team
 from atm.services.spooling import drain
+from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, outbox, plan
 from atm.services.worksync.plane import Plane, Policy, issue
 from atm.services.worksync.reading import view
@@ -45,8 +45,8 @@ from atm.services.worksync.rounds import run_round
 from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
-from atm.system.files.team_secrets import SecretFiles
 from atm.system.machine import find_layout
+from atm.system.team.team_secrets import SecretFiles
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.testing.time_and_chance import FakeChance
 from atm.wiring import build_room, build_tasks

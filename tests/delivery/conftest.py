@@ -25,7 +25,7 @@ import pytest
 from tests.conftest import UNHURRIED, Atm
 from tests.teamd.conftest import keep_bytecode
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.control_line import BadLine
 from atm.services.mail import send
 from atm.services.posting import Letter

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import BadMove
-from atm.domain.lifecycle import (
+from atm.domain.team.lifecycle import (
     ACTIVE,
     COMPLETE,
     CONSOLIDATING,

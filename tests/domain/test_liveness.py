@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.liveness import OFFLINE, ONLINE, SILENT_AFTER, UNKNOWN, Beat, judge
+from atm.domain.team.liveness import OFFLINE, ONLINE, SILENT_AFTER, UNKNOWN, Beat, judge
 
 NOW = 1_788_000_000.0
 

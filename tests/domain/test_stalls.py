@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.liveness import ENDED, IDLE, OFFLINE, ONLINE, UNKNOWN, WAITING, WORKING
 from atm.domain.stalls import (
     LEAD,
     MOST_AHEAD,
@@ -25,6 +24,7 @@ from atm.domain.stalls import (
     whose_turn,
 )
 from atm.domain.tasks import Card, Task
+from atm.domain.team.liveness import ENDED, IDLE, OFFLINE, ONLINE, UNKNOWN, WAITING, WORKING
 from atm.formats.files.times import from_iso, to_iso
 
 NOON = 1_788_000_000.0

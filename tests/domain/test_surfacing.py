@@ -20,10 +20,10 @@ from atm.domain.channels import (
     is_urgent,
     keeps_from_stopping,
 )
-from atm.domain.endpoints import Endpoint
 from atm.domain.messages import Message, with_ack_request, with_request_marker
 from atm.domain.surfacing import PANE, SERVER
-from atm.domain.team import Member
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.team import Member
 
 
 def message(text: str = "hello", *, id: str | None = "m-1") -> Message:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import TeamCompleted
-from atm.domain.team import CLAUDE_BACKENDS, Member, Team, appears_offline, check_open, claude_reads_inbox
+from atm.domain.team.team import CLAUDE_BACKENDS, Member, Team, appears_offline, check_open, claude_reads_inbox
 
 
 @pytest.mark.parametrize(("is_active", "state"), [(None, "unknown"), (True, "active"), (False, "inactive")])

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.liveness import Beat
+from atm.domain.team.liveness import Beat
 from atm.formats.files.json_record import NotJson
-from atm.formats.heartbeat import decode_beat, encode_beat
+from atm.formats.team.heartbeat import decode_beat, encode_beat
 
 
 def test_a_beat_says_what_is_known_and_nothing_else():

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.json_record import NotJson
-from atm.formats.team_config import (
+from atm.formats.team.team_config import (
     decode_team,
     detached,
     detached_entry,

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from atm.domain.lifecycle import ACTIVE, INIT, MOST_REMEMBERED, PENDING, UNKNOWN, Move
+from atm.domain.team.lifecycle import ACTIVE, INIT, MOST_REMEMBERED, PENDING, UNKNOWN, Move
 from atm.formats.files.json_record import NotJson
-from atm.formats.team_state import completed_mark, decode_mark, decode_state, moved, new_state
+from atm.formats.team.team_state import completed_mark, decode_mark, decode_state, moved, new_state
 
 AT = "2026-11-15T04:16:16.243Z"
 

@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from atm import config
 from atm.domain.errors import AtmError
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.files.layout import Layout
 from atm.services.roster import add_member, create_team

@@ -20,7 +20,7 @@ from tests.conftest import Atm
 from tests.mcp.conftest import INITIALIZE
 from tests.teamd.conftest import AtmOfTeam, DaemonProcess, is_deleted
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.roster import add_member, create_team
 from atm.wiring import build_room
 from mcp import Client as Official

@@ -13,7 +13,7 @@ from tests.mcp.conftest import claim
 from tests.mcp.crew import Crew
 
 from atm.domain.errors import AtmError, BadSetting, NoSuchMember, NoSuchTeam, NotAllowed, UnreadableFile
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.access_tokens import decode_tokens
 from atm.formats.files.json_record import NotJson
 from atm.services.access_tokens import NoSuchToken, find, issue, revoke

@@ -12,7 +12,7 @@ from mcp_types import ListToolsResult
 from tests.mcp.crew import Crew
 
 from atm.domain.errors import AtmError, NoSuchMember
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.roster import add_member
 from atm.system.files.disk import RealDisk
 from atm.ui.mcp import prompts, resources

@@ -12,7 +12,7 @@ from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import World, claim, run, until
 
 from atm.domain.events import MEMBER_CHANGED, MESSAGE_WRITTEN, TeamEvent
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.roster import add_member, create_team, remove_member
 from atm.ui.mcp.client import Client
 from atm.ui.mcp.reception import Reception

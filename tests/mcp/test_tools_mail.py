@@ -12,12 +12,12 @@ import pytest
 from tests.mcp.crew import Crew
 
 from atm.domain.errors import AtmError
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.conversations import acknowledge
-from atm.services.lifecycle import walk
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team, remove_member
+from atm.services.team.lifecycle import walk
 from atm.ui.mcp import reading_tools
 from atm.ui.mcp.catalog import not_delivered
 

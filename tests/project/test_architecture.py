@@ -178,7 +178,7 @@ HEAVY = {
 SEND_LOADS = {
     *("atm", "atm.config", "atm.wiring"),
     *("atm.domain", "atm.domain.errors", "atm.domain.inbox_merge", "atm.domain.messages", "atm.domain.names"),
-    *("atm.domain.receipts", "atm.domain.retention", "atm.domain.retries", "atm.domain.team"),
+    *("atm.domain.receipts", "atm.domain.retention", "atm.domain.retries", "atm.domain.team.team"),
     *("atm.domain.untrusted_text",),
     *(
         "atm.formats",
@@ -191,7 +191,7 @@ SEND_LOADS = {
         "atm.formats.protocol_message",
         "atm.formats.files.settings_text",
         "atm.formats.spool_entry",
-        "atm.formats.team_config",
+        "atm.formats.team.team_config",
     ),
     *("atm.formats.files.times", "atm.ports", "atm.ports.files.disk", "atm.ports.stores"),
     *("atm.services", "atm.services.mail", "atm.services.mail_upkeep", "atm.services.mailroom"),
@@ -203,7 +203,7 @@ SEND_LOADS = {
         "atm.system.files.rewriting",
         "atm.system.files.shared_edit",
         "atm.system.files.spool",
-        "atm.system.files.team_store",
+        "atm.system.team.team_store",
     ),
     *("atm.system.files.upkeep_marks", "atm.system.files.whole_files", "atm.system.machine"),
     *("atm.ui", "atm.ui.cli", "atm.ui.cli.arguments", "atm.ui.cli.commands", "atm.ui.cli.commands.send"),

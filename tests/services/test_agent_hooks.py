@@ -6,9 +6,7 @@ import pytest
 
 from atm.domain.briefing import LONGEST_SHOWN
 from atm.domain.channels import ANY, NATIVE_BACKENDS, NEVER, URGENT
-from atm.domain.endpoints import Endpoint
 from atm.domain.errors import WriteRefused
-from atm.domain.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.domain.moments import (
     COMPACT,
     END,
@@ -26,10 +24,12 @@ from atm.domain.moments import (
 )
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.surfacing import HOOK, Note
-from atm.domain.team import Member
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
+from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.inbox import decode_row
-from atm.formats.team_config import new_team
+from atm.formats.team.team_config import new_team
 from atm.services.agent_hooks import BEAT_EVERY, Visit, attend
 from atm.services.mail import send
 from atm.services.posting import Letter

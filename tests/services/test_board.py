@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.chaos import LONG, examples
 
 from atm.domain.acceptance import Ran
-from atm.domain.authority import is_boss
 from atm.domain.errors import (
     AtmError,
     BadTask,
@@ -24,13 +23,14 @@ from atm.domain.errors import (
     TeamCompleted,
 )
 from atm.domain.tasks import MOST_COMMENTS, Task
-from atm.domain.team import Member
+from atm.domain.team.authority import is_boss
+from atm.domain.team.team import Member
 from atm.services import board, planning, reviews
 from atm.services.boardroom import list_name
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish
-from atm.services.presence import beat
 from atm.services.roster import add_member, create_team, remove_member
+from atm.services.team.presence import beat
 from atm.testing import Crash, MemoryTasks, memory_desk, memory_room
 from atm.testing.board_twin import MemoryTurn
 

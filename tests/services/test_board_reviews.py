@@ -8,7 +8,7 @@ import pytest
 
 from atm.domain.errors import BadName, BadTask, NotAllowed, NotClaimant, PlanRefused, ReviewRefused, TaskClosed
 from atm.domain.tasks import Task
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services import board, planning, reviews
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import Wish

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import AlreadyAnswered, BadName, FileBusy, MemberInUse, NoSuchMember, NoSuchMessage, TeamNotOurs
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail import send
 from atm.services.posting import Letter
@@ -201,7 +201,7 @@ class TestRoster:
             create_team(desk, "session-abc")
 
     def test_teams_of_claude_code_are_left_exactly_as_they_are(self, desk):
-        from atm.formats.team_config import new_team
+        from atm.formats.team.team_config import new_team
 
         desk.rosters.create("session-1", new_team("session-1", description="", lead="team-lead", now=1.0))
         for act in (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services import escalation
 from atm.services.conversations import acknowledge
 from atm.services.escalation import escalate, unacknowledged

@@ -9,7 +9,7 @@ import pytest
 from atm.domain.acceptance import COMMAND, COMMIT, FILE, TESTS, Ran, check
 from atm.domain.errors import AtmError, ChecksFailed
 from atm.domain.tasks import Task
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services import board, planning
 from atm.services.evidence import working_folder
 from atm.services.full_boardroom import FullBoardroom

@@ -9,7 +9,7 @@ import pytest
 
 from atm.domain.acceptance import Ran
 from atm.domain.errors import HookBlocked
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services import board, planning
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.hooks import KEPT, Verdict, check_not_blocked, run_hooks

@@ -8,21 +8,21 @@ from pathlib import Path
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.liveness import IDLE, WORKING
 from atm.domain.messages import Message
 from atm.domain.names import same_name
-from atm.domain.team import Member
+from atm.domain.team.liveness import IDLE, WORKING
+from atm.domain.team.team import Member
 from atm.formats.files.json_record import decode_object, encode
 from atm.formats.inbox import decode_row
 from atm.formats.protocol_message import idle_sender
-from atm.formats.team_config import new_team
+from atm.formats.team.team_config import new_team
 from atm.services.idle_notices import goes_idle, idle_notice, put_notice
 from atm.services.mail import send
 from atm.services.posting import Letter
-from atm.services.presence import beat
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member
+from atm.services.team.presence import beat
 from atm.testing import FakeClock
 
 LEAD = "team-lead"

@@ -14,13 +14,13 @@ from atm.domain.errors import (
     UnreadableFile,
     WriteRefused,
 )
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.mail import broadcast, plan, send
 from atm.services.mailroom import find_recipient, sender_address
 from atm.services.posting import QUEUED_WARNING, Letter
-from atm.services.registry import find_default_team
 from atm.services.roster import add_member, create_team
 from atm.services.spooling import drain
+from atm.services.team.registry import find_default_team
 from atm.testing import make_message
 
 
@@ -213,7 +213,7 @@ def test_across_teams_the_sender_names_its_own(desk):
 
 def test_rows_in_a_team_of_claude_code_have_its_fields_only(desk):
     from atm.formats.files.json_record import decode_object
-    from atm.formats.team_config import new_member, new_team, with_member
+    from atm.formats.team.team_config import new_member, new_team, with_member
 
     name = "session-1a2b3c4d"
     entry = new_member(Member("team-lead", agent_type="team-lead", cwd="/"), name, 1.0)

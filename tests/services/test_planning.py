@@ -20,7 +20,7 @@ from atm.domain.errors import (
     TaskClosed,
     TeamCompleted,
 )
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services import board, planning
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.planning import MOST_AT_ONCE, Wish

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.liveness import OFFLINE, ONLINE, UNKNOWN, Beat
-from atm.services.presence import beat, liveness
+from atm.domain.team.liveness import OFFLINE, ONLINE, UNKNOWN, Beat
+from atm.services.team.presence import beat, liveness
 from atm.testing import MemoryPresence
 
 NOW = 1_788_000_000.0

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.chaos import examples
 
 from atm.domain.errors import DamagedBackup, NoSuchBackup, RequestError
-from atm.domain.liveness import Beat
-from atm.domain.team import Member
+from atm.domain.team.liveness import Beat
+from atm.domain.team.team import Member
 from atm.formats.task import decode_task
 from atm.services.backups import back_up
 from atm.services.mail import send

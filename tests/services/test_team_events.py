@@ -31,7 +31,7 @@ from atm.domain.events import (
     event_from,
 )
 from atm.domain.messages import Message
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.files.layout import Layout
 from atm.formats.inbox import Inbox, decode_row, malformed

@@ -15,14 +15,11 @@ from atm.domain.errors import (
     TeamInUse,
     TeamNotOurs,
 )
-from atm.domain.liveness import Beat
-from atm.domain.team import Member
+from atm.domain.team.liveness import Beat
+from atm.domain.team.team import Member
 from atm.formats.inbox import Inbox
-from atm.formats.team_config import new_team
-from atm.services import presence
-from atm.services.activity import activity
+from atm.formats.team.team_config import new_team
 from atm.services.conversations import acknowledge, ask
-from atm.services.lifecycle import advance, note_activity, standing
 from atm.services.mail import broadcast, plan, send
 from atm.services.mail_upkeep import cleanup
 from atm.services.posting import Letter
@@ -31,6 +28,9 @@ from atm.services.reading import Filter, peek
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, remove_member, update_member
 from atm.services.spooling import drain
+from atm.services.team import presence
+from atm.services.team.activity import activity
+from atm.services.team.lifecycle import advance, note_activity, standing
 from atm.services.team_cleanup import clean_up, plan_cleanup
 from atm.services.team_end import archive_team, delete_team
 from atm.services.teamroom import Teamroom

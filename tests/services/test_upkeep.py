@@ -6,7 +6,7 @@ import pytest
 
 from atm.domain.errors import FileBusy, NoSuchTeam, WriteRefused
 from atm.domain.receipts import MOST_RESTORES
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.inbox import LARGEST_ROW
 from atm.services import reading
 from atm.services.mail import send
@@ -95,7 +95,7 @@ class TestSpool:
         assert desk.spool.is_empty()
 
     def test_in_claudes_team_a_delivery_of_unknown_outcome_is_never_repeated(self, desk):
-        from atm.formats.team_config import new_member, new_team, with_member
+        from atm.formats.team.team_config import new_member, new_team, with_member
 
         name = "session-1a2b3c4d"
         entry = new_member(Member("lead", agent_type="x", cwd="/"), name, 1.0)

@@ -20,7 +20,7 @@ from tests.chaos import LONG
 
 from atm.domain.errors import AtmError
 from atm.domain.tasks import Card
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.board_index import Row, encode_rows
 from atm.formats.files.layout import Layout
 from atm.ports.board import Tasks

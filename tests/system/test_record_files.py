@@ -20,7 +20,7 @@ import pytest
 from atm.domain.errors import AtmError, FileBusy, NoSuchTeam, OutsideLink, UnreadableFile, WriteRefused
 from atm.formats.files.layout import Layout
 from atm.formats.files.record_file import LARGEST, SEALED_FROM
-from atm.formats.team_config import new_team
+from atm.formats.team.team_config import new_team
 from atm.ports.files.disk import Disk
 from atm.ports.files.records import INTENTS, OUTBOX, SHELVES, STALLS, STATUS
 from atm.services.backups import back_up
@@ -31,8 +31,8 @@ from atm.system.files import record_store
 from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
-from atm.system.files.team_secrets import SecretFiles
 from atm.system.machine import RealChance, RealClock, host_name
+from atm.system.team.team_secrets import SecretFiles
 from atm.testing import FaultyDisk, QuickDisk
 from atm.wiring import build_room
 
@@ -382,7 +382,7 @@ SECRET = """
 import os
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
-from atm.system.files.team_secrets import SecretFiles
+from atm.system.team.team_secrets import SecretFiles
 from atm.system.machine import RealChance, RealClock, find_layout, host_name
 
 layout, disk = find_layout(os.environ), RealDisk()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import AtmError, NoSuchTeam, WriteRefused
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Stamp
 from atm.services.mail import send

@@ -13,7 +13,7 @@ import pytest
 
 from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
 from atm.domain.tasks import MOST_NUMBERS, Change
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services import board

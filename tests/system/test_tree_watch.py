@@ -18,7 +18,7 @@ import pytest
 from tests.chaos import LONG
 
 from atm.domain.events import MESSAGE_WRITTEN, TEAM_CREATED, TEAM_GONE, TeamEvent
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.services.board import claim
 from atm.services.full_boardroom import FullBoardroom

@@ -31,7 +31,7 @@ from typing import Any
 import pytest
 from tests.conftest import Atm
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.control_line import Request, encode_request
 from atm.services.roster import add_member, create_team
 from atm.system.files.disk import RealDisk

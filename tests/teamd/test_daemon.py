@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.teamd.conftest import block
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.board import claim
 from atm.services.mail import send
 from atm.services.planning import Wish, add

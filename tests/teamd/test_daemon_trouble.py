@@ -20,7 +20,7 @@ from tests.optional import needs
 from tests.teamd.conftest import BRISK, house_for_many, is_deleted
 
 from atm.domain.errors import AtmError
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team

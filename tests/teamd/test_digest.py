@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
-from atm.domain.liveness import Beat
+from atm.domain.team.liveness import Beat
 from atm.services.planning import Wish, add
 from atm.services.roster import create_team
 from atm.teamd.plugin_api import MemberFacts, TeamFacts, Unread, Unsuitable

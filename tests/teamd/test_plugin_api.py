@@ -15,7 +15,7 @@ import pytest
 
 from atm.domain.errors import AtmError, BadName, NoSuchMember, NoSuchTeam, NotAllowed, OutsideLink, TeamNotOurs
 from atm.domain.events import TeamEvent
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.roster import add_member, update_member
 from atm.teamd import plugin_api
 from atm.teamd.event_outbox import EventOutbox

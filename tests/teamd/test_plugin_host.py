@@ -18,13 +18,13 @@ import pytest
 
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.plugin_health import Policy
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.board import claim
 from atm.services.mail import send
 from atm.services.planning import Wish, add
 from atm.services.posting import Letter
-from atm.services.registry import find_team
 from atm.services.roster import add_member
+from atm.services.team.registry import find_team
 from atm.system.files.processes import process_is_alive
 from atm.teamd.member_book import MemberBook
 from atm.teamd.places import load_places

@@ -11,12 +11,12 @@ from tests.services.worksync.conftest import LEAD, OPEN, Place
 from atm.domain import events
 from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.events import TeamEvent
-from atm.domain.lifecycle import COMPLETE
-from atm.domain.liveness import IDLE, WORKING
+from atm.domain.team.lifecycle import COMPLETE
+from atm.domain.team.liveness import IDLE, WORKING
 from atm.domain.worksync.readiness import Thresholds
 from atm.ports.files.records import OUTBOX, STATUS
 from atm.services import board
-from atm.services.lifecycle import walk
+from atm.services.team.lifecycle import walk
 from atm.services.worksync import rounds
 from atm.services.worksync.plane import Policy
 from atm.services.worksync.reports import note_intent

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from atm.domain.endpoints import Endpoint
 from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.events import TeamEvent
-from atm.domain.liveness import SILENT_AFTER, Beat
 from atm.domain.retries import LONGEST_WAIT
-from atm.domain.team import Member
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.liveness import SILENT_AFTER, Beat
+from atm.domain.team.team import Member
 from atm.ports.agent_servers import ACCEPTED, REFUSED, Answer
 from atm.services.board import claim
 from atm.services.delivery import Reach

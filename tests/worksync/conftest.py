@@ -31,7 +31,7 @@ from atm import config
 from atm.domain.worksync.nudges import MESSAGE_KIND, PLAIN_TEXT, SENDER
 from atm.formats.files.times import from_iso, to_iso
 from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
-from atm.services.registry import find_team
+from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import plan
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile

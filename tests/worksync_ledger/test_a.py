@@ -17,10 +17,10 @@ from atm import config
 from atm.domain import events
 from atm.domain.dependencies import Board
 from atm.domain.errors import FileBusy, UnreadableFile
-from atm.domain.liveness import IDLE
 from atm.domain.reviews import Reviewer, current_reviewer
 from atm.domain.stalls import whose_turn
 from atm.domain.tasks import Card
+from atm.domain.team.liveness import IDLE
 from atm.domain.worksync.agenda import build_agendas
 from atm.domain.worksync.nudges import DELIVERED, RETRYABLE
 from atm.formats.files.json_record import encode, to_bytes

@@ -13,10 +13,10 @@ import pytest
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm import config
-from atm.domain.endpoints import Endpoint
 from atm.domain.errors import WriteRefused
-from atm.domain.liveness import IDLE, WAITING, WORKING
-from atm.domain.team import Member
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.liveness import IDLE, WAITING, WORKING
+from atm.domain.team.team import Member
 from atm.domain.worksync.agenda import Agenda
 from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.formats.files.layout import Layout
@@ -24,9 +24,9 @@ from atm.ports.files.records import STATUS
 from atm.services import board, planning, reviews
 from atm.services.mail import send
 from atm.services.posting import Letter
-from atm.services.registry import find_team
 from atm.services.roster import add_member
 from atm.services.spooling import drain
+from atm.services.team.registry import find_team
 from atm.services.teamroom import Teamroom
 from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.reconcile import look_at

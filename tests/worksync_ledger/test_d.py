@@ -20,8 +20,8 @@ from tests.teamd.test_sync_work import QUIET, Stage
 from atm.domain import events
 from atm.domain.errors import AtmError, WriteRefused
 from atm.domain.events import TeamEvent
-from atm.domain.liveness import WORKING
-from atm.domain.team import Member
+from atm.domain.team.liveness import WORKING
+from atm.domain.team.team import Member
 from atm.domain.worksync.nudges import PLAIN, STATES, Nudge, nudge_id, payload_for
 from atm.domain.worksync.reports import Report, intent_id
 from atm.domain.worksync.triggers import THESE, Route, route
@@ -30,12 +30,12 @@ from atm.formats.files.times import to_iso
 from atm.formats.sync_outbox import encode_nudge
 from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
 from atm.services import board, planning
-from atm.services.lifecycle import begin
 from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
 from atm.services.spooling import drain
 from atm.services.stall_watch import watch_stalls
+from atm.services.team.lifecycle import begin
 from atm.services.worksync.plane import Policy, find_running
 from atm.services.worksync.reading import metrics, view
 from atm.services.worksync.reports import replay, submit
@@ -197,7 +197,7 @@ def test_work_sync_parses_no_task_files_of_its_own():
 def test_work_sync_reads_no_roster_of_its_own():
     """Who is a member is known from the roster that everything else reads."""
     for path in modules("domain/worksync", "services/worksync"):
-        assert "atm.formats.team_config" not in {module for module, _ in imported(path)}
+        assert "atm.formats.team.team_config" not in {module for module, _ in imported(path)}
     place = Place()
     add_member(place.room, "crew", Member("dora"))
     found, _ = find_running(place.plane, "crew")

@@ -23,18 +23,18 @@ from tests.teamd.test_sync_work import QUIET, Stage
 from atm import config
 from atm.domain.errors import WriteRefused
 from atm.domain.surfacing import Note
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.domain.worksync import reports
 from atm.domain.worksync.decisions import VALID_LEASE
 from atm.formats.files.times import from_iso
 from atm.ports.files.records import INTENTS, STATUS
-from atm.services.lifecycle import advance
 from atm.services.mail import send
 from atm.services.posting import Letter
-from atm.services.presence import beat
-from atm.services.registry import find_team
 from atm.services.roster import add_member, remove_member
 from atm.services.spooling import drain
+from atm.services.team.lifecycle import advance
+from atm.services.team.presence import beat
+from atm.services.team.registry import find_team
 from atm.services.worksync import rounds
 from atm.services.worksync.plane import Plane
 from atm.services.worksync.reading import view

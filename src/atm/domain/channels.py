@@ -14,9 +14,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.endpoints import Endpoint
     from atm.domain.messages import Message
-    from atm.domain.team import Member
+    from atm.domain.team.endpoints import Endpoint
+    from atm.domain.team.team import Member
 
 
 WAKE, WAIT = "wake", "wait"

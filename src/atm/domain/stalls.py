@@ -15,10 +15,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atm.domain.liveness import ONLINE, WAITING, WORKING
 from atm.domain.names import same_name
 from atm.domain.reviews import APPROVED, CHANGES, REQUESTED, STARTED, current_reviewer
 from atm.domain.tasks import IN_PROGRESS, REVIEW
+from atm.domain.team.liveness import ONLINE, WAITING, WORKING
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record

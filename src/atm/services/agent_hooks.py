@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from atm.domain.briefing import LONG_ONE, LONGEST_CONTEXT, framed, framed_beginning, is_long, mail_in_words, size_of
 from atm.domain.channels import NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
-from atm.domain.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import id_of_key
-from atm.domain.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.names import is_claudes_team
 from atm.domain.surfacing import HOOK
+from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
+from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.services.bookkeeping import enter
-from atm.services.presence import beat, is_by_hook
 from atm.services.surfacing import Surfacing, recover, unread_for
+from atm.services.team.presence import beat, is_by_hook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from atm.domain.messages import Message
     from atm.domain.moments import HookCall
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.mailroom import Mailroom
 
 BEAT_EVERY = 30.0

@@ -6,8 +6,8 @@ from atm.formats.backup_manifest import CONFIG, INBOXES, TASKS, TEAM
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import inbox_owner
 from atm.formats.task import task_number
-from atm.formats.team_config import decode_team
-from atm.services.registry import find_team
+from atm.formats.team.team_config import decode_team
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,22 +8,22 @@ hooks) happens before it, and what was true then is asked again inside.
 from __future__ import annotations
 
 from atm.domain import claims, plans, reviews
-from atm.domain.authority import is_boss, is_human
 from atm.domain.errors import ChecksFailed, NoSuchTask, TaskClosed, UnreadableFile
-from atm.domain.liveness import IDLE, OFFLINE, UNKNOWN, WORKING
 from atm.domain.names import same_name
 from atm.domain.tasks import COMPLETED, MOST_COMMENTS, PENDING, Change, check_said, check_text, task_id
-from atm.formats.team_config import must_plan
+from atm.domain.team.authority import is_boss, is_human
+from atm.domain.team.liveness import IDLE, OFFLINE, UNKNOWN, WORKING
+from atm.formats.team.team_config import must_plan
 from atm.services.boardroom import open_team, sign_of_life
-from atm.services.lifecycle import note_activity
-from atm.services.presence import beat, liveness
+from atm.services.team.lifecycle import note_activity
+from atm.services.team.presence import beat, liveness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
     from atm.domain.plain import Plain
     from atm.domain.tasks import Card, Refusal, Task
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.ports.board import Turn
     from atm.services.boardroom import Boardroom
     from atm.services.hooks import Verdict

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from atm.domain.errors import AtmError
-from atm.domain.liveness import OFFLINE
+from atm.domain.team.liveness import OFFLINE
 from atm.services.board import release_silent
 from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
-from atm.services.presence import liveness
+from atm.services.team.presence import liveness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from atm.services.posting import Letter, compose, deliver
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.tasks import Card
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.boardroom import Boardroom
 
 MOST_STEPS = 3

@@ -12,7 +12,7 @@ from atm.services.posting import Letter
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.tasks import Task
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.boardroom import Boardroom
 
 SHOWN = 2000

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from atm.domain.tasks import Stamp
-from atm.domain.team import check_open
+from atm.domain.team.team import check_open
 from atm.formats.files.times import to_iso
-from atm.services.presence import beat
-from atm.services.registry import find_team
+from atm.services.team.presence import beat
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.ports.board import Tasks
     from atm.ports.files.clock import Chance, Clock
-    from atm.ports.presence import Presence
     from atm.ports.programs import Programs
+    from atm.ports.team.presence import Presence
     from atm.services.mailroom import Mailroom
 
 HOOK_EVENTS = ("TaskCreated", "TaskCompleted", "TeammateIdle")

@@ -7,8 +7,8 @@ from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.domain.reviews import current_reviewer
 from atm.domain.tasks import PENDING, REVIEW
-from atm.services.registry import find_team
 from atm.services.surfacing import unread_for
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

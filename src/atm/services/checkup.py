@@ -11,7 +11,7 @@ from functools import partial
 
 from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.names import is_claudes_team, nearest_name
-from atm.domain.team import claude_reads_inbox
+from atm.domain.team.team import claude_reads_inbox
 from atm.services.board_checkup import examine_board
 from atm.services.deletions import finish_deletions
 from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
@@ -22,7 +22,7 @@ from atm.services.spooling import drain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.ports.inspection import FoundLock, Site
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.teamroom import Teamroom

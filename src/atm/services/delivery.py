@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from atm.domain.briefing import framed, mail_in_words
 from atm.domain.channels import WAIT, WAKE, choose_channel
-from atm.domain.endpoints import Endpoint
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import derived_id, id_of_key
-from atm.domain.liveness import ENDED, IDLE
 from atm.domain.names import is_claudes_team
 from atm.domain.panes import tag_in_composer
 from atm.domain.receipts import PASTED, WOKEN
 from atm.domain.surfacing import PANE, SERVER
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.liveness import ENDED, IDLE
 from atm.domain.untrusted_text import one_line
 from atm.formats.journal import histories
 from atm.formats.protocol_message import idle_sender
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from atm.domain.channels import Choice
     from atm.domain.messages import Message
     from atm.domain.surfacing import Note
-    from atm.domain.team import Member, Team
+    from atm.domain.team.team import Member, Team
     from atm.ports.agent_servers import AgentServers
     from atm.ports.terminals import Terminals
     from atm.services.mailroom import Mailroom

@@ -14,7 +14,7 @@ from atm.services.posting import Letter, compose, deliver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.formats.journal import Entry
     from atm.services.mailroom import Mailroom
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from atm.domain.acceptance import COMMIT, FILE, SUBJECTS, Ran, about, evidence, kind_of, why_not
 from atm.domain.errors import ChecksFailed
-from atm.domain.liveness import WORKING
-from atm.services.presence import beat
+from atm.domain.team.liveness import WORKING
+from atm.services.team.presence import beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record
     from atm.domain.tasks import Task
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.boardroom import Boardroom
 
 

@@ -8,21 +8,21 @@ nobody has read. The field's leads drowned in them.
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.liveness import IDLE
 from atm.domain.messages import Message
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.receipts import ARCHIVED
+from atm.domain.team.liveness import IDLE
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import to_iso
 from atm.formats.inbox import encode_row
 from atm.formats.journal import MESSAGE, RECEIPT, Line
 from atm.formats.protocol_message import idle_sender
-from atm.services.presence import beat
+from atm.services.team.presence import beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.liveness import Beat
-    from atm.domain.team import Team
+    from atm.domain.team.liveness import Beat
+    from atm.domain.team.team import Team
     from atm.services.mailroom import Mailroom
 
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, RequestError
 from atm.domain.messages import Message, check_text
 from atm.domain.names import same_name
-from atm.domain.team import appears_offline, check_open
+from atm.domain.team.team import appears_offline, check_open
 from atm.formats.protocol_message import check_may_be_sent
 from atm.services.mail_upkeep import compact_if_due
 from atm.services.mailroom import find_open_recipient
 from atm.services.posting import Letter, Sent, compose, deliver, is_tagged, send_to
 from atm.services.putting_back import put_back_dropped
-from atm.services.registry import find_team
 from atm.services.spooling import drain_on_the_way
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.receipts import ARCHIVED
 from atm.domain.retention import RowFacts, removable
-from atm.domain.team import claude_reads_inbox
+from atm.domain.team.team import claude_reads_inbox
 from atm.formats.files.times import from_iso
 from atm.formats.inbox import only
 from atm.formats.protocol_message import idle_sender

@@ -5,21 +5,21 @@ from __future__ import annotations
 from atm.domain.errors import NoSuchMember, NoSuchTeam
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 from atm.domain.retries import MOST_TRIES
-from atm.domain.team import check_open
-from atm.services.registry import Registry, find_team
+from atm.domain.team.team import check_open
+from atm.services.team.registry import Registry, find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.retention import Policy
-    from atm.domain.team import Member, Team
+    from atm.domain.team.team import Member, Team
     from atm.ports.files.clock import Chance, Clock
-    from atm.ports.rosters import Rosters
     from atm.ports.stores import Archive, Inboxes, Ledger, Spool, UpkeepMarks
     from atm.ports.surfacing import Surfacings
     from atm.ports.surroundings import Drift
-    from atm.services.registry import TeamStores
+    from atm.ports.team.rosters import Rosters
+    from atm.services.team.registry import TeamStores
 
     class MailStores(TeamStores, Protocol):
         """And the one that only showing mail needs."""

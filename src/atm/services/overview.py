@@ -11,7 +11,7 @@ from atm.services.bookkeeping import note_drift
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.messages import Message
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.mailroom import Mailroom
 
 

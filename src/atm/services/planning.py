@@ -8,7 +8,6 @@ written as one: all of it or nothing, also across a crash.
 from __future__ import annotations
 
 from atm.domain import claims
-from atm.domain.authority import is_boss
 from atm.domain.dependencies import Board, check_new_edges
 from atm.domain.errors import BadTask, NotClaimant
 from atm.domain.names import check_known_name, same_name
@@ -24,6 +23,7 @@ from atm.domain.tasks import (
     check_text,
     task_id,
 )
+from atm.domain.team.authority import is_boss
 from atm.formats.files.json_record import to_bytes, to_text
 from atm.formats.task import apply, decode_task, new_task
 from atm.ports.board import NewFile
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain, Record
     from atm.domain.tasks import Stamp
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.formats.task_import import Draft
     from atm.services.boardroom import Boardroom
 

@@ -18,7 +18,7 @@ from atm.domain.messages import (
     with_call_to_action,
 )
 from atm.domain.receipts import ACK_DUE
-from atm.domain.team import appears_offline
+from atm.domain.team.team import appears_offline
 from atm.formats.files.times import to_iso
 from atm.formats.inbox import encode_row
 from atm.formats.journal import MESSAGE, RECEIPT, Line

@@ -12,7 +12,7 @@ from atm.services.bookkeeping import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.messages import Message
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.formats.journal import Entry
     from atm.services.mailroom import Mailroom
 

@@ -16,10 +16,10 @@ from __future__ import annotations
 
 from atm.domain.errors import RequestError, TeamNotOurs
 from atm.domain.names import check_new_name, is_claudes_team
-from atm.domain.team import check_open
-from atm.services.registry import find_team
+from atm.domain.team.team import check_open
 from atm.services.restore_pass import Restored, RestorePass
 from atm.services.roster_recovery import RESTORING, recover
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

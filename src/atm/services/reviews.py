@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from atm.domain import claims, plans, reviews
-from atm.domain.authority import is_boss
 from atm.domain.errors import NotClaimant
 from atm.domain.names import check_known_name, same_name
 from atm.domain.tasks import MOST_COMMENTS, Change, check_said, check_text, task_id
+from atm.domain.team.authority import is_boss
 from atm.services.board_mail import tell
 from atm.services.boardroom import open_team, sign_of_life
 
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.tasks import Stamp, Task
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.boardroom import Boardroom
 
 

@@ -8,23 +8,23 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, MemberInUse, NoSuchMember, RequestError
-from atm.domain.liveness import OFFLINE, ONLINE
 from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
-from atm.domain.team import AGENT, Member
+from atm.domain.team.liveness import OFFLINE, ONLINE
+from atm.domain.team.team import AGENT, Member
 from atm.formats.files.times import to_iso
 from atm.formats.journal import ROSTER, Line
-from atm.formats.team_config import decode_team, new_member, new_team, with_fields, with_member
-from atm.services import presence
-from atm.services.lifecycle import begin, note_member
-from atm.services.registry import find_team
+from atm.formats.team.team_config import decode_team, new_member, new_team, with_fields, with_member
 from atm.services.roster_recovery import finish_pending_deletions, move_out, recover
+from atm.services.team import presence
+from atm.services.team.lifecycle import begin, note_member
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.plain import Plain
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.teamroom import Teamroom
 
     Farewell = Callable[[str], object]

@@ -7,18 +7,18 @@ An addition is undone unless it was entered, a removal is completed, a restore a
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy
-from atm.domain.team import check_open
-from atm.formats.team_config import without_member
-from atm.services.lifecycle import check_ours, note_member
+from atm.domain.team.team import check_open
+from atm.formats.team.team_config import without_member
 from atm.services.mail_upkeep import archive_rows
-from atm.services.registry import find_team
+from atm.services.team.lifecycle import check_ours, note_member
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.messages import Message
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.teamroom import Teamroom
 
     Farewell = Callable[[str], object]

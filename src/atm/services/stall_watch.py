@@ -11,29 +11,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atm.domain.authority import is_human
 from atm.domain.errors import AtmError, NoSuchTask
 from atm.domain.identifiers import derived_id
-from atm.domain.lifecycle import ACTIVE, CONSOLIDATING, INIT, PENDING
-from atm.domain.liveness import ONLINE
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.stalls import LEAD, OWNER, Activity, Told, judge, last_progress, may_be_overdue, whose_turn
 from atm.domain.tasks import COMPLETED, MOST_EVENTS, REVIEW
+from atm.domain.team.authority import is_human
+from atm.domain.team.lifecycle import ACTIVE, CONSOLIDATING, INIT, PENDING
+from atm.domain.team.liveness import ONLINE
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import from_iso, to_iso
 from atm.services.board_escalation import A_REVIEW, reminder_id
 from atm.services.escalation import SENDER
-from atm.services.lifecycle import standing
 from atm.services.mailroom import find_recipient
 from atm.services.posting import Letter, compose, deliver
-from atm.services.presence import liveness
 from atm.services.stall_journal import Note, alerted_at, claim, mark, recent_alert
+from atm.services.team.lifecycle import standing
+from atm.services.team.presence import liveness
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
     from atm.domain.plain import Record
     from atm.domain.tasks import Card, Task
-    from atm.domain.team import Member, Team
+    from atm.domain.team.team import Member, Team
     from atm.formats.task_history import Past
     from atm.ports.files.records import Records
     from atm.services.boardroom import Boardroom

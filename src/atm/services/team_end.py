@@ -9,23 +9,23 @@ the process is killed.
 from __future__ import annotations
 
 from atm.domain.errors import NoSuchTeam, TeamInUse
-from atm.domain.lifecycle import COMPLETE
-from atm.domain.liveness import ONLINE
 from atm.domain.names import check_known_name
+from atm.domain.team.lifecycle import COMPLETE
+from atm.domain.team.liveness import ONLINE
 from atm.formats.files.times import for_name
 from atm.ports.team_life import Deletion
-from atm.services import presence
 from atm.services.backups import back_up
 from atm.services.deletions import finish_deletion, finish_deletions
-from atm.services.lifecycle import check_ours, walk
 from atm.services.overview import InboxFacts, inbox_facts
-from atm.services.registry import find_team
 from atm.services.roster_recovery import recover
 from atm.services.spooling import drain_on_the_way
+from atm.services.team import presence
+from atm.services.team.lifecycle import check_ours, walk
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.teamroom import Teamroom
 
 

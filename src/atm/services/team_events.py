@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from atm.domain.messages import Message
     from atm.domain.plain import Plain
     from atm.domain.tasks import Card
-    from atm.domain.team import Member, Team
+    from atm.domain.team.team import Member, Team
     from atm.ports.board import Tasks
     from atm.services.mailroom import Mailroom
 

@@ -10,7 +10,7 @@ from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, 
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.teamd.rounds import Rounds
 
 DOUBT_SECONDS = 10.0

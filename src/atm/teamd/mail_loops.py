@@ -14,7 +14,7 @@ from atm.services.spooling import drain
 
 if TYPE_CHECKING:
     from atm.domain.escalation import Waiting
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.teamd.rounds import Rounds
 
 AGAIN_SECONDS = 5.0

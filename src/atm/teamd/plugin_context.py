@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from atm.domain.context import SystemContext
 from atm.domain.events import TeamEvent
-from atm.services.registry import find_team
+from atm.services.team.registry import find_team
 from atm.teamd import plugin_mail, synthetic_members
 from atm.teamd.plugin_api import Cancel, Capability, Letter, PluginError, Sent, TeamFacts, Unread
 from atm.teamd.plugin_desk import Desk

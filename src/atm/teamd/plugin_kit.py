@@ -23,7 +23,7 @@ from typing import TypeVar
 from atm.domain.claude_version import schema_for
 from atm.domain.context import RepoContext, SystemContext
 from atm.domain.events import TeamEvent
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services import mail, posting
 from atm.services.roster import add_member, create_team
 from atm.teamd.plugin_api import Cancel, Capability, Plugin, PluginError, Sent

@@ -6,23 +6,24 @@ Everything here is synchronous and works on a mailroom; `plugin_context` calls i
 
 from __future__ import annotations
 
-from atm.domain.authority import HUMAN
 from atm.domain.errors import AtmError, NotAllowed
 from atm.domain.identifiers import derived_id
-from atm.domain.liveness import UNKNOWN
 from atm.domain.messages import Message
 from atm.domain.names import check_sender, same_name
-from atm.domain.team import Member, Team
+from atm.domain.team.authority import HUMAN
+from atm.domain.team.liveness import UNKNOWN
+from atm.domain.team.team import Member, Team
 from atm.formats.files.times import from_iso
 from atm.formats.journal import histories
 from atm.formats.protocol_message import idle_sender
 from atm.ports.board import Tasks
-from atm.services import posting, presence
+from atm.services import posting
 from atm.services.bookkeeping import enter
 from atm.services.mailroom import Recipient, find_open_recipient
 from atm.services.reading import TURN_PATIENCE
-from atm.services.registry import find_team
 from atm.services.surfacing import unread_for
+from atm.services.team import presence
+from atm.services.team.registry import find_team
 from atm.services.teamroom import Teamroom
 from atm.teamd.plugin_api import MemberFacts, Sent, TeamFacts, Unread
 

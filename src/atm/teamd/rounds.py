@@ -16,7 +16,7 @@ from atm.teamd.attempts import Attempt
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.ports.inspection import Site
     from atm.services.delivery import Reach
     from atm.services.full_boardroom import FullBoardroom

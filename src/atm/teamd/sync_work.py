@@ -15,7 +15,7 @@ from atm.domain import events as kinds
 from atm.domain.errors import AtmError
 from atm.domain.worksync.nudges import DELIVERED
 from atm.domain.worksync.triggers import ALL_MEMBERS, CONFIG_CHANGED, HEARTBEAT, STARTUP_SCAN, THESE, Route, route
-from atm.services.registry import find_team
+from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import next_due
 from atm.services.worksync.plane import running
 from atm.services.worksync.queue import SyncQueue

@@ -11,14 +11,14 @@ from collections.abc import Callable
 
 from atm.domain.errors import AtmError, NoSuchTeam, TeamCompleted
 from atm.domain.messages import Message
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.formats.files.times import to_iso
 from atm.formats.journal import ROSTER, Line
-from atm.formats.team_config import decode_team, without_member
+from atm.formats.team.team_config import decode_team, without_member
 from atm.services.mail_upkeep import archive_rows
-from atm.services.registry import find_team
 from atm.services.roster import add_member
 from atm.services.roster_recovery import recover
+from atm.services.team.registry import find_team
 from atm.services.teamroom import Teamroom
 from atm.teamd.plugin_api import PluginError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.domain.events import MEMBER_BACK, MEMBER_SILENT
-from atm.domain.liveness import OFFLINE, ONLINE
-from atm.services.presence import liveness
+from atm.domain.team.liveness import OFFLINE, ONLINE
+from atm.services.team.presence import liveness
 from atm.services.tidying import STALE_AFTER, tidy
 
 if TYPE_CHECKING:

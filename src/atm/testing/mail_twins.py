@@ -8,12 +8,12 @@ from atm.domain.errors import NoSuchTeam, TeamNotOurs
 from atm.domain.inbox_merge import additions
 from atm.domain.messages import Message
 from atm.domain.names import find_name, is_claudes_team
-from atm.domain.team import Team
+from atm.domain.team.team import Team
 from atm.formats.files.times import to_iso
 from atm.formats.inbox import decode_row, with_read
 from atm.formats.journal import Entry, Line, decode_line, decode_lines
 from atm.formats.spool_entry import SpoolEntry, decode_entry
-from atm.formats.team_config import decode_team
+from atm.formats.team.team_config import decode_team
 from atm.ports.stores import Spooled, Written
 from atm.testing.time_and_chance import FakeClock
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.liveness import Beat
+from atm.domain.team.liveness import Beat
 
 
 class MemoryPresence:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 
-from atm.domain.endpoints import Endpoint
 from atm.domain.surfacing import Note
+from atm.domain.team.endpoints import Endpoint
 
 
 class MemorySurfacings:

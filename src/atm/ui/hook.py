@@ -18,9 +18,9 @@ from atm.wiring import build_room, find_layout
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.config import Settings
-    from atm.domain.endpoints import Endpoint
     from atm.domain.moments import HookAnswer, HookCall
-    from atm.domain.team import Team
+    from atm.domain.team.endpoints import Endpoint
+    from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
     from atm.services.teamroom import Teamroom
 

@@ -16,9 +16,9 @@ from atm.system.files.inbox_store import InboxStore
 from atm.system.files.ledger import LedgerFile
 from atm.system.files.locking import Locks
 from atm.system.files.spool import SpoolFolder
-from atm.system.files.team_store import TeamStore
 from atm.system.files.upkeep_marks import UpkeepMarkFiles
 from atm.system.machine import RealChance, RealClock, find_layout, host_name
+from atm.system.team.team_store import TeamStore
 
 __all__ = [
     "build_context",
@@ -40,21 +40,21 @@ if TYPE_CHECKING:
 
     from atm.config import Settings
     from atm.domain.context import SystemContext
-    from atm.domain.endpoints import Endpoint
     from atm.domain.moments import HookCall
     from atm.domain.plain import Plain
+    from atm.domain.team.endpoints import Endpoint
     from atm.formats.files.layout import Layout
     from atm.ports.access_tokens import AccessTokens
     from atm.ports.backups import Backups
     from atm.ports.board import Tasks
-    from atm.ports.endpoints import Endpoints
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
     from atm.ports.inspection import Site
-    from atm.ports.presence import Presence
     from atm.ports.programs import Programs
-    from atm.ports.states import States
     from atm.ports.surfacing import Surfacings
+    from atm.ports.team.endpoints import Endpoints
+    from atm.ports.team.presence import Presence
+    from atm.ports.team.states import States
     from atm.ports.team_life import TeamFiles
     from atm.ports.vendor_files import VendorFiles
     from atm.services.delivery import Reach
@@ -107,13 +107,13 @@ class _LazyStores:
 
     @property
     def presence(self) -> Presence:
-        from atm.system.files.heartbeats import HeartbeatFiles
+        from atm.system.team.heartbeats import HeartbeatFiles
 
         return HeartbeatFiles(self._disk, self._clock, self._layout, self._locks.host)
 
     @property
     def states(self) -> States:
-        from atm.system.files.state_store import StateFiles
+        from atm.system.team.state_store import StateFiles
 
         return StateFiles(self._disk, self._locks, self._layout)
 
@@ -137,7 +137,7 @@ class _LazyStores:
 
     @property
     def endpoints(self) -> Endpoints:
-        from atm.system.files.endpoints import EndpointFiles
+        from atm.system.team.endpoints import EndpointFiles
 
         return EndpointFiles(self._disk, self._layout)
 
@@ -211,7 +211,7 @@ def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> Plan
     from atm.services.worksync.plane import Plane, Policy
     from atm.system.files.audit_journal import JournalFiles
     from atm.system.files.record_store import RecordFiles
-    from atm.system.files.team_secrets import SecretFiles
+    from atm.system.team.team_secrets import SecretFiles
 
     disk, clock = RealDisk(), RealClock()
     locks = Locks(disk, clock, RealChance(), layout.locks, pid=os.getpid(), host=host_name())
@@ -243,7 +243,7 @@ def log_hook(layout: Layout, record: dict[str, Plain]) -> None:
 
 def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> Endpoint:
     """Where the session that calls runs: its pane, if it has one, and what is in front there."""
-    from atm.domain.endpoints import Endpoint
+    from atm.domain.team.endpoints import Endpoint
     from atm.system.runtimes.tmux import TmuxTerminals, pane_of
 
     at = pane_of(environment)

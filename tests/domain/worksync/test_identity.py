@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.team import Member, Team
+from atm.domain.team.team import Member, Team
 from atm.domain.worksync.identity import (
     CLAIMED_MEMBER,
     NOBODY,

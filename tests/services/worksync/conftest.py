@@ -6,20 +6,20 @@ from typing import Any
 
 import pytest
 
-from atm.domain.lifecycle import ACTIVE, STOPPED
-from atm.domain.liveness import Beat
-from atm.domain.team import Member, Team
+from atm.domain.team.lifecycle import ACTIVE, STOPPED
+from atm.domain.team.liveness import Beat
+from atm.domain.team.team import Member, Team
 from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import SENDER, Nudge
 from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.statuses import MemberStatus
 from atm.formats.files.json_record import encode
-from atm.formats.team_config import new_member, new_team, with_member
+from atm.formats.team.team_config import new_member, new_team, with_member
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services import planning
-from atm.services.lifecycle import advance
-from atm.services.registry import find_team
 from atm.services.roster import add_member, create_team, remove_member
+from atm.services.team.lifecycle import advance
+from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, outbox, plan
 from atm.services.worksync.plane import Policy
 from atm.services.worksync.reconcile import Look, known_status, look_at, reconcile

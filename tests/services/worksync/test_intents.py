@@ -9,7 +9,7 @@ from tests.services.worksync.conftest import LEAD, Place
 from tests.services.worksync.test_reports import REASONS, STRANGERS
 
 from atm.domain.errors import FileBusy, UnreadableFile, WriteRefused
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.domain.worksync.identity import CLAIMED_MEMBER, Trusted
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services.roster import add_member

@@ -11,9 +11,9 @@ import pytest
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain.errors import FileBusy, UnreadableFile, WriteRefused
-from atm.domain.lifecycle import COMPLETE
-from atm.domain.liveness import WORKING
-from atm.domain.team import Member
+from atm.domain.team.lifecycle import COMPLETE
+from atm.domain.team.liveness import WORKING
+from atm.domain.team.team import Member
 from atm.domain.worksync.nudges import (
     CLAIM_SECONDS,
     DELIVERED,
@@ -31,13 +31,13 @@ from atm.domain.worksync.readiness import Thresholds
 from atm.formats.files.json_record import decode_object
 from atm.ports.files.records import OUTBOX
 from atm.services import board
-from atm.services.lifecycle import walk
 from atm.services.mailroom import find_recipient
 from atm.services.posting import Letter, compose
 from atm.services.reading import Filter, take
 from atm.services.roster import add_member, update_member
 from atm.services.spooling import drain
 from atm.services.stall_watch import watch_stalls
+from atm.services.team.lifecycle import walk
 from atm.services.worksync import nudges
 from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness
 from atm.services.worksync.plane import Policy

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 from tests.chaos import LONG
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
-from atm.domain.endpoints import Endpoint
 from atm.domain.errors import NoSuchTeam, UnreadableFile, WriteRefused
-from atm.domain.lifecycle import ACTIVE, CONSOLIDATING
-from atm.domain.liveness import IDLE, SILENT_AFTER, WAITING, WORKING, Beat
 from atm.domain.surfacing import Note
+from atm.domain.team.endpoints import Endpoint
+from atm.domain.team.lifecycle import ACTIVE, CONSOLIDATING
+from atm.domain.team.liveness import IDLE, SILENT_AFTER, WAITING, WORKING, Beat
 from atm.domain.worksync.decisions import (
     AWAITS_PERMISSION,
     BUSY_REASONS,
@@ -22,9 +22,9 @@ from atm.domain.worksync.decisions import (
     TOOL_ACTIVE,
 )
 from atm.services import board, planning, reviews
-from atm.services.lifecycle import advance, walk
 from atm.services.mail import send
 from atm.services.posting import Letter
+from atm.services.team.lifecycle import advance, walk
 from atm.services.worksync.plane import (
     LAUNCH_GRACE,
     PERMISSION_STALE,
@@ -190,9 +190,9 @@ def test_a_comment_is_found_in_the_tasks_of_the_agenda_only(place):
 
 def test_however_many_members_and_tasks_there_are_they_are_looked_at_in_one_pass(place):
     """How long that takes for a thousand members is a case of the benchmarks."""
-    from atm.domain.team import Member
+    from atm.domain.team.team import Member
     from atm.formats.files.json_record import encode
-    from atm.formats.team_config import new_member, with_member
+    from atm.formats.team.team_config import new_member, with_member
 
     members = 1000 if LONG else 50
     data = place.room.rosters._content["crew"]

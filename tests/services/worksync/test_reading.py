@@ -7,13 +7,13 @@ from typing import Any
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain.errors import WriteRefused
-from atm.domain.lifecycle import COMPLETE
-from atm.domain.liveness import WORKING
-from atm.domain.team import Member
+from atm.domain.team.lifecycle import COMPLETE
+from atm.domain.team.liveness import WORKING
+from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
-from atm.formats.team_config import new_member, with_member
+from atm.formats.team.team_config import new_member, with_member
 from atm.services import board
-from atm.services.lifecycle import walk
+from atm.services.team.lifecycle import walk
 from atm.services.worksync.plane import Policy, verify
 from atm.services.worksync.reading import block_in_words, briefing_block, diagnose, metrics, view, views
 from atm.services.worksync.reconcile import judge

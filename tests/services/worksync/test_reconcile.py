@@ -8,15 +8,15 @@ import pytest
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain.errors import UnreadableFile, WriteRefused
-from atm.domain.lifecycle import COMPLETE
-from atm.domain.liveness import WORKING
+from atm.domain.team.lifecycle import COMPLETE
+from atm.domain.team.liveness import WORKING
 from atm.domain.worksync.decisions import CAUGHT_UP, NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEASE
 from atm.domain.worksync.statuses import MOST_HISTORY
 from atm.ports.files.records import STATUS
 from atm.services import board, planning, reviews
-from atm.services.lifecycle import walk
 from atm.services.stall_journal import COOLDOWN_SECONDS
 from atm.services.stall_watch import watch_stalls
+from atm.services.team.lifecycle import walk
 from atm.services.worksync.reconcile import reconcile
 
 

@@ -8,15 +8,15 @@ import pytest
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain.errors import UnreadableFile, WriteRefused
-from atm.domain.lifecycle import COMPLETE
-from atm.domain.team import Member
+from atm.domain.team.lifecycle import COMPLETE
+from atm.domain.team.team import Member
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, RUNTIME_SESSION, Trusted
 from atm.domain.worksync.reports import IDENTITY_FAILURES
 from atm.formats.files.times import to_iso
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services import board, reviews
-from atm.services.lifecycle import walk
 from atm.services.roster import add_member
+from atm.services.team.lifecycle import walk
 from atm.services.worksync.plane import issue
 from atm.services.worksync.reports import submit
 
@@ -295,7 +295,7 @@ def test_a_failure_of_identity_reveals_nothing_and_writes_nothing_but_a_line(bus
 
 
 def test_a_provider_that_is_a_configured_member_may_report(busy_place):
-    from atm.domain.team import Member
+    from atm.domain.team.team import Member
     from atm.services.roster import add_member
 
     add_member(busy_place.room, "crew", Member("codex"))
@@ -468,7 +468,7 @@ def test_a_clock_that_was_set_back_never_makes_a_lease_longer(busy_place):
 
 
 def test_who_is_added_anew_under_the_same_name_may_report_for_its_own_agenda_only(busy_place):
-    from atm.domain.team import Member
+    from atm.domain.team.team import Member
     from atm.services.roster import add_member
 
     old = busy_place.words("ann")

@@ -8,7 +8,7 @@ from tests.services.worksync.conftest import LEAD, Place
 from atm.domain import events
 from atm.domain.errors import BadTask
 from atm.domain.events import TeamEvent
-from atm.domain.liveness import WORKING
+from atm.domain.team.liveness import WORKING
 from atm.domain.worksync.nudges import DELIVERED, RECOVERY_AFTER
 from atm.domain.worksync.triggers import ALL_MEMBERS, OF_TASK, THESE, Route, route
 from atm.services import board, reviews

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from atm.domain.names import same_name
 
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
 
 RESERVED = ("user", "system")
 LEAD_ALIASES = ("lead", "team-lead")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from atm.domain import events as kinds
-from atm.domain.liveness import IDLE
+from atm.domain.team.liveness import IDLE
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
-    from atm.domain.liveness import Beat
+    from atm.domain.team.liveness import Beat
 
 MANUAL, CONFIG_CHANGED, TASK_CHANGED, REVIEW_CHANGED = (
     "manual_refresh",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError, FileBusy
 from atm.domain.names import same_name
-from atm.domain.team import AGENT, HUMAN, claude_reads_inbox
+from atm.domain.team.team import AGENT, HUMAN, claude_reads_inbox
 from atm.domain.worksync import nudges as rules
 from atm.domain.worksync.nudges import (
     CLAIMED,
@@ -43,7 +43,7 @@ from atm.services.worksync.reconcile import known_status, look_at
 if TYPE_CHECKING:
     from atm.domain.messages import Message
     from atm.domain.plain import Record
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.domain.worksync.nudges import Payload
     from atm.services.worksync.plane import Plane
     from atm.services.worksync.reconcile import Look

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError, NoSuchTeam
-from atm.domain.lifecycle import COMPLETE, STOPPED, UNKNOWN
-from atm.domain.liveness import IDLE, ONLINE, WAITING, WORKING
 from atm.domain.names import is_claudes_team
 from atm.domain.reviews import current_reviewer
 from atm.domain.tasks import REVIEW
+from atm.domain.team.lifecycle import COMPLETE, STOPPED, UNKNOWN
+from atm.domain.team.liveness import IDLE, ONLINE, WAITING, WORKING
 from atm.domain.worksync.agenda import Agenda, build_agendas
 from atm.domain.worksync.decisions import (
     AWAITS_PERMISSION,
@@ -23,16 +23,16 @@ from atm.domain.worksync.decisions import (
 )
 from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.triggers import QUIET_SECONDS
-from atm.services.lifecycle import NO_FILE, standing
-from atm.services.presence import is_by_hook, liveness
-from atm.services.registry import find_team
+from atm.services.team.lifecycle import NO_FILE, standing
+from atm.services.team.presence import is_by_hook, liveness
+from atm.services.team.registry import find_team
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
-    from atm.domain.liveness import Beat
     from atm.domain.plain import Plain
     from atm.domain.reviews import Reviewer
-    from atm.domain.team import Team
+    from atm.domain.team.liveness import Beat
+    from atm.domain.team.team import Team
     from atm.ports.files.records import AuditJournal, Records, TeamSecrets
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.teamroom import Teamroom

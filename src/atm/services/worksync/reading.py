@@ -34,7 +34,7 @@ from atm.services.worksync.reconcile import Seen, known_status, look_at
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.domain.worksync.statuses import MemberStatus
     from atm.services.worksync.plane import Plane, Running
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
-from atm.domain.team import AGENT
+from atm.domain.team.team import AGENT
 from atm.domain.worksync.decisions import (
     NEEDS_SYNC,
     SUPPRESSED_BUSY,
@@ -34,7 +34,7 @@ from atm.services.worksync.plane import busy_state, find_running, members_named,
 
 if TYPE_CHECKING:
     from atm.domain.plain import Record
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.domain.worksync.agenda import Agenda
     from atm.domain.worksync.statuses import ReportRecord
     from atm.services.worksync.plane import Plane

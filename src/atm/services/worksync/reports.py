@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
-from atm.domain.lifecycle import UNKNOWN as UNKNOWN_STATE
+from atm.domain.team.lifecycle import UNKNOWN as UNKNOWN_STATE
 from atm.domain.worksync.decisions import decide, is_somebody_else
 from atm.domain.worksync.identity import Author, Trusted, proof, resolve_author
 from atm.domain.worksync.reports import (
@@ -42,7 +42,7 @@ from atm.services.worksync.reconcile import Seen, known_status, look_at, next_st
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.worksync.plane import Plane, Running
 
 NOT_NOW = (AGENDA_UNAVAILABLE, CAPABILITY_UNAVAILABLE)

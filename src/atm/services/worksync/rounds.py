@@ -17,15 +17,15 @@ from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import ALL_MEMBERS, HEARTBEAT, OF_TASK, trigger_of_beat
 from atm.formats.sync_status import decode_status
 from atm.ports.files.records import STATUS
-from atm.services.presence import is_by_hook
-from atm.services.registry import find_team
+from atm.services.team.presence import is_by_hook
+from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, next_due, plan
 from atm.services.worksync.reconcile import reconcile
 
 if TYPE_CHECKING:
     from atm.domain.dependencies import Board
     from atm.domain.plain import Record
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.domain.worksync.triggers import Route
     from atm.services.worksync.nudges import Dispatched, Planned
     from atm.services.worksync.plane import Plane

@@ -7,7 +7,7 @@ import os
 from atm.domain.names import is_safe_name
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.formats.files.layout import inbox_owner
-from atm.formats.team_config import member_names, unknown_fields
+from atm.formats.team.team_config import member_names, unknown_fields
 from atm.ports.inspection import FoundLock, HeldLock, LoosePath
 from atm.system.files.locking import break_lock
 from atm.system.files.processes import process_is_alive

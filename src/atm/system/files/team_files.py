@@ -11,9 +11,9 @@ from atm.formats.task_history import decode_past, gone_in
 from atm.ports.team_life import Deletion, TasksFound
 from atm.system.files.locking import PATIENCE, LockLost
 from atm.system.files.refusals import explained
-from atm.system.files.team_store import WrittenDown, cut_off_in
 from atm.system.files.trees import PLACING, place, remove_tree
 from atm.system.files.whole_files import read_whole, write_over
+from atm.system.team.team_store import WrittenDown, cut_off_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

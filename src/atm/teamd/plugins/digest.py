@@ -23,8 +23,8 @@ from datetime import datetime, timedelta
 
 from atm.domain.errors import AtmError, NoSuchMember, NoSuchTeam, TeamCompleted
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
-from atm.domain.liveness import OFFLINE
 from atm.domain.names import is_claudes_team
+from atm.domain.team.liveness import OFFLINE
 from atm.domain.untrusted_text import one_line
 from atm.teamd.plugin_api import Cancel, Capability, PluginContext, PluginMetadata, TeamFacts, Unsuitable
 

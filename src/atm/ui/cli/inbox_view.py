@@ -7,14 +7,14 @@ import sys
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
-from atm.services.registry import find_team
+from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import Args
 from atm.ui.cli.render import Style, table, when
 from atm.ui.style_tmp import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.ui.cli.session import Session
 
 

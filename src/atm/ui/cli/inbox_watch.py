@@ -8,7 +8,7 @@ from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.formats.protocol_message import idle_sender
 from atm.services.following import Follower
-from atm.services.registry import find_team
+from atm.services.team.registry import find_team
 from atm.ui.cli.inbox_view import is_live, show_team, teams_meant
 from atm.ui.cli.mail_view import message_json
 

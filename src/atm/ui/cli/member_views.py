@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
-from atm.services.activity import activity
-from atm.services.registry import find_team
+from atm.services.team.activity import activity
+from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import Args
 from atm.ui.cli.render import ago
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Member, Team
+    from atm.domain.team.team import Member, Team
     from atm.services.teamroom import Teamroom
     from atm.ui.cli.session import Session
 

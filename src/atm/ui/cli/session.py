@@ -75,7 +75,7 @@ class Session:
         named = args.text("team") or self.settings.text("core.default_team")
         if named:
             return check_known_name(named, "team")
-        from atm.services.registry import find_default_team
+        from atm.services.team.registry import find_default_team
 
         return find_default_team(self.room)
 

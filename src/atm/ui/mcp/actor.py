@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.authority import is_boss, is_human
 from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
 from atm.domain.names import check_sender, same_name
+from atm.domain.team.authority import is_boss, is_human
 from atm.services.mailroom import find_recipient
-from atm.services.presence import beat
+from atm.services.team.presence import beat
 from atm.ui.mcp.tool import BOSSES, OBSERVER
 
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.mailroom import Recipient
     from atm.ui.mcp.caller import Caller
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.domain.names import check_known_name
-from atm.domain.team import check_open
+from atm.domain.team.team import check_open
 from atm.services import board
-from atm.services.presence import beat
+from atm.services.team.presence import beat
 from atm.ui.mcp.actor import SOURCE, actor, sign
 from atm.ui.mcp.board_changes import CLAIM_ID, ID, acting, answer, changed
 from atm.ui.mcp.definition import define

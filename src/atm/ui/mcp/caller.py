@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from atm.services.registry import find_team
+from atm.services.team.registry import find_team
 from atm.wiring import build_desk, build_room
 
 if TYPE_CHECKING:
     from atm.config import Settings
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.teamroom import Teamroom

@@ -13,16 +13,16 @@ import stat
 from typing import TYPE_CHECKING
 
 from atm import config
-from atm.domain.authority import is_human
 from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
-from atm.domain.team import HUMAN as HUMAN_KIND
+from atm.domain.team.authority import is_human
+from atm.domain.team.team import HUMAN as HUMAN_KIND
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.tool import HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
 
 if TYPE_CHECKING:
     from atm.config import Settings
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
     from atm.services.teamroom import Teamroom
     from atm.ui.mcp.hello import Claim

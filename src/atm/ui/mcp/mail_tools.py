@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from atm.domain.messages import Message
     from atm.domain.plain import Plain
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.posting import Sent
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given

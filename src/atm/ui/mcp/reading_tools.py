@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from atm.domain.messages import Message
     from atm.domain.plain import Plain
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.mailroom import Recipient
     from atm.services.tracing import Trace
     from atm.ui.mcp.caller import Caller

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from atm import __version__
 from atm.domain.names import same_name
-from atm.services.activity import activity
-from atm.services.lifecycle import standing
 from atm.services.surfacing import unread_for
+from atm.services.team.activity import activity
+from atm.services.team.lifecycle import standing
 from atm.ui.mcp.actor import home
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import count, gives, listed, takes, text, whole
@@ -18,7 +18,7 @@ from atm.ui.mcp.wording import known, line
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.domain.team import Member, Team
+    from atm.domain.team.team import Member, Team
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.domain.authority import is_boss
 from atm.domain.errors import NoSuchMember, UsageError
 from atm.domain.names import check_sender
+from atm.domain.team.authority import is_boss
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
 from atm.services.access_tokens import issue, revoke
-from atm.services.registry import find_team
+from atm.services.team.registry import find_team
 from atm.wiring import build_access_tokens
 
 TYPE_CHECKING = False

@@ -26,7 +26,7 @@ from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.worksync.plane import Plane
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given

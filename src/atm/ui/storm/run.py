@@ -12,7 +12,7 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.services.roster import add_member, create_team
 from atm.ui.storm.workers import READER, TEAM
 from atm.wiring import build_room, find_layout

@@ -21,8 +21,8 @@ from atm.services.mail import send
 from atm.services.posting import Letter
 from atm.services.putting_back import put_back_dropped
 from atm.services.reading import Filter, take
-from atm.services.registry import find_team
 from atm.services.spooling import drain
+from atm.services.team.registry import find_team
 from atm.wiring import build_room, find_layout
 
 TYPE_CHECKING = False

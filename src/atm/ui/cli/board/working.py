@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.authority import HUMAN
 from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, is_claudes_team
+from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services import board
-from atm.services.registry import find_team
+from atm.services.team.registry import find_team
 from atm.ui.cli.board.view import ids, report, task_json, team_of
 
 TYPE_CHECKING = False
@@ -186,7 +186,7 @@ def _cancel(args: Args, session: Session) -> int:
 
 
 def _beat(args: Args, session: Session) -> int:
-    from atm.services.presence import beat
+    from atm.services.team.presence import beat
 
     team, who = find_team(session.room, team_of(args, session)).name, _worker(args, session)
     desk, lasting = session.desk, args.whole("while")

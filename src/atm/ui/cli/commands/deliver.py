@@ -6,14 +6,14 @@ from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.services.delivery import Pushed, push
 from atm.services.mailroom import find_recipient
-from atm.services.registry import find_team
 from atm.services.spooling import drain_on_the_way
+from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.delivery import Reach
     from atm.ui.cli.session import Session
 

@@ -10,7 +10,7 @@ from atm.ui.cli.inbox_view import show_team, teams_meant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

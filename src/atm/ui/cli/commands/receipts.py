@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.services.registry import find_team
 from atm.services.spooling import drain_on_the_way
+from atm.services.team.registry import find_team
 from atm.services.tracing import Trace, trace
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import Style, when

@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.overview import InboxProblem
     from atm.ui.cli.session import Session
 

@@ -6,7 +6,7 @@ from atm.ui.cli.arguments import MANY, NUMBER, TEAM, Args, Argument, Command, Op
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.worksync.plane import Plane
     from atm.ui.cli.session import Session
 
@@ -119,7 +119,7 @@ def execute(args: Args, session: Session) -> int:
 
 def open_plane(args: Args, session: Session) -> tuple[Plane, Team]:
     """The control plane, and the team that is meant."""
-    from atm.services.registry import find_team
+    from atm.services.team.registry import find_team
     from atm.wiring import build_plane
 
     team = find_team(session.room, session.team(args))

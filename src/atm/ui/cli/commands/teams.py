@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.lifecycle import STATES
+from atm.domain.team.lifecycle import STATES
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 
 TYPE_CHECKING = False

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.authority import is_boss
 from atm.domain.errors import NotAllowed, UsageError
 from atm.domain.names import same_name
+from atm.domain.team.authority import is_boss
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import DELIVERED, ESCALATION
 from atm.domain.worksync.triggers import MANUAL

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.authority import is_boss
 from atm.domain.errors import NoSuchMember, NotAllowed
 from atm.domain.names import same_name
+from atm.domain.team.authority import is_boss
 from atm.domain.untrusted_text import one_line
 from atm.services.worksync.reading import briefing_block, diagnose, metrics, view, views
 from atm.ui.cli.commands.sync import open_plane
@@ -14,7 +14,7 @@ from atm.ui.cli.render import ago, table
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.worksync.reading import View
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session

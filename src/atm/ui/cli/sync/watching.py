@@ -13,7 +13,7 @@ from atm.ui.cli.sync.showing import known_identity, may_look, status_table
 from atm.wiring import build_watch
 
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.worksync.plane import Plane
     from atm.services.worksync.reading import View
     from atm.ui.cli.arguments import Args

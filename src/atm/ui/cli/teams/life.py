@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, UsageError
-from atm.domain.lifecycle import MOVES
+from atm.domain.team.lifecycle import MOVES
 from atm.domain.untrusted_text import one_line
-from atm.services.lifecycle import advance, standing
-from atm.services.registry import find_team
 from atm.services.roster import create_team
+from atm.services.team.lifecycle import advance, standing
+from atm.services.team.registry import find_team
 from atm.ui.cli.teams.members import Tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.lifecycle import Standing
+    from atm.domain.team.lifecycle import Standing
     from atm.services.team_cleanup import Item
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session

@@ -6,10 +6,10 @@ import os
 
 from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, same_name
-from atm.domain.team import Member
+from atm.domain.team.team import Member
 from atm.domain.untrusted_text import one_line
-from atm.services.registry import find_team
 from atm.services.roster import add_member, join, leave, remove_member, update_member
+from atm.services.team.registry import find_team
 from atm.ui.cli.session import working_folder
 
 TYPE_CHECKING = False

@@ -5,9 +5,9 @@ from __future__ import annotations
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
-from atm.services.lifecycle import standing
 from atm.services.overview import InboxFacts, inbox_facts
-from atm.services.registry import find_team
+from atm.services.team.lifecycle import standing
+from atm.services.team.registry import find_team
 from atm.ui.cli.member_views import member_json, state_words
 from atm.ui.cli.render import Style, table, when, when_epoch
 from atm.ui.cli.teams.life import standing_json
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.services.overview import InboxProblem
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session

@@ -8,12 +8,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.domain.team import Team
-    from atm.ports.endpoints import Endpoints
+    from atm.domain.team.team import Team
     from atm.ports.files.clock import Chance, Clock
-    from atm.ports.presence import Presence
-    from atm.ports.rosters import Rosters
-    from atm.ports.states import States
+    from atm.ports.team.endpoints import Endpoints
+    from atm.ports.team.presence import Presence
+    from atm.ports.team.rosters import Rosters
+    from atm.ports.team.states import States
 
     class TeamStores(Protocol):
         """Stores that mail does without, each made when it is first asked for."""

@@ -6,7 +6,7 @@ from atm.domain.names import same_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
 
 HUMAN = "human"
 """Who asks when no name is given: a person at a terminal."""

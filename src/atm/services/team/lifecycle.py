@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, TeamNotOurs
-from atm.domain.lifecycle import ACTIVE, COMPLETE, INIT, PENDING, UNKNOWN, Move, Standing, check_move, way_to
 from atm.domain.names import is_claudes_team
+from atm.domain.team.lifecycle import ACTIVE, COMPLETE, INIT, PENDING, UNKNOWN, Move, Standing, check_move, way_to
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
-from atm.formats.team_state import completed_mark, decode_mark, decode_state, moved, new_state
-from atm.services.registry import find_team
+from atm.formats.team.team_state import completed_mark, decode_mark, decode_state, moved, new_state
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.team import Team
-    from atm.services.registry import Registry
+    from atm.domain.team.team import Team
+    from atm.services.team.registry import Registry
 
 NO_FILE = "no state.json: made by an older atm or another program"
 

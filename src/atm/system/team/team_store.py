@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import FileBusy, NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile
 from atm.domain.names import find_name, is_claudes_team, nearest_name
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
-from atm.formats.team_config import decode_team
+from atm.formats.team.team_config import decode_team
 from atm.system.files.locking import PATIENCE
 from atm.system.files.refusals import explained, refused
 from atm.system.files.shared_edit import edit_shared
@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk

@@ -5,13 +5,13 @@ from __future__ import annotations
 from atm.domain.names import is_safe_name
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import inbox_owner
-from atm.formats.heartbeat import decode_beat, encode_beat
+from atm.formats.team.heartbeat import decode_beat, encode_beat
 from atm.system.files.processes import boot_id, process_is_alive
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.liveness import Beat
+    from atm.domain.team.liveness import Beat
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk

@@ -7,7 +7,7 @@ Edits touch one member or one field; whatever else stands in the file stays to t
 from __future__ import annotations
 
 from atm.domain.names import is_safe_name
-from atm.domain.team import DEFAULT_TYPE, LEAD_NAME, Member, Team
+from atm.domain.team.team import DEFAULT_TYPE, LEAD_NAME, Member, Team
 from atm.formats.files.json_record import RawArray, RawObject, encode, indent, to_bytes, to_text
 
 TYPE_CHECKING = False

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from atm.domain.names import is_safe_name
-from atm.formats.endpoint import decode_endpoint, encode_endpoint
 from atm.formats.files.layout import inbox_owner
+from atm.formats.team.endpoint import decode_endpoint, encode_endpoint
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.endpoints import Endpoint
+    from atm.domain.team.endpoints import Endpoint
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
 

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.domain.endpoints import Endpoint
+    from atm.domain.team.endpoints import Endpoint
 else:
     Protocol = object
 

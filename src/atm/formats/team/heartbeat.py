@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.liveness import Beat
+from atm.domain.team.liveness import Beat
 from atm.formats.files.json_record import decode_object, encode, to_bytes, to_text
 from atm.formats.files.times import from_iso, to_iso
 

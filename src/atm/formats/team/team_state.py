@@ -6,7 +6,7 @@ Both are ours. Fields that we do not know survive every move: sessions keep thei
 
 from __future__ import annotations
 
-from atm.domain.lifecycle import MOST_REMEMBERED, MOVES, UNKNOWN, Move, Standing
+from atm.domain.team.lifecycle import MOST_REMEMBERED, MOVES, UNKNOWN, Move, Standing
 from atm.formats.files.json_record import NotJson, RawObject, decode_object, encode, indent, to_bytes, to_text
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.endpoints import Endpoint
+from atm.domain.team.endpoints import Endpoint
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.files.times import from_iso, to_iso
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from atm.services import presence
+from atm.services.team import presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.liveness import Liveness
-    from atm.domain.team import Member, Team
-    from atm.services.registry import Registry
+    from atm.domain.team.liveness import Liveness
+    from atm.domain.team.team import Member, Team
+    from atm.services.team.registry import Registry
 
 
 class Activity:

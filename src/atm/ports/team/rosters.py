@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from atm.domain.team import Team
+    from atm.domain.team.team import Team
 else:
     Protocol = object
 

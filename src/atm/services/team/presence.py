@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.liveness import Beat, judge
+from atm.domain.team.liveness import Beat, judge
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.liveness import Liveness
-    from atm.ports.presence import Presence
+    from atm.domain.team.liveness import Liveness
+    from atm.ports.team.presence import Presence
 
 
 def beat(

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.domain.liveness import Beat
+    from atm.domain.team.liveness import Beat
 else:
     Protocol = object
 
