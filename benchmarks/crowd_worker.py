@@ -26,8 +26,8 @@ def sender_for(kind: str, target: str, name: str) -> Callable[[str], str]:
         from benchmarks import baseline
 
         return lambda text: baseline.send(target, name, text, kind)
-    from atm.services.mail import send
-    from atm.services.posting import Letter
+    from atm.services.mail.posting import Letter
+    from atm.services.mail.sending import send
     from atm.system.machine import find_layout
     from atm.wiring import build_room
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atm.domain.team.team import Member
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import listen, stop

@@ -20,8 +20,8 @@ from typing import Any
 from atm import config
 from atm.domain.team.team import Member
 from atm.services.briefing import brief
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.reading import briefing_block

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from atm.domain.team.team import Member
 from atm.formats.files.times import to_iso
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
 from atm.services.teamroom import Teamroom
 from atm.system.machine import RealChance, find_layout

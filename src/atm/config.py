@@ -12,7 +12,7 @@ import errno
 import os
 
 from atm.domain.errors import BadName, BadSetting
-from atm.domain.messages import DEFAULT_CALL_TO_ACTION
+from atm.domain.mail.messages import DEFAULT_CALL_TO_ACTION
 from atm.domain.names import check_known_name
 from atm.formats.files.layout import REPO_FILES
 from atm.formats.files.settings_text import NotSettings, read_settings

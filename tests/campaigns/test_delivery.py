@@ -27,11 +27,11 @@ import pytest
 from tests.chaos import LONG
 from tests.conftest import UNHURRIED
 
-from atm.domain.receipts import RESTORED, RETURNED, already_read
+from atm.domain.mail.receipts import RESTORED, RETURNED, already_read
 from atm.domain.team.team import Member
-from atm.formats.journal import histories
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.formats.mail.journal import histories
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import stop

@@ -19,8 +19,8 @@ from tests.optional import needs
 
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import IDLE
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.team.presence import beat
 
 pytestmark = pytest.mark.usefixtures("unhurried")

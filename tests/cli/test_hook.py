@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from atm.domain.surfacing import HOOK, Note
+from atm.domain.mail.surfacing import HOOK, Note
 from atm.domain.team.team import Member
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member
 
 pytestmark = pytest.mark.usefixtures("unhurried")

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from atm.services.following import Follower
+from atm.services.mail.following import Follower
 from atm.ui.cli.inbox_watch import show
 from atm.ui.cli.session import Session
 

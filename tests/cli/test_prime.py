@@ -8,8 +8,8 @@ import pytest
 
 from atm.domain.briefing import LONGEST_BRIEFING
 from atm.domain.team.team import Member
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member
 
 ANN = {"ATM_IDENTITY": "ann", "ATM_TEAM": "crew"}

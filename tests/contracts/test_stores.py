@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import NoSuchTeam, TeamNotOurs
-from atm.domain.retention import Policy
+from atm.domain.mail.retention import Policy
 from atm.domain.team.team import Member
-from atm.formats.journal import MESSAGE, RECEIPT, Line
-from atm.formats.spool_entry import SpoolEntry
+from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
+from atm.formats.mail.spool_entry import SpoolEntry
 from atm.formats.team.team_config import new_member, new_team, with_member, without_member
 from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atm.domain.errors import AtmError
-from atm.domain.surfacing import HOOK, Note
+from atm.domain.mail.surfacing import HOOK, Note
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.team import Member
 from atm.formats.team.team_config import new_team
@@ -296,7 +296,7 @@ def test_in_a_team_of_claude_code_everything_lies_in_our_own_folder(room, layout
 
 HOLDER = """
 import sys, time
-from atm.domain.surfacing import Note
+from atm.domain.mail.surfacing import Note
 from atm.system.machine import find_layout
 from atm.wiring import build_room
 

@@ -30,9 +30,9 @@ from tests.conftest import UNHURRIED
 from atm.domain.errors import AtmError, FileBusy
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.team import Member
-from atm.services.mail import send
-from atm.services.posting import Letter
-from atm.services.reading import Filter, take
+from atm.services.mail.posting import Letter
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
 from atm.services.teamroom import Teamroom
 from atm.system.files.locking import Locks, SharedLock

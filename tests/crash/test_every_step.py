@@ -18,17 +18,17 @@ from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left, copied_or, made_by
 
 from atm.domain.errors import AtmError
-from atm.domain.retention import Policy
+from atm.domain.mail.retention import Policy
 from atm.domain.team.team import Member
-from atm.formats.inbox import only
-from atm.services.conversations import acknowledge
-from atm.services.mail import send
-from atm.services.mail_upkeep import compact
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, take
+from atm.formats.mail.inbox import only
+from atm.services.mail.conversations import acknowledge
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.retention import compact
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, create_team, remove_member
-from atm.services.spooling import drain
 from atm.services.teamroom import Teamroom
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout

@@ -25,8 +25,8 @@ from atm.ports.files.disk import Disk
 from atm.ports.files.records import STALLS
 from atm.services import board, planning
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
 from atm.services.stall_watch import Alert, watch_stalls
 from atm.system.files.locking import Locks

@@ -21,26 +21,26 @@ from tests.crash.conftest import copied_or, made_by
 
 from atm.domain.channels import URGENT
 from atm.domain.errors import AtmError
+from atm.domain.mail.receipts import already_read
+from atm.domain.mail.surfacing import HOOK
 from atm.domain.moments import TOOL, HookAnswer, HookCall
-from atm.domain.receipts import already_read
-from atm.domain.surfacing import HOOK
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import WORKING
 from atm.domain.team.team import Member
-from atm.formats.journal import histories
+from atm.formats.mail.journal import histories
 from atm.ports.agent_servers import REFUSED, Answer
 from atm.ports.terminals import PaneAddress
 from atm.services.agent_hooks import Visit, attend
 from atm.services.delivery import Reach, push
-from atm.services.escalation import SENDER, escalate, unacknowledged
 from atm.services.idle_notices import goes_idle
-from atm.services.mail import send
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, take
+from atm.services.mail.escalation import SENDER, escalate, unacknowledged
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
+from atm.services.mail.surfacing import Surfacing
 from atm.services.roster import add_member, create_team
-from atm.services.spooling import drain
-from atm.services.surfacing import Surfacing
 from atm.services.team.presence import beat
 from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout

@@ -19,8 +19,8 @@ from tests.crash.conftest import ClosingDisk, Left
 from atm.domain.errors import AtmError, TeamCompleted
 from atm.domain.team.team import Member
 from atm.services.backups import back_up
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, update_member
 from atm.services.team.lifecycle import advance, standing

@@ -24,9 +24,9 @@ import pytest
 from tests.delivery.conftest import IN_TIME, LETTER, Agent, Stage, children_of, kill, until
 from tests.optional import needs
 
-from atm.formats.journal import MESSAGE, Line
-from atm.services.mailroom import find_recipient
-from atm.services.posting import Letter, compose
+from atm.formats.mail.journal import MESSAGE, Line
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.posting import Letter, compose
 from atm.system.files.disk import RealDisk
 
 HARMFUL = [

@@ -18,7 +18,7 @@ from atm.domain.briefing import (
     in_words,
     mail_in_words,
 )
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 
 NASTY = st.text(alphabet=st.characters(exclude_categories=())) | st.sampled_from(
     [

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atm.domain.escalation import DEFAULT_MINUTES, HUMANS, LEAD, MOST_MINUTES, Waiting, minutes_in
 from atm.domain.identifiers import derived_id
+from atm.domain.mail.escalation import DEFAULT_MINUTES, HUMANS, LEAD, MOST_MINUTES, Waiting, minutes_in
 
 
 def waiting(*, since: float = 1000.0, minutes: float = 15.0, told: int = 0) -> Waiting:

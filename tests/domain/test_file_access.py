@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.file_access import Rule, Scope, is_inside, judge, parse_rule
+from atm.domain.mail.file_access import Rule, Scope, is_inside, judge, parse_rule
 
 ROOTS = {"settings_root": "/settings", "working_folder": "/repo", "home": "/home/u"}
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.inbox_merge import additions, put_back, with_rows
-from atm.domain.messages import Message
+from atm.domain.mail.inbox_merge import additions, put_back, with_rows
+from atm.domain.mail.messages import Message
 
 
 def row(id: str | None, text: str = "x", sender: str = "ann") -> Message:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.errors import BadMessage
-from atm.domain.messages import (
+from atm.domain.mail.messages import (
     DEFAULT_CALL_TO_ACTION,
     LARGEST_TEXT,
     Message,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.receipts import JOURNEY, MOST_RESTORES, STATES, Event, already_read, expected_in_inbox, standing
+from atm.domain.mail.receipts import JOURNEY, MOST_RESTORES, STATES, Event, already_read, expected_in_inbox, standing
 
 HISTORIES = st.lists(st.sampled_from(STATES), max_size=8)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.retention import DAY, Policy, RowFacts, removable
+from atm.domain.mail.retention import DAY, Policy, RowFacts, removable
 
 NOW = 1_788_000_000.0
 

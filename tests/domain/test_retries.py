@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.retries import LONGEST_WAIT, MOST_TRIES, is_exhausted, wait_after
+from atm.domain.mail.retries import LONGEST_WAIT, MOST_TRIES, is_exhausted, wait_after
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ from atm.domain.channels import (
     is_urgent,
     keeps_from_stopping,
 )
-from atm.domain.messages import Message, with_ack_request, with_request_marker
-from atm.domain.surfacing import PANE, SERVER
+from atm.domain.mail.messages import Message, with_ack_request, with_request_marker
+from atm.domain.mail.surfacing import PANE, SERVER
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.team import Member
 

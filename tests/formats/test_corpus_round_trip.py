@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.inbox_merge import with_rows
-from atm.domain.messages import Message
+from atm.domain.mail.inbox_merge import with_rows
+from atm.domain.mail.messages import Message
 from atm.domain.tasks import Change, Task
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import NotJson, RawArray, RawObject, to_bytes, to_text
 from atm.formats.files.numbered_lines import last_seq
-from atm.formats.inbox import (
+from atm.formats.mail.inbox import (
     Inbox,
     changed_rows,
     decode_row,
@@ -24,8 +24,8 @@ from atm.formats.inbox import (
     unread,
     unread_rows,
 )
-from atm.formats.journal import Line, decode_lines
-from atm.formats.spool_entry import decode_entry
+from atm.formats.mail.journal import Line, decode_lines
+from atm.formats.mail.spool_entry import decode_entry
 from atm.formats.task import apply, decode_task
 from atm.formats.team.team_config import decode_team, new_member, unknown_fields, with_member, without_member
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atm.domain.surfacing import Note
+from atm.domain.mail.surfacing import Note
 from atm.domain.team.endpoints import Endpoint
 from atm.formats.files.json_record import encode, to_bytes
-from atm.formats.surfacing_note import decode_note, encode_note
+from atm.formats.mail.surfacing_note import decode_note, encode_note
 from atm.formats.team.endpoint import decode_endpoint, encode_endpoint
 
 PLAIN = st.text()

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import examples
 
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 from atm.formats.files.json_record import NotJson, RawArray, RawObject, encode, to_text
-from atm.formats.inbox import (
+from atm.formats.mail.inbox import (
     EMPTY,
     Inbox,
     changed_rows,

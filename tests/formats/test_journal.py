@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 from atm.formats.files.numbered_lines import last_seq
-from atm.formats.inbox import encode_row
-from atm.formats.journal import (
+from atm.formats.mail.inbox import encode_row
+from atm.formats.mail.journal import (
     MESSAGE,
     MOST_SEARCHED,
     RECEIPT,

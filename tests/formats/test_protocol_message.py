@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.errors import BadMessage
-from atm.domain.messages import Message
-from atm.formats.inbox import Inbox
-from atm.formats.protocol_message import IDLE, KINDS, NEVER_SENT, check_may_be_sent, idle_sender, parse
+from atm.domain.mail.messages import Message
+from atm.formats.mail.inbox import Inbox
+from atm.formats.mail.protocol_message import IDLE, KINDS, NEVER_SENT, check_may_be_sent, idle_sender, parse
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "inboxes"
 GRANTS = sorted(NEVER_SENT)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.formats.spool_entry import SpoolEntry, decode_entry, target_in_name
+from atm.formats.mail.spool_entry import SpoolEntry, decode_entry, target_in_name
 
 ID = "0b7f3a90-1111-4222-8333-444455556666"
 

@@ -17,8 +17,8 @@ from atm.domain.team.team import Member
 from atm.formats.access_tokens import decode_tokens
 from atm.formats.files.json_record import NotJson
 from atm.services.access_tokens import NoSuchToken, find, issue, revoke
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team, remove_member
 from atm.testing.token_twin import MemoryAccessTokens
 from atm.ui.mcp import resources

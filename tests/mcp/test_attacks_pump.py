@@ -15,8 +15,8 @@ import pytest
 from tests.mcp.conftest import INITIALIZE, Spoken, claim
 from tests.mcp.test_attacks_lines import ODD, line
 
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.ui.mcp.hello import encode_hello
 
 

@@ -13,8 +13,8 @@ from tests.mcp.conftest import run
 from tests.mcp.served import Served, hello
 from tests.teamd.conftest import BRISK
 
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.gate import BURST, Bucket
 

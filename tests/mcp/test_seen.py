@@ -9,8 +9,8 @@ from tests.mcp.conftest import claim, run, until
 from tests.mcp.crew import Crew
 
 from atm.domain.team.lifecycle import COMPLETE
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.team.lifecycle import walk
 from atm.services.teamroom import Teamroom
 from atm.ui.mcp.catalog import not_delivered, seen

@@ -17,8 +17,8 @@ from tests.conftest import UNHURRIED
 from tests.mcp.conftest import run
 from tests.teamd.conftest import BRISK
 
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import create_team
 from atm.ui.mcp.catalog import tools_for
 from mcp import Client as Official

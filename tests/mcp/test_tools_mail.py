@@ -13,9 +13,9 @@ from tests.mcp.crew import Crew
 
 from atm.domain.errors import AtmError
 from atm.domain.team.team import Member
-from atm.services.conversations import acknowledge
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.conversations import acknowledge
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team, remove_member
 from atm.services.team.lifecycle import walk
 from atm.ui.mcp import reading_tools
@@ -220,7 +220,7 @@ def test_an_answer_that_could_not_be_handed_over_is_unread_again(crew):
 KILLED = """
 import os, sys
 from atm import config
-from atm.services.surfacing import Surfacing
+from atm.services.mail.surfacing import Surfacing
 from atm.system.machine import find_layout
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool

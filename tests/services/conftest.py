@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.retention import Policy
+from atm.domain.mail.retention import Policy
 from atm.domain.team.team import Member
 from atm.services.roster import add_member, create_team
 from atm.services.teamroom import Teamroom

@@ -7,6 +7,7 @@ import pytest
 from atm.domain.briefing import LONGEST_SHOWN
 from atm.domain.channels import ANY, NATIVE_BACKENDS, NEVER, URGENT
 from atm.domain.errors import WriteRefused
+from atm.domain.mail.surfacing import HOOK, Note
 from atm.domain.moments import (
     COMPACT,
     END,
@@ -23,16 +24,15 @@ from atm.domain.moments import (
     HookCall,
 )
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
-from atm.domain.surfacing import HOOK, Note
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
-from atm.formats.inbox import decode_row
+from atm.formats.mail.inbox import decode_row
 from atm.formats.team.team_config import new_team
 from atm.services.agent_hooks import BEAT_EVERY, Visit, attend
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member
 
 CUT_OFF_AT = 10_000

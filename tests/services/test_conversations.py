@@ -6,12 +6,12 @@ import pytest
 
 from atm.domain.errors import AlreadyAnswered, BadName, FileBusy, MemberInUse, NoSuchMember, NoSuchMessage, TeamNotOurs
 from atm.domain.team.team import Member
-from atm.services.conversations import acknowledge, ask, await_answer, find_answer
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
+from atm.services.mail.tracing import trace
 from atm.services.roster import add_member, create_team, remove_member
 from atm.services.roster_recovery import recover
-from atm.services.tracing import trace
 from atm.testing import make_message
 
 BOB, ANN = ("bob", "crew"), ("ann", "crew")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.surfacing import PANE, Note
+from atm.domain.mail.surfacing import PANE, Note
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import IDLE, WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
-from atm.formats.inbox import decode_row
+from atm.formats.mail.inbox import decode_row
 from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
 from atm.ports.terminals import PaneAddress
 from atm.services.delivery import AWAKE, IN_DOUBT, MOST_PASTES, SURFACED, WAITING, Reach, push, tag_of
 from atm.services.delivery import REFUSED as NOT_TAKEN
-from atm.services.mail import send
-from atm.services.posting import Letter
-from atm.services.reading import Filter, take
+from atm.services.mail.posting import Letter
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
 from atm.services.roster import add_member
 from atm.services.team.presence import beat
 from atm.testing import make_message

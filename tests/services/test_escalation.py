@@ -6,14 +6,14 @@ import pytest
 
 from atm.domain.errors import WriteRefused
 from atm.domain.team.team import Member
-from atm.services import escalation
-from atm.services.conversations import acknowledge
-from atm.services.escalation import escalate, unacknowledged
-from atm.services.mail import broadcast, send
-from atm.services.posting import Letter
-from atm.services.reading import Filter, take
+from atm.services.mail import escalation
+from atm.services.mail.conversations import acknowledge
+from atm.services.mail.escalation import escalate, unacknowledged
+from atm.services.mail.posting import Letter
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import broadcast, send
+from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, create_team
-from atm.services.spooling import drain
 
 LEAD = "team-lead"
 

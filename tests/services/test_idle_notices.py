@@ -8,19 +8,19 @@ from pathlib import Path
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 from atm.domain.names import same_name
 from atm.domain.team.liveness import IDLE, WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import decode_object, encode
-from atm.formats.inbox import decode_row
-from atm.formats.protocol_message import idle_sender
+from atm.formats.mail.inbox import decode_row
+from atm.formats.mail.protocol_message import idle_sender
 from atm.formats.team.team_config import new_team
 from atm.services.idle_notices import goes_idle, idle_notice, put_notice
-from atm.services.mail import send
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, take
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
 from atm.services.roster import add_member
 from atm.services.team.presence import beat
 from atm.testing import FakeClock

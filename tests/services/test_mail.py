@@ -15,11 +15,11 @@ from atm.domain.errors import (
     WriteRefused,
 )
 from atm.domain.team.team import Member
-from atm.services.mail import broadcast, plan, send
-from atm.services.mailroom import find_recipient, sender_address
-from atm.services.posting import QUEUED_WARNING, Letter
+from atm.services.mail.mailroom import find_recipient, sender_address
+from atm.services.mail.posting import QUEUED_WARNING, Letter
+from atm.services.mail.sending import broadcast, plan, send
+from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, create_team
-from atm.services.spooling import drain
 from atm.services.team.registry import find_default_team
 from atm.testing import make_message
 

@@ -14,11 +14,11 @@ from atm.domain.team.liveness import Beat
 from atm.domain.team.team import Member
 from atm.formats.task import decode_task
 from atm.services.backups import back_up
-from atm.services.mail import send
-from atm.services.mail_upkeep import compact
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, take
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.retention import compact
+from atm.services.mail.sending import send
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, remove_member, update_member
 from atm.services.roster_recovery import recover
@@ -119,7 +119,7 @@ class TestMail:
         assert row.read
 
     def test_a_row_without_an_id_comes_back_as_read_into_a_living_inbox(self, desk):
-        from atm.formats.inbox import decode_row
+        from atm.formats.mail.inbox import decode_row
 
         row = decode_row('{"from": "x", "text": "old tool", "timestamp": "t", "read": false}')
         assert row is not None

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.surfacing import HOOK, PANE, Note
+from atm.domain.mail.surfacing import HOOK, PANE, Note
 from atm.formats.files.json_record import encode
-from atm.formats.inbox import decode_row, with_read
-from atm.services.bookkeeping import enter
-from atm.services.mail import send
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, take
-from atm.services.surfacing import Surfacing, unread_for
-from atm.services.tracing import trace
+from atm.formats.mail.inbox import decode_row, with_read
+from atm.services.mail.bookkeeping import enter
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
+from atm.services.mail.surfacing import Surfacing, unread_for
+from atm.services.mail.tracing import trace
 
 
 def post(desk, *texts):

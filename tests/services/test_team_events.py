@@ -30,11 +30,11 @@ from atm.domain.events import (
     TeamEvent,
     event_from,
 )
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.files.layout import Layout
-from atm.formats.inbox import Inbox, decode_row, malformed
+from atm.formats.mail.inbox import Inbox, decode_row, malformed
 from atm.services.roster import add_member, create_team, remove_member, update_member
 from atm.services.team_events import LONGEST_FACT, SETTLING, TeamEvents
 from atm.services.teamroom import Teamroom

@@ -17,17 +17,17 @@ from atm.domain.errors import (
 )
 from atm.domain.team.liveness import Beat
 from atm.domain.team.team import Member
-from atm.formats.inbox import Inbox
+from atm.formats.mail.inbox import Inbox
 from atm.formats.team.team_config import new_team
-from atm.services.conversations import acknowledge, ask
-from atm.services.mail import broadcast, plan, send
-from atm.services.mail_upkeep import cleanup
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, peek
+from atm.services.mail.conversations import acknowledge, ask
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, peek
+from atm.services.mail.retention import cleanup
+from atm.services.mail.sending import broadcast, plan, send
+from atm.services.mail.spooling import drain
 from atm.services.restoring import restore
 from atm.services.roster import add_member, create_team, join, leave, remove_member, update_member
-from atm.services.spooling import drain
 from atm.services.team import presence
 from atm.services.team.activity import activity
 from atm.services.team.lifecycle import advance, note_activity, standing

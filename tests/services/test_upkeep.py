@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import FileBusy, NoSuchTeam, WriteRefused
-from atm.domain.receipts import MOST_RESTORES
+from atm.domain.mail.receipts import MOST_RESTORES
 from atm.domain.team.team import Member
-from atm.formats.inbox import LARGEST_ROW
-from atm.services import reading
-from atm.services.mail import send
-from atm.services.mail_upkeep import cleanup, compact
-from atm.services.posting import Letter
-from atm.services.putting_back import missing_rows, put_back_dropped
-from atm.services.reading import Filter, give_back, peek, take
+from atm.formats.mail.inbox import LARGEST_ROW
+from atm.services.mail import reading
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import missing_rows, put_back_dropped
+from atm.services.mail.reading import Filter, give_back, peek, take
+from atm.services.mail.retention import cleanup, compact
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain, drop
 from atm.services.roster import add_member
-from atm.services.spooling import drain, drop
 from atm.testing import make_message
 
 DAY = 86_400.0
@@ -202,7 +202,7 @@ class TestPuttingBack:
         assert put_back_dropped(desk, crew(desk)) == 1
 
     def test_in_a_large_team_a_send_looks_at_its_own_inbox_alone(self, desk):
-        from atm.services.putting_back import MOST_LOOKED_AT
+        from atm.services.mail.putting_back import MOST_LOOKED_AT
 
         for number in range(MOST_LOOKED_AT + 1):
             desk.inboxes.create("crew", f"member-{number}")
@@ -217,7 +217,7 @@ class TestPuttingBack:
         assert looked == ["ann"]
 
     def test_in_a_team_that_is_just_not_too_large_a_send_looks_at_everybodys(self, desk):
-        from atm.services.putting_back import MOST_LOOKED_AT
+        from atm.services.mail.putting_back import MOST_LOOKED_AT
 
         lost = send(desk, "crew", "bob", letter("for bob"))
         for number in range(MOST_LOOKED_AT - len(crew(desk).names)):
@@ -293,7 +293,7 @@ class TestReading:
         assert take(desk, "crew", "ann", Filter()).messages == []
 
     def test_unknown_fields_are_noted_once(self, desk):
-        from atm.formats.inbox import decode_row
+        from atm.formats.mail.inbox import decode_row
 
         odd = decode_row('{"from": "x", "text": "y", "timestamp": "", "read": false, "novel": 1}')
         desk.inboxes.foreign_rewrite("crew", "ann", [odd])

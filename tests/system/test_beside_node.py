@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.optional import needs
 
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.testing import FakeClock
 from atm.wiring import build_room
 
@@ -23,9 +23,9 @@ pytestmark = needs("node", node_package="proper-lockfile")
 
 OUR_WRITER = """
 import sys
-from atm.services.posting import Letter
-from atm.services.mail import send
-from atm.system.files import inbox_store
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
+from atm.system.mail import inbox_store
 from atm.system.machine import find_layout
 from atm.wiring import build_room
 

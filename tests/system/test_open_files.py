@@ -12,16 +12,16 @@ import pytest
 
 from atm.domain.errors import AtmError
 from atm.formats.files.layout import Layout
-from atm.formats.inbox import only
+from atm.formats.mail.inbox import only
 from atm.ports.files.disk import Stamp
 from atm.services import board
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.mail import send
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
 from atm.services.planning import Wish, add
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, take
-from atm.services.spooling import drain
 from atm.services.teamroom import Teamroom
 from atm.testing import FakeClock, MemoryPrograms, QuickDisk, make_message
 from atm.wiring import build_room, build_tasks

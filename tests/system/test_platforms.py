@@ -10,8 +10,8 @@ import types
 
 import pytest
 
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.system.files import disk as disk_module
 from atm.system.files import disk as folder_sync
 from atm.system.files import exchange, flock
@@ -233,7 +233,7 @@ class WindowsFiles(RealDisk):
 
 
 def test_mail_works_where_open_files_cannot_be_renamed_or_removed(room, home):
-    from atm.services.reading import Filter, take
+    from atm.services.mail.reading import Filter, take
     from atm.wiring import build_room, find_layout
 
     there = build_room(find_layout({"ATM_HOME": str(home)}), disk=WindowsFiles())

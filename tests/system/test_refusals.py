@@ -20,10 +20,10 @@ from atm.domain.errors import AtmError, NoSuchTeam, WriteRefused
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Stamp
-from atm.services.mail import send
-from atm.services.posting import QUEUED_WARNING, Letter, Sent
+from atm.services.mail.posting import QUEUED_WARNING, Letter, Sent
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, create_team
-from atm.services.spooling import drain
 from atm.system.files.disk import sync_folder
 from atm.system.files.refusals import explained, in_team, refused
 from atm.testing import FakeClock, QuickDisk

@@ -8,15 +8,15 @@ import time
 
 import pytest
 
-from atm.formats.inbox import only
-from atm.services.mail import send
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, take
+from atm.formats.mail.inbox import only
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
 from atm.services.teamroom import Teamroom
 from atm.system.files.disk import RealDisk
-from atm.system.files.inbox_store import RECENT_TAIL
 from atm.system.machine import find_layout
+from atm.system.mail.inbox_store import RECENT_TAIL
 from atm.testing import FakeClock, QuickDisk, make_message
 from atm.wiring import build_room
 

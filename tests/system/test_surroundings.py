@@ -14,17 +14,17 @@ import pytest
 
 from atm import config, wiring
 from atm.domain.errors import FileNotAllowed, UnreadableFile
-from atm.services.file_references import References
-from atm.services.mail import send
-from atm.services.mail_upkeep import compact
-from atm.services.mailroom import find_recipient
-from atm.services.posting import Letter
+from atm.services.mail.file_references import References
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.posting import Letter
+from atm.services.mail.retention import compact
+from atm.services.mail.sending import send
 from atm.system import claude_code
-from atm.system.claude_settings import SettingsAndFiles
 from atm.system.files import exchange, watching
 from atm.system.files.disk import RealDisk
 from atm.system.git.remote import find_repo
 from atm.system.machine import RealChance, find_layout
+from atm.system.mail.shared_files import SettingsAndFiles
 from atm.testing import FaultyDisk, make_message
 from atm.wiring import build_context, build_room
 

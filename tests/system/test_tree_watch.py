@@ -22,9 +22,9 @@ from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.services.board import claim
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.mail import send
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.planning import Wish, add
-from atm.services.posting import Letter
 from atm.services.roster import add_member, create_team
 from atm.services.team_end import delete_team
 from atm.services.team_events import SETTLING, TeamEvents

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from atm.services.following import Follower
+from atm.services.mail.following import Follower
 from atm.system.files import watching
 from atm.system.files.watching import NativeWatch, PollingWatch
 from atm.testing import make_message

@@ -21,8 +21,8 @@ from tests.teamd.conftest import BRISK, house_for_many, is_deleted
 
 from atm.domain.errors import AtmError
 from atm.domain.team.team import Member
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.system.processes.process_facts import began

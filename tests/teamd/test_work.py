@@ -11,7 +11,7 @@ import pytest
 
 from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.events import TeamEvent
-from atm.domain.retries import LONGEST_WAIT
+from atm.domain.mail.retries import LONGEST_WAIT
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import SILENT_AFTER, Beat
 from atm.domain.team.team import Member
@@ -19,10 +19,10 @@ from atm.ports.agent_servers import ACCEPTED, REFUSED, Answer
 from atm.services.board import claim
 from atm.services.delivery import Reach
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.mail import send
+from atm.services.mail.posting import Letter
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
 from atm.services.planning import Wish, add
-from atm.services.posting import Letter
-from atm.services.reading import Filter, take
 from atm.services.roster import add_member, create_team
 from atm.services.team_events import TeamEvents
 from atm.system.files.tree_watch import TreeWatch
@@ -243,7 +243,7 @@ class TestEscalation:
         assert len(stage.room.inboxes.rows("crew", lead)) == len(stage.room.inboxes.rows("crew", "hugo")) == 1
 
     def test_an_answer_in_time_is_the_end_of_it(self, stage):
-        from atm.services.conversations import acknowledge
+        from atm.services.mail.conversations import acknowledge
 
         asked = self.ask(stage)
         stage.later(300)

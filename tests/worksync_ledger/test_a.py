@@ -27,8 +27,8 @@ from atm.formats.files.json_record import encode, to_bytes
 from atm.formats.task import decode_task
 from atm.ports.files.records import STATUS
 from atm.services import board
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.worksync.plane import Policy, issue, read_agendas
 from atm.services.worksync.reading import briefing_block, diagnose, metrics, view
 from atm.services.worksync.reports import replay, submit

@@ -22,10 +22,10 @@ from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.formats.files.layout import Layout
 from atm.ports.files.records import STATUS
 from atm.services import board, planning, reviews
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
 from atm.services.roster import add_member
-from atm.services.spooling import drain
 from atm.services.team.registry import find_team
 from atm.services.teamroom import Teamroom
 from atm.services.worksync.plane import read_agendas

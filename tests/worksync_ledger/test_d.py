@@ -30,10 +30,10 @@ from atm.formats.files.times import to_iso
 from atm.formats.sync_outbox import encode_nudge
 from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
 from atm.services import board, planning
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, create_team
-from atm.services.spooling import drain
 from atm.services.stall_watch import watch_stalls
 from atm.services.team.lifecycle import begin
 from atm.services.worksync.plane import Policy, find_running

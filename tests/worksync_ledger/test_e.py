@@ -22,16 +22,16 @@ from tests.teamd.test_sync_work import QUIET, Stage
 
 from atm import config
 from atm.domain.errors import WriteRefused
-from atm.domain.surfacing import Note
+from atm.domain.mail.surfacing import Note
 from atm.domain.team.team import Member
 from atm.domain.worksync import reports
 from atm.domain.worksync.decisions import VALID_LEASE
 from atm.formats.files.times import from_iso
 from atm.ports.files.records import INTENTS, STATUS
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, remove_member
-from atm.services.spooling import drain
 from atm.services.team.lifecycle import advance
 from atm.services.team.presence import beat
 from atm.services.team.registry import find_team
@@ -372,7 +372,7 @@ def test_agenda_fingerprint_verdict_and_nudge_are_made_in_one_place(module, name
 
 
 WAYS_TO_ACT = {
-    *("atm.services.mail", "atm.services.board", "atm.services.planning", "atm.services.reviews"),
+    *("atm.services.mail.sending", "atm.services.board", "atm.services.planning", "atm.services.reviews"),
     *("atm.services.delivery", "atm.services.pane_delivery", "atm.services.worksync.nudges"),
 }
 PASSIVE = (

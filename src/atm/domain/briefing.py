@@ -7,12 +7,12 @@ without the user's authority; nothing inside can close the frame (D22).
 
 from __future__ import annotations
 
-from atm.domain.messages import defuse
+from atm.domain.mail.messages import defuse
 from atm.domain.untrusted_text import many_lines, one_line
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
 
 LONGEST_CONTEXT = 9_000
 """Characters of mail that a hook hands over at once. Claude Code cuts hook output off at 10,000."""

@@ -7,14 +7,14 @@ in the order in which it was written (G4).
 
 from __future__ import annotations
 
-from atm.domain.messages import ACK_MARKER, REQUEST_MARKER, URGENT_MARK
-from atm.domain.surfacing import PANE, SERVER
+from atm.domain.mail.messages import ACK_MARKER, REQUEST_MARKER, URGENT_MARK
+from atm.domain.mail.surfacing import PANE, SERVER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.team.endpoints import Endpoint
     from atm.domain.team.team import Member
 

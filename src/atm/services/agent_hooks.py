@@ -11,24 +11,24 @@ from atm.domain.briefing import LONG_ONE, LONGEST_CONTEXT, framed, framed_beginn
 from atm.domain.channels import NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import id_of_key
+from atm.domain.mail.surfacing import HOOK
 from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
 from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.names import is_claudes_team
-from atm.domain.surfacing import HOOK
 from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
-from atm.services.bookkeeping import enter
-from atm.services.surfacing import Surfacing, recover, unread_for
+from atm.services.mail.bookkeeping import enter
+from atm.services.mail.surfacing import Surfacing, recover, unread_for
 from atm.services.team.presence import beat, is_by_hook
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.moments import HookCall
     from atm.domain.team.team import Team
-    from atm.services.mailroom import Mailroom
+    from atm.services.mail.mailroom import Mailroom
 
 BEAT_EVERY = 30.0
 """Seconds between two heartbeats that say the same."""

@@ -10,10 +10,10 @@ from atm.domain.identifiers import derived_id
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.tasks import REVIEW
 from atm.formats.files.times import from_iso
-from atm.formats.journal import histories
-from atm.services.escalation import SENDER
-from atm.services.mailroom import find_recipient
-from atm.services.posting import Letter, compose, deliver
+from atm.formats.mail.journal import histories
+from atm.services.mail.escalation import SENDER
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.posting import Letter, compose, deliver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

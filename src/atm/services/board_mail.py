@@ -6,8 +6,8 @@ from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import to_iso
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

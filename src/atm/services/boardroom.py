@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.programs import Programs
     from atm.ports.team.presence import Presence
-    from atm.services.mailroom import Mailroom
+    from atm.services.mail.mailroom import Mailroom
 
 HOOK_EVENTS = ("TaskCreated", "TaskCompleted", "TeammateIdle")
 CHECK_SECONDS, HOOK_SECONDS = 600.0, 60.0

@@ -7,7 +7,7 @@ from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.domain.reviews import current_reviewer
 from atm.domain.tasks import PENDING, REVIEW
-from atm.services.surfacing import unread_for
+from atm.services.mail.surfacing import unread_for
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False

@@ -15,10 +15,10 @@ from atm.domain.team.team import claude_reads_inbox
 from atm.services.board_checkup import examine_board
 from atm.services.deletions import finish_deletions
 from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
-from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
-from atm.services.putting_back import missing_rows, put_back_dropped
+from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
+from atm.services.mail.putting_back import missing_rows, put_back_dropped
+from atm.services.mail.spooling import drain
 from atm.services.roster_recovery import recover
-from atm.services.spooling import drain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,22 +8,22 @@ nobody has read. The field's leads drowned in them.
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
+from atm.domain.mail.receipts import ARCHIVED
 from atm.domain.names import is_claudes_team, same_name
-from atm.domain.receipts import ARCHIVED
 from atm.domain.team.liveness import IDLE
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import to_iso
-from atm.formats.inbox import encode_row
-from atm.formats.journal import MESSAGE, RECEIPT, Line
-from atm.formats.protocol_message import idle_sender
+from atm.formats.mail.inbox import encode_row
+from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
+from atm.formats.mail.protocol_message import idle_sender
 from atm.services.team.presence import beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.liveness import Beat
     from atm.domain.team.team import Team
-    from atm.services.mailroom import Mailroom
+    from atm.services.mail.mailroom import Mailroom
 
 
 def goes_idle(room: Mailroom, team: Team, member: str, source: str, *, pid: int | None = None) -> Message | None:

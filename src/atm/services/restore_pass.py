@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, DamagedBackup
-from atm.domain.inbox_merge import put_back
+from atm.domain.mail.inbox_merge import put_back
+from atm.domain.mail.receipts import ARCHIVED, RESTORED, already_read
 from atm.domain.names import is_safe_name
-from atm.domain.receipts import ARCHIVED, RESTORED, already_read
 from atm.domain.team.liveness import ONLINE
 from atm.formats.backup_manifest import CONFIG, HIGH_WATER, HISTORY, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
-from atm.formats.inbox import Inbox, only, with_read
-from atm.formats.journal import RECEIPT, Line, histories
+from atm.formats.mail.inbox import Inbox, only, with_read
+from atm.formats.mail.journal import RECEIPT, Line, histories
 from atm.formats.task import decode_task, task_mark
 from atm.formats.task import detached as detached_task
 from atm.formats.team.team_config import decode_team, detached, detached_entry, with_member
@@ -21,7 +21,7 @@ from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.team.team import Team
     from atm.ports.backups import Contents
     from atm.services.teamroom import Teamroom

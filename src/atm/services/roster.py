@@ -12,7 +12,7 @@ from atm.domain.names import check_known_name, check_new_name, find_name, neares
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.domain.team.team import AGENT, Member
 from atm.formats.files.times import to_iso
-from atm.formats.journal import ROSTER, Line
+from atm.formats.mail.journal import ROSTER, Line
 from atm.formats.team.team_config import decode_team, new_member, new_team, with_fields, with_member
 from atm.services.roster_recovery import finish_pending_deletions, move_out, recover
 from atm.services.team import presence

@@ -9,7 +9,7 @@ from __future__ import annotations
 from atm.domain.errors import FileBusy
 from atm.domain.team.team import check_open
 from atm.formats.team.team_config import without_member
-from atm.services.mail_upkeep import archive_rows
+from atm.services.mail.retention import archive_rows
 from atm.services.team.lifecycle import check_ours, note_member
 from atm.services.team.registry import find_team
 
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.team.team import Team
     from atm.services.teamroom import Teamroom
 

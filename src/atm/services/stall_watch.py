@@ -22,9 +22,9 @@ from atm.domain.team.liveness import ONLINE
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import from_iso, to_iso
 from atm.services.board_escalation import A_REVIEW, reminder_id
-from atm.services.escalation import SENDER
-from atm.services.mailroom import find_recipient
-from atm.services.posting import Letter, compose, deliver
+from atm.services.mail.escalation import SENDER
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.posting import Letter, compose, deliver
 from atm.services.stall_journal import Note, alerted_at, claim, mark, recent_alert
 from atm.services.team.lifecycle import standing
 from atm.services.team.presence import liveness

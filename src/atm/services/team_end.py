@@ -16,9 +16,9 @@ from atm.formats.files.times import for_name
 from atm.ports.team_life import Deletion
 from atm.services.backups import back_up
 from atm.services.deletions import finish_deletion, finish_deletions
-from atm.services.overview import InboxFacts, inbox_facts
+from atm.services.mail.overview import InboxFacts, inbox_facts
+from atm.services.mail.spooling import drain_on_the_way
 from atm.services.roster_recovery import recover
-from atm.services.spooling import drain_on_the_way
 from atm.services.team import presence
 from atm.services.team.lifecycle import check_ours, walk
 from atm.services.team.registry import find_team

@@ -32,21 +32,21 @@ from atm.domain.events import (
     TEAM_GONE,
     TeamEvent,
 )
-from atm.domain.messages import SUMMARY_LENGTH, summarize
+from atm.domain.mail.messages import SUMMARY_LENGTH, summarize
 from atm.domain.untrusted_text import one_line
-from atm.formats.protocol_message import parse
+from atm.formats.mail.protocol_message import parse
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from atm.domain.dependencies import Board
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.plain import Plain
     from atm.domain.tasks import Card
     from atm.domain.team.team import Member, Team
     from atm.ports.board import Tasks
-    from atm.services.mailroom import Mailroom
+    from atm.services.mail.mailroom import Mailroom
 
     State = tuple[Plain, ...]
 

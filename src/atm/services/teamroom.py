@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.services.mailroom import Mailroom
+from atm.services.mail.mailroom import Mailroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from atm.ports.backups import Backups
     from atm.ports.team_life import TeamFiles
-    from atm.services.mailroom import MailStores
+    from atm.services.mail.mailroom import MailStores
 
     class AllStores(MailStores, Protocol):
         """And a team's files as files."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
-from atm.domain.receipts import ACK_DUE
-from atm.services.escalation import Told, escalate, unacknowledged
-from atm.services.mail_upkeep import compact_if_due
-from atm.services.mailroom import Recipient
-from atm.services.putting_back import put_back_dropped
-from atm.services.spooling import drain
+from atm.domain.mail.receipts import ACK_DUE
+from atm.services.mail.escalation import Told, escalate, unacknowledged
+from atm.services.mail.mailroom import Recipient
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.retention import compact_if_due
+from atm.services.mail.spooling import drain
 
 if TYPE_CHECKING:
-    from atm.domain.escalation import Waiting
+    from atm.domain.mail.escalation import Waiting
     from atm.domain.team.team import Team
     from atm.teamd.rounds import Rounds
 

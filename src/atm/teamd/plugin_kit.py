@@ -24,7 +24,8 @@ from atm.domain.claude_version import schema_for
 from atm.domain.context import RepoContext, SystemContext
 from atm.domain.events import TeamEvent
 from atm.domain.team.team import Member
-from atm.services import mail, posting
+from atm.services.mail import posting
+from atm.services.mail import sending as mail
 from atm.services.roster import add_member, create_team
 from atm.teamd.plugin_api import Cancel, Capability, Plugin, PluginError, Sent
 from atm.teamd.plugin_context import Context, EventStream, MailDesk

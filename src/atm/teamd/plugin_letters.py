@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from atm.domain.errors import AtmError
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 from atm.formats.files.times import from_iso
 from atm.teamd import plugin_mail
 from atm.teamd.plugin_api import Letter

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, NotAllowed
 from atm.domain.identifiers import derived_id
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 from atm.domain.names import check_sender, same_name
 from atm.domain.team.authority import HUMAN
 from atm.domain.team.liveness import UNKNOWN
 from atm.domain.team.team import Member, Team
 from atm.formats.files.times import from_iso
-from atm.formats.journal import histories
-from atm.formats.protocol_message import idle_sender
+from atm.formats.mail.journal import histories
+from atm.formats.mail.protocol_message import idle_sender
 from atm.ports.board import Tasks
-from atm.services import posting
-from atm.services.bookkeeping import enter
-from atm.services.mailroom import Recipient, find_open_recipient
-from atm.services.reading import TURN_PATIENCE
-from atm.services.surfacing import unread_for
+from atm.services.mail import posting
+from atm.services.mail.bookkeeping import enter
+from atm.services.mail.mailroom import Recipient, find_open_recipient
+from atm.services.mail.reading import TURN_PATIENCE
+from atm.services.mail.surfacing import unread_for
 from atm.services.team import presence
 from atm.services.team.registry import find_team
 from atm.services.teamroom import Teamroom

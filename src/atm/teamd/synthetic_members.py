@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from atm.domain.errors import AtmError, NoSuchTeam, TeamCompleted
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 from atm.domain.team.team import Member
 from atm.formats.files.times import to_iso
-from atm.formats.journal import ROSTER, Line
+from atm.formats.mail.journal import ROSTER, Line
 from atm.formats.team.team_config import decode_team, without_member
-from atm.services.mail_upkeep import archive_rows
+from atm.services.mail.retention import archive_rows
 from atm.services.roster import add_member
 from atm.services.roster_recovery import recover
 from atm.services.team.registry import find_team

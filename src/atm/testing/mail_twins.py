@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 
 from atm.domain.errors import NoSuchTeam, TeamNotOurs
-from atm.domain.inbox_merge import additions
-from atm.domain.messages import Message
+from atm.domain.mail.inbox_merge import additions
+from atm.domain.mail.messages import Message
 from atm.domain.names import find_name, is_claudes_team
 from atm.domain.team.team import Team
 from atm.formats.files.times import to_iso
-from atm.formats.inbox import decode_row, with_read
-from atm.formats.journal import Entry, Line, decode_line, decode_lines
-from atm.formats.spool_entry import SpoolEntry, decode_entry
+from atm.formats.mail.inbox import decode_row, with_read
+from atm.formats.mail.journal import Entry, Line, decode_line, decode_lines
+from atm.formats.mail.spool_entry import SpoolEntry, decode_entry
 from atm.formats.team.team_config import decode_team
-from atm.ports.stores import Spooled, Written
+from atm.ports.mail.stores import Spooled, Written
 from atm.testing.time_and_chance import FakeClock
 
 

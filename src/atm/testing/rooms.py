@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain import retention
+from atm.domain.mail import retention
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.teamroom import Teamroom
 from atm.services.worksync.plane import Plane, Policy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from atm.domain.surfacing import Note
+from atm.domain.mail.surfacing import Note
 from atm.domain.team.endpoints import Endpoint
 
 

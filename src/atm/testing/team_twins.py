@@ -10,7 +10,7 @@ from atm.domain.errors import DamagedBackup, NoSuchBackup, NoSuchTeam, Unreadabl
 from atm.formats.backup_manifest import CONFIG, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM, Listed, Manifest
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
-from atm.formats.inbox import Inbox, only
+from atm.formats.mail.inbox import Inbox, only
 from atm.formats.task import decode_task
 from atm.ports.backups import Contents, Kept
 from atm.ports.team_life import Deletion, TasksFound

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.retention import Policy
-from atm.domain.retries import MOST_TRIES
+from atm.domain.mail.retention import Policy
+from atm.domain.mail.retries import MOST_TRIES
 from atm.services.teamroom import Teamroom
 from atm.system.files.archive import ArchiveFolder
 from atm.system.files.disk import RealDisk
-from atm.system.files.drift_log import DriftLog
-from atm.system.files.inbox_store import InboxStore
-from atm.system.files.ledger import LedgerFile
 from atm.system.files.locking import Locks
-from atm.system.files.spool import SpoolFolder
-from atm.system.files.upkeep_marks import UpkeepMarkFiles
 from atm.system.machine import RealChance, RealClock, find_layout, host_name
+from atm.system.mail.drift_log import DriftLog
+from atm.system.mail.inbox_store import InboxStore
+from atm.system.mail.ledger import LedgerFile
+from atm.system.mail.spool import SpoolFolder
+from atm.system.mail.upkeep_marks import UpkeepMarkFiles
 from atm.system.team.team_store import TeamStore
 
 __all__ = [
@@ -50,16 +50,16 @@ if TYPE_CHECKING:
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
     from atm.ports.inspection import Site
+    from atm.ports.mail.surfacing import Surfacings
     from atm.ports.programs import Programs
-    from atm.ports.surfacing import Surfacings
     from atm.ports.team.endpoints import Endpoints
     from atm.ports.team.presence import Presence
     from atm.ports.team.states import States
     from atm.ports.team_life import TeamFiles
     from atm.ports.vendor_files import VendorFiles
     from atm.services.delivery import Reach
-    from atm.services.file_references import References
     from atm.services.full_boardroom import FullBoardroom
+    from atm.services.mail.file_references import References
     from atm.services.worksync.plane import Plane
     from atm.system.files.watching import Watch
 
@@ -131,7 +131,7 @@ class _LazyStores:
 
     @property
     def surfacings(self) -> Surfacings:
-        from atm.system.files.surfacing_notes import SurfacingNotes
+        from atm.system.mail.surfacing_notes import SurfacingNotes
 
         return SurfacingNotes(self._disk, self._locks, self._layout)
 
@@ -152,8 +152,8 @@ def build_policy(settings: Settings) -> Policy:
 
 
 def build_references(layout: Layout, settings: Settings, environment: Mapping[str, str]) -> References:
-    from atm.services.file_references import References
-    from atm.system.claude_settings import SettingsAndFiles
+    from atm.services.mail.file_references import References
+    from atm.system.mail.shared_files import SettingsAndFiles
 
     share = os.path.expanduser(settings.text("messaging.share_dir"))
     return References(SettingsAndFiles(layout, environment, share=share), settings.root)

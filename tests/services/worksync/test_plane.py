@@ -9,7 +9,7 @@ from tests.chaos import LONG
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain.errors import NoSuchTeam, UnreadableFile, WriteRefused
-from atm.domain.surfacing import Note
+from atm.domain.mail.surfacing import Note
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.lifecycle import ACTIVE, CONSOLIDATING
 from atm.domain.team.liveness import IDLE, SILENT_AFTER, WAITING, WORKING, Beat
@@ -22,8 +22,8 @@ from atm.domain.worksync.decisions import (
     TOOL_ACTIVE,
 )
 from atm.services import board, planning, reviews
-from atm.services.mail import send
-from atm.services.posting import Letter
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import send
 from atm.services.team.lifecycle import advance, walk
 from atm.services.worksync.plane import (
     LAUNCH_GRACE,

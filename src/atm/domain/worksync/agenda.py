@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from atm.domain.messages import defuse
+from atm.domain.mail.messages import defuse
 from atm.domain.names import same_name
 from atm.domain.tasks import IN_PROGRESS, PENDING
 from atm.domain.tasks import REVIEW as IN_REVIEW

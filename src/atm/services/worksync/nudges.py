@@ -35,13 +35,13 @@ from atm.formats.files.times import from_iso
 from atm.formats.sync_outbox import decode_nudge, encode_nudge
 from atm.formats.sync_status import decode_status
 from atm.ports.files.records import OUTBOX, STATUS
-from atm.services.mailroom import Recipient, find_recipient
-from atm.services.posting import Letter, compose, deliver
+from atm.services.mail.mailroom import Recipient, find_recipient
+from atm.services.mail.posting import Letter, compose, deliver
 from atm.services.worksync.plane import find_running
 from atm.services.worksync.reconcile import known_status, look_at
 
 if TYPE_CHECKING:
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.plain import Record
     from atm.domain.team.team import Team
     from atm.domain.worksync.nudges import Payload

@@ -6,7 +6,7 @@ import sys
 
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
-from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
+from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import Args
 from atm.ui.cli.render import Style, table, when

@@ -6,15 +6,15 @@ import sys
 
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
-from atm.formats.protocol_message import idle_sender
-from atm.services.following import Follower
+from atm.formats.mail.protocol_message import idle_sender
+from atm.services.mail.following import Follower
 from atm.services.team.registry import find_team
 from atm.ui.cli.inbox_view import is_live, show_team, teams_meant
 from atm.ui.cli.mail_view import message_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

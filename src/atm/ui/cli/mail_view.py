@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.formats.protocol_message import idle_sender, parse
+from atm.formats.mail.protocol_message import idle_sender, parse
 from atm.ui.cli.render import Style, message_block, when
 from atm.ui.style_tmp import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.messages import Message
-    from atm.services.mailroom import Recipient
-    from atm.services.reading import Mail
+    from atm.domain.mail.messages import Message
+    from atm.services.mail.mailroom import Recipient
+    from atm.services.mail.reading import Mail
     from atm.ui.cli.session import Session
 
 

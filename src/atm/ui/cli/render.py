@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.ui.cli.session import Session
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
 from atm.domain.names import check_sender, same_name
 from atm.domain.team.authority import is_boss, is_human
-from atm.services.mailroom import find_recipient
+from atm.services.mail.mailroom import find_recipient
 from atm.services.team.presence import beat
 from atm.ui.mcp.tool import BOSSES, OBSERVER
 
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.services.mailroom import Recipient
+    from atm.services.mail.mailroom import Recipient
     from atm.ui.mcp.caller import Caller
 
 SOURCE = "atm mcp"

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import RequestError
 from atm.domain.names import parse_address, same_name
-from atm.services.conversations import acknowledge, ask, await_answer, find_answer
-from atm.services.mail import broadcast, send
-from atm.services.mailroom import find_recipient, sender_address
-from atm.services.posting import Letter
-from atm.services.spooling import drain_on_the_way
+from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
+from atm.services.mail.mailroom import find_recipient, sender_address
+from atm.services.mail.posting import Letter
+from atm.services.mail.sending import broadcast, send
+from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail_view import LONGEST_PIECE, MESSAGE, message_fields
@@ -21,10 +21,10 @@ from atm.wiring import build_watch
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.services.posting import Sent
+    from atm.services.mail.posting import Sent
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.domain.identifiers import id_of_key
-from atm.domain.messages import summarize
-from atm.formats.protocol_message import idle_sender
+from atm.domain.mail.messages import summarize
+from atm.formats.mail.protocol_message import idle_sender
 from atm.ui.mcp.schema import count, gives, text
 from atm.ui.mcp.wording import known, line, piece
 
 if TYPE_CHECKING:
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.plain import Plain
 
 LONGEST_PIECE = 5_000

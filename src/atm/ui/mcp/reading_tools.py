@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING
 
 from atm.domain.channels import from_the_oldest
 from atm.domain.errors import FileBusy, NoSuchMessage, NotAllowed
+from atm.domain.mail.receipts import RETURNED, standing
 from atm.domain.names import same_name
-from atm.domain.receipts import RETURNED, standing
 from atm.formats.files.times import to_iso
-from atm.formats.inbox import LARGEST_ROW
-from atm.formats.journal import histories
-from atm.services.bookkeeping import enter
-from atm.services.escalation import unacknowledged
-from atm.services.mailroom import find_recipient
-from atm.services.overview import sum_up
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import TURN_PATIENCE, Filter, peek
-from atm.services.spooling import drain_on_the_way
-from atm.services.surfacing import Surfacing
-from atm.services.tracing import trace
+from atm.formats.mail.inbox import LARGEST_ROW
+from atm.formats.mail.journal import histories
+from atm.services.mail.bookkeeping import enter
+from atm.services.mail.escalation import unacknowledged
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.overview import sum_up
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import TURN_PATIENCE, Filter, peek
+from atm.services.mail.spooling import drain_on_the_way
+from atm.services.mail.surfacing import Surfacing
+from atm.services.mail.tracing import trace
 from atm.ui.mcp.actor import actor, home, leads, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail_view import LONGEST_PIECE, MESSAGE, handle_of, message_fields, summary_fields
@@ -35,11 +35,11 @@ from atm.ui.mcp.wording import NOTICE, known, line
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.services.mailroom import Recipient
-    from atm.services.tracing import Trace
+    from atm.services.mail.mailroom import Recipient
+    from atm.services.mail.tracing import Trace
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

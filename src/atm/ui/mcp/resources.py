@@ -15,7 +15,7 @@ from atm.domain.errors import NoSuchMember, NotAllowed, RequestError
 from atm.domain.events import TeamEvent
 from atm.domain.names import check_known_name, same_name
 from atm.formats.files.json_record import encode
-from atm.services.reading import Filter, peek
+from atm.services.mail.reading import Filter, peek
 from atm.ui.mcp.actor import home, leads
 from atm.ui.mcp.board_tools import board_name
 from atm.ui.mcp.mail_view import summary_fields

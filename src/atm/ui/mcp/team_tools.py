@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atm import __version__
 from atm.domain.names import same_name
-from atm.services.surfacing import unread_for
+from atm.services.mail.surfacing import unread_for
 from atm.services.team.activity import activity
 from atm.services.team.lifecycle import standing
 from atm.ui.mcp.actor import home

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.messages import defuse
+from atm.domain.mail.messages import defuse
 from atm.domain.untrusted_text import many_lines, one_line
 
 if TYPE_CHECKING:

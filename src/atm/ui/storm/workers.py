@@ -13,15 +13,15 @@ import sys
 import time
 
 from atm.domain.errors import AtmError
-from atm.domain.messages import Message
+from atm.domain.mail.messages import Message
 from atm.formats.files.json_record import NotJson, RawArray, to_bytes, to_text
 from atm.formats.files.times import to_iso
-from atm.formats.inbox import encode_row, only
-from atm.services.mail import send
-from atm.services.posting import Letter
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, take
-from atm.services.spooling import drain
+from atm.formats.mail.inbox import encode_row, only
+from atm.services.mail.posting import Letter
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, take
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
 from atm.services.team.registry import find_team
 from atm.wiring import build_room, find_layout
 

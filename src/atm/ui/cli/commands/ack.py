@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.services.conversations import Acknowledged, acknowledge
-from atm.services.spooling import drain_on_the_way
+from atm.services.mail.conversations import Acknowledged, acknowledge
+from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.commands.send import clean
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.services.mail import broadcast
-from atm.services.posting import Sent
+from atm.services.mail.posting import Sent
+from atm.services.mail.sending import broadcast
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.commands.send import URGENCY, report_warnings, watch_for_ack, write_letter
 

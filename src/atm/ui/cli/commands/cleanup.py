@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.services.mail_upkeep import Cleaned, cleanup
-from atm.services.mailroom import find_recipient
-from atm.services.spooling import drain_on_the_way
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.retention import Cleaned, cleanup
+from atm.services.mail.spooling import drain_on_the_way
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
 from atm.ui.cli.render import table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.services.delivery import Pushed, push
-from atm.services.mailroom import find_recipient
-from atm.services.spooling import drain_on_the_way
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.spooling import drain_on_the_way
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import table

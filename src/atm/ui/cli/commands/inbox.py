@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from atm.services.overview import InboxFacts, InboxProblem, inbox_facts
-from atm.services.putting_back import put_back_dropped
-from atm.services.spooling import drain_on_the_way
+from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
 from atm.ui.cli.inbox_view import show_team, teams_meant
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 from atm.domain.errors import BadMessage, NoSuchMember, UnreadableFile, UsageError
-from atm.services.mailroom import find_recipient
-from atm.services.putting_back import put_back_dropped
-from atm.services.reading import Filter, Mail, give_back, peek, take
-from atm.services.spooling import drain_on_the_way
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.reading import Filter, Mail, give_back, peek, take
+from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.mail_view import message_json
 from atm.ui.cli.since import since
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.services.mailroom import Recipient
+    from atm.services.mail.mailroom import Recipient
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

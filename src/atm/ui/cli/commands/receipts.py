@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.services.spooling import drain_on_the_way
+from atm.services.mail.spooling import drain_on_the_way
+from atm.services.mail.tracing import Trace, trace
 from atm.services.team.registry import find_team
-from atm.services.tracing import Trace, trace
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import Style, when
 from atm.ui.style_tmp import BOLD, DIM, GREEN, YELLOW
@@ -51,7 +51,7 @@ def execute(args: Args, session: Session) -> int:
 def _show_waiting(session: Session, teams: list[str]) -> int:
     """Messages that somebody wants to have acknowledged, oldest first."""
     from atm.formats.files.times import to_iso
-    from atm.services.escalation import unacknowledged
+    from atm.services.mail.escalation import unacknowledged
     from atm.ui.cli.render import table
 
     waiting = [one for team in teams for one in unacknowledged(session.room, team)]

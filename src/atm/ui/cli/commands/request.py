@@ -7,15 +7,15 @@ import sys
 from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
 from atm.domain.untrusted_text import many_lines, one_line
-from atm.services.conversations import ask, await_answer, find_answer
-from atm.services.posting import Letter
-from atm.services.reading import Mail, give_back
+from atm.services.mail.conversations import ask, await_answer, find_answer
+from atm.services.mail.posting import Letter
+from atm.services.mail.reading import Mail, give_back
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
 from atm.ui.cli.commands.send import clean, report_warnings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.messages import Message
+    from atm.domain.mail.messages import Message
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -84,7 +84,7 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
     team = flagged or named or session.home_team()
     if not team:
         raise UsageError(f"which team is {agent!r} in?", f"write {agent}@TEAM or --{which}-team TEAM")
-    from atm.services.mailroom import find_recipient
+    from atm.services.mail.mailroom import find_recipient
 
     found = find_recipient(session.room, team, agent)
     return found.agent, found.team_name

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 
 from atm.domain.errors import BadMessage, UsageError
-from atm.domain.messages import LARGEST_TEXT
+from atm.domain.mail.messages import LARGEST_TEXT
 from atm.domain.names import same_name
-from atm.services.mail import plan, send
-from atm.services.posting import Letter, Sent
+from atm.services.mail.posting import Letter, Sent
+from atm.services.mail.sending import plan, send
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 
 TYPE_CHECKING = False
@@ -68,7 +68,7 @@ def write_letter(args: Args, session: Session, team: str) -> Letter:
     sender = session.identity(args, "from")
     home = session.home_team()
     if home is not None and not same_name(home, team):
-        from atm.services.mailroom import sender_address
+        from atm.services.mail.mailroom import sender_address
 
         sender = sender_address(session.room, sender, home, team)
     action = args.text("offline_action")
@@ -137,7 +137,7 @@ def clean(text: str) -> str:
 
 def refer_to_file(args: Args, session: Session, letter: Letter, agent: str, team: str) -> None:
     """Add a file reference to the text, after asking both sides' settings."""
-    from atm.services.mailroom import find_recipient
+    from atm.services.mail.mailroom import find_recipient
     from atm.wiring import build_references
 
     to = find_recipient(session.room, team, agent)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from atm.domain.errors import NoSuchMessage, UsageError
 from atm.formats.files.times import to_iso
-from atm.services.spooling import drain, drop
+from atm.services.mail.spooling import drain, drop
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.render import table, when_epoch
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.stores import Spooled
+    from atm.ports.mail.stores import Spooled
     from atm.ui.cli.session import Session
 
 _ID = Argument("message-id", "the id, or the beginning of it", required=False)

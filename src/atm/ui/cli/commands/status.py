@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
-from atm.services.overview import InboxFacts, inbox_facts
-from atm.services.putting_back import put_back_dropped
-from atm.services.spooling import drain_on_the_way
+from atm.services.mail.overview import InboxFacts, inbox_facts
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.member_views import member_json, state_words, team_meant
 from atm.ui.cli.render import Style, table, when, when_epoch
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.domain.team.team import Team
-    from atm.services.overview import InboxProblem
+    from atm.services.mail.overview import InboxProblem
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

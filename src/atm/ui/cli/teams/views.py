@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
-from atm.services.overview import InboxFacts, inbox_facts
+from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.team.lifecycle import standing
 from atm.services.team.registry import find_team
 from atm.ui.cli.member_views import member_json, state_words
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.domain.team.team import Team
-    from atm.services.overview import InboxProblem
+    from atm.services.mail.overview import InboxProblem
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

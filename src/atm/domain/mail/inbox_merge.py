@@ -1,0 +1,60 @@
+"""
+Bringing two versions of an inbox together without losing or doubling a row.
+
+Rows are compared by key (their id, or sender, time and text), never by position: Claude Code removes rows
+that it has delivered, so positions shift under us.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atm.domain.mail.messages import Message
+
+
+def additions(before: Sequence[Message], after: Sequence[Message]) -> list[Message]:
+    """Rows that `after` has and `before` has not, each once, in the order of `after`."""
+    seen = {row.key for row in before}
+    new = []
+    for row in after:
+        if row.key not in seen:
+            seen.add(row.key)
+            new.append(row)
+    return new
+
+
+def with_rows(rows: Sequence[Message], wanted: Sequence[Message]) -> list[Message]:
+    """The rows, and after them those of `wanted` that are not there yet."""
+    return [*rows, *additions(rows, wanted)]
+
+
+def put_back(
+    rows: Sequence[Message], dropped: Sequence[Message], seq_of: Callable[[Message], int | None]
+) -> list[Message]:
+    """
+    Insert dropped rows where the ledger says they belong.
+
+    A row goes before the first row that was written after it, so that one sender's messages are still read
+    in the order in which they were sent (G4). Rows the ledger does not know keep their places.
+    """
+    result = list(rows)
+    present = {row.key for row in rows}
+    for row in dropped:
+        if row.key in present:
+            continue
+        present.add(row.key)
+        result.insert(_place_for(row, result, seq_of), row)
+    return result
+
+
+def _place_for(row: Message, rows: Sequence[Message], seq_of: Callable[[Message], int | None]) -> int:
+    mine = seq_of(row)
+    if mine is None:
+        return len(rows)
+    for place, other in enumerate(rows):
+        theirs = seq_of(other)
+        if theirs is not None and theirs > mine:
+            return place
+    return len(rows)

@@ -1,0 +1,280 @@
+"""
+Inbox files: a JSON array of message rows, shared with Claude Code.
+
+Reading is permissive: every id spelling, missing fields, `content` for `text`; a row that is not a message is
+kept and reported. Writing is exact: the fields that Claude Code's validator knows, and `message_id` in teams
+that are ours (D5). Three speeds: `tail_of` accepts an append from the ends of the file alone, `unread_rows`
+looks only at unread rows, `Inbox` reads everything.
+"""
+
+from __future__ import annotations
+
+from atm.domain.mail.messages import Message
+from atm.formats.files.json_record import NotJson, RawArray, RawObject, decode, encode, to_bytes, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from atm.domain.plain import Plain
+
+ID_SPELLINGS = ("message_id", "msg_id", "messageId", "id")
+KNOWN_FIELDS = frozenset(
+    (
+        *("from", "text", "content", "timestamp", "read", "summary", "color", "msgV", "type", *ID_SPELLINGS),
+        *("messageKind", "source", "actionMode", "taskRefs"),  # ours, of nudges
+    )
+)
+EMPTY = b"[]\n"
+ROW_START = b"\n  {"
+
+LARGEST_ROW = 4 * 1024 * 1024
+"""Characters of a row that we still take apart; six times the largest text that escapes can make of 1 MiB."""
+
+
+def encode_row(message: Message, *, claudes_team: bool) -> str:
+    """A new row, with exactly the fields that its reader knows, in Claude Code's order."""
+    row: dict[str, Plain] = {"from": message.sender, "text": message.text}
+    if message.summary:
+        row["summary"] = message.summary
+    row["timestamp"] = message.timestamp
+    if message.color:
+        row["color"] = message.color
+    if not claudes_team:
+        row["message_id"] = message.id
+    row |= {"msgV": 1, "msg_id": message.id, "type": "message", "read": message.read}
+    return encode(row)
+
+
+def decode_row(raw: str) -> Message | None:
+    """The message in a row, or None if the row is something else; then it is kept as it is."""
+    try:
+        value = decode(raw)
+    except NotJson:
+        return None
+    return message_from(value, raw)
+
+
+def message_from(value: Plain, raw: str) -> Message | None:
+    if not isinstance(value, dict):
+        return None
+    text = value.get("text", value.get("content"))
+    sender = value.get("from")
+    if not isinstance(text, str) or not isinstance(sender, str):
+        return None
+    return Message(
+        id=_id_in(value),
+        sender=sender,
+        text=text,
+        timestamp=_string(value.get("timestamp")),
+        read=value.get("read") is True,
+        summary=_string(value.get("summary")) or None,
+        color=_string(value.get("color")) or None,
+        kind=_string(value.get("type")) or "message",
+        raw=raw,
+        unknown=tuple(key for key in value if key not in KNOWN_FIELDS),
+    )
+
+
+def _id_in(value: dict[str, Plain]) -> str | None:
+    for spelling in ID_SPELLINGS:
+        found = value.get(spelling)
+        if isinstance(found, str) and found:
+            return found
+    return None
+
+
+def _string(value: Plain) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def malformed(raw: str) -> Message:
+    """A stand-in for a row that is not a message, so that it has a key, keeps its place and counts as read."""
+    return Message(id=None, sender="", text=raw, timestamp="", read=True, raw=raw, understood=False)
+
+
+class Inbox:
+    """A whole inbox: every row, understood or not, in file order."""
+
+    __slots__ = ("_head", "_tail", "rows")
+
+    def __init__(self, data: bytes) -> None:
+        array = RawArray(to_text(data))
+        self._head = array.head
+        self._tail = array.tail
+        self.rows = [decode_row(raw) or malformed(raw) for raw in array.items]
+
+    @property
+    def messages(self) -> list[Message]:
+        return [row for row in self.rows if row.understood]
+
+    @property
+    def malformed_rows(self) -> int:
+        return sum(not row.understood for row in self.rows)
+
+    def with_rows(self, rows: list[Message]) -> bytes:
+        array = RawArray("[]")
+        array.head, array.items, array.tail = self._head, [row.raw for row in rows], self._tail
+        return to_bytes(array.joined())
+
+
+def is_array(data: bytes) -> bool:
+    """Is this the whole of a JSON array? The only judgement that an append to a small file needs."""
+    try:
+        RawArray(to_text(data))
+    except NotJson:
+        return False
+    return True
+
+
+def tail_of(head: bytes, tail: bytes, size: int) -> int | None:
+    """
+    Where a row can be spliced in before the final bracket, judged by the two ends of the file.
+
+    Returns the offset at which the new row begins (everything from there on is replaced), or None if anything
+    looks unusual and the file has to be read in full.
+    """
+    if not head.startswith(b"["):
+        return None
+    body = tail.rstrip()
+    if not body.endswith(b"]"):
+        return None
+    last = body[:-1].rstrip()
+    if not last.endswith(b"}"):
+        return None
+    return size - len(tail) + len(last)
+
+
+def spliced(rows: list[str]) -> bytes:
+    """What follows the last row of an inbox when these rows are added."""
+    return to_bytes("".join(f",\n  {row}" for row in rows) + "\n]\n")
+
+
+def only(rows: list[str]) -> bytes:
+    """An inbox of just these rows."""
+    return to_bytes("[\n  " + ",\n  ".join(rows) + "\n]\n") if rows else EMPTY
+
+
+def unread_rows(data: bytes) -> list[tuple[int, int, Message]] | None:
+    """
+    The unread rows and where they lie, without decoding the others; None if the layout does not allow it.
+
+    A raw newline cannot stand inside a JSON string, so `newline, two spaces, brace` begins a row in files laid
+    out by us or by `JSON.stringify(rows, null, 2)`. Every row must end with its `read` flag, as ours and those of
+    Claude Code do: a flag anywhere else could belong to something inside the row.
+    """
+    end = _end_of_rows(data)
+    endings = None if end is None else _endings_in(data, end)
+    if end is None or endings is None:
+        return None
+    found = []
+    for ending in endings.intersection(_ENDS_UNREAD):
+        at = data.find(ending, 0, end)
+        while at >= 0:
+            close = at + len(ending)
+            if close == end or data.startswith(_NEXT, close):  # else the flag stands inside a row
+                start = data.rfind(ROW_START, 0, at) + len(ROW_START) - 1
+                message = decode_row(to_text(data[start:close]))
+                if message is None:
+                    return None
+                found.append((start, close, message))
+            at = data.find(ending, close, end)
+    return sorted(found, key=lambda row: row[0])
+
+
+_ENDS_READ = (b'"read": true}', b'"read":true}', b'"read": true\n  }', b'"read":true\n  }')
+_ENDS_UNREAD = (b'"read": false}', b'"read":false}', b'"read": false\n  }', b'"read":false\n  }')
+_NEXT = b"," + ROW_START
+
+
+def _end_of_rows(data: bytes) -> int | None:
+    """Where the last row ends, or None if the file does not begin and end as such files do."""
+    body = data[-_FOOT:].rstrip()
+    if not data.startswith(b"[" + ROW_START) or not body.endswith(b"]"):
+        return None
+    rows = body[:-1].rstrip()
+    return len(data) - len(data[-_FOOT:]) + len(rows) if rows.endswith(b"}") else None
+
+
+_FOOT = 4096
+
+
+def _endings_in(data: bytes, end: int) -> set[bytes] | None:
+    """
+    How the rows end, or None if one ends in another way than with its flag.
+
+    Counting is several times faster than looking at each row, and one spelling usually accounts for all of them.
+    """
+    tail = data[max(0, end - 40) : end]
+    found = {ending for ending in _ENDS_READ + _ENDS_UNREAD if tail.endswith(ending)}
+    counted, rows = len(found), data.count(ROW_START)
+    for ending in _by_likelihood(data):
+        if counted == rows:
+            break
+        count = data.count(ending + _NEXT)
+        counted += count
+        found |= {ending} if count else set()
+    return found if counted == rows else None
+
+
+def _by_likelihood(data: bytes) -> list[bytes]:
+    """The endings, those that the first row is spelled like before the others."""
+    first = data[: data.find(_NEXT)] if _NEXT in data[:65_536] else data[:65_536]
+    spelled = [first.endswith((read, unread)) for read, unread in zip(_ENDS_READ, _ENDS_UNREAD, strict=True)]
+    pairs = sorted(zip(spelled, _ENDS_READ, _ENDS_UNREAD, strict=True), reverse=True)
+    return [ending for _, read, unread in pairs for ending in (read, unread)]
+
+
+def unread(data: bytes) -> list[Message]:
+    """All unread messages, by whichever way is cheaper."""
+    quick = unread_rows(data)
+    if quick is not None:
+        return [message for _, _, message in quick]
+    return [message for message in Inbox(data).messages if not message.read]
+
+
+def with_read(message: Message, read: bool) -> Message:
+    """The same row with its `read` flag set; every other character of it stays."""
+    if not message.understood:
+        return message
+    raw = RawObject(message.raw).with_raw("read", "true" if read else "false").text
+    return decode_row(raw) or message
+
+
+def claimed(data: bytes, choose: Callable[[list[Message]], list[Message]]) -> tuple[list[Message], tuple[int, bytes]]:
+    """The unread messages that `choose` picks; and, with those marked as read, how many bytes stay and the rest."""
+    quick = unread_rows(data)
+    if quick is None:
+        chosen = choose([message for message in Inbox(data).messages if not message.read])
+        return chosen, (0, marked(data, {message.key for message in chosen}, True))
+    chosen = choose([message for _, _, message in quick])
+    return chosen, _spliced_at(data, quick, {message.key for message in chosen})
+
+
+def _spliced_at(data: bytes, rows: list[tuple[int, int, Message]], keys: Collection[object]) -> tuple[int, bytes]:
+    """How many bytes stay as they are, and what follows them once the named rows are marked as read."""
+    mine = [row for row in rows if row[2].key in keys]
+    if not mine:
+        return len(data), b""
+    keep = done = mine[0][0]
+    parts = []
+    for start, end, message in mine:
+        parts += [data[done:start], to_bytes(with_read(message, True).raw)]
+        done = end
+    return keep, b"".join([*parts, data[done:]])
+
+
+def marked(data: bytes, keys: Collection[object], read: bool) -> bytes:
+    """The file with the `read` flag of the named rows set."""
+    quick = unread_rows(data) if read else None
+    if quick is None:
+        return changed_rows(data, lambda rows: [with_read(row, read) if row.key in keys else row for row in rows])
+    keep, rest = _spliced_at(data, quick, keys)
+    return data[:keep] + rest
+
+
+def changed_rows(data: bytes, change: Callable[[list[Message]], list[Message]]) -> bytes:
+    """The file after a change of its list of rows."""
+    inbox = Inbox(data)
+    rows = change(inbox.rows)
+    return data if [row.raw for row in rows] == [row.raw for row in inbox.rows] else inbox.with_rows(rows)

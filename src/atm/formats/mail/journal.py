@@ -1,0 +1,156 @@
+"""
+Lines of the ledger, `mailbox.log`: one JSON object a line, `seq` first (D6).
+
+A *message* line carries the row that was sent, a *receipt* line what happened to messages afterwards. A line
+that cannot be read is skipped and counted: a torn last line after a crash is nothing unusual.
+"""
+
+from __future__ import annotations
+
+from atm.domain.mail.messages import Message
+from atm.domain.mail.receipts import Event
+from atm.formats.files.json_record import NotJson, decode_object, encode, quote, to_bytes, to_text
+from atm.formats.mail.inbox import decode_row
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from atm.domain.plain import Plain
+
+MESSAGE = "message"
+RECEIPT = "receipt"
+ROSTER = "roster"
+_ROW = ', "row": '
+
+
+class Line:
+    """One line of the ledger, before it has its number."""
+
+    __slots__ = ("agent", "at", "evidence", "ids", "kind", "raw", "state")
+
+    def __init__(
+        self, *, kind: str, ids: list[str], agent: str, state: str, at: str, evidence: str, raw: str = ""
+    ) -> None:
+        self.kind = kind
+        self.ids = ids
+        self.agent = agent
+        self.state = state
+        self.at = at
+        self.evidence = evidence
+        self.raw = raw
+
+    def numbered(self, seq: int) -> bytes:
+        fields = {
+            "kind": self.kind,
+            "agent": self.agent,
+            "state": self.state,
+            "at": self.at,
+            "evidence": self.evidence,
+        }
+        row = f"{_ROW}{self.raw}" if self.raw else ""
+        ids = f'"id": {quote(self.ids[0])}' if len(self.ids) == 1 else f'"ids": {encode(self.ids)}'
+        return to_bytes(f'{{"seq": {seq}, {ids}, {encode(fields)[1:-1]}{row}}}\n')
+
+
+class Entry:
+    """One line of the ledger as it was read."""
+
+    __slots__ = ("agent", "at", "evidence", "ids", "kind", "raw", "seq", "state")
+
+    def __init__(self, seq: int, line: Line) -> None:
+        self.seq = seq
+        self.kind, self.ids, self.agent, self.state = line.kind, line.ids, line.agent, line.state
+        self.at, self.evidence, self.raw = line.at, line.evidence, line.raw
+
+    @property
+    def message(self) -> Message | None:
+        return decode_row(self.raw) if self.raw else None
+
+    def events(self) -> Iterator[Event]:
+        for id in self.ids:
+            yield Event(seq=self.seq, id=id, agent=self.agent, state=self.state, at=self.at, evidence=self.evidence)
+
+
+def decode_line(line: bytes) -> Entry | None:
+    text = to_text(line)
+    try:
+        record = decode_object(text)
+    except NotJson:
+        return None
+    seq, ids = record.get("seq"), record.get("ids") or [record.get("id")]
+    if not isinstance(seq, int) or not isinstance(ids, list):
+        return None
+    named = [id for id in ids if isinstance(id, str)]
+    fields = {key: str(record.get(key) or "") for key in ("kind", "agent", "state", "at", "evidence")}
+    return Entry(seq, Line(ids=named, raw=_row_in(text, record), **fields))
+
+
+def _row_in(text: str, record: dict[str, Plain]) -> str:
+    """The row to the letter. We write it last, so it need not be searched for field by field."""
+    if "row" not in record:
+        return ""
+    at = text.find(_ROW)
+    body = text.rstrip()
+    return body[at + len(_ROW) : -1] if at >= 0 and body.endswith("}") else encode(record["row"])
+
+
+def decode_lines(data: bytes) -> tuple[list[Entry], int]:
+    """All readable lines, and how many were not."""
+    entries, torn = [], 0
+    for line in data.split(b"\n"):
+        if not line.strip():
+            continue
+        entry = decode_line(line)
+        if entry is None:
+            torn += 1
+        else:
+            entries.append(entry)
+    return entries, torn
+
+
+def histories(entries: Iterable[Entry]) -> dict[tuple[str, str], list[str]]:
+    """For each message and recipient the states it went through, in the order of the ledger."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for entry in entries:
+        for id in entry.ids:
+            found.setdefault((id, entry.agent), []).append(entry.state)
+    return found
+
+
+MOST_SEARCHED = 50
+"""Each id is one search through the whole ledger; for more of them, decoding every line once costs less."""
+
+
+def decode_about(data: bytes, ids: Collection[str]) -> list[Entry]:
+    """The readable lines that are about one of these messages, in file order: found by their bytes, then decoded."""
+    if len(ids) > MOST_SEARCHED:
+        wanted = set(ids)
+        return [entry for entry in decode_lines(data)[0] if not wanted.isdisjoint(entry.ids)]
+    starts: set[int] = set()
+    for id in ids:
+        mark = to_bytes(quote(id))
+        at = data.find(mark)
+        while at >= 0:
+            starts.add(data.rfind(b"\n", 0, at) + 1)
+            at = data.find(mark, at + len(mark))
+    lines = (data[start : _end_of_line(data, start)] for start in sorted(starts))
+    return [entry for line in lines if (entry := decode_line(line)) is not None and not set(ids).isdisjoint(entry.ids)]
+
+
+def _end_of_line(data: bytes, start: int) -> int:
+    end = data.find(b"\n", start)
+    return end if end >= 0 else len(data)
+
+
+def decode_recent(data: bytes, since: str) -> list[Entry]:
+    """The readable lines at the end of a ledger that are not older than a time, in file order."""
+    found: list[Entry] = []
+    for line in reversed(data.split(b"\n")):
+        entry = decode_line(line) if line.strip() else None
+        if entry is None or not entry.at:
+            continue
+        if entry.at < since:  # times are written by us, in one form that sorts
+            break
+        found.append(entry)
+    return found[::-1]

@@ -1,0 +1,168 @@
+"""
+What the mail services need from the machine, in their own verbs.
+
+Failures are the DiskError family of `domain.errors`; expected answers are values.
+"""
+
+from __future__ import annotations
+
+from atm.ports.files.undertaking import Undertaking
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+    from typing import Protocol
+
+    from atm.domain.mail.messages import Message
+    from atm.formats.mail.journal import Entry, Line
+    from atm.formats.mail.spool_entry import SpoolEntry
+else:
+    Protocol = object
+
+
+class Written:
+    """A write that is durable. `merged` counts rows of foreign writers that were brought together with ours."""
+
+    __slots__ = ("added", "merged")
+
+    def __init__(self, merged: int = 0, added: int = 1) -> None:
+        self.merged = merged
+        self.added = added
+
+
+class Inboxes(Protocol):
+    """Delivery queues, one for each member of a team."""
+
+    def append(
+        self, team: str, agent: str, rows: list[Message], *, fresh: bool, patience: float | None = None
+    ) -> Written:
+        """Add rows that are not there yet. The inbox is made if it does not exist."""
+
+    def create(self, team: str, agent: str) -> bool:
+        """Make an empty inbox; False if there is one already."""
+
+    def unread(self, team: str, agent: str) -> list[Message]: ...
+
+    def rows(self, team: str, agent: str) -> list[Message]:
+        """Every row, the malformed ones included; none if there is no such inbox."""
+
+    def claim(self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]) -> list[Message]:
+        """Mark the unread rows that `choose` picks as read, in one step, and return them."""
+
+    def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None: ...
+
+    def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
+        """Decide and write under one lock."""
+
+    def touched(self, team: str, agent: str) -> bool:
+        """May somebody else have written to it since we last looked or wrote? Costs two small looks."""
+
+    def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
+        """Those ids that occur nowhere in the inbox: a look without a lock. If none, it is not `touched` any more."""
+
+    def exists(self, team: str, agent: str) -> bool: ...
+
+    def size(self, team: str, agent: str) -> int: ...
+
+    def most_rows(self, team: str, agent: str) -> int:
+        """No more rows than this are in it: a bound that costs no parsing."""
+
+    def owners(self, team: str) -> list[str]: ...
+
+    def remove(self, team: str, agent: str) -> bool:
+        """Remove an inbox that holds no rows; False if it does, and nothing is removed."""
+
+    def exclusively(self, team: str, agent: str) -> Undertaking:
+        """One conversation at a time: whoever looks and then answers must not be overtaken."""
+
+
+class Ledger(Protocol):
+    """The append-only history of a team's mail."""
+
+    def append(self, team: str, lines: list[Line]) -> list[int]:
+        """Make lines durable; their numbers."""
+
+    def path(self, team: str) -> str:
+        """Where people can look at it."""
+
+    def recent(self, team: str) -> list[Entry]:
+        """The last few thousand bytes' worth: enough for the last minutes."""
+
+    def entries(self, team: str) -> tuple[list[Entry], int]:
+        """Everything, and how many lines could not be read."""
+
+    def about(self, team: str, ids: Collection[str]) -> list[Entry]:
+        """What it says of some messages, in order. Lines about others are not decoded."""
+
+    def version(self, team: str) -> object:
+        """Another value after every change: whoever has read it need not read it again."""
+
+    def mentions(self, team: str, word: str) -> bool:
+        """Does a word occur anywhere in it? Much quicker than reading it."""
+
+
+class Spooled:
+    """A spooled message and the file it lies in."""
+
+    __slots__ = ("entry", "name", "path", "was_tried")
+
+    def __init__(self, name: str, path: str, entry: SpoolEntry, was_tried: bool) -> None:
+        self.name = name
+        self.path = path
+        self.entry = entry
+        self.was_tried = was_tried
+        """A delivery was under way when its process ended: it may have arrived."""
+
+
+class Spool(Protocol):
+    """Messages that could not be written yet."""
+
+    def put(self, entry: SpoolEntry) -> str:
+        """Make it durable; the path of its file."""
+
+    def is_empty(self) -> bool: ...
+
+    def unreadable(self) -> list[str]:
+        """Files in the spool that are no messages; they are never touched."""
+
+    def pending(self, team: str | None = None, agent: str | None = None) -> list[Spooled]: ...
+
+    def failed(self) -> list[Spooled]: ...
+
+    def begin(self, spooled: Spooled) -> None:
+        """About to deliver: from now on a missing row may have been consumed."""
+
+    def done(self, spooled: Spooled) -> None: ...
+
+    def postpone(self, spooled: Spooled) -> None:
+        """Keep it with its new counters."""
+
+    def give_up(self, spooled: Spooled) -> str: ...
+
+    def revive(self, spooled: Spooled) -> None:
+        """From failed back to pending."""
+
+    def exclusively(self) -> SpoolTurn: ...
+
+
+class SpoolTurn(Protocol):
+    """Holding the spool for one drain. False on entry if another process is at it."""
+
+    def __enter__(self) -> bool: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
+class Archive(Protocol):
+    """Where rows go before they are removed, as inboxes of their own."""
+
+    def keep(self, team: str, agent: str, content: bytes) -> str:
+        """Make a durable copy; its path."""
+
+
+class UpkeepMarks(Protocol):
+    """When an inbox is worth another clean-up pass."""
+
+    def is_due(self, team: str, agent: str, size: int, now: float) -> bool: ...
+
+    def put_off(self, team: str, agent: str, size: int, until: float) -> None: ...

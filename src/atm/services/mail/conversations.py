@@ -1,0 +1,210 @@
+"""Requests and answers: ask and recognise the reply; acknowledge a message, with or without words."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember, NoSuchMessage, UnreadableFile
+from atm.domain.mail.messages import REQUEST_MARKER, answers_request, with_request_marker
+from atm.domain.names import parse_address, same_name
+from atm.formats.mail.journal import histories
+from atm.formats.mail.spool_entry import SpoolEntry
+from atm.services.mail.bookkeeping import enter, record
+from atm.services.mail.mailroom import find_open_recipient
+from atm.services.mail.posting import Letter, Sent, compose, find_message, is_tagged, send_to
+from atm.services.mail.spooling import drain_target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.mail.messages import Message
+    from atm.ports.files.clock import Clock
+    from atm.services.mail.mailroom import Mailroom, Recipient
+
+
+class Acknowledged:
+    """What an acknowledgement did."""
+
+    __slots__ = ("agent", "message", "outcome", "reply", "reply_to", "spool_path", "team")
+
+    def __init__(self, team: str, agent: str, message: Message) -> None:
+        self.team = team
+        self.agent = agent
+        self.message = message
+        self.reply: Message | None = None
+        self.reply_to: tuple[str, str] | None = None
+        self.outcome = "success"
+        self.spool_path: str | None = None
+
+
+def ask(room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], letter: Letter) -> tuple[str, Sent]:
+    """Send a request under a marker; the asker's inbox must exist, or no answer could arrive."""
+    find_open_recipient(room, asker[1], asker[0])
+    to = find_open_recipient(room, asked[1], asked[0])
+    request_id = room.chance.new_id()
+    letter.text = with_request_marker(letter.text, request_id)
+    return request_id, send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
+
+
+def find_answer(
+    room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], request_id: str, request: str
+) -> Message | None:
+    """
+    The reply to a request, taken from the asker's inbox: asking is reading.
+
+    Also a reply that another reader of the same inbox has marked meanwhile. Never the request itself, which lies in
+    the same inbox when somebody asks himself.
+    """
+    agent, team = asker
+    senders = {asked[0].casefold(), f"{asked[0]}@{asked[1]}".casefold()}
+    for message in room.inboxes.rows(team, agent):
+        fits = message.sender.casefold() in senders and message.id != request
+        if fits and answers_request(message, request_id):
+            if not message.read:
+                room.inboxes.mark(team, agent, {message.key}, True)
+                enter(room, team, agent, _known(message), "read", "answer to a request")
+            return message
+    return None
+
+
+def await_answer(
+    clock: Clock, look: Callable[[], Message | None], deadline: float, pause: Callable[[float], None]
+) -> Message | None:
+    """Look until there is an answer or the time is up. `pause` is told how much is left, and waits no longer."""
+    while True:
+        left = deadline - clock.monotonic()
+        try:
+            answer = look()
+        except UnreadableFile:  # somebody writes it in place: the next look tells
+            answer = None
+        if answer is not None or left <= 0:
+            return answer
+        pause(left)
+
+
+class Original:
+    """A message that somebody answers: where it lies, and the request in it, if it is one."""
+
+    __slots__ = ("agent", "id", "request_id", "team")
+
+    def __init__(self, team: str, agent: str, id: str, text: str) -> None:
+        self.team = team
+        self.agent = agent
+        self.id = id
+        self.request_id = request_in(text)
+
+
+def find_original(room: Mailroom, message_id: str, teams: list[str], agent: str) -> Original:
+    """A message by its id or the beginning of it: in the ledgers of some teams, or in the answerer's own inbox."""
+    found: dict[str, Original] = {}
+    for team in teams if message_id else []:
+        for entry in room.ledger.entries(team)[0]:
+            message = entry.message if entry.ids and entry.ids[0].startswith(message_id) else None
+            if message is not None:
+                found.setdefault(entry.ids[0], Original(team, entry.agent, entry.ids[0], message.text))
+        for row in room.inboxes.rows(team, agent):
+            if row.id is not None and row.id.startswith(message_id):
+                found[row.id] = Original(team, agent, row.id, row.text)
+    if len(found) == 1 or message_id in found:
+        return found.get(message_id) or next(iter(found.values()))
+    what = f"{len(found)} messages begin with" if found else "no message begins with"
+    raise NoSuchMessage(f"{what} {message_id!r}", "see the ids with `atm read --all --json`")
+
+
+def prepare_reply(room: Mailroom, to: Recipient, letter: Letter) -> Original:
+    """Find what a letter answers, and give it the request's marker."""
+    me, home = letter.sender.partition("@")[0], letter.home
+    teams = [to.team_name] if home is None or same_name(home, to.team_name) else [home, to.team_name]
+    original = find_original(room, letter.reply_to or "", teams, me)
+    letter.text = _marked(letter.text, original.request_id)
+    return original
+
+
+def send_reply(room: Mailroom, to: Recipient, letter: Letter) -> Sent:
+    """Send a message that answers another: with its request marker, and entered as its answer."""
+    original = prepare_reply(room, to, letter)
+    composed = compose(room, to, letter)
+    sent = send_to(room, to, composed, tagged=is_tagged(to, letter), ack_minutes=letter.ack_minutes)
+    try:
+        record(room, original.team, original.agent, [original.id], "answered", f"reply {sent.message_id}")
+    except AtmError as error:
+        sent.warnings.append(f"the answer was not entered in the ledger: {error}")
+    return sent
+
+
+def request_in(text: str) -> str | None:
+    """The request marker in a text."""
+    _, marker, rest = text.rpartition(REQUEST_MARKER)
+    words = rest.split()
+    return words[0] if marker and words else None
+
+
+def _marked(text: str, request_id: str | None) -> str:
+    return with_request_marker(text, request_id) if request_id and request_id not in text else text
+
+
+def acknowledge(room: Mailroom, team: str, agent: str, message_id: str, reply: str | None) -> Acknowledged:
+    """
+    Mark a message answered and, if there is a reply, deliver it: both or neither.
+
+    The reply is written to the spool first, together with what it answers. From then on a crash is finished by
+    the next mail command; before that, nothing has happened.
+    """
+    owner = find_open_recipient(room, team, agent)
+    with room.inboxes.exclusively(owner.team_name, owner.agent):
+        message = find_message(room, owner.team_name, owner.agent, message_id)
+        _check_unanswered(room, owner.team_name, owner.agent, message)
+        done = Acknowledged(owner.team_name, owner.agent, message)
+        if reply is not None:
+            return _reply(room, done, reply)
+        room.inboxes.mark(owner.team_name, owner.agent, {message.key}, True)
+        enter(room, done.team, done.agent, _known(message), "answered", "acknowledged without a reply")
+        return done
+
+
+def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
+    agent, team = parse_address(done.message.sender)
+    try:
+        to = find_open_recipient(room, team or done.team, agent)
+    except NoSuchMember as error:
+        raise NoSuchMember(f"the sender {done.message.sender!r} has no inbox to reply to", error.remedy) from None
+    sender = done.agent if to.team_name == done.team else f"{done.agent}@{done.team}"
+    done.reply = compose(room, to, Letter(sender=sender, text=_marked(text, request_in(done.message.text))))
+    done.reply_to = (to.agent, to.team_name)
+    answers = {"team": done.team, "agent": done.agent, "message_id": done.message.id or ""}
+    path = room.spool.put(
+        SpoolEntry(
+            team=to.team_name,
+            agent=to.agent,
+            message_id=done.reply.id or "",
+            raw=done.reply.raw,
+            created_at=room.clock.now(),
+            reason="reply under way",
+            answers=answers,
+        )
+    )
+    try:
+        room.inboxes.mark(done.team, done.agent, {done.message.key}, True)
+    except DiskError:
+        for spooled in room.spool.pending(to.team_name, to.agent):
+            if spooled.entry.message_id == done.reply.id:
+                room.spool.done(spooled)  # nothing has happened yet, so nothing shall
+        raise
+    drain_target(room, to.team_name, to.agent)
+    if any(spooled.entry.message_id == done.reply.id for spooled in room.spool.pending(to.team_name, to.agent)):
+        done.outcome, done.spool_path = "queued", path
+    return done
+
+
+def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -> None:
+    past = histories(room.ledger.entries(team)[0]).get((message.id or "", agent), [])
+    replies = [spooled.entry.answers for spooled in room.spool.pending()]
+    if "answered" in past or {"team": team, "agent": agent, "message_id": message.id or ""} in replies:
+        raise AlreadyAnswered(
+            f"message {message.id} was answered before",
+            f"see `atm receipts {message.id}`; to say more, use `atm send`",
+        )
+
+
+def _known(message: Message) -> list[str]:
+    """The id under which the ledger knows it; rows of other programs may have none."""
+    return [message.id] if message.id else []

@@ -1,0 +1,130 @@
+"""The ports that the verbs of mail need, in one hand, and how an address becomes a recipient."""
+
+from __future__ import annotations
+
+from atm.domain.errors import NoSuchMember, NoSuchTeam
+from atm.domain.mail.retries import MOST_TRIES
+from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
+from atm.domain.team.team import check_open
+from atm.services.team.registry import Registry, find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
+
+    from atm.domain.mail.retention import Policy
+    from atm.domain.team.team import Member, Team
+    from atm.ports.files.clock import Chance, Clock
+    from atm.ports.mail.stores import Archive, Inboxes, Ledger, Spool, UpkeepMarks
+    from atm.ports.mail.surfacing import Surfacings
+    from atm.ports.mail.surroundings import Drift
+    from atm.ports.team.rosters import Rosters
+    from atm.services.team.registry import TeamStores
+
+    class MailStores(TeamStores, Protocol):
+        """And the one that only showing mail needs."""
+
+        @property
+        def surfacings(self) -> Surfacings: ...
+
+
+class Mailroom(Registry):
+    """Everything that mail is made with."""
+
+    __slots__ = ("archive", "compact_claudes", "drift", "inboxes", "ledger", "marks", "most_tries", "policy", "spool")
+
+    stores: MailStores
+
+    def __init__(
+        self,
+        *,
+        clock: Clock,
+        chance: Chance,
+        rosters: Rosters,
+        stores: MailStores,
+        inboxes: Inboxes,
+        ledger: Ledger,
+        spool: Spool,
+        archive: Archive,
+        marks: UpkeepMarks,
+        drift: Drift,
+        policy: Policy,
+        compact_claudes: bool = False,
+        most_tries: int = MOST_TRIES,
+    ) -> None:
+        Registry.__init__(self, clock=clock, chance=chance, rosters=rosters, stores=stores)
+        self.inboxes = inboxes
+        self.ledger = ledger
+        self.spool = spool
+        self.archive = archive
+        self.marks = marks
+        self.drift = drift
+        self.policy = policy
+        self.compact_claudes = compact_claudes
+        self.most_tries = most_tries
+
+    @property
+    def surfacings(self) -> Surfacings:
+        return self.stores.surfacings
+
+
+class Recipient:
+    """A mailbox that exists. `member` is None for one whose owner has left the roster."""
+
+    __slots__ = ("agent", "member", "team")
+
+    def __init__(self, team: Team, agent: str, member: Member | None) -> None:
+        self.team = team
+        self.agent = agent
+        self.member = member
+
+    @property
+    def team_name(self) -> str:
+        return self.team.name
+
+    @property
+    def in_claudes_team(self) -> bool:
+        return is_claudes_team(self.team.name)
+
+
+def find_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
+    """
+    Who an address means.
+
+    A member; or somebody who left the roster but still has an inbox. Never a new inbox for a name that was
+    only mistyped: mail would rot there unseen.
+    """
+    found = find_team(room, team)
+    member = found.member(agent)
+    if member is not None:
+        return Recipient(found, member.name, member)
+    former = find_name(agent, room.inboxes.owners(found.name))
+    if former is not None:
+        return Recipient(found, former, None)
+    near = nearest_name(agent, found.names)
+    hint = f"did you mean {near!r}?" if near else _who_is_there(found)
+    raise NoSuchMember(f"team {found.name!r} has no member {agent!r}", hint, found.read_from)
+
+
+def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
+    """The same for whoever is about to write: a completed team takes no more mail."""
+    to = find_recipient(room, team, agent)
+    check_open(to.team)
+    return to
+
+
+def _who_is_there(team: Team) -> str:
+    if not team.members:
+        return f"add one with `atm teams add-member {team.name} NAME`"
+    return f"members: {', '.join(team.names[:10])}"
+
+
+def sender_address(room: Mailroom, sender: str, home: str | None, target: str) -> str:
+    """What `from` says: the bare name inside a team, `name@team` across teams, so that a reply finds its way."""
+    if home is None or same_name(home, target) or "@" in sender:
+        return sender
+    try:
+        team = find_team(room, home)
+    except NoSuchTeam:
+        return sender
+    return f"{sender}@{team.name}" if team.member(sender) else sender

@@ -1,0 +1,260 @@
+"""
+Posting a message: from a letter to a row that is durable in an inbox, or in the spool.
+
+A message is reported as sent when it is durable in the recipient's inbox, or as queued when it is durable in
+the spool; one or the other, or an error and neither (G1).
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, FileBusy, NoSuchMessage, UnreadableFile, WriteRefused
+from atm.domain.mail.messages import (
+    URGENT_MARK,
+    Message,
+    check_text,
+    defuse,
+    summarize,
+    with_ack_request,
+    with_call_to_action,
+)
+from atm.domain.mail.receipts import ACK_DUE
+from atm.domain.team.team import appears_offline
+from atm.formats.files.times import to_iso
+from atm.formats.mail.inbox import encode_row
+from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
+from atm.formats.mail.protocol_message import check_may_be_sent
+from atm.formats.mail.spool_entry import SpoolEntry
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.retention import compact_if_due
+from atm.services.mail.spooling import drain_on_the_way, drain_target
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ports.mail.stores import Written
+    from atm.services.mail.mailroom import Mailroom, Recipient
+
+
+ATTEMPTS = 3
+
+
+BETWEEN_ATTEMPTS = 0.1
+"""Another program may hold the file open, or be in the middle of writing it: seed 000 asks for two more tries."""
+
+
+STILL_WAITS = "earlier mail for this recipient still waits"
+
+
+QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
+
+
+class Letter:
+    """What somebody wants to say, before it has an address."""
+
+    __slots__ = ("ack_minutes", "action", "home", "is_urgent", "reply_to", "sender", "summary", "text")
+
+    def __init__(
+        self,
+        *,
+        sender: str,
+        text: str,
+        summary: str | None = None,
+        action: str = "",
+        reply_to: str | None = None,
+        home: str | None = None,
+        is_urgent: bool = False,
+        ack_minutes: float | None = None,
+    ) -> None:
+        self.sender = sender
+        self.text = text
+        self.summary = summary
+        self.action = action
+        self.reply_to = reply_to
+        self.home = home
+        """The sender's own team, where the message that is answered lies; else the recipient's."""
+        self.is_urgent = is_urgent
+        self.ack_minutes = ack_minutes
+        """An acknowledgement is wanted within so many minutes; None if not."""
+
+
+class Sent:
+    """Where a message went. `outcome` is success, conflict_resolved, queued or failed."""
+
+    __slots__ = (
+        "agent",
+        "error",
+        "merged",
+        "message",
+        "offline",
+        "outcome",
+        "seq",
+        "spool_path",
+        "tagged",
+        "team",
+        "warnings",
+    )
+
+    def __init__(self, *, team: str, agent: str, message: Message, offline: bool = False) -> None:
+        self.team = team
+        self.agent = agent
+        self.message = message
+        self.offline = offline
+        self.tagged = False
+        """Did the text get a call to action, because the recipient is away?"""
+        self.outcome = "success"
+        self.merged = 0
+        self.seq: int | None = None
+        self.spool_path: str | None = None
+        self.error: AtmError | None = None
+        self.warnings: list[str] = []
+
+    @property
+    def message_id(self) -> str:
+        return self.message.id or ""
+
+
+def compose(room: Mailroom, to: Recipient, letter: Letter, message_id: str | None = None) -> Message:
+    """The row that will be written, checked."""
+    text = check_may_be_sent(check_text(letter.text))
+    id = message_id or room.chance.new_id()
+    if is_tagged(to, letter):
+        text = with_call_to_action(text, letter.action)
+    if letter.is_urgent:
+        text = URGENT_MARK + text
+    if letter.ack_minutes is not None:
+        text = with_ack_request(text, id, letter.ack_minutes)
+    check_text(text)
+    message = Message(
+        id=id,
+        sender=letter.sender,
+        text=defuse(text),
+        timestamp=to_iso(room.clock.now()),
+        read=False,
+        summary=defuse(letter.summary or summarize(letter.text)),
+    )
+    message.raw = encode_row(message, claudes_team=to.in_claudes_team)
+    return message
+
+
+def is_tagged(to: Recipient, letter: Letter) -> bool:
+    return bool(letter.action) and appears_offline(to.member)
+
+
+def send_to(
+    room: Mailroom, to: Recipient, message: Message, *, tagged: bool = False, ack_minutes: float | None = None
+) -> Sent:
+    """Deliver a composed message, and do a little upkeep on the way."""
+    put_back_dropped(room, to.team, about=to.agent)
+    drain_on_the_way(room)
+    sent = deliver(room, to, message, ack_minutes)
+    sent.tagged = tagged
+    compact_if_due(room, to)
+    return sent
+
+
+def deliver(
+    room: Mailroom,
+    to: Recipient,
+    message: Message,
+    ack_minutes: float | None = None,
+    *,
+    is_new: bool = True,
+    may_wait: bool = True,
+) -> Sent:
+    """
+    Write to the inbox; where that cannot be done, to the spool. Behind anything that waits already (G4).
+
+    A message that may have been delivered before, by a process that died, is not `is_new`: its id is looked for. One
+    that is only true now must not `may_wait` in the spool: what kept it out of the inbox is raised.
+    """
+    sent = Sent(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
+    if not room.spool.is_empty() and not drain_target(room, to.team_name, to.agent):
+        if not may_wait:
+            raise FileBusy(STILL_WAITS, "see `atm spool list`")
+        return _queue(room, sent, STILL_WAITS, ack_minutes)
+    try:
+        written = _append(room, to, message, is_new)
+    except (FileBusy, WriteRefused, UnreadableFile) as error:
+        if not may_wait:
+            raise
+        return _queue(room, sent, str(error), ack_minutes)
+    sent.merged = written.merged
+    sent.outcome = "conflict_resolved" if written.merged else "success"
+    evidence = f"inbox file, {written.merged} foreign rows merged" if written.merged else "inbox file"
+    _record(room, sent, "written", evidence, ack_minutes)
+    return sent
+
+
+def _append(room: Mailroom, to: Recipient, message: Message, is_new: bool) -> Written:
+    """Three attempts, unless a lock was waited for: that has taken its five seconds already (D3)."""
+    for attempt in range(1, ATTEMPTS + 1):
+        try:
+            # What an attempt that failed left behind is not known, so only the first may skip looking for its own id.
+            return room.inboxes.append(to.team_name, to.agent, [message], fresh=is_new and attempt == 1)
+        except (WriteRefused, UnreadableFile):
+            if attempt == ATTEMPTS:
+                raise
+            room.clock.sleep(BETWEEN_ATTEMPTS)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _queue(room: Mailroom, sent: Sent, reason: str, ack_minutes: float | None) -> Sent:
+    sent.outcome = "queued"
+    sent.spool_path = room.spool.put(
+        SpoolEntry(
+            team=sent.team,
+            agent=sent.agent,
+            message_id=sent.message_id,
+            raw=sent.message.raw,
+            created_at=room.clock.now(),
+            reason=reason,
+        )
+    )
+    sent.warnings.append(QUEUED_WARNING)
+    sent.warnings.append(reason)
+    _record(room, sent, "queued", reason, ack_minutes)
+    return sent
+
+
+def _record(room: Mailroom, sent: Sent, state: str, evidence: str, ack_minutes: float | None) -> None:
+    """
+    Enter the message in the ledger.
+
+    The message is durable by now. If the ledger cannot be written, that must not be reported as a failure to
+    send: the sender would send it again, and the recipient would get it twice.
+    """
+    line = Line(
+        kind=MESSAGE,
+        ids=[sent.message_id],
+        agent=sent.agent,
+        state=state,
+        at=sent.message.timestamp,
+        evidence=evidence,
+        raw=sent.message.raw,
+    )
+    lines = [line]
+    if ack_minutes is not None:
+        within = f"within {ack_minutes:g} min"
+        lines.append(Line(kind=RECEIPT, ids=line.ids, agent=line.agent, state=ACK_DUE, at=line.at, evidence=within))
+    try:
+        sent.seq = room.ledger.append(sent.team, lines)[0]
+    except AtmError as error:
+        sent.warnings.append(f"the ledger could not be written, so this message has no seq: {error}")
+        if ack_minutes is not None:
+            sent.warnings.append("nobody will be told if it is not acknowledged")
+
+
+def find_message(room: Mailroom, team: str, agent: str, message_id: str) -> Message:
+    """A message in an inbox by its id, or by the beginning of it."""
+    known = room.inboxes.rows(team, agent) if message_id else []
+    rows = [row for row in known if row.id and row.id.startswith(message_id)]
+    if len(rows) == 1:
+        return rows[0]
+    if rows:
+        exact = [row for row in rows if row.id == message_id]
+        if exact:
+            return exact[0]
+        raise NoSuchMessage(f"{len(rows)} messages begin with {message_id!r}", "give more of the id")
+    raise NoSuchMessage(
+        f"there is no message {message_id!r} in the inbox of {agent}@{team}",
+        "see the ids with `atm read --all --json`",
+    )

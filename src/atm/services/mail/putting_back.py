@@ -1,0 +1,100 @@
+"""Putting back rows that another program's stale rewrite dropped after we had reported success (D24)."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError
+from atm.domain.mail.inbox_merge import put_back
+from atm.domain.mail.receipts import RESTORED, expected_in_inbox
+from atm.domain.names import is_claudes_team
+from atm.formats.mail.journal import MESSAGE, histories
+from atm.services.mail.bookkeeping import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.mail.messages import Message
+    from atm.domain.team.team import Team
+    from atm.formats.mail.journal import Entry
+    from atm.services.mail.mailroom import Mailroom
+
+
+MOST_LOOKED_AT = 50
+"""Inboxes that every mail command can afford to look at: 60 microseconds each."""
+
+
+def put_back_dropped(
+    room: Mailroom,
+    team: Team,
+    *,
+    about: str | None = None,
+    everything: bool = False,
+    unable: list[str] | None = None,
+) -> int:
+    """
+    Put back rows that somebody's stale rewrite dropped after we had reported success (D24).
+
+    By default only what the end of the ledger tells, which is the last minutes, and only for inboxes that somebody
+    else wrote to, or that are gone; in a large team, a command that is about one inbox looks at that one alone. How
+    many rows came back; `unable` gets those whose inbox could not be looked at now.
+    """
+    if is_claudes_team(team.name) or team.completed:
+        return 0  # there, absence means consumed or unknown; or nothing may change any more
+    try:
+        names = {*room.inboxes.owners(team.name), *team.names}
+        if about is not None and len(names) > MOST_LOOKED_AT:
+            names = {about}
+        suspects = names if everything else {agent for agent in names if room.inboxes.touched(team.name, agent)}
+        if not suspects:
+            return 0
+        entries = room.ledger.entries(team.name)[0] if everything else room.ledger.recent(team.name)
+    except AtmError:
+        return 0  # a look that fails must not keep the message from being sent
+    expected, count = _expected(entries), 0
+    for agent in sorted(suspects):
+        sent = expected.get(agent, [])
+        try:
+            if room.inboxes.missing(team.name, agent, [entry.ids[0] for entry in sent]):
+                count += _put_back(room, team.name, agent, sent, entries)
+        except AtmError:  # the inbox cannot be read or written now: the next command tries again
+            if unable is not None:
+                unable.append(agent)
+    return count
+
+
+def missing_rows(room: Mailroom, team: str, entries: list[Entry]) -> int:
+    """How many messages should lie in an inbox of ours and do not."""
+    if is_claudes_team(team):
+        return 0
+    count = 0
+    for agent, sent in _expected(entries).items():
+        try:
+            count += len(room.inboxes.missing(team, agent, [entry.ids[0] for entry in sent]))
+        except AtmError:
+            continue
+    return count
+
+
+def _expected(entries: list[Entry]) -> dict[str, list[Entry]]:
+    """For each recipient the messages that should still lie in its inbox."""
+    past = histories(entries)
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        if entry.kind == MESSAGE and entry.ids and expected_in_inbox(past[(entry.ids[0], entry.agent)]):
+            found.setdefault(entry.agent, []).append(entry)
+    return found
+
+
+def _put_back(room: Mailroom, team: str, agent: str, sent: list[Entry], entries: list[Entry]) -> int:
+    numbers = {id: entry.seq for entry in entries if entry.kind == MESSAGE and entry.agent == agent for id in entry.ids}
+    messages = [message for entry in sent if (message := entry.message) is not None]
+    restored: list[str] = []
+
+    def change(rows: list[Message]) -> list[Message]:
+        present = {row.key for row in rows}
+        dropped = [message for message in messages if message.key not in present]
+        restored[:] = [message.id or "" for message in dropped]
+        return put_back(rows, dropped, lambda row: numbers.get(row.id or ""))
+
+    room.inboxes.change(team, agent, change)
+    if restored:
+        record(room, team, agent, restored, RESTORED, "another program's stale rewrite had dropped it")
+    return len(restored)

@@ -1,0 +1,71 @@
+"""Sending: one message to one member, one to everybody, and what would be sent."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, RequestError
+from atm.domain.mail.messages import Message, check_text
+from atm.domain.names import same_name
+from atm.domain.team.team import appears_offline, check_open
+from atm.formats.mail.protocol_message import check_may_be_sent
+from atm.services.mail.mailroom import find_open_recipient
+from atm.services.mail.posting import Letter, Sent, compose, deliver, is_tagged, send_to
+from atm.services.mail.putting_back import put_back_dropped
+from atm.services.mail.retention import compact_if_due
+from atm.services.mail.spooling import drain_on_the_way
+from atm.services.team.registry import find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.services.mail.mailroom import Mailroom
+
+
+def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
+    """Send one message."""
+    to = find_open_recipient(room, team, agent)
+    if letter.reply_to:
+        from atm.services.mail.conversations import send_reply
+
+        return send_reply(room, to, letter)
+    return send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter), ack_minutes=letter.ack_minutes)
+
+
+def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
+    """What `send` would write, without writing it."""
+    to = find_open_recipient(room, team, agent)
+    if letter.reply_to:
+        from atm.services.mail.conversations import prepare_reply
+
+        prepare_reply(room, to, letter)
+    offline = appears_offline(to.member)
+    sent = Sent(team=to.team_name, agent=to.agent, message=compose(room, to, letter), offline=offline)
+    sent.tagged = is_tagged(to, letter)
+    return sent
+
+
+def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent]]:
+    """Send to every member but the sender, under one id. One failure stops nobody else's copy."""
+    found = check_open(find_team(room, team))
+    others = [name for name in dict.fromkeys(found.names) if not same_name(name, letter.sender)]
+    if not others:
+        raise RequestError(
+            f"team {found.name!r} has nobody else to send to",
+            f"add members with `atm teams add-member {found.name} NAME`",
+        )
+    check_may_be_sent(check_text(letter.text))
+    put_back_dropped(room, found)
+    drain_on_the_way(room)
+    message_id = room.chance.new_id()
+    return message_id, [_one_of_many(room, found.name, name, letter, message_id) for name in others]
+
+
+def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_id: str) -> Sent:
+    try:
+        to = find_open_recipient(room, team, agent)
+        sent = deliver(room, to, compose(room, to, letter, message_id), letter.ack_minutes)
+        sent.tagged = is_tagged(to, letter)
+        compact_if_due(room, to)
+    except AtmError as error:
+        nothing = Message(id=message_id, sender=letter.sender, text=letter.text, timestamp="", read=False)
+        sent = Sent(team=team, agent=agent, message=nothing)
+        sent.outcome, sent.error = "failed", error
+    return sent

@@ -1,0 +1,193 @@
+"""
+Spooled mail: deliver what waits, oldest first, and give up in the end.
+
+Every mail command tries a little of it on its way; `atm spool retry` and the daemon do the rest.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, DiskError, NoSuchTeam
+from atm.domain.mail.receipts import FAILED
+from atm.domain.mail.retries import LONGEST_WAIT, is_exhausted, wait_after
+from atm.domain.names import is_claudes_team
+from atm.formats.mail.inbox import decode_row
+from atm.formats.mail.journal import histories
+from atm.services.mail.bookkeeping import record
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.mail.spool_entry import SpoolEntry
+    from atm.ports.mail.stores import Spooled
+    from atm.services.mail.mailroom import Mailroom
+
+
+MOST_AT_ONCE = 20
+"""Spooled messages that an ordinary command tries on its way; the rest waits for the next one."""
+
+
+LOOKS, BETWEEN_LOOKS = 20, 0.05
+"""How often somebody who needs the spool looks whether another process has finished with it, and how long apart."""
+
+
+class Drained:
+    """What a pass over the spool did."""
+
+    __slots__ = ("delivered", "failed", "waiting")
+
+    def __init__(self) -> None:
+        self.delivered = 0
+        self.failed = 0
+        self.waiting = 0
+
+
+def drain_on_the_way(room: Mailroom) -> None:
+    """What every mail command does besides: try what is due. Its failure is nobody's failure."""
+    try:
+        drain(room)
+    except AtmError:
+        return
+
+
+def drop(room: Mailroom, spooled: Spooled) -> None:
+    """Throw a spooled message away, as somebody asked."""
+    entry = spooled.entry
+    record(room, entry.team, entry.agent, [entry.message_id], FAILED, "dropped from the spool on request")
+    room.spool.done(spooled)
+
+
+def drain(room: Mailroom, *, everything: bool = False, patient: bool = False) -> Drained:
+    """
+    Try what is due, oldest first. `everything` ignores the waiting times and the bound.
+
+    Whoever is `patient` waits for locks, and so gets past one that a dead program left behind.
+    """
+    done = Drained()
+    if room.spool.is_empty():
+        return done
+    with room.spool.exclusively() as held:
+        if held:
+            _drain(room, room.spool.pending(), done, insist=everything, patient=patient)
+    return done
+
+
+def drain_target(room: Mailroom, team: str, agent: str) -> bool:
+    """Deliver what waits for one recipient, in order. True when nothing waits any more."""
+    for _ in range(LOOKS):
+        if not room.spool.pending(team, agent):
+            return True
+        with room.spool.exclusively() as held:
+            if held:
+                _drain(room, room.spool.pending(team, agent), Drained(), insist=True)
+                break
+        room.clock.sleep(BETWEEN_LOOKS)  # the daemon, or another command, is at it
+    return not room.spool.pending(team, agent)
+
+
+def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: bool, patient: bool = False) -> None:
+    """Who insists waits for locks as a send does, and so gets past one that was left behind; others only try."""
+    blocked: set[tuple[str, str]] = set()
+    tried = 0
+    for spooled in waiting:
+        target = (spooled.entry.team, spooled.entry.agent)
+        due = insist or (_is_due(room, spooled) and tried < MOST_AT_ONCE)
+        if target in blocked or not due:
+            blocked.add(target)  # what was sent later to the same inbox waits behind it (G4)
+            done.waiting += 1
+            continue
+        tried += 1
+        try:
+            result = _try(room, spooled, None if insist or patient else 0.0)
+        except AtmError:
+            result = "waiting"  # the spool or the ledger itself cannot be written; nothing is lost by waiting
+        if result == "delivered":
+            done.delivered += 1
+        elif result == "failed":
+            done.failed += 1
+        else:
+            done.waiting += 1
+            blocked.add(target)
+
+
+def _is_due(room: Mailroom, spooled: Spooled) -> bool:
+    """Also if its time lies further away than any wait: then the clock was set back since."""
+    wait = spooled.entry.next_attempt - room.clock.now()
+    return wait <= 0 or wait > LONGEST_WAIT * 1.25
+
+
+def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
+    entry = spooled.entry
+    if room.rosters.is_completed(entry.team):  # nothing of it may change, so not even its ledger says so
+        entry.reason = "the team was completed before this could be delivered"
+        room.spool.give_up(spooled)
+        return "failed"
+    row = decode_row(entry.raw)
+    if row is None:
+        return _give_up(room, spooled, "the spooled row is not a message")
+    if spooled.was_tried and (verdict := _after_a_death(room, spooled)) is not None:
+        return verdict
+    try:
+        if entry.answers:
+            room.inboxes.mark(entry.answers["team"], entry.answers["agent"], {entry.answers["message_id"]}, True)
+        room.spool.begin(spooled)
+        room.inboxes.append(entry.team, entry.agent, [row], fresh=False, patience=patience)
+    except NoSuchTeam as error:
+        return _give_up(room, spooled, str(error))
+    except DiskError as error:
+        return _postpone(room, spooled, str(error))
+    try:
+        _enter_delivery(room, entry)
+    except AtmError:
+        pass  # it has arrived; a ledger that cannot be written must not have it delivered again
+    room.spool.done(spooled)
+    return "delivered"
+
+
+def _enter_delivery(room: Mailroom, entry: SpoolEntry) -> None:
+    record(room, entry.team, entry.agent, [entry.message_id], "written", "inbox file, from the spool", entry.raw)
+    if entry.answers:
+        team, agent, id = (entry.answers[key] for key in ("team", "agent", "message_id"))
+        record(room, team, agent, [id], "answered", f"reply {entry.message_id}")
+
+
+def _after_a_death(room: Mailroom, spooled: Spooled) -> str | None:
+    """
+    A process died while it delivered this. Did it arrive?
+
+    If the ledger says so, it did. In a team of Claude Code a row that is not there may have been consumed, so
+    it is never sent again (D24); the operator decides.
+    """
+    entry = spooled.entry
+    past = histories(room.ledger.entries(entry.team)[0]).get((entry.message_id, entry.agent), [])
+    if "written" in past:
+        room.spool.done(spooled)
+        return "delivered"
+    if not is_claudes_team(entry.team):
+        return None
+    try:
+        absent = room.inboxes.missing(entry.team, entry.agent, [entry.message_id])
+    except AtmError:
+        absent = [entry.message_id]
+    return _give_up(room, spooled, "it may have been delivered and consumed") if absent else None
+
+
+def _postpone(room: Mailroom, spooled: Spooled, reason: str) -> str:
+    entry, now = spooled.entry, room.clock.now()
+    if not _is_due(room, spooled):  # somebody insisted before its time: that is no try of its own
+        room.spool.postpone(spooled)
+        return "waiting"
+    entry.tries += 1
+    entry.reason, entry.last_attempt = reason, now
+    if is_exhausted(entry.tries, room.most_tries):
+        return _give_up(room, spooled, reason)
+    jitter = 0.75 + room.chance.fraction() / 2
+    entry.next_attempt = now + wait_after(entry.tries) * jitter
+    room.spool.postpone(spooled)
+    return "waiting"
+
+
+def _give_up(room: Mailroom, spooled: Spooled, reason: str) -> str:
+    spooled.entry.reason = reason
+    path = room.spool.give_up(spooled)
+    entry = spooled.entry
+    record(room, entry.team, entry.agent, [entry.message_id], FAILED, f"{reason}; kept at {path}")
+    return "failed"

@@ -1,0 +1,102 @@
+"""Receipts: where a message is, and how that is known. What was not observed is called unknown (D7)."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError, NoSuchMessage
+from atm.domain.mail.receipts import JOURNEY, standing
+from atm.formats.files.times import to_iso
+from atm.formats.mail.journal import MESSAGE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.mail.messages import Message
+    from atm.domain.mail.receipts import Event
+    from atm.services.mail.mailroom import Mailroom
+
+
+class Trace:
+    """One message and one recipient."""
+
+    __slots__ = ("agent", "events", "message", "message_id", "now", "seq", "team")
+
+    def __init__(self, team: str, agent: str, message_id: str) -> None:
+        self.team = team
+        self.agent = agent
+        self.message_id = message_id
+        self.message: Message | None = None
+        self.seq: int | None = None
+        self.events: list[Event] = []
+        self.now = ""
+        """Where it lies at this moment."""
+
+    @property
+    def standing(self) -> str:
+        return standing([event.state for event in self.events])
+
+    def journey(self) -> list[tuple[str, Event | None]]:
+        """Each state of the journey with the last event that shows it, or None: not observed."""
+        last = {event.state: event for event in self.events}
+        return [(state, last.get(state)) for state in JOURNEY]
+
+
+def trace(room: Mailroom, message_id: str, teams: list[str]) -> list[Trace]:
+    """Everything known of a message, by its id or the beginning of it, in some teams."""
+    found: dict[tuple[str, str, str], Trace] = {}
+    if not message_id:
+        raise NoSuchMessage("the id is empty", "give the id of a message, or the beginning of it")
+    for team in teams:
+        _from_ledger(room, team, message_id, found)
+        _from_inboxes(room, team, message_id, found)
+    _from_spool(room, message_id, found)
+    ids = {id for _, _, id in found}
+    if message_id in ids:
+        found = {key: value for key, value in found.items() if key[2] == message_id}
+    elif len(ids) > 1:
+        raise NoSuchMessage(f"{len(ids)} messages begin with {message_id!r}", "give more of the id")
+    if not found:
+        raise NoSuchMessage(f"no team here knows a message {message_id!r}", "see the ids with `atm read --all --json`")
+    return list(found.values())
+
+
+def _trace(found: dict[tuple[str, str, str], Trace], team: str, agent: str, id: str) -> Trace:
+    return found.setdefault((team, agent, id), Trace(team, agent, id))
+
+
+def _from_ledger(room: Mailroom, team: str, message_id: str, found: dict[tuple[str, str, str], Trace]) -> None:
+    for entry in room.ledger.entries(team)[0]:
+        for event in entry.events():
+            if event.id.startswith(message_id):
+                one = _trace(found, team, event.agent, event.id)
+                one.events.append(event)
+                if entry.kind == MESSAGE and one.seq is None:
+                    one.message, one.seq = entry.message, entry.seq
+
+
+def _from_inboxes(room: Mailroom, team: str, message_id: str, found: dict[tuple[str, str, str], Trace]) -> None:
+    """What lies in inboxes now: also messages of others, and of ours that were killed before the ledger."""
+    for agent in room.inboxes.owners(team):
+        try:
+            rows = room.inboxes.rows(team, agent)
+        except AtmError as error:
+            for (where, whose, _), one in found.items():
+                if (where, whose) == (team, agent):
+                    one.now = f"unknown: {error}"
+            continue
+        for row in rows:
+            if row.id is not None and row.id.startswith(message_id):
+                one = _trace(found, team, agent, row.id)
+                one.message = one.message or row
+                one.now = f"in the inbox, {'read' if row.read else 'unread'}"
+    for one in found.values():
+        if one.team == team and not one.now:
+            one.now = "not in the inbox"
+
+
+def _from_spool(room: Mailroom, message_id: str, found: dict[tuple[str, str, str], Trace]) -> None:
+    for folder, spooled in (("pending", room.spool.pending()), ("failed", room.spool.failed())):
+        for item in spooled:
+            entry = item.entry
+            if entry.message_id.startswith(message_id):
+                again = f", next try {to_iso(entry.next_attempt)}" if entry.next_attempt else ""
+                one = _trace(found, entry.team, entry.agent, entry.message_id)
+                one.now = f"in the spool ({folder}, {entry.tries} tries{again}): {entry.reason}"

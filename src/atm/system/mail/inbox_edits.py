@@ -1,0 +1,129 @@
+"""The changes we make to inboxes, each in a form that can be made again on a foreign writer's version."""
+
+from __future__ import annotations
+
+from atm.domain.mail.inbox_merge import additions, with_rows
+from atm.formats.mail.inbox import Inbox, changed_rows, claimed, marked, only, spliced, tail_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from atm.domain.mail.messages import Message
+    from atm.system.files.rewriting import Version
+
+SMALL = 64 * 1024
+"""Bytes up to which an inbox is validated in full before an append; it costs less than a millisecond."""
+
+_TAIL = 4096
+
+
+class InboxEdit:
+    """What all edits share: rows that a foreign writer added stay, whatever the edit does."""
+
+    keeps_additions = True
+
+    def __init__(self) -> None:
+        self._carried: list[Message] = []
+        self._removable: set[object] = set()
+        """Rows that the edit itself was shown: if they are not in our version, it took them out on purpose."""
+
+    def quick(self, source: Version) -> tuple[int, bytes] | None:  # noqa: ARG002 - most edits must read everything
+        return None
+
+    def apply(self, data: bytes) -> bytes | None:
+        raise TypeError(f"{type(self).__name__} says nothing to do with {len(data)} bytes")
+
+    def full(self, data: bytes) -> bytes | None:
+        result = self.apply(data)
+        if not self._carried:
+            return result
+        base = data if result is None else result
+        kept = changed_rows(base, lambda rows: with_rows(rows, self._carried))
+        return None if kept == data else kept
+
+    def carry(self, ours: bytes, foreign: bytes) -> int:
+        known = [*Inbox(ours).rows, *self._carried]
+        new = [row for row in additions(known, Inbox(foreign).rows) if row.key not in self._removable]
+        self._carried += new
+        return len(new)
+
+
+class Append(InboxEdit):
+    """Rows at the end. `fresh` rows have ids that were made a moment ago, so nothing is searched for them."""
+
+    def __init__(self, rows: list[Message], *, fresh: bool) -> None:
+        super().__init__()
+        self.rows = rows
+        self.fresh = fresh
+        self.added = rows
+
+    def quick(self, source: Version) -> tuple[int, bytes] | None:
+        if not self.fresh or source.size <= SMALL:
+            return None
+        cut = tail_of(source.head(1), source.tail(_TAIL), source.size)
+        return None if cut is None else (cut, spliced([row.raw for row in self.rows]))
+
+    def apply(self, data: bytes) -> bytes | None:
+        inbox = Inbox(data)
+        self.added = additions(inbox.rows, self.rows)
+        if not self.added:
+            return None
+        raws = [row.raw for row in self.added]
+        if not inbox.rows:
+            return only(raws)
+        cut = tail_of(data[:1], data[-_TAIL:], len(data))
+        return inbox.with_rows([*inbox.rows, *self.added]) if cut is None else data[:cut] + spliced(raws)
+
+
+class Claim(InboxEdit):
+    """Mark the unread rows that `choose` picks as read. The first to mark a row is the one that shows it."""
+
+    def __init__(self, choose: Callable[[list[Message]], list[Message]]) -> None:
+        super().__init__()
+        self._choose = choose
+        self.claimed: list[Message] | None = None
+
+    def quick(self, source: Version) -> tuple[int, bytes] | None:
+        """Unread rows stand near the end: what lies before them is copied and not written again."""
+        if self.claimed is not None:
+            return None
+        self.claimed, (keep, rest) = claimed(source.read(), self._choose)
+        return (keep, rest) if rest else None
+
+    def apply(self, data: bytes) -> bytes | None:
+        if self.claimed is None:
+            self.claimed, (keep, rest) = claimed(data, self._choose)
+            return data[:keep] + rest if rest else None
+        # Once more, on a foreign writer's version: the same rows and no others.
+        new = marked(data, {message.key for message in self.claimed}, True)
+        return None if new == data else new
+
+
+class Mark(InboxEdit):
+    """Set the `read` flag of rows that are named by key."""
+
+    def __init__(self, keys: Collection[object], read: bool) -> None:
+        super().__init__()
+        self._keys = keys
+        self._read = read
+
+    def apply(self, data: bytes) -> bytes | None:
+        new = marked(data, self._keys, self._read)
+        return None if new == data else new
+
+
+class ChangeRows(InboxEdit):
+    """Any other change of the list of rows: clean-up takes some out, a restore puts some back."""
+
+    def __init__(self, change: Callable[[list[Message]], list[Message]]) -> None:
+        super().__init__()
+        self._change = change
+
+    def apply(self, data: bytes) -> bytes | None:
+        new = changed_rows(data, self._remembering)
+        return None if new == data else new
+
+    def _remembering(self, rows: list[Message]) -> list[Message]:
+        self._removable |= {row.key for row in rows}
+        return self._change(rows)

@@ -1,0 +1,247 @@
+"""Inboxes on disk: `teams/{team}/inboxes/{member}.json`, shared with Claude Code."""
+
+from __future__ import annotations
+
+from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile
+from atm.domain.names import check_known_name, is_safe_name
+from atm.formats.files.json_record import NotJson, to_bytes
+from atm.formats.files.layout import inbox_owner
+from atm.formats.mail.inbox import EMPTY, Inbox, unread
+from atm.ports.mail.stores import Written
+from atm.system.files.locking import PATIENCE, read_body, trusted_in
+from atm.system.files.refusals import explained, in_team
+from atm.system.files.rewriting import Version
+from atm.system.files.shared_edit import edit_shared
+from atm.system.files.whole_files import read_whole
+from atm.system.mail.inbox_edits import Append, ChangeRows, Claim, Mark
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from atm.domain.mail.messages import Message
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
+    from atm.system.files.archive import ArchiveFolder
+    from atm.system.files.locking import Locks, PrivateLock
+    from atm.system.files.rewriting import Edit
+
+READ_TRIES, READ_NAP = 5, 0.02
+"""Readers take no lock; a writer in place may be caught in the middle of a write."""
+
+RECENT_TAIL = 128 * 1024
+
+
+class InboxStore:
+    """Implements `ports.stores.Inboxes`."""
+
+    __slots__ = ("_archive", "_clock", "_disk", "_layout", "_locks", "_real_teams")
+
+    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._locks = locks
+        self._layout = layout
+        self._archive = archive
+        self._real_teams = ""
+
+    # Writing.
+
+    def append(
+        self, team: str, agent: str, rows: list[Message], *, fresh: bool, patience: float | None = None
+    ) -> Written:
+        edit = Append(rows, fresh=fresh)
+        merged = self._edit(team, agent, edit, PATIENCE if patience is None else patience)
+        return Written(merged, len(edit.added))
+
+    def claim(self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]) -> list[Message]:
+        edit = Claim(choose)
+        self._edit(team, agent, edit)
+        return edit.claimed or []
+
+    def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None:
+        self._edit(team, agent, Mark(keys, read))
+
+    def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
+        return Written(self._edit(team, agent, ChangeRows(change)))
+
+    def create(self, team: str, agent: str) -> bool:
+        path = self._path(team, agent)
+        with in_team(path):
+            return self._create(path)
+
+    def remove(self, team: str, agent: str) -> bool:
+        path = self._path(team, agent)
+        with in_team(path):
+            if self._disk.look(path) is None:
+                return True
+        with in_team(path), self._locks.shared(path):
+            if self.rows(team, agent):
+                return False
+            self._disk.remove(path)
+            self._disk.sync_folder(path.rpartition("/")[0])
+        return True
+
+    def exclusively(self, team: str, agent: str) -> PrivateLock:
+        return self._locks.private(f"{self._path(team, agent)}/answers")
+
+    def _create(self, path: str) -> bool:
+        """An empty inbox by link: whoever comes first makes it, and nobody's is overwritten."""
+        folder, _, name = path.rpartition("/")
+        temporary = f"{folder}/.{name}.atm-{self._locks.pid}-new"
+        try:
+            fd = self._disk.create(temporary, mode=0o644)
+        except FileNotFoundError:
+            self._make_inboxes(folder)
+            fd = self._disk.create(temporary, mode=0o644)
+        except FileExistsError:
+            self._disk.remove(temporary)
+            fd = self._disk.create(temporary, mode=0o644)
+        try:
+            self._disk.write(fd, EMPTY)
+            self._disk.sync(fd)
+            self._disk.close(fd)
+            self._disk.link(temporary, path)
+        except FileExistsError:
+            return False
+        finally:
+            self._disk.remove(temporary)
+        self._disk.sync_folder(folder)
+        return True
+
+    def _make_inboxes(self, folder: str) -> None:
+        """Never the team's folder itself: if that is gone, the team is gone."""
+        try:
+            self._disk.make_folder(folder)
+        except FileExistsError:
+            pass
+
+    def _edit(self, team: str, agent: str, edit: Edit, patience: float = PATIENCE) -> int:
+        path = self._path(team, agent)
+        with in_team(path):
+            if self._disk.look(path) is None:
+                self._create(path)
+            return edit_shared(self._locks, path, edit, self._archive.unreadable(team, agent), patience)
+
+    # Reading, without a lock.
+
+    def unread(self, team: str, agent: str) -> list[Message]:
+        return self._parsed(team, agent, unread, [])
+
+    def rows(self, team: str, agent: str) -> list[Message]:
+        return self._parsed(team, agent, lambda data: Inbox(data).rows, [])
+
+    def _parsed(
+        self, team: str, agent: str, parse: Callable[[bytes], list[Message]], nothing: list[Message]
+    ) -> list[Message]:
+        path = self._path(team, agent)
+        problem = "empty"
+        with in_team(path):
+            for attempt in range(READ_TRIES):
+                if attempt:
+                    self._clock.sleep(READ_NAP)
+                try:
+                    return parse(read_whole(self._disk, path))
+                except FileNotFoundError:
+                    return nothing
+                except NotJson as error:
+                    problem = str(error)
+        raise UnreadableFile(
+            f"{path} cannot be read as an inbox: {problem}",
+            "look at the file; `atm doctor` says what is wrong, and new mail waits in the spool",
+            path,
+        )
+
+    def touched(self, team: str, agent: str) -> bool:
+        path = self._path(team, agent)
+        with explained(path):
+            found = self._disk.look(path)
+            if found is None:
+                return True
+            try:
+                fd = self._disk.open_read(self._locks.file_for(path))
+            except FileNotFoundError:
+                return True
+            try:
+                body = read_body(self._disk, fd)
+            finally:
+                self._disk.close(fd)
+        pid = body.get("pid")
+        if isinstance(pid, int) and self._locks.is_alive(pid):
+            return False  # one of us is writing at this moment: the next look tells
+        return trusted_in(body) != list(found.content)
+
+    def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
+        path = self._path(team, agent)
+        with in_team(path):
+            try:
+                version = Version(self._disk, self._disk.open_read(path))
+            except FileNotFoundError:
+                return list(ids)
+            try:
+                absent = self._absent(version, list(ids))
+            finally:
+                version.close()
+            if not absent:
+                self._trust(path, version)
+            return absent
+
+    def _absent(self, version: Version, ids: list[str]) -> list[str]:
+        """Recent rows stand at the end, so that is searched first."""
+        tail = version.tail(RECENT_TAIL)
+        absent = [id for id in ids if to_bytes(id) not in tail]
+        if not absent or version.size <= RECENT_TAIL:
+            return absent
+        whole = version.read()
+        return [id for id in absent if to_bytes(id) not in whole]
+
+    def _trust(self, path: str, version: Version) -> None:
+        """Nothing is missing in this version. If we cannot note that now, the next command looks again."""
+        lock = self._locks.private(path, patience=0)
+        try:
+            lock.acquire(self._clock.monotonic())
+            if not lock.left_behind and version.is_stamped_like(path):
+                lock.trusted = list(version.stamp.content)
+        except (FileBusy, OSError):
+            return
+        finally:
+            lock.release()
+
+    def exists(self, team: str, agent: str) -> bool:
+        path = self._path(team, agent)
+        with explained(path):
+            return self._disk.look(path) is not None
+
+    def size(self, team: str, agent: str) -> int:
+        path = self._path(team, agent)
+        with explained(path):
+            found = self._disk.look(path)
+            return found.size if found else 0
+
+    def most_rows(self, team: str, agent: str) -> int:
+        path = self._path(team, agent)
+        with in_team(path):
+            return read_whole(self._disk, path).count(b"{")  # each message begins with one
+
+    def owners(self, team: str) -> list[str]:
+        folder = self._layout.inboxes(team)
+        with explained(folder):
+            names = [inbox_owner(name) for name in self._disk.names(folder)]
+        return sorted(name for name in names if name is not None and is_safe_name(name))
+
+    # Where it really lies.
+
+    def _path(self, team: str, agent: str) -> str:
+        """The real path of an inbox. A link may not lead out of the team's own folder (G11)."""
+        check_known_name(agent, "member")
+        given = self._layout.inbox(team, agent)
+        with explained(given):
+            if not self._real_teams:
+                self._real_teams = self._disk.real_path(self._layout.teams)
+            real = self._disk.real_path(given)
+        if not real.startswith(f"{self._real_teams}/{team}/"):
+            raise OutsideLink(
+                f"{given} leads out of its team's folder, to {real}", "remove the link, then try again", given
+            )
+        return real

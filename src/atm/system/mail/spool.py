@@ -1,0 +1,146 @@
+"""
+The spool: messages that could not be written to an inbox yet, one file of ours each (D8).
+
+`pending/<name>.json` waits; `pending/<name>.json.trying` is being delivered by a process that holds the spool's
+lock, or was when that process died. After ten tries a file moves to `failed/`, where it stays until somebody
+retries or drops it.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import FileBusy, WriteRefused
+from atm.formats.mail.spool_entry import decode_entry, target_in_name
+from atm.ports.mail.stores import Spooled
+from atm.system.files.refusals import explained
+from atm.system.files.whole_files import read_whole, write_new, write_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.files.layout import Layout
+    from atm.formats.mail.spool_entry import SpoolEntry
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
+    from atm.system.files.locking import Locks, PrivateLock
+
+TRYING = ".trying"
+
+
+class SpoolFolder:
+    """Implements `ports.stores.Spool`."""
+
+    __slots__ = ("_clock", "_disk", "_failed", "_last_name", "_locks", "_pending")
+
+    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._locks = locks
+        self._pending = layout.spool_pending
+        self._failed = layout.spool_failed
+        self._last_name = 0
+
+    def put(self, entry: SpoolEntry) -> str:
+        # Names must rise even if the clock does not: they are the order in which messages are delivered.
+        self._last_name = max(int(self._clock.now() * 1e9), self._last_name + 1)
+        path = f"{self._pending}/{entry.file_name(self._last_name)}"
+        try:
+            self._disk.make_folders(self._pending, 0o700)
+            write_new(self._disk, path, entry.encoded())
+        except OSError as error:
+            raise WriteRefused(
+                f"not sent: neither the inbox nor the spool can be written ({path}: {error.strerror or error})",
+                "check permissions and free space, then send it again",
+                path,
+            ) from error
+        return path
+
+    def is_empty(self) -> bool:
+        with explained(self._pending):
+            return not self._disk.names(self._pending)
+
+    def unreadable(self) -> list[str]:
+        found = []
+        for folder in (self._pending, self._failed):
+            known = {spooled.path for spooled in self._listed(folder, None)}
+            with explained(folder):
+                paths = [f"{folder}/{name}" for name in sorted(self._disk.names(folder)) if not name.startswith(".")]
+            found += [path for path in paths if path not in known]
+        return found
+
+    def pending(self, team: str | None = None, agent: str | None = None) -> list[Spooled]:
+        return self._listed(self._pending, f"{agent}@{team}" if team and agent else None)
+
+    def failed(self) -> list[Spooled]:
+        return self._listed(self._failed, None)
+
+    def _listed(self, folder: str, target: str | None) -> list[Spooled]:
+        found = []
+        with explained(folder):
+            names = sorted(self._disk.names(folder))
+        for name in names:
+            if name.startswith(".") or (target is not None and target_in_name(name) != target):
+                continue
+            path = f"{folder}/{name}"
+            try:
+                entry = decode_entry(read_whole(self._disk, path))
+            except OSError:
+                continue  # delivered by somebody else a moment ago
+            if entry is not None:
+                found.append(Spooled(name.removesuffix(TRYING), path, entry, name.endswith(TRYING)))
+        return found
+
+    def begin(self, spooled: Spooled) -> None:
+        if not spooled.was_tried:
+            with explained(spooled.path):
+                self._move(spooled, f"{self._pending}/{spooled.name}{TRYING}")
+
+    def done(self, spooled: Spooled) -> None:
+        with explained(spooled.path):
+            self._disk.remove(spooled.path)
+            self._disk.sync_folder(self._pending)
+
+    def postpone(self, spooled: Spooled) -> None:
+        with explained(spooled.path):
+            write_over(self._disk, spooled.path, spooled.entry.encoded())
+            self._move(spooled, f"{self._pending}/{spooled.name}")
+
+    def give_up(self, spooled: Spooled) -> str:
+        with explained(spooled.path):
+            self._disk.make_folders(self._failed, 0o700)
+            write_over(self._disk, spooled.path, spooled.entry.encoded())
+            self._move(spooled, f"{self._failed}/{spooled.name}")
+            self._disk.sync_folder(self._failed)
+        return spooled.path
+
+    def revive(self, spooled: Spooled) -> None:
+        with explained(spooled.path):
+            self._disk.make_folders(self._pending, 0o700)
+            write_over(self._disk, spooled.path, spooled.entry.encoded())
+            self._move(spooled, f"{self._pending}/{spooled.name}")
+            self._disk.sync_folder(self._pending)
+
+    def _move(self, spooled: Spooled, path: str) -> None:
+        if spooled.path != path:
+            self._disk.rename(spooled.path, path)
+            spooled.path = path
+
+    def exclusively(self) -> _Turn:
+        return _Turn(self._locks.private(self._pending, patience=0))
+
+
+class _Turn:
+    """One drain at a time; a second one goes away at once instead of waiting."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self, lock: PrivateLock) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> bool:
+        try:
+            self._lock.acquire(self._lock.locks.clock.monotonic())
+        except FileBusy:
+            return False
+        return True
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
