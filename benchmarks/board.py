@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from atm import config
-from atm.services.planning import Wish, add
+from atm.services.board.planning import Wish, add
 from atm.services.roster import create_team
 from atm.system.machine import find_layout
 from atm.wiring import build_desk, build_room, build_tasks

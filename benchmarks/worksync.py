@@ -21,8 +21,8 @@ from atm.domain.worksync.triggers import MANUAL, STARTUP_SCAN
 from atm.formats.files.times import to_iso
 from atm.formats.sync_status import decode_status
 from atm.ports.files.records import STATUS
+from atm.services.board.stall_watch import watch_stalls
 from atm.services.roster import create_team
-from atm.services.stall_watch import watch_stalls
 from atm.services.team.registry import find_team
 from atm.services.worksync.reconcile import reconcile
 from atm.system.machine import find_layout

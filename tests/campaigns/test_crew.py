@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.chaos import LONG
 
-from atm.formats.task_history import Past
+from atm.formats.board.task_history import Past
 from atm.ui.crew import run
 from atm.ui.crew.proof import prove
 from atm.ui.crew.run import Crew

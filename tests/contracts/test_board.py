@@ -14,18 +14,18 @@ from typing import Any
 
 import pytest
 
-from atm.domain.acceptance import Ran
-from atm.domain.dependencies import Board
+from atm.domain.board.acceptance import Ran
+from atm.domain.board.dependencies import Board
+from atm.domain.board.tasks import Change, Stamp, Task
 from atm.domain.errors import AtmError, NoSuchTask, NotAllowed, UnreadableFile
-from atm.domain.tasks import Change, Stamp, Task
 from atm.domain.team.liveness import Beat
+from atm.formats.board.task import new_task
 from atm.formats.files.layout import Layout
-from atm.formats.task import new_task
-from atm.ports.board import NewFile, Tasks
-from atm.ports.programs import Programs
+from atm.ports.board.programs import Programs
+from atm.ports.board.tasks import NewFile, Tasks
 from atm.ports.team.presence import Presence
-from atm.system.processes import programs as real_programs
-from atm.system.processes.programs import KEPT, LARGEST_LOG, RealPrograms
+from atm.system.board import programs as real_programs
+from atm.system.board.programs import KEPT, LARGEST_LOG, RealPrograms
 from atm.testing import FakeClock, MemoryPresence, MemoryPrograms, MemoryTasks
 from atm.wiring import build_room, build_tasks
 
@@ -461,7 +461,7 @@ class TestFilesOnly:
             pass
 
     def test_a_thousand_new_tasks_take_no_look_at_the_board_each(self, files, monkeypatch):
-        from atm.system.files.board_scan import Scan
+        from atm.system.board.board_scan import Scan
 
         looks = []
         real = Scan.board

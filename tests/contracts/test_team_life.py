@@ -8,8 +8,8 @@ import pytest
 
 from atm.domain.errors import NoSuchBackup, NoSuchTeam, UnreadableFile
 from atm.domain.team.liveness import Beat
+from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import decode_object
-from atm.formats.task import decode_task
 from atm.formats.team.team_config import new_team
 from atm.ports.team_life import Deletion
 from atm.services.teamroom import Teamroom

@@ -24,7 +24,8 @@ import pytest
 from tests.chaos import LONG
 from tests.in_memory import in_memory
 
-from atm.system.files import board_scan, locking, rewriting
+from atm.system.board import board_scan
+from atm.system.files import locking, rewriting
 from atm.system.team import team_store
 from atm.testing import FaultyDisk
 

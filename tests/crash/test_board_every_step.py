@@ -25,15 +25,16 @@ import pytest
 from tests.chaos import LONG, ROUNDS, refusals
 from tests.crash.conftest import ClosingDisk
 
+from atm.domain.board.tasks import Change
 from atm.domain.errors import AtmError
-from atm.domain.tasks import Change
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
-from atm.ports.board import Tasks
+from atm.ports.board.tasks import Tasks
 from atm.ports.files.disk import Disk
-from atm.services import board, reviews
+from atm.services.board import reviews
+from atm.services.board import working as board
+from atm.services.board.planning import Wish, add, depend, split
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import Wish, add, depend, split
 from atm.services.roster import add_member, create_team
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk

@@ -26,9 +26,9 @@ from atm.domain.errors import AtmError, FileBusy, NoSuchTask
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
-from atm.services import board
+from atm.services.board import working as board
+from atm.services.board.planning import Wish, add, depend, split
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import Wish, add, depend, split
 from atm.services.roster import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.testing import Crash, FaultyDisk, MemoryPrograms
@@ -550,7 +550,7 @@ def test_a_note_that_is_damaged_does_not_close_the_board(stage, content):
 
 WORKER = """
 import sys
-from atm.services import board
+from atm.services.board import working as board
 from atm.services.full_boardroom import FullBoardroom
 from atm.system.files import locking
 from atm.system.machine import find_layout
@@ -665,9 +665,9 @@ async function create(turn) {
 
 COMMENTER = """
 import sys
-from atm.services import board
+from atm.services.board import working as board
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import Wish, add
+from atm.services.board.planning import Wish, add
 from atm.system.machine import find_layout
 from atm.wiring import build_room, build_tasks
 

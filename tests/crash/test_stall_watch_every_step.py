@@ -23,12 +23,13 @@ from atm.domain.errors import AtmError, NoSuchTeam
 from atm.domain.team.team import Member
 from atm.ports.files.disk import Disk
 from atm.ports.files.records import STALLS
-from atm.services import board, planning
+from atm.services.board import planning
+from atm.services.board import working as board
+from atm.services.board.stall_watch import Alert, watch_stalls
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
-from atm.services.stall_watch import Alert, watch_stalls
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
 from atm.system.machine import find_layout

@@ -31,7 +31,8 @@ from atm.domain.worksync.nudges import CLAIM_SECONDS, DELIVERED, SENDER
 from atm.domain.worksync.readiness import Thresholds
 from atm.ports.files.disk import Disk
 from atm.ports.files.records import INTENTS, SHELVES, STATUS
-from atm.services import board, planning
+from atm.services.board import planning
+from atm.services.board import working as board
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, create_team

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.acceptance import (
+from atm.domain.board.acceptance import (
     COMMAND,
     COMMIT,
     FILE,

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atm.domain import claims
-from atm.domain.claims import check_claimant, choose, may_claim, why_nothing
-from atm.domain.dependencies import Board
+from atm.domain.board import claims
+from atm.domain.board.claims import check_claimant, choose, may_claim, why_nothing
+from atm.domain.board.dependencies import Board
+from atm.domain.board.tasks import PRIORITIES, STATUSES, Card, Change, Stamp
 from atm.domain.errors import NotAllowed, NotClaimant, TaskClosed
-from atm.domain.tasks import PRIORITIES, STATUSES, Card, Change, Stamp
+from atm.formats.board.task import apply, decode_task, new_task
 from atm.formats.files.json_record import to_bytes
-from atm.formats.task import apply, decode_task, new_task
 
 BY = Stamp("ann", "2026-01-01T00:00:00.000Z", "claim-1")
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.dependencies import Board, check_new_edges, find_circle
+from atm.domain.board.dependencies import Board, check_new_edges, find_circle
+from atm.domain.board.tasks import Card, task_id
 from atm.domain.errors import BadTask, DependencyCycle, NoSuchTask
-from atm.domain.tasks import Card, task_id
 
 
 def card(number: int, *needs: int, status: str = "pending", **fields: object) -> Card:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.file_overlap import LONGEST_PATTERN, globs_overlap, overlapping
+from atm.domain.board.file_overlap import LONGEST_PATTERN, globs_overlap, overlapping
 
 OVERLAP = [
     ("a.py", "a.py"),
@@ -245,7 +245,7 @@ PROBE = """
 import sys
 sys.path.insert(0, sys.argv[1])
 before = set(sys.modules)
-import atm.domain.file_overlap
+import atm.domain.board.file_overlap
 print(*sorted(set(sys.modules) - before))
 """
 
@@ -254,4 +254,4 @@ def test_the_module_is_light_enough_for_a_claim():
     source = str(Path(__file__).parents[2] / "src")
     words = [sys.executable, "-I", "-S", "-c", PROBE, source]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == ["__future__", "atm", "atm.domain", "atm.domain.file_overlap"]
+    assert done.stdout.split() == ["__future__", "atm", "atm.domain", "atm.domain.board.file_overlap"]

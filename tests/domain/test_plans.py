@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain import plans
+from atm.domain.board import plans
+from atm.domain.board.plans import MOST_REVISIONS
+from atm.domain.board.tasks import Card, Change, Stamp, Task
 from atm.domain.errors import PlanRefused, TaskClosed
-from atm.domain.plans import MOST_REVISIONS
-from atm.domain.tasks import Card, Change, Stamp, Task
-from atm.formats.task import apply, decode_task
+from atm.formats.board.task import apply, decode_task
 
 
 def task(**own: object) -> Task:

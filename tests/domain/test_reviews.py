@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain import reviews
+from atm.domain.board import reviews
+from atm.domain.board.reviews import current_cycle, current_reviewer
+from atm.domain.board.tasks import Card, Change, Stamp, Task
 from atm.domain.errors import ReviewRefused
-from atm.domain.reviews import current_cycle, current_reviewer
-from atm.domain.tasks import Card, Change, Stamp, Task
+from atm.formats.board.task import apply, decode_task
 from atm.formats.files.json_record import to_bytes
-from atm.formats.task import apply, decode_task
 
 Event = dict[str, Any]
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.stalls import (
+from atm.domain.board.stalls import (
     LEAD,
     MOST_AHEAD,
     NOTHING,
@@ -23,7 +23,7 @@ from atm.domain.stalls import (
     says_something,
     whose_turn,
 )
-from atm.domain.tasks import Card, Task
+from atm.domain.board.tasks import Card, Task
 from atm.domain.team.liveness import ENDED, IDLE, OFFLINE, ONLINE, UNKNOWN, WAITING, WORKING
 from atm.formats.files.times import from_iso, to_iso
 

@@ -8,9 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.errors import BadTask
-from atm.domain.plain import dicts_in
-from atm.domain.tasks import (
+from atm.domain.board.tasks import (
     CARD_FIELDS,
     LONGEST_SUBJECT,
     LONGEST_TEXT,
@@ -26,6 +24,8 @@ from atm.domain.tasks import (
     task_id,
     urgency,
 )
+from atm.domain.errors import BadTask
+from atm.domain.plain import dicts_in
 
 
 def test_a_card_gives_its_values_in_the_order_in_which_it_takes_them():

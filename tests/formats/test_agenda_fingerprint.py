@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.dependencies import Board
-from atm.domain.reviews import Reviewer
-from atm.domain.tasks import Card
+from atm.domain.board.dependencies import Board
+from atm.domain.board.reviews import Reviewer
+from atm.domain.board.tasks import Card
 from atm.domain.worksync.agenda import Agenda, WorkItem, build_agendas
 from atm.formats.agenda_fingerprint import canonical_json, fingerprint
 

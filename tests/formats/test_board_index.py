@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.tasks import CARD_FIELDS, Card
-from atm.formats.board_index import UNSETTLED, Row, decode_lines, encode_rows, is_line, is_unchanged, row_of
+from atm.domain.board.tasks import CARD_FIELDS, Card
+from atm.formats.board.board_index import UNSETTLED, Row, decode_lines, encode_rows, is_line, is_unchanged, row_of
 
 WORDS = st.text(max_size=12)
 CARDS = st.builds(

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from atm.domain.board.tasks import Change, Task
 from atm.domain.mail.inbox_merge import with_rows
 from atm.domain.mail.messages import Message
-from atm.domain.tasks import Change, Task
 from atm.domain.team.team import Member
+from atm.formats.board.task import apply, decode_task
 from atm.formats.files.json_record import NotJson, RawArray, RawObject, to_bytes, to_text
 from atm.formats.files.numbered_lines import last_seq
 from atm.formats.mail.inbox import (
@@ -26,7 +27,6 @@ from atm.formats.mail.inbox import (
 )
 from atm.formats.mail.journal import Line, decode_lines
 from atm.formats.mail.spool_entry import decode_entry
-from atm.formats.task import apply, decode_task
 from atm.formats.team.team_config import decode_team, new_member, unknown_fields, with_member, without_member
 
 CORPUS = Path(__file__).parent.parent / "corpus"

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.tasks import MOST_EVENTS, Change, Task
-from atm.formats.files.json_record import NotJson, RawObject, encode, to_bytes, to_text
-from atm.formats.task import (
+from atm.domain.board.tasks import MOST_EVENTS, Change, Task
+from atm.formats.board.task import (
     STATUSES,
     apply,
     change_from_record,
@@ -22,6 +21,7 @@ from atm.formats.task import (
     task_mark,
     task_number,
 )
+from atm.formats.files.json_record import NotJson, RawObject, encode, to_bytes, to_text
 
 
 def encode_task(task: Task, **fields: str) -> bytes:

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.tasks import Card
-from atm.formats.task_history import PastLine, decode_past, state_of
+from atm.domain.board.tasks import Card
+from atm.formats.board.task_history import PastLine, decode_past, state_of
 
 WORDS = st.text(max_size=10)
 EVENTS = st.dictionaries(

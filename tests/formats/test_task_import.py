@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from atm.formats.board.task_import import LARGEST_PLAN, Draft, NotAPlan, kind_of, read_plan
 from atm.formats.files.json_record import encode
-from atm.formats.task_import import LARGEST_PLAN, Draft, NotAPlan, kind_of, read_plan
 
 
 def checklist(text: str) -> list[Draft]:

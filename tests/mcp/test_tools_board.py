@@ -12,8 +12,8 @@ from tests.mcp.crew import Crew
 from atm import config
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import encode
-from atm.services import planning
-from atm.services.planning import Wish
+from atm.services.board import planning
+from atm.services.board.planning import Wish
 from atm.ui.mcp.caller import Caller
 
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import LONG, examples
 
-from atm.domain.acceptance import Ran
+from atm.domain.board.acceptance import Ran
+from atm.domain.board.tasks import MOST_COMMENTS, Task
 from atm.domain.errors import (
     AtmError,
     BadTask,
@@ -22,13 +23,13 @@ from atm.domain.errors import (
     TaskClosed,
     TeamCompleted,
 )
-from atm.domain.tasks import MOST_COMMENTS, Task
 from atm.domain.team.authority import is_boss
 from atm.domain.team.team import Member
-from atm.services import board, planning, reviews
-from atm.services.boardroom import list_name
+from atm.services.board import planning, reviews
+from atm.services.board import working as board
+from atm.services.board.boardroom import list_name
+from atm.services.board.planning import Wish
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import Wish
 from atm.services.roster import add_member, create_team, remove_member
 from atm.services.team.presence import beat
 from atm.testing import Crash, MemoryTasks, memory_desk, memory_room

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.team.team import Member
-from atm.services import board, planning, reviews
-from atm.services.board_escalation import remind
+from atm.services.board import planning, reviews
+from atm.services.board import working as board
+from atm.services.board.escalation import remind
 from atm.services.roster import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.testing import memory_desk

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
+from atm.domain.board.tasks import Task
 from atm.domain.errors import BadName, BadTask, NotAllowed, NotClaimant, PlanRefused, ReviewRefused, TaskClosed
-from atm.domain.tasks import Task
 from atm.domain.team.team import Member
-from atm.services import board, planning, reviews
+from atm.services.board import planning, reviews
+from atm.services.board import working as board
+from atm.services.board.planning import Wish
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import Wish
 from atm.services.roster import add_member, create_team
 from atm.testing import memory_desk, memory_room
 

@@ -6,14 +6,15 @@ from typing import Any
 
 import pytest
 
-from atm.domain.acceptance import COMMAND, COMMIT, FILE, TESTS, Ran, check
+from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, Ran, check
+from atm.domain.board.tasks import Task
 from atm.domain.errors import AtmError, ChecksFailed
-from atm.domain.tasks import Task
 from atm.domain.team.team import Member
-from atm.services import board, planning
-from atm.services.evidence import working_folder
+from atm.services.board import planning
+from atm.services.board import working as board
+from atm.services.board.evidence import working_folder
+from atm.services.board.planning import Wish
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import Wish
 from atm.services.roster import add_member, create_team
 from atm.testing import MemoryPrograms, MemoryTasks, memory_desk, memory_room
 
@@ -143,9 +144,9 @@ def test_a_check_that_we_do_not_understand_proves_nothing(desk, strange):
     work(desk, check(COMMAND, "make"))
     tasks = desk.tasks
     assert isinstance(tasks, MemoryTasks)
-    from atm.domain.tasks import Change
+    from atm.domain.board.tasks import Change
+    from atm.formats.board.task import apply
     from atm.formats.files.json_record import to_bytes, to_text
-    from atm.formats.task import apply
 
     data = apply(to_text(tasks.files["crew"][1]), Change(own={"acceptance": [strange]}))
     tasks.write_as_others_do("crew", 1, to_bytes(data))

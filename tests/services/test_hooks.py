@@ -7,15 +7,16 @@ from typing import Any
 
 import pytest
 
-from atm.domain.acceptance import Ran
+from atm.domain.board.acceptance import Ran
 from atm.domain.errors import HookBlocked
 from atm.domain.team.team import Member
-from atm.services import board, planning
+from atm.services.board import planning
+from atm.services.board import working as board
+from atm.services.board.hooks import KEPT, Verdict, check_not_blocked, run_hooks
+from atm.services.board.planning import Wish
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.hooks import KEPT, Verdict, check_not_blocked, run_hooks
-from atm.services.planning import Wish
 from atm.services.roster import add_member, create_team
-from atm.system.processes.programs import RealPrograms
+from atm.system.board.programs import RealPrograms
 from atm.testing import MemoryPrograms, memory_desk, memory_room
 
 LEAD = "team-lead"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from tests.chaos import LONG
 
-from atm.domain.acceptance import Ran
+from atm.domain.board.acceptance import Ran
 from atm.domain.errors import (
     AtmError,
     BadName,
@@ -21,9 +21,10 @@ from atm.domain.errors import (
     TeamCompleted,
 )
 from atm.domain.team.team import Member
-from atm.services import board, planning
+from atm.services.board import planning
+from atm.services.board import working as board
+from atm.services.board.planning import MOST_AT_ONCE, Wish
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import MOST_AT_ONCE, Wish
 from atm.services.roster import add_member, create_team
 from atm.testing import MemoryTasks, memory_desk, memory_room
 

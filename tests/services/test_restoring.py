@@ -12,7 +12,7 @@ from tests.chaos import examples
 from atm.domain.errors import DamagedBackup, NoSuchBackup, RequestError
 from atm.domain.team.liveness import Beat
 from atm.domain.team.team import Member
-from atm.formats.task import decode_task
+from atm.formats.board.task import decode_task
 from atm.services.backups import back_up
 from atm.services.mail.posting import Letter
 from atm.services.mail.putting_back import put_back_dropped

@@ -13,11 +13,12 @@ from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode, to_bytes
 from atm.formats.files.times import to_iso
 from atm.ports.files.records import STALLS, STATUS
-from atm.services import board, planning, reviews
-from atm.services.board_escalation import remind
+from atm.services.board import planning, reviews
+from atm.services.board import working as board
+from atm.services.board.escalation import remind
+from atm.services.board.stall_journal import MOST_RECORDS
+from atm.services.board.stall_watch import Alert, recent_alert, watch_stalls
 from atm.services.roster import add_member, create_team
-from atm.services.stall_journal import MOST_RECORDS
-from atm.services.stall_watch import Alert, recent_alert, watch_stalls
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
 from atm.testing import memory_desk

@@ -18,20 +18,20 @@ from typing import Any
 import pytest
 from tests.chaos import LONG
 
+from atm.domain.board.tasks import Card
 from atm.domain.errors import AtmError
-from atm.domain.tasks import Card
 from atm.domain.team.team import Member
-from atm.formats.board_index import Row, encode_rows
+from atm.formats.board.board_index import Row, encode_rows
 from atm.formats.files.layout import Layout
-from atm.ports.board import Tasks
+from atm.ports.board.tasks import Tasks
 from atm.ports.files.clock import Clock
 from atm.ports.files.disk import Disk
-from atm.services import board
+from atm.services.board import working as board
+from atm.services.board.planning import Wish, add
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import Wish, add
 from atm.services.roster import add_member, create_team
+from atm.system.board.task_store import TaskFiles
 from atm.system.files.disk import RealDisk
-from atm.system.files.task_store import TaskFiles
 from atm.testing import MemoryPrograms
 from atm.wiring import build_room, build_tasks
 

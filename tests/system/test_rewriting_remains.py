@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from atm.formats.task import decode_task
+from atm.formats.board.task import decode_task
+from atm.system.board.task_rule import Rule
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
 from atm.system.files.shared_edit import EditWhole, edit_shared
-from atm.system.files.task_rule import Rule
 from atm.system.machine import RealChance, RealClock
 from atm.testing import Crash, FaultyDisk, QuickDisk
 

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
+from atm.domain.board.tasks import MOST_NUMBERS, Change
 from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
-from atm.domain.tasks import MOST_NUMBERS, Change
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
-from atm.services import board
+from atm.services.board import working as board
+from atm.services.board.planning import Wish, add, depend
 from atm.services.full_boardroom import FullBoardroom
-from atm.services.planning import Wish, add, depend
 from atm.services.roster import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import REFRESH_AFTER

@@ -20,11 +20,11 @@ from tests.chaos import LONG
 from atm.domain.events import MESSAGE_WRITTEN, TEAM_CREATED, TEAM_GONE, TeamEvent
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
-from atm.services.board import claim
+from atm.services.board.planning import Wish, add
+from atm.services.board.working import claim
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.planning import Wish, add
 from atm.services.roster import add_member, create_team
 from atm.services.team_end import delete_team
 from atm.services.team_events import SETTLING, TeamEvents

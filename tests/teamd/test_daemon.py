@@ -14,11 +14,11 @@ import pytest
 from tests.teamd.conftest import block
 
 from atm.domain.team.team import Member
-from atm.services.board import claim
+from atm.services.board.planning import Wish, add
+from atm.services.board.working import claim
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.planning import Wish, add
 from atm.services.roster import add_member, create_team
 from atm.system.processes.process_facts import began
 from atm.wiring import build_desk, build_room

@@ -12,7 +12,7 @@ import pytest
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
 from atm.domain.team.liveness import Beat
-from atm.services.planning import Wish, add
+from atm.services.board.planning import Wish, add
 from atm.services.roster import create_team
 from atm.teamd.plugin_api import MemberFacts, TeamFacts, Unread, Unsuitable
 from atm.teamd.plugin_kit import PluginHarness

@@ -19,10 +19,10 @@ import pytest
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.plugin_health import Policy
 from atm.domain.team.team import Member
-from atm.services.board import claim
+from atm.services.board.planning import Wish, add
+from atm.services.board.working import claim
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.planning import Wish, add
 from atm.services.roster import add_member
 from atm.services.team.registry import find_team
 from atm.system.files.processes import process_is_alive

@@ -15,7 +15,7 @@ from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.team.liveness import IDLE, WORKING
 from atm.domain.worksync.readiness import Thresholds
 from atm.ports.files.records import OUTBOX, STATUS
-from atm.services import board
+from atm.services.board import working as board
 from atm.services.team.lifecycle import walk
 from atm.services.worksync import rounds
 from atm.services.worksync.plane import Policy

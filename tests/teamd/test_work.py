@@ -16,13 +16,13 @@ from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import SILENT_AFTER, Beat
 from atm.domain.team.team import Member
 from atm.ports.agent_servers import ACCEPTED, REFUSED, Answer
-from atm.services.board import claim
+from atm.services.board.planning import Wish, add
+from atm.services.board.working import claim
 from atm.services.delivery import Reach
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.planning import Wish, add
 from atm.services.roster import add_member, create_team
 from atm.services.team_events import TeamEvents
 from atm.system.files.tree_watch import TreeWatch

@@ -15,18 +15,18 @@ from tests.teamd.test_sync_work import QUIET, Stage
 
 from atm import config
 from atm.domain import events
-from atm.domain.dependencies import Board
+from atm.domain.board.dependencies import Board
+from atm.domain.board.reviews import Reviewer, current_reviewer
+from atm.domain.board.stalls import whose_turn
+from atm.domain.board.tasks import Card
 from atm.domain.errors import FileBusy, UnreadableFile
-from atm.domain.reviews import Reviewer, current_reviewer
-from atm.domain.stalls import whose_turn
-from atm.domain.tasks import Card
 from atm.domain.team.liveness import IDLE
 from atm.domain.worksync.agenda import build_agendas
 from atm.domain.worksync.nudges import DELIVERED, RETRYABLE
+from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import encode, to_bytes
-from atm.formats.task import decode_task
 from atm.ports.files.records import STATUS
-from atm.services import board
+from atm.services.board import working as board
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.worksync.plane import Policy, issue, read_agendas
@@ -319,9 +319,9 @@ def test_the_use_cases_of_looking_and_reporting_do_not_know_of_nudges():
 def test_work_sync_reads_the_journal_of_the_stall_watch_and_calls_nothing_of_it():
     for path in modules():
         named = {name for name in imports_of(path) if "stall" in name}
-        assert all(name.startswith("atm.services.stall_journal") for name in named), path
+        assert all(name.startswith("atm.services.board.stall_journal") for name in named), path
         assert not {name.rpartition(".")[2] for name in named} & {"claim", "mark"}, "it is only read"
-    for name in ("domain/stalls.py", "services/stall_watch.py", "services/stall_journal.py"):
+    for name in ("domain/board/stalls.py", "services/board/stall_watch.py", "services/board/stall_journal.py"):
         assert not {one for one in imports_of(SOURCE / name) if "worksync" in one}, name
 
 

@@ -21,7 +21,8 @@ from atm.domain.worksync.agenda import Agenda
 from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.formats.files.layout import Layout
 from atm.ports.files.records import STATUS
-from atm.services import board, planning, reviews
+from atm.services.board import planning, reviews
+from atm.services.board import working as board
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain

@@ -16,17 +16,18 @@ from tests.services.worksync.conftest import LEAD, Place
 from tests.worksync.conftest import LONG, Crew, alone  # noqa: F401 - a fixture
 
 from atm import config
-from atm.domain.dependencies import Board
+from atm.domain.board.dependencies import Board
+from atm.domain.board.reviews import Reviewer
+from atm.domain.board.tasks import Card
 from atm.domain.errors import UsageError
-from atm.domain.reviews import Reviewer
-from atm.domain.tasks import Card
 from atm.domain.worksync.agenda import build_agendas
 from atm.domain.worksync.reports import IDENTITY_FAILURES, REASONS, Verdict
 from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import STRENGTH
 from atm.formats.sync_status import encode_status
 from atm.ports.files.records import INTENTS, STATUS
-from atm.services import board, reviews
+from atm.services.board import reviews
+from atm.services.board import working as board
 from atm.services.roster import remove_member
 from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.queue import SyncQueue

@@ -29,12 +29,13 @@ from atm.formats.files.layout import Layout
 from atm.formats.files.times import to_iso
 from atm.formats.sync_outbox import encode_nudge
 from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
-from atm.services import board, planning
+from atm.services.board import planning
+from atm.services.board import working as board
+from atm.services.board.stall_watch import watch_stalls
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, create_team
-from atm.services.stall_watch import watch_stalls
 from atm.services.team.lifecycle import begin
 from atm.services.worksync.plane import Policy, find_running
 from atm.services.worksync.reading import metrics, view
@@ -180,10 +181,14 @@ def test_work_sync_and_the_stall_watch_share_nothing_but_a_look_into_its_journal
         if "stall" in module or "stall" in name
     }
     assert taken == {
-        ("atm.services.stall_journal", "alerts_of"),
-        ("atm.services.stall_journal", "recent_alert_in"),
+        ("atm.services.board.stall_journal", "alerts_of"),
+        ("atm.services.board.stall_journal", "recent_alert_in"),
     }
-    watch = [SOURCE / "domain/stalls.py", SOURCE / "services/stall_watch.py", SOURCE / "services/stall_journal.py"]
+    watch = [
+        SOURCE / "domain/board/stalls.py",
+        SOURCE / "services/board/stall_watch.py",
+        SOURCE / "services/board/stall_journal.py",
+    ]
     assert not [module for path in watch for module, _ in imported(path) if "worksync" in module]
 
 
@@ -191,7 +196,7 @@ def test_work_sync_parses_no_task_files_of_its_own():
     for path in modules("domain/worksync", "services/worksync"):
         taken = {(module, name) for module, name in imported(path)}
         assert not {name for _, name in taken if name.startswith("decode_task") or name in ("decode", "decode_object")}
-        assert "atm.formats.task" not in {module for module, _ in taken}
+        assert "atm.formats.board.task" not in {module for module, _ in taken}
 
 
 def test_work_sync_reads_no_roster_of_its_own():

@@ -372,7 +372,12 @@ def test_agenda_fingerprint_verdict_and_nudge_are_made_in_one_place(module, name
 
 
 WAYS_TO_ACT = {
-    *("atm.services.mail.sending", "atm.services.board", "atm.services.planning", "atm.services.reviews"),
+    *(
+        "atm.services.mail.sending",
+        "atm.services.board.working",
+        "atm.services.board.planning",
+        "atm.services.board.reviews",
+    ),
     *("atm.services.delivery", "atm.services.pane_delivery", "atm.services.worksync.nudges"),
 }
 PASSIVE = (

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Protocol
 
-    from atm.domain.tasks import Task
+    from atm.domain.board.tasks import Task
     from atm.ports.files.undertaking import Undertaking
 else:
     Protocol = object

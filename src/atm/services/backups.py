@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from atm.formats.backup_manifest import CONFIG, INBOXES, TASKS, TEAM
+from atm.formats.board.task import task_number
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import inbox_owner
-from atm.formats.task import task_number
 from atm.formats.team.team_config import decode_team
 from atm.services.team.registry import find_team
 

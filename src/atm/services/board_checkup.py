@@ -7,14 +7,14 @@ from functools import partial
 
 from atm.domain.errors import AtmError
 from atm.domain.team.liveness import OFFLINE
-from atm.services.board import release_silent
+from atm.services.board.working import release_silent
 from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
 from atm.services.team.presence import liveness
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.dependencies import Board
-    from atm.services.boardroom import Boardroom
+    from atm.domain.board.dependencies import Board
+    from atm.services.board.boardroom import Boardroom
 
 
 def examine_board(desk: Boardroom, team: str) -> Iterator[Finding]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from atm.domain.board.reviews import current_reviewer
+from atm.domain.board.tasks import PENDING, REVIEW
 from atm.domain.briefing import Briefing
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
-from atm.domain.reviews import current_reviewer
-from atm.domain.tasks import PENDING, REVIEW
 from atm.services.mail.surfacing import unread_for
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.dependencies import Board
-    from atm.domain.tasks import Card
-    from atm.services.boardroom import Boardroom
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card
+    from atm.services.board.boardroom import Boardroom
 
 
 def brief(desk: Boardroom, team: str, me: str) -> Briefing:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.services.boardroom import Boardroom
+from atm.services.board.boardroom import Boardroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -40,12 +40,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card
     from atm.domain.mail.messages import Message
     from atm.domain.plain import Plain
-    from atm.domain.tasks import Card
     from atm.domain.team.team import Member, Team
-    from atm.ports.board import Tasks
+    from atm.ports.board.tasks import Tasks
     from atm.services.mail.mailroom import Mailroom
 
     State = tuple[Plain, ...]

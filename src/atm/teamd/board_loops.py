@@ -15,7 +15,7 @@ class BoardLoops:
         self._rounds = rounds
 
     def release(self, team: str) -> None:
-        from atm.services.board import release_silent
+        from atm.services.board.working import release_silent
 
         if self._rounds.room.rosters.is_completed(team) or not self._rounds.attempt(
             self._rounds.desk.tasks.exists, team
@@ -27,7 +27,7 @@ class BoardLoops:
 
     def remind_boards(self) -> int:
         """Reviews, plans and questions that wait. Boards that did not change and have nothing due cost one look."""
-        from atm.services.board_escalation import remind
+        from atm.services.board.escalation import remind
 
         done = 0
         for name in self._rounds.names():

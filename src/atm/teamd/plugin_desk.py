@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
-from atm.ports.board import Tasks
+from atm.ports.board.tasks import Tasks
 from atm.services.teamroom import Teamroom
 from atm.teamd import synthetic_members
 from atm.teamd.plugin_api import Cancel, Capability, CapabilityMissing

@@ -227,7 +227,7 @@ class Life:
 
 
 def _release(order: Order, settings: Settings, team: str, name: str) -> None:
-    from atm.services.board import release_all
+    from atm.services.board.working import release_all
 
     release_all(build_desk(order.layout, settings, build_room(order.layout, settings)), team, "", name)
 

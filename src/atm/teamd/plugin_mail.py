@@ -16,7 +16,7 @@ from atm.domain.team.team import Member, Team
 from atm.formats.files.times import from_iso
 from atm.formats.mail.journal import histories
 from atm.formats.mail.protocol_message import idle_sender
-from atm.ports.board import Tasks
+from atm.ports.board.tasks import Tasks
 from atm.services.mail import posting
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.mailroom import Recipient, find_open_recipient

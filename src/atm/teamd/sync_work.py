@@ -195,7 +195,7 @@ class SyncWork:
     # Stalls: a system of its own, which only shares the files.
 
     def watch_stalls(self) -> int:
-        from atm.services.stall_watch import watch_stalls
+        from atm.services.board.stall_watch import watch_stalls
 
         plane, minutes, done = self._plane(), self._stall_minutes(), 0
         if minutes <= 0 or not self._is_awake_for(plane, min(STALL_GRACE, minutes * 60)):

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.acceptance import Ran
-from atm.domain.dependencies import Board
+from atm.domain.board.acceptance import Ran
+from atm.domain.board.dependencies import Board
+from atm.domain.board.tasks import Card, Change, Task
 from atm.domain.errors import FileBusy, NoSuchTask, UnreadableFile
-from atm.domain.tasks import Card, Change, Task
+from atm.formats.board.task import apply, decode_task
+from atm.formats.board.task_history import OBSERVED, VANISHED, Past, PastLine, decode_past, state_of
 from atm.formats.files.json_record import NotJson, to_bytes
 from atm.formats.files.times import to_iso
-from atm.formats.task import apply, decode_task
-from atm.formats.task_history import OBSERVED, VANISHED, Past, PastLine, decode_past, state_of
-from atm.ports.board import NewFile
+from atm.ports.board.tasks import NewFile
 from atm.ports.files.clock import Clock
 
 TYPE_CHECKING = False

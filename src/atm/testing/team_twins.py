@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import DamagedBackup, NoSuchBackup, NoSuchTeam, UnreadableFile
 from atm.formats.backup_manifest import CONFIG, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM, Listed, Manifest
+from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import Inbox, only
-from atm.formats.task import decode_task
 from atm.ports.backups import Contents, Kept
 from atm.ports.team_life import Deletion, TasksFound
 

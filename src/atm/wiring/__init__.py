@@ -46,12 +46,12 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.access_tokens import AccessTokens
     from atm.ports.backups import Backups
-    from atm.ports.board import Tasks
+    from atm.ports.board.programs import Programs
+    from atm.ports.board.tasks import Tasks
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
     from atm.ports.inspection import Site
     from atm.ports.mail.surfacing import Surfacings
-    from atm.ports.programs import Programs
     from atm.ports.team.endpoints import Endpoints
     from atm.ports.team.presence import Presence
     from atm.ports.team.states import States
@@ -175,8 +175,8 @@ def build_watch(paths: list[str]) -> Watch:
 def build_tasks(
     layout: Layout, *, disk: Disk | None = None, clock: Clock | None = None, chance: Chance | None = None
 ) -> Tasks:
+    from atm.system.board.task_store import TaskFiles
     from atm.system.files.numbered_log import NumberedLog
-    from atm.system.files.task_store import TaskFiles
 
     disk, clock = disk or RealDisk(), clock or RealClock()
     locks = Locks(disk, clock, chance or RealChance(), layout.locks, pid=os.getpid(), host=host_name())
@@ -189,7 +189,7 @@ def build_desk(layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_
     The board over real files. A server that works for others runs no hooks of a repository that they name: an agent
     that may write there could have anything run outside its sandbox.
     """
-    from atm.services.boardroom import HOOK_EVENTS
+    from atm.services.board.boardroom import HOOK_EVENTS
     from atm.services.full_boardroom import FullBoardroom
 
     keys = [(event, f"hooks.{event}") for event in HOOK_EVENTS]
@@ -229,7 +229,7 @@ def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> Plan
 
 
 def _programs(layout: Layout) -> Programs:
-    from atm.system.processes.programs import RealPrograms
+    from atm.system.board.programs import RealPrograms
 
     return RealPrograms(layout)
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain import reviews
-from atm.domain.dependencies import Board
-from atm.domain.reviews import Reviewer, current_reviewer
-from atm.domain.tasks import Card, Change, Stamp, Task
+from atm.domain.board import reviews
+from atm.domain.board.dependencies import Board
+from atm.domain.board.reviews import Reviewer, current_reviewer
+from atm.domain.board.tasks import Card, Change, Stamp, Task
 from atm.domain.worksync.agenda import BROKEN, LONGEST_SHOWN, MOST_SHOWN, Agenda, build_agendas
+from atm.formats.board.task import apply, decode_task
 from atm.formats.files.json_record import encode, to_bytes
-from atm.formats.task import apply, decode_task
 
 MEMBERS = ("ann", "bob", "cleo", "boss")
 LEAD = "boss"

@@ -30,13 +30,13 @@ from atm.domain.worksync.nudges import (
 from atm.domain.worksync.readiness import Thresholds
 from atm.formats.files.json_record import decode_object
 from atm.ports.files.records import OUTBOX
-from atm.services import board
+from atm.services.board import working as board
+from atm.services.board.stall_watch import watch_stalls
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.posting import Letter, compose
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.spooling import drain
 from atm.services.roster import add_member, update_member
-from atm.services.stall_watch import watch_stalls
 from atm.services.team.lifecycle import walk
 from atm.services.worksync import nudges
 from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness

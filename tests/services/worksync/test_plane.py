@@ -21,7 +21,8 @@ from atm.domain.worksync.decisions import (
     RECENT_ACTIVITY,
     TOOL_ACTIVE,
 )
-from atm.services import board, planning, reviews
+from atm.services.board import planning, reviews
+from atm.services.board import working as board
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.team.lifecycle import advance, walk

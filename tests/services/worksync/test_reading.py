@@ -12,7 +12,7 @@ from atm.domain.team.liveness import WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.team.team_config import new_member, with_member
-from atm.services import board
+from atm.services.board import working as board
 from atm.services.team.lifecycle import walk
 from atm.services.worksync.plane import Policy, verify
 from atm.services.worksync.reading import block_in_words, briefing_block, diagnose, metrics, view, views

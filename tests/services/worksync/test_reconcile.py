@@ -13,9 +13,10 @@ from atm.domain.team.liveness import WORKING
 from atm.domain.worksync.decisions import CAUGHT_UP, NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEASE
 from atm.domain.worksync.statuses import MOST_HISTORY
 from atm.ports.files.records import STATUS
-from atm.services import board, planning, reviews
-from atm.services.stall_journal import COOLDOWN_SECONDS
-from atm.services.stall_watch import watch_stalls
+from atm.services.board import planning, reviews
+from atm.services.board import working as board
+from atm.services.board.stall_journal import COOLDOWN_SECONDS
+from atm.services.board.stall_watch import watch_stalls
 from atm.services.team.lifecycle import walk
 from atm.services.worksync.reconcile import reconcile
 

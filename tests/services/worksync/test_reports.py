@@ -14,7 +14,8 @@ from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, RUNTIME_S
 from atm.domain.worksync.reports import IDENTITY_FAILURES
 from atm.formats.files.times import to_iso
 from atm.ports.files.records import INTENTS, STATUS
-from atm.services import board, reviews
+from atm.services.board import reviews
+from atm.services.board import working as board
 from atm.services.roster import add_member
 from atm.services.team.lifecycle import walk
 from atm.services.worksync.plane import issue

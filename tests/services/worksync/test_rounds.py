@@ -11,7 +11,8 @@ from atm.domain.events import TeamEvent
 from atm.domain.team.liveness import WORKING
 from atm.domain.worksync.nudges import DELIVERED, RECOVERY_AFTER
 from atm.domain.worksync.triggers import ALL_MEMBERS, OF_TASK, THESE, Route, route
-from atm.services import board, reviews
+from atm.services.board import reviews
+from atm.services.board import working as board
 from atm.services.worksync.rounds import MARGIN, members_of, run_round
 
 

@@ -12,17 +12,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from atm.domain.board.tasks import IN_PROGRESS, PENDING
+from atm.domain.board.tasks import REVIEW as IN_REVIEW
 from atm.domain.mail.messages import defuse
 from atm.domain.names import same_name
-from atm.domain.tasks import IN_PROGRESS, PENDING
-from atm.domain.tasks import REVIEW as IN_REVIEW
 from atm.domain.untrusted_text import one_line
 
 if TYPE_CHECKING:
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.reviews import Reviewer
+    from atm.domain.board.tasks import Card
     from atm.domain.plain import Plain
-    from atm.domain.reviews import Reviewer
-    from atm.domain.tasks import Card
 
 WORK, REVIEW, CLARIFICATION, BLOCKED_DEPENDENCY = "work", "review", "clarification", "blocked_dependency"
 KINDS = (WORK, REVIEW, CLARIFICATION, BLOCKED_DEPENDENCY)

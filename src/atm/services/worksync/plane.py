@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from atm.domain.board.reviews import current_reviewer
+from atm.domain.board.tasks import REVIEW
 from atm.domain.errors import AtmError, NoSuchTeam
 from atm.domain.names import is_claudes_team
-from atm.domain.reviews import current_reviewer
-from atm.domain.tasks import REVIEW
 from atm.domain.team.lifecycle import COMPLETE, STOPPED, UNKNOWN
 from atm.domain.team.liveness import IDLE, ONLINE, WAITING, WORKING
 from atm.domain.worksync.agenda import Agenda, build_agendas
@@ -28,9 +28,9 @@ from atm.services.team.presence import is_by_hook, liveness
 from atm.services.team.registry import find_team
 
 if TYPE_CHECKING:
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.reviews import Reviewer
     from atm.domain.plain import Plain
-    from atm.domain.reviews import Reviewer
     from atm.domain.team.liveness import Beat
     from atm.domain.team.team import Team
     from atm.ports.files.records import AuditJournal, Records, TeamSecrets

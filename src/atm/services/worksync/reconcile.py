@@ -29,7 +29,7 @@ from atm.domain.worksync.transitions import explain, facts_of
 from atm.formats.agenda_fingerprint import fingerprint
 from atm.formats.sync_status import decode_status, encode_status
 from atm.ports.files.records import STATUS
-from atm.services.stall_journal import alerts_of, recent_alert_in
+from atm.services.board.stall_journal import alerts_of, recent_alert_in
 from atm.services.worksync.plane import busy_state, find_running, members_named, read_agendas
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from atm.domain.tasks import task_id
+from atm.domain.board.tasks import task_id
 from atm.domain.worksync.decisions import NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEASE
 from atm.domain.worksync.nudges import RECOVERY_AFTER
 from atm.domain.worksync.statuses import HISTORY_SECONDS
@@ -23,7 +23,7 @@ from atm.services.worksync.nudges import dispatch, next_due, plan
 from atm.services.worksync.reconcile import reconcile
 
 if TYPE_CHECKING:
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
     from atm.domain.plain import Record
     from atm.domain.team.team import Team
     from atm.domain.worksync.triggers import Route

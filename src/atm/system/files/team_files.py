@@ -5,9 +5,9 @@ from __future__ import annotations
 from atm.domain.errors import FileBusy, OutsideLink
 from atm.formats.backup_manifest import HIGH_WATER as MARK
 from atm.formats.backup_manifest import TEAM, is_safe_path
+from atm.formats.board.task import decode_task, task_mark, task_number
+from atm.formats.board.task_history import decode_past, gone_in
 from atm.formats.files.json_record import NotJson
-from atm.formats.task import decode_task, task_mark, task_number
-from atm.formats.task_history import decode_past, gone_in
 from atm.ports.team_life import Deletion, TasksFound
 from atm.system.files.locking import PATIENCE, LockLost
 from atm.system.files.refusals import explained
@@ -17,7 +17,7 @@ from atm.system.team.team_store import WrittenDown, cut_off_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.tasks import Task
+    from atm.domain.board.tasks import Task
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks, SharedLock

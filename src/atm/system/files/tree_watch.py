@@ -20,8 +20,8 @@ import time
 from dataclasses import dataclass
 
 from atm.domain.names import is_safe_name
+from atm.formats.board.task import task_number
 from atm.formats.files.layout import REPO_FILES, inbox_owner
-from atm.formats.task import task_number
 from atm.system.files.inotify import Inotify, ways_to
 
 TYPE_CHECKING = False

@@ -12,10 +12,10 @@ from atm.ui.mcp.wording import known, lines
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Task
     from atm.domain.plain import Plain
-    from atm.domain.tasks import Task
-    from atm.services.reviews import Outcome
+    from atm.services.board.reviews import Outcome
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema
 

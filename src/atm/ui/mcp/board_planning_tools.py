@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.acceptance import COMMAND, FILE, check
+from atm.domain.board.acceptance import COMMAND, FILE, check
+from atm.domain.board.tasks import PRIORITIES
 from atm.domain.errors import BadTask, NotAllowed, UsageError
-from atm.domain.tasks import PRIORITIES
-from atm.services import board, planning, reviews
-from atm.services.planning import Wish
+from atm.services.board import planning, reviews
+from atm.services.board import working as board
+from atm.services.board.planning import Wish
 from atm.ui.mcp.actor import actor, leads, sign
 from atm.ui.mcp.board_changes import ID, acting, answer, changed, outcome
 from atm.ui.mcp.definition import define
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atm.domain.plain import Plain, Record
-    from atm.services.planning import Added
+    from atm.services.board.planning import Added
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 
@@ -63,7 +64,7 @@ def _checks(caller: Caller, given: Given) -> list[Record]:
 
 
 def _import(caller: Caller, given: Given) -> dict[str, Plain]:
-    from atm.formats.task_import import NotAPlan, kind_of, read_plan
+    from atm.formats.board.task_import import NotAPlan, kind_of, read_plan
 
     team, me = acting(caller)
     said = given.text("plan")

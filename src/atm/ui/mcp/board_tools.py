@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.domain.board.tasks import PRIORITIES, task_id
 from atm.domain.errors import NoSuchTeam
 from atm.domain.names import same_name
-from atm.domain.tasks import PRIORITIES, task_id
-from atm.services.boardroom import list_name
+from atm.services.board.boardroom import list_name
 from atm.ui.cli.board.graph_drawing import as_text
 from atm.ui.cli.board.graph_layout import Node
 from atm.ui.cli.board.looks import STATES
@@ -18,9 +18,9 @@ from atm.ui.mcp.tool import EVERYBODY
 from atm.ui.mcp.wording import NOTICE, body, piece
 
 if TYPE_CHECKING:
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card
     from atm.domain.plain import Plain
-    from atm.domain.tasks import Card
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.names import check_known_name
 from atm.domain.team.team import check_open
-from atm.services import board
+from atm.services.board import working as board
 from atm.services.team.presence import beat
 from atm.ui.mcp.actor import SOURCE, actor, sign
 from atm.ui.mcp.board_changes import CLAIM_ID, ID, acting, answer, changed
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.plain import Plain
-    from atm.services.board import Claimed
-    from atm.services.hooks import Verdict
+    from atm.services.board.hooks import Verdict
+    from atm.services.board.working import Claimed
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.acceptance import describe
-from atm.domain.reviews import current_reviewer
-from atm.domain.tasks import UNREACHABLE
+from atm.domain.board.acceptance import describe
+from atm.domain.board.reviews import current_reviewer
+from atm.domain.board.tasks import UNREACHABLE
 from atm.ui.mcp.schema import listed
 from atm.ui.mcp.wording import LONGEST_LINE, NOTICE, beginning, known, line, lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card, Task
     from atm.domain.plain import Plain, Record
-    from atm.domain.tasks import Card, Task
 
 MOST_IDS, MOST_COMMENTS, MOST_FILES = 10, 5, 20
 LONGEST_DESCRIPTION, LONGEST_PART, LONGEST_COMMENT = 2_000, 1_000, 400

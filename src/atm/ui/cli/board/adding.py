@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.acceptance import COMMAND, COMMIT, FILE, TESTS, check
+from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, check
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.untrusted_text import one_line
-from atm.services import planning
-from atm.services.planning import Wish
+from atm.services.board import planning
+from atm.services.board.planning import Wish
 from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Record
-    from atm.services.planning import Added
+    from atm.services.board.planning import Added
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -62,7 +62,7 @@ def _folder(given: str | None) -> str:
 
 
 def _import(args: Args, session: Session) -> int:
-    from atm.formats.task_import import NotAPlan, kind_of, read_plan
+    from atm.formats.board.task_import import NotAPlan, kind_of, read_plan
 
     name = args.need("file")
     text = read_text(name)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from atm.domain.board.reviews import current_reviewer
+from atm.domain.board.tasks import task_id
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
-from atm.domain.reviews import current_reviewer
-from atm.domain.tasks import task_id
 from atm.domain.untrusted_text import many_lines, one_line
-from atm.services.boardroom import list_name
+from atm.services.board.boardroom import list_name
 from atm.ui.cli.board.looks import STATES, look
 from atm.ui.cli.board.view import card_json, ids, task_json
 from atm.ui.cli.render import Style, table, when
@@ -16,10 +16,10 @@ from atm.ui.style_tmp import BOLD, DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card, Task
     from atm.domain.plain import Plain, Record
-    from atm.domain.tasks import Card, Task
-    from atm.formats.task_history import Past
+    from atm.formats.board.task_history import Past
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -159,7 +159,7 @@ def _plan_lines(task: Task) -> list[str]:
 
 
 def _check_lines(task: Task) -> list[str]:
-    from atm.domain.acceptance import describe
+    from atm.domain.board.acceptance import describe
 
     proven = dicts_in(task.details.get("evidence"))
     done = {describe(item) for item in proven if item.get("ok") is True}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.tasks import PRIORITIES
+from atm.domain.board.tasks import PRIORITIES
 from atm.ui.cli.arguments import MANY, NUMBER, TEAM, WHOLE, Argument, Command, Option
 
 ID = Argument("id", "the task's number")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
-from atm.services import board, reviews
+from atm.services.board import reviews
+from atm.services.board import working as board
 from atm.ui.cli.board.view import report, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.services.reviews import Outcome
+    from atm.services.board.reviews import Outcome
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

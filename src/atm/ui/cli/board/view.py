@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.domain.tasks import UNREACHABLE
+from atm.domain.board.tasks import UNREACHABLE
 from atm.domain.untrusted_text import one_line
-from atm.services.boardroom import list_name
+from atm.services.board.boardroom import list_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card, Task
     from atm.domain.plain import Plain
-    from atm.domain.tasks import Card, Task
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

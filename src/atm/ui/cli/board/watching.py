@@ -6,7 +6,7 @@ import sys
 
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
-from atm.services.boardroom import list_name
+from atm.services.board.boardroom import list_name
 from atm.ui.cli.board.listing import summary
 from atm.ui.cli.board.looks import look
 from atm.ui.cli.render import Style
@@ -14,7 +14,7 @@ from atm.ui.style_tmp import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.dependencies import Board
+    from atm.domain.board.dependencies import Board
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

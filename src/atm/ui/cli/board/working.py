@@ -6,14 +6,14 @@ from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, is_claudes_team
 from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import many_lines, one_line
-from atm.services import board
+from atm.services.board import working as board
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.view import ids, report, task_json, team_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.services.board import Claimed
+    from atm.services.board.working import Claimed
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

@@ -89,7 +89,7 @@ class Tasks:
         self.freed: list[str] = []
 
     def free(self, agent: str) -> None:
-        from atm.services.board import release_all
+        from atm.services.board.working import release_all
 
         self.freed += release_all(self._session.desk, self.team, "", agent)
 

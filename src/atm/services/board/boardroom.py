@@ -1,0 +1,91 @@
+"""The ports that the board's verbs need, in one hand; and who may do what."""
+
+from __future__ import annotations
+
+from atm.domain.board.tasks import Stamp
+from atm.domain.team.team import check_open
+from atm.formats.files.times import to_iso
+from atm.services.team.presence import beat
+from atm.services.team.registry import find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.team.team import Team
+    from atm.ports.board.programs import Programs
+    from atm.ports.board.tasks import Tasks
+    from atm.ports.files.clock import Chance, Clock
+    from atm.ports.team.presence import Presence
+    from atm.services.mail.mailroom import Mailroom
+
+HOOK_EVENTS = ("TaskCreated", "TaskCompleted", "TeammateIdle")
+CHECK_SECONDS, HOOK_SECONDS = 600.0, 60.0
+
+
+class Boardroom:
+    """Everything that the board is made with."""
+
+    __slots__ = ("_programs", "check_seconds", "hook_seconds", "hooks", "max_retries", "room", "tasks")
+
+    def __init__(
+        self,
+        *,
+        room: Mailroom,
+        tasks: Tasks,
+        programs: Callable[[], Programs],
+        hooks: dict[str, list[str]] | None = None,
+        hook_seconds: float = HOOK_SECONDS,
+        check_seconds: float = CHECK_SECONDS,
+        max_retries: int = 2,
+    ) -> None:
+        self.room = room
+        self.tasks = tasks
+        self._programs = programs
+        self.hooks = hooks or {}
+        self.hook_seconds = hook_seconds
+        self.check_seconds = check_seconds
+        self.max_retries = max_retries
+
+    @property
+    def clock(self) -> Clock:
+        return self.room.clock
+
+    @property
+    def chance(self) -> Chance:
+        return self.room.chance
+
+    @property
+    def programs(self) -> Programs:
+        """Made when first asked for: running programs takes a lot that most commands never need."""
+        return self._programs()
+
+    @property
+    def presence(self) -> Presence:
+        return self.room.presence
+
+    def stamp(self, actor: str) -> Stamp:
+        return Stamp(actor, to_iso(self.clock.now()), self.chance.new_id())
+
+
+def open_team(desk: Boardroom, team: str) -> Team:
+    """The team whose board is about to be changed."""
+    found = find_team(desk.room, team)
+    check_open(found)
+    return found
+
+
+def list_name(desk: Boardroom, team: str) -> str:
+    """The list that a team's name means, for reading: also of a session that has ended."""
+    found = desk.room.rosters.find(team)
+    if found is not None:
+        return found
+    if desk.tasks.exists(team):
+        return team
+    return find_team(desk.room, team).name  # raises, and says which teams there are
+
+
+def sign_of_life(desk: Boardroom, team: Team, who: str) -> None:
+    """Whoever changes something on the board is there."""
+    if team.member(who) is not None:
+        beat(desk.presence, team.name, who, desk.clock.now(), "atm tasks")

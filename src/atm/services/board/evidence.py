@@ -1,0 +1,56 @@
+"""Running what a task declares as proof, in the folder where the work was done."""
+
+from __future__ import annotations
+
+from atm.domain.board.acceptance import COMMIT, FILE, SUBJECTS, Ran, about, evidence, kind_of, why_not
+from atm.domain.errors import ChecksFailed
+from atm.domain.team.liveness import WORKING
+from atm.services.team.presence import beat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.tasks import Task
+    from atm.domain.plain import Plain, Record
+    from atm.domain.team.team import Team
+    from atm.services.board.boardroom import Boardroom
+
+
+def verify(desk: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
+    """All checks, in order. Raises ChecksFailed at the first that fails, with what it said."""
+    folder = working_folder(team, task, who)
+    proof: list[Plain] = []
+    for check in task.acceptance:
+        ran = _run(desk, team, task, who, check, folder, commit)
+        if ran.code != 0:
+            raise ChecksFailed(
+                f"#{task.id} is not completed: {why_not(check, ran, desk.check_seconds)}",
+                f"mend it and complete it again; checks run in {folder or 'the folder you are in'}",
+            )
+        proof.append(evidence(check, ran))
+    return proof
+
+
+def working_folder(team: Team, task: Task, who: str) -> str:
+    """Where the task says, else where its claimant works; empty for wherever we are."""
+    member = team.member(who)
+    return task.text("folder") or (member.cwd if member is not None else "")
+
+
+def _run(desk: Boardroom, team: Team, task: Task, who: str, check: Record, folder: str, commit: str) -> Ran:
+    if kind_of(check) not in SUBJECTS or not about(check).strip():
+        return Ran(None, "this version of atm does not understand this check, so nothing is proven")
+    if kind_of(check) == FILE:
+        return desk.programs.find(folder, about(check))
+    if kind_of(check) == COMMIT:
+        return desk.programs.is_reachable(folder, commit or "HEAD", about(check))
+
+    def still_here() -> None:
+        beat(desk.presence, team.name, who, desk.clock.now(), "acceptance checks", state=WORKING)
+
+    return desk.programs.run(
+        about(check),
+        folder=folder,
+        seconds=desk.check_seconds,
+        facts={"ATM_TEAM": team.name, "ATM_IDENTITY": who, "ATM_TASK": task.id},
+        meanwhile=still_here,
+    )

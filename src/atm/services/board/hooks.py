@@ -1,0 +1,121 @@
+"""
+Hooks: commands of the user's that are told of events and may say no, as Claude Code's hooks do.
+
+Exit 0 lets it pass (its output may be JSON with a decision), exit 2 says no with what it wrote to standard error.
+Anything else, a crash or a hook that does not end in time is a warning and blocks nobody.
+"""
+
+from __future__ import annotations
+
+from atm.domain.board.acceptance import said_by
+from atm.domain.errors import HookBlocked
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes
+from atm.formats.files.times import to_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.acceptance import Ran
+    from atm.domain.board.tasks import Task
+    from atm.domain.plain import Plain
+    from atm.services.board.boardroom import Boardroom
+
+BLOCKED = 2
+KEPT = 2000
+
+
+class Verdict:
+    """What all hooks of an event said together."""
+
+    __slots__ = ("feedback", "is_blocked", "stop_reason", "warnings")
+
+    def __init__(self) -> None:
+        self.is_blocked = False
+        self.feedback = ""
+        self.stop_reason: str | None = None
+        """Set when a hook wants the member to stop (`continue: false`)."""
+        self.warnings: list[str] = []
+
+
+def run_hooks(desk: Boardroom, event: str, team: str, who: str, task: Task | None = None) -> Verdict:
+    """Ask every hook of an event, in order, until one says no."""
+    verdict = Verdict()
+    for command in desk.hooks.get(event, ()):
+        folder = _folder(desk, team, who)
+        told = to_bytes(encode(_told(event, team, who, task, folder or desk.programs.here())))
+        facts = {"ATM_TEAM": team, "ATM_IDENTITY": who, "ATM_HOOK": event}
+        ran = desk.programs.run(command, folder=folder, seconds=desk.hook_seconds, stdin=told, facts=facts)
+        _judge(desk, verdict, event, command, ran)
+        _log(desk, event, team, command, ran, verdict)
+        if verdict.is_blocked:
+            break
+    return verdict
+
+
+def check_not_blocked(verdict: Verdict, what: str) -> None:
+    if verdict.is_blocked:
+        raise HookBlocked(
+            f"{what}: {verdict.feedback or 'a hook said no'}", "do what the hook asks for, then try again"
+        )
+
+
+def _folder(desk: Boardroom, team: str, who: str) -> str:
+    member = desk.room.rosters.load(team).member(who)
+    return member.cwd if member is not None and member.cwd else ""
+
+
+def _told(event: str, team: str, who: str, task: Task | None, folder: str) -> dict[str, Plain]:
+    """What the hook reads, in the shape of Claude Code's."""
+    told: dict[str, Plain] = {
+        "session_id": "",
+        "transcript_path": "",
+        "cwd": folder,
+        "permission_mode": "default",
+        "hook_event_name": event,
+        "teammate_name": who,
+        "team_name": team,
+    }
+    if task is not None:
+        told |= {"task_id": task.id, "task_subject": task.subject, "task_description": task.description}
+    return told
+
+
+def _judge(desk: Boardroom, verdict: Verdict, event: str, command: str, ran: Ran) -> None:
+    if ran.code == 0:
+        _obey(verdict, event, ran.output)
+    elif ran.code == BLOCKED:
+        verdict.is_blocked, verdict.feedback = True, (ran.errors.strip() or ran.output.strip())[:KEPT]
+    else:
+        verdict.warnings.append(f"the {event} hook `{command[:80]}` {_went(desk, ran)}; it stops nobody")
+
+
+def _went(desk: Boardroom, ran: Ran) -> str:
+    if ran.timed_out:
+        return f"did not end within {desk.hook_seconds:g} s"
+    return "could not be started" if ran.code is None else f"ended with {ran.code}"
+
+
+def _obey(verdict: Verdict, event: str, output: str) -> None:
+    try:
+        said = decode_object(output) if output.lstrip().startswith("{") else {}
+    except NotJson:
+        return
+    if said.get("decision") == "block" and event != "TeammateIdle":
+        verdict.is_blocked, verdict.feedback = True, str(said.get("reason") or "")[:KEPT]
+    if said.get("continue") is False and event != "TaskCreated":
+        verdict.stop_reason = str(said.get("stopReason") or "")[:KEPT]
+
+
+def _log(desk: Boardroom, event: str, team: str, command: str, ran: Ran, verdict: Verdict) -> None:
+    desk.programs.log(
+        {
+            "at": to_iso(desk.clock.now()),
+            "event": event,
+            "team": team,
+            "command": command,
+            "code": ran.code,
+            "timedOut": ran.timed_out,
+            "seconds": round(ran.seconds, 3),
+            "blocked": verdict.is_blocked,
+            "output": said_by(ran)[-KEPT:],
+        }
+    )

@@ -1,0 +1,398 @@
+"""
+Adding to the board: tasks one by one or a whole plan, dependencies, and tasks that turn out to be several.
+
+Everything is checked before anything is written: unknown ids, circles, titles that mean two tasks. Then it is
+written as one: all of it or nothing, also across a crash.
+"""
+
+from __future__ import annotations
+
+from atm.domain.board import claims
+from atm.domain.board.dependencies import Board, check_new_edges
+from atm.domain.board.tasks import (
+    COMPLETED,
+    PENDING,
+    PRIORITIES,
+    Card,
+    Change,
+    Task,
+    check_priority,
+    check_subject,
+    check_text,
+    task_id,
+)
+from atm.domain.errors import BadTask, NotClaimant
+from atm.domain.names import check_known_name, same_name
+from atm.domain.team.authority import is_boss
+from atm.formats.board.task import apply, decode_task, new_task
+from atm.formats.files.json_record import to_bytes, to_text
+from atm.ports.board.tasks import NewFile
+from atm.services.board.boardroom import open_team, sign_of_life
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atm.domain.board.tasks import Stamp
+    from atm.domain.plain import Plain, Record
+    from atm.domain.team.team import Team
+    from atm.formats.board.task_import import Draft
+    from atm.services.board.boardroom import Boardroom
+
+    Prepare = Callable[[Board, list[int]], tuple[list[NewFile], dict[str, Change]]]
+
+MOST_AT_ONCE = 20_000
+
+
+class Wish:
+    """A task that somebody wants, before it has a number."""
+
+    __slots__ = (
+        "acceptance",
+        "depends_on",
+        "description",
+        "files",
+        "folder",
+        "is_done",
+        "max_retries",
+        "needs_plan",
+        "owner",
+        "parts",
+        "place",
+        "priority",
+        "reviewer",
+        "subject",
+    )
+
+    def __init__(
+        self,
+        subject: str,
+        *,
+        description: str = "",
+        depends_on: Sequence[str] = (),
+        priority: str = "normal",
+        files: Sequence[str] = (),
+        owner: str = "",
+        acceptance: Sequence[Record] = (),
+        max_retries: int | None = None,
+        reviewer: str = "",
+        needs_plan: bool = False,
+        folder: str = "",
+        is_done: bool = False,
+        parts: Sequence[int] = (),
+        place: str = "",
+    ) -> None:
+        self.subject = check_subject(subject)
+        self.description = check_text(description, "description")
+        self.depends_on = list(depends_on)
+        """Ids like `#12`, or titles: of tasks that are added together, else of tasks on the board."""
+        self.priority = check_priority(priority)
+        self.files = list(files)
+        self.owner = check_known_name(owner, "member") if owner else ""
+        self.acceptance = list(acceptance)
+        self.max_retries = max_retries
+        self.reviewer = check_known_name(reviewer, "member") if reviewer else ""
+        self.needs_plan = needs_plan
+        self.folder = folder
+        self.is_done = is_done
+        self.parts = list(parts)
+        """Which of the tasks that are added together it also waits for, by their position."""
+        self.place = place
+        """Where it stands in the plan that it comes from, for messages."""
+
+
+def wishes_of(drafts: Sequence[Draft]) -> list[Wish]:
+    """The tasks of a plan. Parts are known by their place: two parents may each have a part of the same title."""
+    return [_wish(draft, {drafts[position].subject for position in draft.parts}) for draft in drafts]
+
+
+def _wish(draft: Draft, parts: set[str]) -> Wish:
+    from atm.domain.board.acceptance import COMMAND, check
+
+    return Wish(
+        draft.subject,
+        description=draft.description,
+        depends_on=[title for title in draft.depends_on if title not in parts],
+        parts=draft.parts,
+        priority=draft.priority,
+        files=draft.files,
+        owner=draft.owner,
+        acceptance=[check(COMMAND, command) for command in draft.accept],
+        is_done=draft.done,
+        place=draft.place,
+    )
+
+
+class Added:
+    """The tasks as they were written, and whom nobody could tell."""
+
+    __slots__ = ("board", "tasks", "warnings")
+
+    def __init__(self, tasks: list[Task], board: Board, warnings: list[str]) -> None:
+        self.tasks = tasks
+        self.board = board
+        self.warnings = warnings
+
+
+def add(desk: Boardroom, team: str, who: str, wishes: Sequence[Wish]) -> Added:
+    """Add tasks. Hooks are asked before anybody can see them."""
+    found = open_team(desk, team)
+    if not 0 < len(wishes) <= MOST_AT_ONCE:
+        raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
+    return _add(desk, found, who, len(wishes), lambda board, ids: _prepared(desk, board, who, wishes, ids))
+
+
+def _add(desk: Boardroom, team: Team, who: str, count: int, prepare: Prepare) -> Added:
+    """`prepare` gives the new files, and changes of old ones; it raises before anything is written."""
+    has_hooks = bool(desk.hooks.get("TaskCreated"))
+    with desk.tasks.turn(team.name) as turn:
+        numbers = turn.upcoming(count)
+        files, changes = prepare(turn.board, numbers)
+        if has_hooks:
+            turn.reserve(numbers)  # they are named to the hooks, so nobody else may get them meanwhile
+        else:
+            turn.write(files, changes)
+    warnings: list[str] = []
+    if has_hooks:
+        warnings = _ask_hooks(desk, team.name, who, files)
+        with desk.tasks.turn(team.name) as turn:  # the board may have changed: everything is checked again
+            files, changes = prepare(turn.board, numbers)
+            turn.write(files, changes)
+    sign_of_life(desk, team, who)
+    tasks = [decode_task(file.content, file.number) for file in files]
+    return Added(tasks, turn.board, [*warnings, *_tell_owners(desk, team, who, tasks)])
+
+
+def rehearse(desk: Boardroom, team: str, wishes: Sequence[Wish]) -> Sequence[Wish]:
+    """Check everything that `add` checks, and write nothing."""
+    board = desk.tasks.board(open_team(desk, team).name)
+    first = max([0, *board.cards, *board.gone]) + 1
+    _prepared(desk, board, "", wishes, list(range(first, first + len(wishes))))
+    return wishes
+
+
+def _ask_hooks(desk: Boardroom, team: str, who: str, files: list[NewFile]) -> list[str]:
+    from atm.services.board.hooks import check_not_blocked, run_hooks
+
+    warnings: list[str] = []
+    for file in files:
+        verdict = run_hooks(desk, "TaskCreated", team, who, decode_task(file.content, file.number))
+        check_not_blocked(verdict, "the task was not created" if len(files) == 1 else "no task was created")
+        warnings += verdict.warnings
+    return warnings
+
+
+def _tell_owners(desk: Boardroom, team: Team, who: str, tasks: list[Task]) -> list[str]:
+    given = [task for task in tasks if task.owner and not task.is_finished]
+    if not given:
+        return []
+    from atm.services.board.mail import tell_assigned
+
+    strangers = dict.fromkeys(task.owner for task in given if team.member(task.owner) is None)
+    said = [
+        f"{name} is not in the roster of {team.name}: atm teams add-member {team.name} {name}" for name in strangers
+    ]
+    return [*said, *(warning for task in given for warning in tell_assigned(desk, team, task, who, task.owner))]
+
+
+def _prepared(
+    desk: Boardroom,
+    board: Board,
+    who: str,
+    wishes: Sequence[Wish],
+    numbers: list[int],
+    more: dict[str, list[str]] | None = None,
+) -> tuple[list[NewFile], dict[str, Change]]:
+    """The new files, and the other side of their dependencies in old ones. Raises before anything is written."""
+    ids = [str(number) for number in numbers]
+    needs = _resolved(board, wishes, ids)
+    names = {id: repr(wish.subject) for wish, id in zip(wishes, ids, strict=True)}
+    check_new_edges(board, {**needs, **(more or {})}, names)
+    needed_by: dict[str, list[str]] = {}
+    for id, others in needs.items():
+        for other in others:
+            needed_by.setdefault(other, []).append(id)
+    files = [
+        _file(desk, who, wish, number, needs[str(number)], needed_by.get(str(number), []))
+        for wish, number in zip(wishes, numbers, strict=True)
+    ]
+    links = {id: Change(add={"blocks": others}) for id, others in needed_by.items() if int(id) in board.cards}
+    return files, links
+
+
+def _resolved(board: Board, wishes: Sequence[Wish], ids: list[str]) -> dict[str, list[str]]:
+    """For every new task the ids it depends on; titles are looked up among the new ones, then on the board."""
+    new: dict[str, list[str]] = {}
+    for wish, id in zip(wishes, ids, strict=True):
+        new.setdefault(_folded(wish.subject), []).append(id)
+    on_board: dict[str, list[str]] | None = None
+    resolved: dict[str, list[str]] = {}
+    for wish, id in zip(wishes, ids, strict=True):
+        mine = resolved.setdefault(id, [ids[position] for position in wish.parts])
+        for named in wish.depends_on:
+            if named.lstrip("#").isdecimal():
+                mine.append(task_id(named))
+                continue
+            if _folded(named) not in new and on_board is None:
+                on_board = _titles(board)
+            mine.append(_meant(named, new, on_board or {}, wish.place))
+        resolved[id] = list(dict.fromkeys(mine))
+    return resolved
+
+
+def _meant(title: str, new: dict[str, list[str]], on_board: dict[str, list[str]], place: str) -> str:
+    where = f"{place}: " if place else ""
+    for known in (new, on_board):
+        found = known.get(_folded(title), [])
+        if len(found) > 1:
+            raise BadTask(
+                f"{where}{title!r} is the title of {len(found)} tasks",
+                "name it by its number, or give them different titles",
+            )
+        if found:
+            return found[0]
+    from atm.domain.names import nearest_name
+
+    near = nearest_name(_folded(title), [*new, *on_board])
+    raise BadTask(f"{where}no task is called {title!r}", f"did you mean {near!r}?" if near else "see `atm tasks list`")
+
+
+def _titles(board: Board) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for card in board.cards.values():
+        found.setdefault(_folded(card.subject), []).append(card.id)
+    return found
+
+
+def _folded(title: str) -> str:
+    return " ".join(title.split()).casefold()
+
+
+def _file(desk: Boardroom, who: str, wish: Wish, number: int, needs: list[str], needed_by: list[str]) -> NewFile:
+    by = desk.stamp(who)
+    created = by.event("task_created", subject=wish.subject, owner=wish.owner, dependsOn=[*needs] or None)
+    own: dict[str, Plain] = {"createdBy": who, "createdAt": by.at, "priority": wish.priority, "events": [created]}
+    retries = desk.max_retries if wish.max_retries is None else wish.max_retries
+    said: dict[str, Plain] = {
+        "maxRetries": retries,
+        "files": [*wish.files] or None,
+        "acceptance": [*wish.acceptance] or None,
+        "folder": wish.folder or None,
+        "needsReview": True if wish.reviewer else None,
+        "reviewer": wish.reviewer or None,
+        "plan": {"state": "required"} if wish.needs_plan else None,
+    }
+    own |= {key: value for key, value in said.items() if value is not None}
+    content = new_task(
+        number,
+        subject=wish.subject,
+        description=wish.description,
+        owner=wish.owner,
+        blocked_by=needs,
+        blocks=needed_by,
+        own=own,
+    )
+    return (
+        _finished(desk, who, NewFile(number, content, [created]))
+        if wish.is_done
+        else NewFile(number, content, [created])
+    )
+
+
+def _finished(desk: Boardroom, who: str, file: NewFile) -> NewFile:
+    """A box that was ticked in the plan already."""
+    task, by = decode_task(file.content, file.number), desk.stamp(who)
+    event = by.event("status_changed", **{"from": task.status, "to": COMPLETED}, reason="was done before")
+    change = Change(event, fields={"status": COMPLETED}, own={"finishedAt": by.at, "finishedBy": who})
+    return NewFile(file.number, to_bytes(apply(to_text(file.content), change)), [*file.events, event])
+
+
+def depend(
+    desk: Boardroom, team: str, who: str, id: str, on: Sequence[str], off: Sequence[str] = ()
+) -> tuple[Task, list[str]]:
+    """Add dependencies to a task and take some away. The task, and what it waits for now."""
+    found, mine = open_team(desk, team), task_id(id)
+    more, less = [task_id(other) for other in on], [task_id(other) for other in off]
+    with desk.tasks.turn(found.name) as turn:
+        card = turn.board.card(mine)
+        claims.check_open(card)
+        new = [other for other in dict.fromkeys(more) if other not in turn.board.blockers(card)]
+        old = [other for other in dict.fromkeys(less) if other in turn.board.blockers(card)]
+        if new:
+            check_new_edges(turn.board.without_edges(mine, old), {mine: new})
+        if new or old:
+            turn.write([], _edges(turn.board, desk.stamp(who), mine, new, old))
+        waits_for = turn.board.open_blockers(turn.board.card(mine))
+    sign_of_life(desk, found, who)
+    return desk.tasks.read(found.name, mine), waits_for
+
+
+def _edges(board: Board, by: Stamp, id: str, new: list[str], old: list[str]) -> dict[str, Change]:
+    event = by.event("dependencies_changed", added=[*new] or None, removed=[*old] or None)
+    changes = {id: Change(event, add={"blockedBy": new}, drop={"blockedBy": old})}
+    for other in new:
+        changes[other] = Change(add={"blocks": [id]})
+    for other in old:
+        changes[other] = Change(drop={"blocks": [id]})
+    return {other: change for other, change in changes.items() if _can_change(board, other)}
+
+
+def _can_change(board: Board, id: str) -> bool:
+    card = board.cards.get(int(id))
+    return card is not None and not card.problem
+
+
+def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[Wish]) -> tuple[Task, Added]:
+    """Make several tasks of one: it waits for its parts, and nobody works on it until they are done."""
+    found, mine = open_team(desk, team), task_id(id)
+    if not wishes:
+        raise BadTask("a task cannot be split into nothing", "name its parts")
+
+    def prepare(board: Board, numbers: list[int]) -> tuple[list[NewFile], dict[str, Change]]:
+        card = board.card(mine)
+        claims.check_open(card)
+        _check_may_split(found, card, who)
+        parts = [str(number) for number in numbers]
+        heirs = [_heir(wish, card, board.open_blockers(card)) for wish in wishes]
+        files, links = _prepared(desk, board, who, heirs, numbers, {mine: parts})
+        links[mine] = _waits_for_parts(card, desk.stamp(who), parts)
+        return [_blocking(file, mine) for file in files], links
+
+    added = _add(desk, found, who, len(wishes), prepare)
+    return desk.tasks.read(found.name, mine), added
+
+
+def _heir(wish: Wish, card: Card, waits_for: list[str]) -> Wish:
+    """A part is as urgent as the whole was, touches the same files and waits for the same, unless it says otherwise."""
+    return Wish(
+        wish.subject,
+        description=wish.description,
+        depends_on=[*wish.depends_on, *(f"#{other}" for other in waits_for)],
+        priority=card.priority if wish.priority == "normal" and card.priority in PRIORITIES else wish.priority,
+        files=wish.files or card.files,
+        owner=wish.owner,
+        acceptance=wish.acceptance,
+        max_retries=wish.max_retries,
+        reviewer=wish.reviewer,
+        needs_plan=wish.needs_plan,
+        folder=wish.folder,
+    )
+
+
+def _check_may_split(team: Team, card: Card, who: str) -> None:
+    if card.is_claimed and not same_name(card.owner, who) and not is_boss(team, who):
+        raise NotClaimant(f"{card.owner} works on #{card.id}", "ask them, the lead or a human to split it")
+
+
+def _waits_for_parts(card: Card, by: Stamp, parts: list[str]) -> Change:
+    if not card.is_claimed:
+        return Change(by.event("split", parts=[*parts]), add={"blockedBy": parts})
+    change = claims.release(card, by, "split")
+    change.event = by.event("split", **{"from": card.status, "to": PENDING}, parts=[*parts], claim=card.claim_id)
+    change.add = {"blockedBy": parts}
+    return change
+
+
+def _blocking(file: NewFile, id: str) -> NewFile:
+    content = to_bytes(apply(to_text(file.content), Change(add={"blocks": [id]})))
+    return NewFile(file.number, content, file.events)

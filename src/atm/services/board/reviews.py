@@ -1,0 +1,140 @@
+"""Reviews, plans and questions: everything in which one member waits for another's word."""
+
+from __future__ import annotations
+
+from atm.domain.board import claims, plans, reviews
+from atm.domain.board.tasks import MOST_COMMENTS, Change, check_said, check_text, task_id
+from atm.domain.errors import NotClaimant
+from atm.domain.names import check_known_name, same_name
+from atm.domain.team.authority import is_boss
+from atm.services.board.boardroom import open_team, sign_of_life
+from atm.services.board.mail import tell
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.tasks import Stamp, Task
+    from atm.domain.plain import Plain
+    from atm.domain.team.team import Team
+    from atm.services.board.boardroom import Boardroom
+
+
+class Outcome:
+    """The task as it is now, who waits for whom, and whom nobody could tell."""
+
+    __slots__ = ("diagnostics", "reviewer", "task", "warnings")
+
+    def __init__(self, task: Task, warnings: list[str]) -> None:
+        self.task = task
+        self.warnings = warnings
+        found = reviews.current_reviewer(task)
+        self.reviewer = found.name
+        self.diagnostics = found.diagnostics
+
+
+def request_review(desk: Boardroom, team: str, who: str, id: str, reviewer: str = "") -> Outcome:
+    """The owner is done and somebody else shall look."""
+    found, by = open_team(desk, team), desk.stamp(who)
+    asked = check_known_name(reviewer, "member") if reviewer else ""
+
+    def rule(task: Task) -> Change:
+        if not is_boss(found, who):
+            claims.check_claimant(task, who)
+        return reviews.request(task, asked, by)
+
+    done = _changed(desk, found, who, id, rule)
+    to = done.reviewer or found.lead
+    return Outcome(done, tell(desk, found, who, to, done, "is ready for review"))
+
+
+def start_review(desk: Boardroom, team: str, who: str, id: str) -> Outcome:
+    found, by = open_team(desk, team), desk.stamp(who)
+    return Outcome(_changed(desk, found, who, id, lambda task: reviews.start(task, by)), [])
+
+
+def approve(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> Outcome:
+    found, by = open_team(desk, team), desk.stamp(who)
+    done = _changed(desk, found, who, id, lambda task: reviews.approve(task, by, check_text(note, "note")))
+    return Outcome(done, tell(desk, found, who, done.owner, done, f"was approved. {note}".strip()))
+
+
+def request_changes(desk: Boardroom, team: str, who: str, id: str, note: str) -> Outcome:
+    found, by = open_team(desk, team), desk.stamp(who)
+    done = _changed(desk, found, who, id, lambda task: reviews.request_changes(task, by, check_text(note, "note")))
+    return Outcome(done, tell(desk, found, who, done.owner, done, f"needs changes: {note}"))
+
+
+def submit_plan(desk: Boardroom, team: str, who: str, id: str, text: str) -> Outcome:
+    """The claimant says what they are going to do, and waits."""
+    found, by = open_team(desk, team), desk.stamp(who)
+
+    def rule(task: Task) -> Change:
+        claims.check_claimant(task, who)
+        return plans.submit(task, by, check_text(text, "plan"))
+
+    done = _changed(desk, found, who, id, rule)
+    return Outcome(done, tell(desk, found, who, found.lead, done, f"has a plan that waits for your word:\n{text}"))
+
+
+def approve_plan(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> Outcome:
+    return _decide(desk, team, who, id, "approve", note)
+
+
+def reject_plan(desk: Boardroom, team: str, who: str, id: str, feedback: str) -> Outcome:
+    return _decide(desk, team, who, id, "reject", feedback)
+
+
+def _decide(desk: Boardroom, team: str, who: str, id: str, verb: str, note: str) -> Outcome:
+    found, by = open_team(desk, team), desk.stamp(who)
+
+    def rule(task: Task) -> Change:
+        claims.check_may_lead(who, is_boss(found, who), f"{verb} plans")
+        if same_name(who, task.owner):
+            raise NotClaimant(f"{who} cannot {verb} their own plan", "somebody else must decide")
+        decide = plans.approve if verb == "approve" else plans.reject
+        return decide(task, by, check_text(note, "feedback"))
+
+    done = _changed(desk, found, who, id, rule)
+    words = f"your plan was approved. {note}".strip() if verb == "approve" else f"your plan was rejected: {note}"
+    warnings = tell(desk, found, who, done.owner, done, words)
+    if plans.lead_must_decide(done):
+        warnings.append(f"that was the last revision of the plan for #{done.id}: the lead decides now")
+    return Outcome(done, warnings)
+
+
+def ask(desk: Boardroom, team: str, who: str, id: str, whom: str, question: str) -> Outcome:
+    """The task waits until the lead or the user has answered."""
+    found, by = open_team(desk, team), desk.stamp(who)
+
+    def rule(task: Task) -> Change:
+        return _with_comment(plans.ask(task, by, whom, check_said(question, "question")), task, by, question)
+
+    done = _changed(desk, found, who, id, rule)
+    return Outcome(done, tell(desk, found, who, found.lead, done, f"needs an answer of the {whom}: {question}"))
+
+
+def answer(desk: Boardroom, team: str, who: str, id: str, text: str) -> Outcome:
+    found, by = open_team(desk, team), desk.stamp(who)
+    asked_by = str(desk.tasks.read(found.name, task_id(id)).part("clarification").get("by") or "")
+
+    def rule(task: Task) -> Change:
+        change = plans.answer(task, by, check_said(text, "answer"))
+        claims.check_may_lead(who, is_boss(found, who), f"answer what the {task.needs} was asked")
+        return _with_comment(change, task, by, text)
+
+    done = _changed(desk, found, who, id, rule)
+    return Outcome(done, tell(desk, found, who, done.owner or asked_by, done, f"your question was answered: {text}"))
+
+
+def _with_comment(change: Change, task: Task, by: Stamp, text: str) -> Change:
+    """Questions and answers stand among the comments too, where people look for them."""
+    said: dict[str, Plain] = {"id": by.id, "by": by.actor, "at": by.at, "text": text}
+    change.own["comments"] = [*task.comments[1 - MOST_COMMENTS :], said]
+    return change
+
+
+def _changed(desk: Boardroom, team: Team, who: str, id: str, rule: claims.Rule) -> Task:
+    with desk.tasks.turn(team.name) as turn:
+        done = turn.change(task_id(id), rule)
+    sign_of_life(desk, team, who)
+    assert done is not None  # these rules raise or change
+    return done

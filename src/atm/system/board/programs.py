@@ -1,0 +1,194 @@
+"""
+Running the user's commands: bounded in time and in what they may say. Implements `ports.programs.Programs`.
+
+A command gets a process group of its own, so that stopping it stops its children too. Only the end of its output is
+kept, however much it writes, and a child that outlives it holds nobody up.
+"""
+
+from __future__ import annotations
+
+import glob
+import os
+import signal
+import subprocess
+import threading
+import time
+
+from atm.domain.board.acceptance import Ran
+from atm.formats.files.json_record import encode, to_bytes
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import IO
+
+    from atm.domain.plain import Plain
+    from atm.formats.files.layout import Layout
+
+KEPT = 256 * 1024
+"""Bytes of each stream that are kept: a hook's whole answer, or the end of a long log."""
+
+SIGN_EVERY = 30.0
+GIT_SECONDS = 60.0
+LARGEST_LOG = 1 << 20
+AFTERWARDS = 1.0
+"""Seconds that output may still take to arrive once the program has ended."""
+
+
+class RealPrograms:
+    """Programs of this machine."""
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+
+    def run(
+        self,
+        command: str,
+        *,
+        folder: str,
+        seconds: float,
+        stdin: bytes = b"",
+        facts: dict[str, str] | None = None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Ran:
+        began = time.monotonic()
+        try:
+            process = _start(command, folder, facts or {})
+        except (OSError, ValueError) as error:  # no such folder, no shell, a NUL in the command
+            return Ran(None, str(error))
+        tails = [_Tail(process.stdout), _Tail(process.stderr)]
+        threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
+        timed_out = not _wait(process, began + seconds, meanwhile)
+        _stop(process)
+        output, errors = (tail.text() for tail in tails)
+        code = None if timed_out else process.returncode
+        return Ran(code, output, errors=errors, seconds=time.monotonic() - began, timed_out=timed_out)
+
+    def find(self, folder: str, pattern: str) -> Ran:
+        """By its name first: a name may look like a pattern, as `app/[id]/page.tsx` does."""
+        base, wanted = folder or self.here(), os.path.expanduser(pattern)
+        path = os.path.join(base, wanted)
+        if "\0" in path:
+            return Ran(1, "no file has such a name")
+        likely = glob.iglob(os.path.join(glob.escape(base), wanted), recursive=True)
+        found = path if os.path.isfile(path) else next((name for name in likely if os.path.isfile(name)), None)
+        return Ran(1, f"there is no file {path}") if found is None else Ran(0, found)
+
+    def here(self) -> str:
+        try:
+            return os.getcwd()
+        except OSError:  # it was deleted under us
+            return "/"
+
+    def is_reachable(self, folder: str, commit: str, branch: str) -> Ran:
+        found = []
+        for name in (commit, branch):
+            ran = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+            if ran.code != 0:
+                return Ran(ran.code, ran.output or f"git knows no commit {name!r} in {folder or os.getcwd()}")
+            found.append(ran.output.strip())
+        ran = _git(folder, "merge-base", "--is-ancestor", *found)
+        return Ran(0, found[0]) if ran.code == 0 else Ran(1, f"{commit} ({found[0][:12]}) is not part of {branch}")
+
+    def log(self, record: dict[str, Plain]) -> None:
+        path = self._layout.hook_log
+        try:
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            if os.path.exists(path) and os.path.getsize(path) > LARGEST_LOG:
+                os.replace(path, f"{path}.1")
+            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            try:
+                os.write(fd, to_bytes(encode(record) + "\n"))
+            finally:
+                os.close(fd)
+        except OSError:
+            return
+
+
+def _start(command: str, folder: str, facts: dict[str, str]) -> subprocess.Popen[bytes]:
+    words = ["cmd", "/c", command] if os.name == "nt" else ["/bin/sh", "-c", command]
+    return subprocess.Popen(
+        words,
+        cwd=folder or None,
+        env={**os.environ, **facts},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=os.name != "nt",
+    )
+
+
+def _feed(stdin: IO[bytes] | None, data: bytes) -> None:
+    """In a thread of its own: a program that never reads must not hold us up."""
+    assert stdin is not None
+    try:
+        stdin.write(data)
+    except (OSError, ValueError):
+        pass  # it ended, or does not want to know
+    try:
+        stdin.close()
+    except OSError:
+        return
+
+
+class _Tail:
+    """The end of what a program writes."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        assert stream is not None
+        self._stream = stream
+        self._kept = b""
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def _read(self) -> None:
+        try:
+            with self._stream:  # closed by whoever reads it last: a child may hold the other end for long
+                while data := os.read(self._stream.fileno(), 65_536):
+                    self._kept = (self._kept + data)[-KEPT:]
+        except (OSError, ValueError):
+            return
+
+    def text(self) -> str:
+        self._thread.join(AFTERWARDS)
+        return self._kept.decode("utf-8", "replace")
+
+
+def _wait(process: subprocess.Popen[bytes], end: float, meanwhile: Callable[[], None] | None) -> bool:
+    """Until it ends, or time is up (False)."""
+    while (left := end - time.monotonic()) > 0:
+        try:
+            process.wait(timeout=min(left, SIGN_EVERY))
+            return True
+        except subprocess.TimeoutExpired:
+            if meanwhile is not None:
+                meanwhile()
+    return process.poll() is not None
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """It and everything it started, also what it left in the background."""
+    try:
+        if os.name == "nt":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        pass
+    process.wait()
+
+
+def _git(folder: str, *words: str) -> Ran:
+    try:
+        done = subprocess.run(
+            ["git", *words],
+            cwd=folder or None,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GIT_SECONDS,
+            check=False,
+            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # ValueError: a NUL in a name
+        return Ran(None, str(error))
+    return Ran(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace").strip())
