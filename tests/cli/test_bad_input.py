@@ -14,7 +14,7 @@ import subprocess
 import pytest
 
 from atm import wiring
-from atm.system.files.watching import PollingWatch
+from atm.system.events.watching import PollingWatch
 
 ESCAPES = (
     "../x",

@@ -15,8 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from atm.system.files import exchange
-from atm.system.files.inotify import (
+from atm.system.events.inotify import (
     EVENT,
     IN_CREATE,
     IN_DELETE_SELF,
@@ -28,6 +27,7 @@ from atm.system.files.inotify import (
     is_available,
     ways_to,
 )
+from atm.system.files import exchange
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="inotify is Linux's")
 

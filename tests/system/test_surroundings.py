@@ -20,7 +20,8 @@ from atm.services.mail.posting import Letter
 from atm.services.mail.retention import compact
 from atm.services.mail.sending import send
 from atm.system import claude_code
-from atm.system.files import exchange, watching
+from atm.system.events import watching
+from atm.system.files import exchange
 from atm.system.files.disk import RealDisk
 from atm.system.git.remote import find_repo
 from atm.system.machine import RealChance, find_layout

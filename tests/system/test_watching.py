@@ -9,8 +9,8 @@ import time
 import pytest
 
 from atm.services.mail.following import Follower
-from atm.system.files import watching
-from atm.system.files.watching import NativeWatch, PollingWatch
+from atm.system.events import watching
+from atm.system.events.watching import NativeWatch, PollingWatch
 from atm.testing import make_message
 
 SOON = 30.0

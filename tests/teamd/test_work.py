@@ -19,13 +19,13 @@ from atm.ports.agent_servers import ACCEPTED, REFUSED, Answer
 from atm.services.board.planning import Wish, add
 from atm.services.board.working import claim
 from atm.services.delivery import Reach
+from atm.services.events import TeamEvents
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team
-from atm.services.team_events import TeamEvents
-from atm.system.files.tree_watch import TreeWatch
+from atm.system.events.tree_watch import TreeWatch
 from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.rounds import Rounds
 from atm.teamd.watcher import Watcher

@@ -12,7 +12,7 @@ import os
 from atm.formats.files.json_record import NotJson, decode_object
 from atm.formats.files.times import to_iso
 from atm.system.daemon_log import open_regular, rank
-from atm.system.files.watching import watch
+from atm.system.events.watching import watch
 from atm.system.files.whole_files import numbered
 
 TYPE_CHECKING = False

@@ -22,9 +22,9 @@ from atm.domain.events import SETTINGS_RELOADED, TeamEvent
 from atm.domain.worksync.identity import Trusted
 from atm.formats.control_line import BadLine
 from atm.formats.files.times import to_iso
-from atm.services.team_events import TeamEvents
+from atm.services.events import TeamEvents
 from atm.services.worksync.reports import submit
-from atm.system.files.tree_watch import Touched, TreeWatch
+from atm.system.events.tree_watch import Touched, TreeWatch
 from atm.system.processes.daemon_seat import Running, Seat, take_seat
 from atm.system.processes.process_facts import memory
 from atm.teamd.control import Control

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
-from atm.services.team_events import SETTLING, TeamEvents
-from atm.system.files.tree_watch import Touched, TreeWatch
+from atm.services.events import SETTLING, TeamEvents
+from atm.system.events.tree_watch import Touched, TreeWatch
 from atm.teamd.loops import in_thread
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.mail.file_references import References
     from atm.services.worksync.plane import Plane
-    from atm.system.files.watching import Watch
+    from atm.system.events.watching import Watch
 
 
 def build_room(
@@ -167,7 +167,7 @@ def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> 
 
 
 def build_watch(paths: list[str]) -> Watch:
-    from atm.system.files.watching import watch
+    from atm.system.events.watching import watch
 
     return watch(paths)
 

@@ -22,14 +22,14 @@ from dataclasses import dataclass
 from atm.domain.names import is_safe_name
 from atm.formats.board.task import task_number
 from atm.formats.files.layout import REPO_FILES, inbox_owner
-from atm.system.files.inotify import Inotify, ways_to
+from atm.system.events.inotify import Inotify, ways_to
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from atm.formats.files.layout import Layout
-    from atm.system.files.inotify import Changes
+    from atm.system.events.inotify import Changes
 
 KINDS = ("teams", "rescan", "roster", "tasks", "inbox", "ledger", "spool", "endpoints", "heartbeat", "settings")
 """In the order in which `collect` tells them: whoever is gone is known to be gone before anything else is read."""
