@@ -19,7 +19,7 @@ from typing import Any
 
 from atm import config
 from atm.domain.team.team import Member
-from atm.services.briefing import brief
+from atm.services.delivery.briefing import brief
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster import add_member, create_team

@@ -460,7 +460,7 @@ def test_with_nothing_to_say_it_loads_nothing_heavy(crew, room, event, prepare):
     )
     assert (done.returncode, done.stdout) == (0, b"")
     loaded = set(done.stderr.decode().split())
-    assert "atm.services.agent_hooks" in loaded
+    assert "atm.services.delivery.agent_hooks" in loaded
     assert not loaded & HEAVY, sorted(loaded & HEAVY)
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from atm.domain.briefing import LONGEST_BRIEFING
+from atm.domain.delivery.briefing import LONGEST_BRIEFING
 from atm.domain.team.team import Member
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send

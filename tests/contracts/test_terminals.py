@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 from tests.optional import skip_without
 
-from atm.domain.panes import DEAD, DIALOG, MODE, READY, SHELL, SYNCHRONIZED, composer_holds, front_of, shows
+from atm.domain.delivery.panes import DEAD, DIALOG, MODE, READY, SHELL, SYNCHRONIZED, composer_holds, front_of, shows
+from atm.ports.delivery.terminals import PaneAddress, Terminals
 from atm.ports.files.clock import Clock
-from atm.ports.terminals import PaneAddress, Terminals
-from atm.services.pane_delivery import PROVEN, Expected, paste_line
+from atm.services.delivery.pane_delivery import PROVEN, Expected, paste_line
+from atm.system.delivery.tmux import TmuxTerminals
 from atm.system.machine import RealClock
-from atm.system.runtimes.tmux import TmuxTerminals
 from atm.testing import FakeClock
 from atm.testing.terminal_twin import DIALOG as DIALOG_ROWS
 from atm.testing.terminal_twin import MemoryTerminals

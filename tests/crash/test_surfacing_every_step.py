@@ -19,20 +19,20 @@ import pytest
 from tests.chaos import ROUNDS, Refusal, refusals
 from tests.crash.conftest import copied_or, made_by
 
-from atm.domain.channels import URGENT
+from atm.domain.delivery.channels import URGENT
+from atm.domain.delivery.moments import TOOL, HookAnswer, HookCall
 from atm.domain.errors import AtmError
 from atm.domain.mail.receipts import already_read
 from atm.domain.mail.surfacing import HOOK
-from atm.domain.moments import TOOL, HookAnswer, HookCall
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import WORKING
 from atm.domain.team.team import Member
 from atm.formats.mail.journal import histories
-from atm.ports.agent_servers import REFUSED, Answer
-from atm.ports.terminals import PaneAddress
-from atm.services.agent_hooks import Visit, attend
-from atm.services.delivery import Reach, push
-from atm.services.idle_notices import goes_idle
+from atm.ports.delivery.agent_servers import REFUSED, Answer
+from atm.ports.delivery.terminals import PaneAddress
+from atm.services.delivery.agent_hooks import Visit, attend
+from atm.services.delivery.idle_notices import goes_idle
+from atm.services.delivery.pushing import Reach, push
 from atm.services.mail.escalation import SENDER, escalate, unacknowledged
 from atm.services.mail.posting import Letter
 from atm.services.mail.putting_back import put_back_dropped

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atm.domain.briefing import (
+from atm.domain.delivery.briefing import (
     LONG_ONE,
     LONGEST_BRIEFING,
     LONGEST_SHOWN,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.panes import (
+from atm.domain.delivery.panes import (
     DEAD,
     DIALOG,
     DRAFT,
@@ -28,7 +28,7 @@ from atm.domain.panes import (
     runs_what_is_typed,
     shows,
 )
-from atm.ports.terminals import Pane
+from atm.ports.delivery.terminals import Pane
 
 TAG = "atm:3f0c1f4e"
 LINE = f"[{TAG} from bob] the parser is done; look at src/parser.py when you can"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.channels import (
+from atm.domain.delivery.channels import (
     ANY,
     NATIVE_BACKENDS,
     NEVER,

@@ -9,9 +9,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.moments import AGY, CLAUDE, CODEX, GEMINI, MOMENTS, NOTICE, OPENCODE, VENDORS, HookAnswer, HookCall
-from atm.formats.hook_answer import can_carry, encode_answer
-from atm.formats.hook_call import known_events, parse_call
+from atm.domain.delivery.moments import (
+    AGY,
+    CLAUDE,
+    CODEX,
+    GEMINI,
+    MOMENTS,
+    NOTICE,
+    OPENCODE,
+    VENDORS,
+    HookAnswer,
+    HookCall,
+)
+from atm.formats.delivery.hook_answer import can_carry, encode_answer
+from atm.formats.delivery.hook_call import known_events, parse_call
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "hooks"
 SAMPLES = sorted(CORPUS.glob("*/*.json"))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.moments import (
+from atm.domain.delivery.moments import (
     AGY,
     CLAUDE,
     CODEX,
@@ -33,7 +33,7 @@ from atm.domain.moments import (
     VENDORS,
     HookCall,
 )
-from atm.formats.hook_call import LARGEST_PAYLOAD, LONGEST_FOLDER, LONGEST_TEXT, known_events, parse_call
+from atm.formats.delivery.hook_call import LARGEST_PAYLOAD, LONGEST_FOLDER, LONGEST_TEXT, known_events, parse_call
 
 CORPUS = Path(__file__).parent.parent / "corpus" / "hooks"
 
@@ -467,7 +467,7 @@ class TestUrls:
 def test_reading_and_answering_a_hook_loads_next_to_nothing():
     probe = (
         "import sys; before = set(sys.modules)\n"
-        "import atm.formats.hook_answer, atm.formats.hook_call\n"
+        "import atm.formats.delivery.hook_answer, atm.formats.delivery.hook_call\n"
         "print(*sorted(set(sys.modules) - before))"
     )
     source = str(Path(__file__).parents[2] / "src")
@@ -478,10 +478,10 @@ def test_reading_and_answering_a_hook_loads_next_to_nothing():
         check=True,
         timeout=60,
     )
-    ours = {"atm", "atm.domain", "atm.domain.moments", "atm.formats", "atm.formats.files.json_record"}
+    ours = {"atm", "atm.domain", "atm.domain.delivery.moments", "atm.formats", "atm.formats.files.json_record"}
     assert set(done.stdout.split()) - ours <= {
         "__future__",
         "_json",
-        "atm.formats.hook_answer",
-        "atm.formats.hook_call",
+        "atm.formats.delivery.hook_answer",
+        "atm.formats.delivery.hook_call",
     }

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.briefing import LONGEST_SHOWN
-from atm.domain.channels import ANY, NATIVE_BACKENDS, NEVER, URGENT
-from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import HOOK, Note
-from atm.domain.moments import (
+from atm.domain.delivery.briefing import LONGEST_SHOWN
+from atm.domain.delivery.channels import ANY, NATIVE_BACKENDS, NEVER, URGENT
+from atm.domain.delivery.moments import (
     COMPACT,
     END,
     MOMENTS,
@@ -23,14 +21,16 @@ from atm.domain.moments import (
     UNKNOWN,
     HookCall,
 )
-from atm.domain.moments import IDLE as TEAMMATE_IDLE
+from atm.domain.delivery.moments import IDLE as TEAMMATE_IDLE
+from atm.domain.errors import WriteRefused
+from atm.domain.mail.surfacing import HOOK, Note
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row
 from atm.formats.team.team_config import new_team
-from atm.services.agent_hooks import BEAT_EVERY, Visit, attend
+from atm.services.delivery.agent_hooks import BEAT_EVERY, Visit, attend
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster import add_member

@@ -11,10 +11,10 @@ from atm.domain.team.liveness import IDLE, WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row
-from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
-from atm.ports.terminals import PaneAddress
-from atm.services.delivery import AWAKE, IN_DOUBT, MOST_PASTES, SURFACED, WAITING, Reach, push, tag_of
-from atm.services.delivery import REFUSED as NOT_TAKEN
+from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
+from atm.ports.delivery.terminals import PaneAddress
+from atm.services.delivery.pushing import AWAKE, IN_DOUBT, MOST_PASTES, SURFACED, WAITING, Reach, push, tag_of
+from atm.services.delivery.pushing import REFUSED as NOT_TAKEN
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send

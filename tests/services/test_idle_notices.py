@@ -16,7 +16,7 @@ from atm.formats.files.json_record import decode_object, encode
 from atm.formats.mail.inbox import decode_row
 from atm.formats.mail.protocol_message import idle_sender
 from atm.formats.team.team_config import new_team
-from atm.services.idle_notices import goes_idle, idle_notice, put_notice
+from atm.services.delivery.idle_notices import goes_idle, idle_notice, put_notice
 from atm.services.mail.posting import Letter
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take

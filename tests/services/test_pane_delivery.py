@@ -7,8 +7,17 @@ from typing import Any
 
 import pytest
 
-from atm.ports.terminals import PaneAddress
-from atm.services.pane_delivery import ENTERS, LOOK_FOR, PROVEN, REFUSED, UNPROVEN, Expected, Pasted, paste_line
+from atm.ports.delivery.terminals import PaneAddress
+from atm.services.delivery.pane_delivery import (
+    ENTERS,
+    LOOK_FOR,
+    PROVEN,
+    REFUSED,
+    UNPROVEN,
+    Expected,
+    Pasted,
+    paste_line,
+)
 from atm.testing import FakeClock
 from atm.testing.terminal_twin import DIALOG, MemoryPane, MemoryTerminals
 

@@ -18,8 +18,8 @@ from typing import Any
 
 import pytest
 
-from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
-from atm.system.runtimes.opencode import OpenCodeServers
+from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
+from atm.system.delivery.opencode import OpenCodeServers
 
 SECONDS = 0.5
 """For servers that never answer."""

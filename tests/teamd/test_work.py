@@ -15,10 +15,10 @@ from atm.domain.mail.retries import LONGEST_WAIT
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import SILENT_AFTER, Beat
 from atm.domain.team.team import Member
-from atm.ports.agent_servers import ACCEPTED, REFUSED, Answer
+from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, Answer
 from atm.services.board.planning import Wish, add
 from atm.services.board.working import claim
-from atm.services.delivery import Reach
+from atm.services.delivery.pushing import Reach
 from atm.services.events import TeamEvents
 from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter

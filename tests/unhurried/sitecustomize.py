@@ -16,13 +16,13 @@ LONG = 25.0
 """Seconds; less than a scripted agent gives its hooks, and than a foreign lock is old when it is broken."""
 
 BOUNDS = {
-    "atm.services.pane_delivery": ["LOOK_FOR"],
+    "atm.services.delivery.pane_delivery": ["LOOK_FOR"],
     "atm.services.mail.reading": ["TURN_PATIENCE"],
     "atm.system.claude_code": ["LONGEST_ANSWER"],
     "atm.system.files.locking": ["PATIENCE"],
     "atm.system.processes.daemon_client": ["QUERY_SECONDS", "READY_SECONDS"],
-    "atm.system.runtimes.opencode": ["SECONDS"],
-    "atm.system.runtimes.tmux": ["SECONDS"],
+    "atm.system.delivery.opencode": ["SECONDS"],
+    "atm.system.delivery.tmux": ["SECONDS"],
     "atm.teamd.control": ["QUERY_SECONDS"],
     "atm.teamd.plugin_discovery": ["SECONDS_TO_DESCRIBE"],
     "atm.ui.hook": ["SECONDS"],

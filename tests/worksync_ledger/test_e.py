@@ -378,7 +378,7 @@ WAYS_TO_ACT = {
         "atm.services.board.planning",
         "atm.services.board.reviews",
     ),
-    *("atm.services.delivery", "atm.services.pane_delivery", "atm.services.worksync.nudges"),
+    *("atm.services.delivery.pushing", "atm.services.delivery.pane_delivery", "atm.services.worksync.nudges"),
 }
 PASSIVE = (
     "domain/worksync",

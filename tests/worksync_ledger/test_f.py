@@ -13,7 +13,7 @@ from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.formats.files.layout import Layout
 from atm.ports.files.records import STATUS
 from atm.services.board import planning
-from atm.services.briefing import brief
+from atm.services.delivery.briefing import brief
 from atm.services.worksync.plane import running
 from atm.services.worksync.reports import replay, submit
 

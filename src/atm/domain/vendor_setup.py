@@ -13,8 +13,8 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from atm.domain.delivery.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
 from atm.domain.errors import NoHome
-from atm.domain.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
 from atm.domain.server_entries import is_atm
 
 USER, PROJECT = "user", "project"

@@ -7,7 +7,7 @@ done is read again before it is believed: all but our member must say what it sa
 
 from __future__ import annotations
 
-from atm.domain.moments import AGY, CLAUDE, GEMINI, OPENCODE
+from atm.domain.delivery.moments import AGY, CLAUDE, GEMINI, OPENCODE
 from atm.domain.server_entries import SERVER_NAME, ServerEntry, command_of, read_command
 from atm.domain.vendor_setup import CURSOR, VSCODE
 from atm.formats.files.json_comments import Commented

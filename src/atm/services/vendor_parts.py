@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atm.domain.delivery.moments import CODEX
 from atm.domain.errors import RequestError
-from atm.domain.moments import CODEX
 from atm.domain.server_entries import SERVER_NAME
 from atm.domain.vendor_setup import (
     HOOKS,

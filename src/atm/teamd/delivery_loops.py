@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.events import MESSAGE_SURFACED
-from atm.services.delivery import IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, push, why_it_waits
+from atm.services.delivery.pushing import IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, push, why_it_waits
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.ports.inspection import Site
-    from atm.services.delivery import Reach
+    from atm.services.delivery.pushing import Reach
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.teamroom import Teamroom
     from atm.services.worksync.plane import Plane

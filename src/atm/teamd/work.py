@@ -12,7 +12,7 @@ from atm.teamd.sync_work import SyncWork
 from atm.teamd.team_loops import TeamLoops
 
 if TYPE_CHECKING:
-    from atm.services.delivery import Reach
+    from atm.services.delivery.pushing import Reach
     from atm.services.worksync.plane import Plane
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.panes import runs_what_is_typed
-from atm.ports.terminals import Pane, PaneAddress
+from atm.domain.delivery.panes import runs_what_is_typed
+from atm.ports.delivery.terminals import Pane, PaneAddress
 
 DIALOG = ("Do you want to proceed?", "❯ 1. Yes", "  2. No, and tell Claude what to do differently (esc)")
 RULE = "─" * 40

@@ -11,14 +11,14 @@ import os
 import sys
 
 from atm.domain.errors import AtmError
-from atm.formats.hook_answer import can_carry, encode_answer, encode_silence
-from atm.formats.hook_call import parse_call
+from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence
+from atm.formats.delivery.hook_call import parse_call
 from atm.wiring import build_room, find_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.config import Settings
-    from atm.domain.moments import HookAnswer, HookCall
+    from atm.domain.delivery.moments import HookAnswer, HookCall
     from atm.domain.team.endpoints import Endpoint
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
@@ -85,7 +85,7 @@ def _attend(words: list[str]) -> None:
 
 
 def _visit(layout: Layout, settings: Settings, room: Teamroom, call: HookCall, team: Team, me: str) -> None:
-    from atm.services.agent_hooks import Visit, attend
+    from atm.services.delivery.agent_hooks import Visit, attend
 
     attend(
         Visit(
@@ -161,8 +161,8 @@ def _say(call: HookCall, answer: HookAnswer) -> None:
 
 
 def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: str) -> str:
-    from atm.domain.briefing import in_words
-    from atm.services.briefing import brief
+    from atm.domain.delivery.briefing import in_words
+    from atm.services.delivery.briefing import brief
     from atm.wiring import build_desk
 
     facts = brief(build_desk(layout, settings, room), team, me)

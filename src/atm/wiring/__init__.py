@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from atm.config import Settings
     from atm.domain.context import SystemContext
-    from atm.domain.moments import HookCall
+    from atm.domain.delivery.moments import HookCall
     from atm.domain.plain import Plain
     from atm.domain.team.endpoints import Endpoint
     from atm.formats.files.layout import Layout
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from atm.ports.team.states import States
     from atm.ports.team_life import TeamFiles
     from atm.ports.vendor_files import VendorFiles
-    from atm.services.delivery import Reach
+    from atm.services.delivery.pushing import Reach
     from atm.services.full_boardroom import FullBoardroom
     from atm.services.mail.file_references import References
     from atm.services.worksync.plane import Plane
@@ -244,7 +244,7 @@ def log_hook(layout: Layout, record: dict[str, Plain]) -> None:
 def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> Endpoint:
     """Where the session that calls runs: its pane, if it has one, and what is in front there."""
     from atm.domain.team.endpoints import Endpoint
-    from atm.system.runtimes.tmux import TmuxTerminals, pane_of
+    from atm.system.delivery.tmux import TmuxTerminals, pane_of
 
     at = pane_of(environment)
     pane = TmuxTerminals().pane(at) if at is not None else None
@@ -264,9 +264,9 @@ def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str
 
 def build_reach(settings: Settings) -> Reach:
     """Terminals and servers of agents on this machine."""
-    from atm.services.delivery import Reach
-    from atm.system.runtimes.opencode import OpenCodeServers
-    from atm.system.runtimes.tmux import TmuxTerminals
+    from atm.services.delivery.pushing import Reach
+    from atm.system.delivery.opencode import OpenCodeServers
+    from atm.system.delivery.tmux import TmuxTerminals
 
     return Reach(TmuxTerminals(), OpenCodeServers(), panes_allowed=settings.yes("delivery.tmux"))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.channels import from_the_oldest
+from atm.domain.delivery.channels import from_the_oldest
 from atm.domain.errors import FileBusy, NoSuchMessage, NotAllowed
 from atm.domain.mail.receipts import RETURNED, standing
 from atm.domain.names import same_name

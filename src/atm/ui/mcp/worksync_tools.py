@@ -13,7 +13,7 @@ from atm.domain.errors import NoSuchMember, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
 from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, Verdict
-from atm.services.briefing import brief
+from atm.services.delivery.briefing import brief
 from atm.services.worksync.reading import block_in_words, briefing_block, view
 from atm.services.worksync.reports import Answer, note_intent, submit
 from atm.ui.mcp.actor import actor, home, leads

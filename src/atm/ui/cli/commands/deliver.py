@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
-from atm.services.delivery import Pushed, push
+from atm.services.delivery.pushing import Pushed, push
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.spooling import drain_on_the_way
 from atm.services.team.registry import find_team
@@ -14,7 +14,7 @@ from atm.ui.cli.render import table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.services.delivery import Reach
+    from atm.services.delivery.pushing import Reach
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.moments import AGY, CODEX, GEMINI
+from atm.domain.delivery.moments import AGY, CODEX, GEMINI
 from atm.domain.untrusted_text import one_line
 from atm.domain.vendor_setup import KINDS, KNOWN, PROJECT, WITHOUT_SERVER
 from atm.ui.cli.arguments import MANY, Args, Command, Option

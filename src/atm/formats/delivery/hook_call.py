@@ -12,7 +12,7 @@ OpenCode calls no hooks. Our own plugin file calls us instead, with the event's 
 
 from __future__ import annotations
 
-from atm.domain.moments import (
+from atm.domain.delivery.moments import (
     AGY,
     CLAUDE,
     CODEX,

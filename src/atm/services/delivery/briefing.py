@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.reviews import current_reviewer
 from atm.domain.board.tasks import PENDING, REVIEW
-from atm.domain.briefing import Briefing
+from atm.domain.delivery.briefing import Briefing
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.services.mail.surfacing import unread_for

@@ -8,25 +8,23 @@ that fails gives it back; a channel that cannot tell leaves it unread and says s
 
 from __future__ import annotations
 
-from atm.domain.briefing import framed, mail_in_words
-from atm.domain.channels import WAIT, WAKE, choose_channel
+from atm.domain.delivery.briefing import framed, mail_in_words
+from atm.domain.delivery.channels import WAIT, WAKE, choose_channel
+from atm.domain.delivery.panes import tag_in_composer
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import derived_id, id_of_key
 from atm.domain.mail.receipts import PASTED, WOKEN
 from atm.domain.mail.surfacing import PANE, SERVER
 from atm.domain.names import is_claudes_team
-from atm.domain.panes import tag_in_composer
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import ENDED, IDLE
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.journal import histories
 from atm.formats.mail.protocol_message import idle_sender
-from atm.ports.agent_servers import ACCEPTED, UNKNOWN
-from atm.ports.terminals import PaneAddress
-from atm.services.agent_hooks import show_one
-from atm.services.mail.bookkeeping import enter
-from atm.services.mail.surfacing import Surfacing, unread_for
-from atm.services.pane_delivery import (
+from atm.ports.delivery.agent_servers import ACCEPTED, UNKNOWN
+from atm.ports.delivery.terminals import PaneAddress
+from atm.services.delivery.agent_hooks import show_one
+from atm.services.delivery.pane_delivery import (
     PROVEN,
     UNPROVEN,
     Expected,
@@ -36,15 +34,17 @@ from atm.services.pane_delivery import (
     refusal,
     was_submitted,
 )
+from atm.services.mail.bookkeeping import enter
+from atm.services.mail.surfacing import Surfacing, unread_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.channels import Choice
+    from atm.domain.delivery.channels import Choice
     from atm.domain.mail.messages import Message
     from atm.domain.mail.surfacing import Note
     from atm.domain.team.team import Member, Team
-    from atm.ports.agent_servers import AgentServers
-    from atm.ports.terminals import Terminals
+    from atm.ports.delivery.agent_servers import AgentServers
+    from atm.ports.delivery.terminals import Terminals
     from atm.services.mail.mailroom import Mailroom
 
 LONGEST_LINE = 300

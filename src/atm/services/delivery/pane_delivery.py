@@ -9,8 +9,7 @@ between two steps leaves a screen that tells the next attempt how far it came: t
 
 from __future__ import annotations
 
-from atm.domain.identifiers import derived_id
-from atm.domain.panes import (
+from atm.domain.delivery.panes import (
     DIALOG,
     DRAFT,
     FOREIGN,
@@ -26,13 +25,14 @@ from atm.domain.panes import (
     program_name,
     shows,
 )
+from atm.domain.identifiers import derived_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from atm.ports.delivery.terminals import Pane, PaneAddress, Terminals
     from atm.ports.files.clock import Clock
-    from atm.ports.terminals import Pane, PaneAddress, Terminals
 
 PROVEN = "proven"
 """The line was submitted."""

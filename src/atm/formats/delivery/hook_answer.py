@@ -8,12 +8,12 @@ is at stake (G8): silence leaves that decision to the people.
 
 from __future__ import annotations
 
-from atm.domain.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE
+from atm.domain.delivery.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE
 from atm.formats.files.json_record import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.moments import HookAnswer, HookCall
+    from atm.domain.delivery.moments import HookAnswer, HookCall
 
 CONTEXT, BLOCK = "context", "block"
 

@@ -15,7 +15,7 @@ import urllib.parse
 
 from atm.domain.identifiers import derived_id
 from atm.formats.files.json_record import encode, to_bytes
-from atm.ports.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
+from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
 
 SECONDS = 10.0
 LOOPBACK = ("localhost", "127.0.0.1", "::1")

@@ -7,13 +7,21 @@ is as much as anybody can say of reading.
 
 from __future__ import annotations
 
-from atm.domain.briefing import LONG_ONE, LONGEST_CONTEXT, framed, framed_beginning, is_long, mail_in_words, size_of
-from atm.domain.channels import NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
+from atm.domain.delivery.briefing import (
+    LONG_ONE,
+    LONGEST_CONTEXT,
+    framed,
+    framed_beginning,
+    is_long,
+    mail_in_words,
+    size_of,
+)
+from atm.domain.delivery.channels import NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
+from atm.domain.delivery.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
+from atm.domain.delivery.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import id_of_key
 from atm.domain.mail.surfacing import HOOK
-from atm.domain.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
-from atm.domain.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.names import is_claudes_team
 from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
@@ -25,8 +33,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from atm.domain.delivery.moments import HookCall
     from atm.domain.mail.messages import Message
-    from atm.domain.moments import HookCall
     from atm.domain.team.team import Team
     from atm.services.mail.mailroom import Mailroom
 
@@ -133,7 +141,7 @@ def _end(visit: Visit) -> None:
 
 
 def _go_idle(visit: Visit) -> None:
-    from atm.services.idle_notices import goes_idle
+    from atm.services.delivery.idle_notices import goes_idle
 
     goes_idle(visit.room, visit.team, visit.me, _source(visit))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from atm.ports.terminals import Pane, PaneAddress
+from atm.ports.delivery.terminals import Pane, PaneAddress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class TmuxTerminals:
 
 def _guard(pane: str) -> str:
     """A condition for tmux: this very pane, alive, its keys its own, and nothing in front that runs what is typed."""
-    from atm.domain.panes import CONSOLES, SHELLS
+    from atm.domain.delivery.panes import CONSOLES, SHELLS
 
     programs = "|".join(sorted(SHELLS | CONSOLES))
     closed = "#{||:#{||:#{pane_dead},#{pane_in_mode}},#{||:#{pane_synchronized},#{pane_input_off}}}"
