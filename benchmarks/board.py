@@ -11,7 +11,7 @@ from pathlib import Path
 
 from atm import config
 from atm.services.board.planning import Wish, add
-from atm.services.roster import create_team
+from atm.services.roster.members import create_team
 from atm.system.machine import find_layout
 from atm.wiring import build_desk, build_room, build_tasks
 from benchmarks.cases import Bench, _progress

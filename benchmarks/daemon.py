@@ -13,7 +13,7 @@ from pathlib import Path
 from atm.domain.team.team import Member
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import listen, stop
 from atm.wiring.daemon import ask_daemon

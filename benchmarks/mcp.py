@@ -22,7 +22,7 @@ from atm.domain.team.team import Member
 from atm.services.delivery.briefing import brief
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.reading import briefing_block
 from atm.system.machine import find_layout

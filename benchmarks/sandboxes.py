@@ -17,8 +17,8 @@ from atm.domain.team.team import Member
 from atm.formats.files.times import to_iso
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
-from atm.services.teamroom import Teamroom
+from atm.services.roster.members import add_member, create_team
+from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import RealChance, find_layout
 from atm.wiring import build_room
 

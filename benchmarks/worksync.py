@@ -22,7 +22,7 @@ from atm.formats.files.times import to_iso
 from atm.formats.sync_status import decode_status
 from atm.ports.files.records import STATUS
 from atm.services.board.stall_watch import watch_stalls
-from atm.services.roster import create_team
+from atm.services.roster.members import create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.reconcile import reconcile
 from atm.system.machine import find_layout

@@ -24,8 +24,8 @@ from tests.quick_atm import MOST_INPUT, ForkServers
 
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
-from atm.services.roster import add_member, create_team
-from atm.services.teamroom import Teamroom
+from atm.services.roster.members import add_member, create_team
+from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.wiring import build_room
 

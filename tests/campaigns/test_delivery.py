@@ -32,7 +32,7 @@ from atm.domain.team.team import Member
 from atm.formats.mail.journal import histories
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import stop
 from atm.system.processes.daemon_seat import find_running

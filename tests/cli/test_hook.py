@@ -18,7 +18,7 @@ from atm.domain.mail.surfacing import HOOK, Note
 from atm.domain.team.team import Member
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 
 pytestmark = pytest.mark.usefixtures("unhurried")
 

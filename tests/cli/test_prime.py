@@ -10,7 +10,7 @@ from atm.domain.delivery.briefing import LONGEST_BRIEFING
 from atm.domain.team.team import Member
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 
 ANN = {"ATM_IDENTITY": "ann", "ATM_TEAM": "crew"}
 

@@ -12,8 +12,8 @@ import pytest
 from atm.domain.errors import NoSuchTeam
 from atm.formats.team.team_config import new_team
 from atm.ports.files.records import INTENTS, OUTBOX, SHELVES, STATUS, AuditJournal, Records, TeamSecrets
-from atm.services.team_end import delete_team
-from atm.services.teamroom import Teamroom
+from atm.services.roster.ending import delete_team
+from atm.services.roster.teamroom import Teamroom
 from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles

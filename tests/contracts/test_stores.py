@@ -10,7 +10,7 @@ from atm.domain.team.team import Member
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
 from atm.formats.mail.spool_entry import SpoolEntry
 from atm.formats.team.team_config import new_member, new_team, with_member, without_member
-from atm.services.teamroom import Teamroom
+from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room
 from atm.wiring import build_room

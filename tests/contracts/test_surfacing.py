@@ -13,8 +13,8 @@ from atm.domain.mail.surfacing import HOOK, Note
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.team import Member
 from atm.formats.team.team_config import new_team
-from atm.services.roster import add_member
-from atm.services.teamroom import Teamroom
+from atm.services.roster.members import add_member
+from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FaultyDisk, QuickDisk, memory_room
 from atm.wiring import build_room

@@ -11,8 +11,8 @@ from atm.domain.team.liveness import Beat
 from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import decode_object
 from atm.formats.team.team_config import new_team
-from atm.ports.team_life import Deletion
-from atm.services.teamroom import Teamroom
+from atm.ports.roster.team_files import Deletion
+from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room
 from atm.wiring import build_room

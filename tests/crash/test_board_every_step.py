@@ -34,8 +34,8 @@ from atm.ports.files.disk import Disk
 from atm.services.board import reviews
 from atm.services.board import working as board
 from atm.services.board.planning import Wish, add, depend, split
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.wiring import build_room, build_tasks

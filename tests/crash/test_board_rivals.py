@@ -28,8 +28,8 @@ from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
 from atm.services.board.planning import Wish, add, depend, split
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.testing import Crash, FaultyDisk, MemoryPrograms
 from atm.wiring import build_room, build_tasks
@@ -551,7 +551,7 @@ def test_a_note_that_is_damaged_does_not_close_the_board(stage, content):
 WORKER = """
 import sys
 from atm.services.board import working as board
-from atm.services.full_boardroom import FullBoardroom
+from atm.services.roster.full_boardroom import FullBoardroom
 from atm.system.files import locking
 from atm.system.machine import find_layout
 from atm.wiring import build_room, build_tasks
@@ -666,7 +666,7 @@ async function create(turn) {
 COMMENTER = """
 import sys
 from atm.services.board import working as board
-from atm.services.full_boardroom import FullBoardroom
+from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.board.planning import Wish, add
 from atm.system.machine import find_layout
 from atm.wiring import build_room, build_tasks

@@ -33,8 +33,8 @@ from atm.domain.team.team import Member
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
-from atm.services.teamroom import Teamroom
+from atm.services.roster.members import add_member, create_team
+from atm.services.roster.teamroom import Teamroom
 from atm.system.files.locking import Locks, SharedLock
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import ask, stop

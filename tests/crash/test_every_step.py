@@ -28,8 +28,8 @@ from atm.services.mail.reading import Filter, take
 from atm.services.mail.retention import compact
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member, create_team, remove_member
-from atm.services.teamroom import Teamroom
+from atm.services.roster.members import add_member, create_team, remove_member
+from atm.services.roster.teamroom import Teamroom
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk, make_message

@@ -26,10 +26,10 @@ from atm.ports.files.records import STALLS
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.stall_watch import Alert, watch_stalls
-from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
 from atm.system.machine import find_layout

@@ -40,9 +40,9 @@ from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.mail.surfacing import Surfacing
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
+from atm.services.roster.teamroom import Teamroom
 from atm.services.team.presence import beat
-from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.testing.terminal_twin import MemoryPane, MemoryTerminals

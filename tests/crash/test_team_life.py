@@ -18,15 +18,15 @@ from tests.crash.conftest import ClosingDisk, Left
 
 from atm.domain.errors import AtmError, TeamCompleted
 from atm.domain.team.team import Member
-from atm.services.backups import back_up
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.restoring import restore
-from atm.services.roster import add_member, create_team, join, leave, update_member
+from atm.services.roster.backups import back_up
+from atm.services.roster.cleanup import clean_up, plan_cleanup
+from atm.services.roster.ending import archive_team, delete_team
+from atm.services.roster.members import add_member, create_team, join, leave, update_member
+from atm.services.roster.restoring import restore
+from atm.services.roster.teamroom import Teamroom
 from atm.services.team.lifecycle import advance, standing
-from atm.services.team_cleanup import clean_up, plan_cleanup
-from atm.services.team_end import archive_team, delete_team
-from atm.services.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring import build_room

@@ -33,9 +33,9 @@ from atm.ports.files.disk import Disk
 from atm.ports.files.records import INTENTS, SHELVES, STATUS
 from atm.services.board import planning
 from atm.services.board import working as board
-from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, outbox, plan
 from atm.services.worksync.plane import Plane, Policy, issue

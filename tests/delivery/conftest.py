@@ -29,7 +29,7 @@ from atm.domain.team.team import Member
 from atm.formats.control_line import BadLine
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import ask, stop
 from atm.system.processes.daemon_seat import find_running

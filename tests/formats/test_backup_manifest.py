@@ -6,9 +6,9 @@ import json
 
 import pytest
 
-from atm.formats.backup_manifest import Listed, Manifest, decode_manifest, encode_manifest, is_safe_path
 from atm.formats.board.task import task_mark
 from atm.formats.files.json_record import NotJson
+from atm.formats.roster.backup_manifest import Listed, Manifest, decode_manifest, encode_manifest, is_safe_path
 
 
 def test_a_manifest_is_read_back():

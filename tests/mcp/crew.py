@@ -11,7 +11,7 @@ from atm.domain.errors import AtmError
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.files.layout import Layout
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool
 from atm.wiring import build_desk, build_room

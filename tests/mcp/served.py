@@ -21,7 +21,7 @@ from tests.mcp.conftest import INITIALIZE
 from tests.teamd.conftest import AtmOfTeam, DaemonProcess, is_deleted
 
 from atm.domain.team.team import Member
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.wiring import build_room
 from mcp import Client as Official
 

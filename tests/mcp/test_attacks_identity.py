@@ -19,7 +19,7 @@ from atm.formats.files.json_record import NotJson
 from atm.services.access_tokens import NoSuchToken, find, issue, revoke
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team, remove_member
+from atm.services.roster.members import add_member, create_team, remove_member
 from atm.testing.token_twin import MemoryAccessTokens
 from atm.ui.mcp import resources
 from atm.ui.mcp.catalog import not_delivered

@@ -13,7 +13,7 @@ from tests.mcp.crew import Crew
 
 from atm.domain.errors import AtmError, NoSuchMember
 from atm.domain.team.team import Member
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 from atm.system.files.disk import RealDisk
 from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.answers import failure, success

@@ -7,7 +7,7 @@ from tests.mcp.conftest import claim
 
 from atm.domain.errors import AtmError, BadName, BadSetting, UsageError
 from atm.domain.team.team import Member, Team
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.ui.mcp.hello import BadHello, Claim, check_welcome, decode_hello, encode_hello, encode_refusal, encode_welcome
 from atm.ui.mcp.identity import admit, allowed_role
 

@@ -11,8 +11,8 @@ from tests.mcp.crew import Crew
 from atm.domain.team.lifecycle import COMPLETE
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
+from atm.services.roster.teamroom import Teamroom
 from atm.services.team.lifecycle import walk
-from atm.services.teamroom import Teamroom
 from atm.ui.mcp.catalog import not_delivered, seen
 from atm.ui.mcp.client import Client, Handed
 from atm.ui.mcp.identity import admit

@@ -13,7 +13,7 @@ from tests.mcp.conftest import World, claim, run, until
 
 from atm.domain.events import MEMBER_CHANGED, MESSAGE_WRITTEN, TeamEvent
 from atm.domain.team.team import Member
-from atm.services.roster import add_member, create_team, remove_member
+from atm.services.roster.members import add_member, create_team, remove_member
 from atm.ui.mcp.client import Client
 from atm.ui.mcp.reception import Reception
 from atm.ui.mcp.workers import Workers

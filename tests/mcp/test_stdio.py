@@ -19,7 +19,7 @@ from tests.teamd.conftest import BRISK
 
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import create_team
+from atm.services.roster.members import create_team
 from atm.ui.mcp.catalog import tools_for
 from mcp import Client as Official
 

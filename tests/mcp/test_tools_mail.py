@@ -16,7 +16,7 @@ from atm.domain.team.team import Member
 from atm.services.mail.conversations import acknowledge
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team, remove_member
+from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.lifecycle import walk
 from atm.ui.mcp import reading_tools
 from atm.ui.mcp.catalog import not_delivered

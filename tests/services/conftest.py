@@ -6,8 +6,8 @@ import pytest
 
 from atm.domain.mail.retention import Policy
 from atm.domain.team.team import Member
-from atm.services.roster import add_member, create_team
-from atm.services.teamroom import Teamroom
+from atm.services.roster.members import add_member, create_team
+from atm.services.roster.teamroom import Teamroom
 from atm.testing import memory_room
 
 

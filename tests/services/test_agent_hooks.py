@@ -33,7 +33,7 @@ from atm.formats.team.team_config import new_team
 from atm.services.delivery.agent_hooks import BEAT_EVERY, Visit, attend
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 
 CUT_OFF_AT = 10_000
 """Characters of a hook's output that Claude Code still puts into the context."""

@@ -29,8 +29,8 @@ from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.boardroom import list_name
 from atm.services.board.planning import Wish
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.roster import add_member, create_team, remove_member
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.presence import beat
 from atm.testing import Crash, MemoryTasks, memory_desk, memory_room
 from atm.testing.board_twin import MemoryTurn

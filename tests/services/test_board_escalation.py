@@ -8,7 +8,7 @@ from atm.domain.team.team import Member
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.escalation import remind
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.testing import memory_desk
 

@@ -12,8 +12,8 @@ from atm.domain.team.team import Member
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.planning import Wish
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.testing import memory_desk, memory_room
 
 LEAD = "team-lead"

@@ -10,8 +10,8 @@ from atm.services.mail.conversations import acknowledge, ask, await_answer, find
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.mail.tracing import trace
-from atm.services.roster import add_member, create_team, remove_member
-from atm.services.roster_recovery import recover
+from atm.services.roster.members import add_member, create_team, remove_member
+from atm.services.roster.recovery import recover
 from atm.testing import make_message
 
 BOB, ANN = ("bob", "crew"), ("ann", "crew")

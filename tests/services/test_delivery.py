@@ -18,7 +18,7 @@ from atm.services.delivery.pushing import REFUSED as NOT_TAKEN
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 from atm.services.team.presence import beat
 from atm.testing import make_message
 from atm.testing.terminal_twin import DIALOG, MemoryPane, MemoryTerminals

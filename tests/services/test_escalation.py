@@ -13,7 +13,7 @@ from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import broadcast, send
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 
 LEAD = "team-lead"
 

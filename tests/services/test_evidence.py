@@ -14,8 +14,8 @@ from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.evidence import working_folder
 from atm.services.board.planning import Wish
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.testing import MemoryPrograms, MemoryTasks, memory_desk, memory_room
 
 

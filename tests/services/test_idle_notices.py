@@ -21,7 +21,7 @@ from atm.services.mail.posting import Letter
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 from atm.services.team.presence import beat
 from atm.testing import FakeClock
 

@@ -19,7 +19,7 @@ from atm.services.mail.mailroom import find_recipient, sender_address
 from atm.services.mail.posting import QUEUED_WARNING, Letter
 from atm.services.mail.sending import broadcast, plan, send
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_default_team
 from atm.testing import make_message
 

@@ -24,8 +24,8 @@ from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.planning import MOST_AT_ONCE, Wish
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.testing import MemoryTasks, memory_desk, memory_room
 
 LEAD = "team-lead"

@@ -13,17 +13,17 @@ from atm.domain.errors import DamagedBackup, NoSuchBackup, RequestError
 from atm.domain.team.liveness import Beat
 from atm.domain.team.team import Member
 from atm.formats.board.task import decode_task
-from atm.services.backups import back_up
 from atm.services.mail.posting import Letter
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.retention import compact
 from atm.services.mail.sending import send
-from atm.services.restoring import restore
-from atm.services.roster import add_member, create_team, remove_member, update_member
-from atm.services.roster_recovery import recover
-from atm.services.team_end import delete_team
-from atm.services.teamroom import Teamroom
+from atm.services.roster.backups import back_up
+from atm.services.roster.ending import delete_team
+from atm.services.roster.members import add_member, create_team, remove_member, update_member
+from atm.services.roster.recovery import recover
+from atm.services.roster.restoring import restore
+from atm.services.roster.teamroom import Teamroom
 from atm.testing import MemoryTeamFiles, make_message, memory_room
 
 

@@ -18,7 +18,7 @@ from atm.services.board import working as board
 from atm.services.board.escalation import remind
 from atm.services.board.stall_journal import MOST_RECORDS
 from atm.services.board.stall_watch import Alert, recent_alert, watch_stalls
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
 from atm.testing import memory_desk

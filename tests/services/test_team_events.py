@@ -36,8 +36,8 @@ from atm.formats.files.json_record import encode
 from atm.formats.files.layout import Layout
 from atm.formats.mail.inbox import Inbox, decode_row, malformed
 from atm.services.events import LONGEST_FACT, SETTLING, TeamEvents
-from atm.services.roster import add_member, create_team, remove_member, update_member
-from atm.services.teamroom import Teamroom
+from atm.services.roster.members import add_member, create_team, remove_member, update_member
+from atm.services.roster.teamroom import Teamroom
 from atm.testing import FakeClock, make_message, memory_desk, memory_room
 from atm.wiring import build_room, build_tasks
 

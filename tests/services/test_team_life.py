@@ -26,14 +26,14 @@ from atm.services.mail.reading import Filter, peek
 from atm.services.mail.retention import cleanup
 from atm.services.mail.sending import broadcast, plan, send
 from atm.services.mail.spooling import drain
-from atm.services.restoring import restore
-from atm.services.roster import add_member, create_team, join, leave, remove_member, update_member
+from atm.services.roster.cleanup import clean_up, plan_cleanup
+from atm.services.roster.ending import archive_team, delete_team
+from atm.services.roster.members import add_member, create_team, join, leave, remove_member, update_member
+from atm.services.roster.restoring import restore
+from atm.services.roster.teamroom import Teamroom
 from atm.services.team import presence
 from atm.services.team.activity import activity
 from atm.services.team.lifecycle import advance, note_activity, standing
-from atm.services.team_cleanup import clean_up, plan_cleanup
-from atm.services.team_end import archive_team, delete_team
-from atm.services.teamroom import Teamroom
 from atm.testing import make_message
 
 OPEN = b'{"id": "1", "subject": "s", "status": "pending"}'
@@ -362,7 +362,7 @@ class TestDeleting:
         assert b"too late" in desk.backups.read("crew", done.backup_path).files["team/inboxes/ann.json"]
 
     def test_one_that_was_cut_off_after_the_move_is_finished_by_any_roster_command(self, desk):
-        from atm.ports.team_life import Deletion
+        from atm.ports.roster.team_files import Deletion
 
         deletion = Deletion("crew", ".deleted-crew-1")
         desk.files.set_aside(deletion)

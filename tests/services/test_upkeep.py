@@ -15,7 +15,7 @@ from atm.services.mail.reading import Filter, give_back, peek, take
 from atm.services.mail.retention import cleanup, compact
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain, drop
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 from atm.testing import make_message
 
 DAY = 86_400.0

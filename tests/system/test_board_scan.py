@@ -28,8 +28,8 @@ from atm.ports.files.clock import Clock
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
 from atm.services.board.planning import Wish, add
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.system.board.task_store import TaskFiles
 from atm.system.files.disk import RealDisk
 from atm.testing import MemoryPrograms

@@ -16,13 +16,13 @@ from atm.formats.mail.inbox import only
 from atm.ports.files.disk import Stamp
 from atm.services.board import working as board
 from atm.services.board.planning import Wish, add
-from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
-from atm.services.teamroom import Teamroom
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.teamroom import Teamroom
 from atm.testing import FakeClock, MemoryPrograms, QuickDisk, make_message
 from atm.wiring import build_room, build_tasks
 

@@ -23,10 +23,10 @@ from atm.formats.files.record_file import LARGEST, SEALED_FROM
 from atm.formats.team.team_config import new_team
 from atm.ports.files.disk import Disk
 from atm.ports.files.records import INTENTS, OUTBOX, SHELVES, STALLS, STATUS
-from atm.services.backups import back_up
-from atm.services.restoring import restore
-from atm.services.team_end import delete_team
-from atm.services.teamroom import Teamroom
+from atm.services.roster.backups import back_up
+from atm.services.roster.ending import delete_team
+from atm.services.roster.restoring import restore
+from atm.services.roster.teamroom import Teamroom
 from atm.system.files import record_store
 from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks

@@ -23,7 +23,7 @@ from atm.ports.files.disk import Stamp
 from atm.services.mail.posting import QUEUED_WARNING, Letter, Sent
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import sync_folder
 from atm.system.files.refusals import explained, in_team, refused
 from atm.testing import FakeClock, QuickDisk

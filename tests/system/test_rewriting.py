@@ -13,7 +13,7 @@ from atm.services.mail.posting import Letter
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.teamroom import Teamroom
+from atm.services.roster.teamroom import Teamroom
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.system.mail.inbox_store import RECENT_TAIL

@@ -18,8 +18,8 @@ from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
 from atm.services.board.planning import Wish, add, depend
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import REFRESH_AFTER
 from atm.testing import MemoryPrograms

@@ -23,12 +23,12 @@ from atm.formats.files.layout import Layout
 from atm.services.board.planning import Wish, add
 from atm.services.board.working import claim
 from atm.services.events import SETTLING, TeamEvents
-from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
-from atm.services.team_end import delete_team
-from atm.services.teamroom import Teamroom
+from atm.services.roster.ending import delete_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
+from atm.services.roster.teamroom import Teamroom
 from atm.system.events.inotify import EVENT, IN_IGNORED, IN_Q_OVERFLOW, IN_UNMOUNT, Inotify, is_available
 from atm.system.events.tree_watch import KINDS, RESCAN, TICK_NS, Touched, TreeWatch
 from atm.system.machine import find_layout

@@ -33,7 +33,7 @@ from tests.conftest import Atm
 
 from atm.domain.team.team import Member
 from atm.formats.control_line import Request, encode_request
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.system.processes.daemon_client import ask, stop

@@ -19,7 +19,7 @@ from atm.services.board.working import claim
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.system.processes.process_facts import began
 from atm.wiring import build_desk, build_room
 

@@ -23,7 +23,7 @@ from atm.domain.errors import AtmError
 from atm.domain.team.team import Member
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.system.processes.process_facts import began
 from atm.wiring import build_room

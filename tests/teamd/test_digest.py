@@ -13,7 +13,7 @@ import pytest
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
 from atm.domain.team.liveness import Beat
 from atm.services.board.planning import Wish, add
-from atm.services.roster import create_team
+from atm.services.roster.members import create_team
 from atm.teamd.plugin_api import MemberFacts, TeamFacts, Unread, Unsuitable
 from atm.teamd.plugin_kit import PluginHarness
 from atm.teamd.plugins.digest import Digest, Schedule, lines_of, schedule_from, span

@@ -16,7 +16,7 @@ import pytest
 from atm.domain.errors import AtmError, BadName, NoSuchMember, NoSuchTeam, NotAllowed, OutsideLink, TeamNotOurs
 from atm.domain.events import TeamEvent
 from atm.domain.team.team import Member
-from atm.services.roster import add_member, update_member
+from atm.services.roster.members import add_member, update_member
 from atm.teamd import plugin_api
 from atm.teamd.event_outbox import EventOutbox
 from atm.teamd.plugin_api import (

@@ -23,7 +23,7 @@ from atm.services.board.planning import Wish, add
 from atm.services.board.working import claim
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 from atm.services.team.registry import find_team
 from atm.system.files.processes import process_is_alive
 from atm.teamd.member_book import MemberBook
@@ -566,7 +566,7 @@ def test_somebody_who_took_the_name_meanwhile_stays(stage):
     async def play() -> None:
         async with stage.running("good:Player", more='members = ["p1"]'):
             await stage.until(lambda: "p1" in stage.members())
-            from atm.services.roster import update_member
+            from atm.services.roster.members import update_member
 
             update_member(stage.room, "crew", "p1", {"backendType": "human"})
 

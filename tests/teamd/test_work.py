@@ -20,11 +20,11 @@ from atm.services.board.planning import Wish, add
 from atm.services.board.working import claim
 from atm.services.delivery.pushing import Reach
 from atm.services.events import TeamEvents
-from atm.services.full_boardroom import FullBoardroom
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.roster import add_member, create_team
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.members import add_member, create_team
 from atm.system.events.tree_watch import TreeWatch
 from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.rounds import Rounds

@@ -26,9 +26,9 @@ from atm.services.board import working as board
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
+from atm.services.roster.teamroom import Teamroom
 from atm.services.team.registry import find_team
-from atm.services.teamroom import Teamroom
 from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.reconcile import look_at
 from atm.services.worksync.reports import replay, submit

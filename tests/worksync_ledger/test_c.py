@@ -28,7 +28,7 @@ from atm.formats.sync_status import encode_status
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services.board import reviews
 from atm.services.board import working as board
-from atm.services.roster import remove_member
+from atm.services.roster.members import remove_member
 from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.queue import SyncQueue
 from atm.services.worksync.reading import block_in_words, briefing_block

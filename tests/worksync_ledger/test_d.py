@@ -35,7 +35,7 @@ from atm.services.board.stall_watch import watch_stalls
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.services.team.lifecycle import begin
 from atm.services.worksync.plane import Policy, find_running
 from atm.services.worksync.reading import metrics, view

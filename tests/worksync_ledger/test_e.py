@@ -31,7 +31,7 @@ from atm.ports.files.records import INTENTS, STATUS
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member, remove_member
+from atm.services.roster.members import add_member, remove_member
 from atm.services.team.lifecycle import advance
 from atm.services.team.presence import beat
 from atm.services.team.registry import find_team

@@ -13,19 +13,19 @@ from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.names import is_claudes_team, nearest_name
 from atm.domain.team.team import claude_reads_inbox
 from atm.services.board_checkup import examine_board
-from atm.services.deletions import finish_deletions
 from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
 from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
 from atm.services.mail.spooling import drain
-from atm.services.roster_recovery import recover
+from atm.services.roster.deletions import finish_deletions
+from atm.services.roster.recovery import recover
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.ports.inspection import FoundLock, Site
-    from atm.services.full_boardroom import FullBoardroom
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.roster.teamroom import Teamroom
 
 STALE_AFTER = 30.0
 LARGE_INBOX = 1_000_000

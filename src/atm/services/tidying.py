@@ -7,7 +7,7 @@ from atm.domain.errors import AtmError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ports.inspection import Site
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
 
 STALE_AFTER = 30.0
 """Seconds after which a lock folder that nobody refreshes is nobody's (D2)."""

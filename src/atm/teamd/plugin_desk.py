@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from atm.ports.board.tasks import Tasks
-from atm.services.teamroom import Teamroom
+from atm.services.roster.teamroom import Teamroom
 from atm.teamd import synthetic_members
 from atm.teamd.plugin_api import Cancel, Capability, CapabilityMissing
 

@@ -26,7 +26,7 @@ from atm.domain.events import TeamEvent
 from atm.domain.team.team import Member
 from atm.services.mail import posting
 from atm.services.mail import sending as mail
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.teamd.plugin_api import Cancel, Capability, Plugin, PluginError, Sent
 from atm.teamd.plugin_context import Context, EventStream, MailDesk
 from atm.teamd.plugin_desk import Desk

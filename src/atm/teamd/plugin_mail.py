@@ -22,9 +22,9 @@ from atm.services.mail.bookkeeping import enter
 from atm.services.mail.mailroom import Recipient, find_open_recipient
 from atm.services.mail.reading import TURN_PATIENCE
 from atm.services.mail.surfacing import unread_for
+from atm.services.roster.teamroom import Teamroom
 from atm.services.team import presence
 from atm.services.team.registry import find_team
-from atm.services.teamroom import Teamroom
 from atm.teamd.plugin_api import MemberFacts, Sent, TeamFacts, Unread
 
 

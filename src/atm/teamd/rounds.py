@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.ports.inspection import Site
     from atm.services.delivery.pushing import Reach
-    from atm.services.full_boardroom import FullBoardroom
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.roster.teamroom import Teamroom
     from atm.services.worksync.plane import Plane
 
 BOARD_MINUTES, STALL_MINUTES = 30.0, 30.0

@@ -16,10 +16,10 @@ from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import ROSTER, Line
 from atm.formats.team.team_config import decode_team, without_member
 from atm.services.mail.retention import archive_rows
-from atm.services.roster import add_member
-from atm.services.roster_recovery import recover
+from atm.services.roster.members import add_member
+from atm.services.roster.recovery import recover
+from atm.services.roster.teamroom import Teamroom
 from atm.services.team.registry import find_team
-from atm.services.teamroom import Teamroom
 from atm.teamd.plugin_api import PluginError
 
 Farewell = Callable[[str, str], object]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.mail import retention
-from atm.services.full_boardroom import FullBoardroom
-from atm.services.teamroom import Teamroom
+from atm.services.roster.full_boardroom import FullBoardroom
+from atm.services.roster.teamroom import Teamroom
 from atm.services.worksync.plane import Plane, Policy
 from atm.testing.board_twin import MemoryPrograms, MemoryTasks
 from atm.testing.mail_twins import (

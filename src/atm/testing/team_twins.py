@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import DamagedBackup, NoSuchBackup, NoSuchTeam, UnreadableFile
-from atm.formats.backup_manifest import CONFIG, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM, Listed, Manifest
 from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import Inbox, only
-from atm.ports.backups import Contents, Kept
-from atm.ports.team_life import Deletion, TasksFound
+from atm.formats.roster.backup_manifest import CONFIG, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM, Listed, Manifest
+from atm.ports.roster.backups import Contents, Kept
+from atm.ports.roster.team_files import Deletion, TasksFound
 
 if TYPE_CHECKING:
     from atm.testing.mail_twins import MemoryInboxes, MemoryLedger, MemoryRosters

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atm.domain.team.endpoints import Endpoint
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
 
 LONGEST_PAYLOAD = 4 << 20
 _said: list[str] = []

@@ -8,7 +8,7 @@ import os
 
 from atm.domain.mail.retention import Policy
 from atm.domain.mail.retries import MOST_TRIES
-from atm.services.teamroom import Teamroom
+from atm.services.roster.teamroom import Teamroom
 from atm.system.files.archive import ArchiveFolder
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
@@ -45,21 +45,21 @@ if TYPE_CHECKING:
     from atm.domain.team.endpoints import Endpoint
     from atm.formats.files.layout import Layout
     from atm.ports.access_tokens import AccessTokens
-    from atm.ports.backups import Backups
     from atm.ports.board.programs import Programs
     from atm.ports.board.tasks import Tasks
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
     from atm.ports.inspection import Site
     from atm.ports.mail.surfacing import Surfacings
+    from atm.ports.roster.backups import Backups
+    from atm.ports.roster.team_files import TeamFiles
     from atm.ports.team.endpoints import Endpoints
     from atm.ports.team.presence import Presence
     from atm.ports.team.states import States
-    from atm.ports.team_life import TeamFiles
     from atm.ports.vendor_files import VendorFiles
     from atm.services.delivery.pushing import Reach
-    from atm.services.full_boardroom import FullBoardroom
     from atm.services.mail.file_references import References
+    from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.worksync.plane import Plane
     from atm.system.events.watching import Watch
 
@@ -119,13 +119,13 @@ class _LazyStores:
 
     @property
     def files(self) -> TeamFiles:
-        from atm.system.files.team_files import TeamFolders
+        from atm.system.roster.team_files import TeamFolders
 
         return TeamFolders(self._disk, self._locks, self._layout)
 
     @property
     def backups(self) -> Backups:
-        from atm.system.files.backup_store import BackupFolders
+        from atm.system.roster.backup_store import BackupFolders
 
         return BackupFolders(self._disk, self._clock, self._locks, self._layout)
 
@@ -190,7 +190,7 @@ def build_desk(layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_
     that may write there could have anything run outside its sandbox.
     """
     from atm.services.board.boardroom import HOOK_EVENTS
-    from atm.services.full_boardroom import FullBoardroom
+    from atm.services.roster.full_boardroom import FullBoardroom
 
     keys = [(event, f"hooks.{event}") for event in HOOK_EVENTS]
     allowed = [(e, key) for e, key in keys if runs_repo_hooks or not settings.setting(key).is_of_the_repo]

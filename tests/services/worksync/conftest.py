@@ -17,7 +17,7 @@ from atm.formats.files.json_record import encode
 from atm.formats.team.team_config import new_member, new_team, with_member
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services.board import planning
-from atm.services.roster import add_member, create_team, remove_member
+from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, outbox, plan

@@ -12,7 +12,7 @@ from atm.domain.errors import FileBusy, UnreadableFile, WriteRefused
 from atm.domain.team.team import Member
 from atm.domain.worksync.identity import CLAIMED_MEMBER, Trusted
 from atm.ports.files.records import INTENTS, STATUS
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 from atm.services.worksync.plane import issue
 from atm.services.worksync.reports import INTENT_SECONDS, MOST_INTENTS, note_intent, replay
 

@@ -36,7 +36,7 @@ from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.posting import Letter, compose
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.spooling import drain
-from atm.services.roster import add_member, update_member
+from atm.services.roster.members import add_member, update_member
 from atm.services.team.lifecycle import walk
 from atm.services.worksync import nudges
 from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness

@@ -16,7 +16,7 @@ from atm.formats.files.times import to_iso
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services.board import reviews
 from atm.services.board import working as board
-from atm.services.roster import add_member
+from atm.services.roster.members import add_member
 from atm.services.team.lifecycle import walk
 from atm.services.worksync.plane import issue
 from atm.services.worksync.reports import submit
@@ -297,7 +297,7 @@ def test_a_failure_of_identity_reveals_nothing_and_writes_nothing_but_a_line(bus
 
 def test_a_provider_that_is_a_configured_member_may_report(busy_place):
     from atm.domain.team.team import Member
-    from atm.services.roster import add_member
+    from atm.services.roster.members import add_member
 
     add_member(busy_place.room, "crew", Member("codex"))
     busy_place.add("some work", owner="codex")
@@ -470,7 +470,7 @@ def test_a_clock_that_was_set_back_never_makes_a_lease_longer(busy_place):
 
 def test_who_is_added_anew_under_the_same_name_may_report_for_its_own_agenda_only(busy_place):
     from atm.domain.team.team import Member
-    from atm.services.roster import add_member
+    from atm.services.roster.members import add_member
 
     old = busy_place.words("ann")
     busy_place.remove("ann")

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from atm.domain.team.liveness import Beat
     from atm.domain.team.team import Team
     from atm.ports.files.records import AuditJournal, Records, TeamSecrets
-    from atm.services.full_boardroom import FullBoardroom
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.roster.teamroom import Teamroom
 
 TOOL_STALE = 600.0
 """Seconds after which a tool call that never ended is no sign of work any more."""

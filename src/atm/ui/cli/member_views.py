@@ -11,7 +11,7 @@ from atm.ui.cli.render import ago
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Member, Team
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
     from atm.ui.cli.session import Session
 
 

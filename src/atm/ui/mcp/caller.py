@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
-    from atm.services.full_boardroom import FullBoardroom
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.roster.teamroom import Teamroom
 
 
 class Caller:

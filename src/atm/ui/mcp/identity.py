@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
     from atm.ui.mcp.hello import Claim
 
 LARGEST_SETTINGS = 1 << 20

@@ -13,7 +13,7 @@ import time
 from dataclasses import dataclass, field
 
 from atm.domain.team.team import Member
-from atm.services.roster import add_member, create_team
+from atm.services.roster.members import add_member, create_team
 from atm.ui.storm.workers import READER, TEAM
 from atm.wiring import build_room, find_layout
 

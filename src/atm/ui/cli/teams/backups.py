@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from atm.domain.untrusted_text import one_line
-from atm.services.backups import back_up
+from atm.services.roster.backups import back_up
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.restore_pass import Restored
+    from atm.services.roster.restore_pass import Restored
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -31,7 +31,7 @@ def _backup(args: Args, session: Session) -> int:
 
 
 def _restore(args: Args, session: Session) -> int:
-    from atm.services.restoring import restore
+    from atm.services.roster.restoring import restore
 
     given, dry_run = args.text("from"), args.flag("dry_run")
     if given is not None and ("/" in given or os.sep in given or given.startswith("~")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, UsageError
 from atm.domain.team.lifecycle import MOVES
 from atm.domain.untrusted_text import one_line
-from atm.services.roster import create_team
+from atm.services.roster.members import create_team
 from atm.services.team.lifecycle import advance, standing
 from atm.services.team.registry import find_team
 from atm.ui.cli.teams.members import Tasks
@@ -13,7 +13,7 @@ from atm.ui.cli.teams.members import Tasks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.lifecycle import Standing
-    from atm.services.team_cleanup import Item
+    from atm.services.roster.cleanup import Item
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -59,7 +59,7 @@ def _state(args: Args, session: Session) -> int:
 
 
 def _archive(args: Args, session: Session) -> int:
-    from atm.services.team_end import archive_team
+    from atm.services.roster.ending import archive_team
 
     done = archive_team(session.room, args.need("team"), _by(args, session), force=args.flag("force"))
     result: dict[str, object] = {"action": "archive", "team": done.team, "archived": done.done}
@@ -69,7 +69,7 @@ def _archive(args: Args, session: Session) -> int:
 
 
 def _delete(args: Args, session: Session) -> int:
-    from atm.services.team_end import delete_team
+    from atm.services.roster.ending import delete_team
 
     team = args.need("team")
     if not args.flag("yes"):
@@ -84,7 +84,7 @@ def _delete(args: Args, session: Session) -> int:
 
 def _ask_for_yes(session: Session, team: str) -> int:
     """Says what stands in the way, and changes nothing."""
-    from atm.services.team_end import why_in_use
+    from atm.services.roster.ending import why_in_use
 
     room = session.room
     if room.rosters.find(team) is None and room.backups.kept(team):
@@ -100,7 +100,7 @@ def _ask_for_yes(session: Session, team: str) -> int:
 
 
 def _cleanup(args: Args, session: Session) -> int:
-    from atm.services.team_cleanup import clean_up, plan_cleanup
+    from atm.services.roster.cleanup import clean_up, plan_cleanup
 
     doing = args.flag("yes") and not args.flag("dry_run")
     team, force = args.need("team"), args.flag("force")

@@ -8,14 +8,14 @@ from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, same_name
 from atm.domain.team.team import Member
 from atm.domain.untrusted_text import one_line
-from atm.services.roster import add_member, join, leave, remove_member, update_member
+from atm.services.roster.members import add_member, join, leave, remove_member, update_member
 from atm.services.team.registry import find_team
 from atm.ui.cli.session import working_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.services.roster import Removed
+    from atm.services.roster.members import Removed
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

@@ -6,7 +6,7 @@ from atm.services.board.boardroom import Boardroom
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
 
 
 class FullBoardroom(Boardroom):

@@ -11,7 +11,11 @@ import hashlib
 
 from atm.domain.errors import DamagedBackup, NoSuchBackup
 from atm.domain.names import is_claudes_team
-from atm.formats.backup_manifest import (
+from atm.formats.files.json_record import NotJson, decode, to_text
+from atm.formats.files.layout import REPORT_SECRET, SYNC_FOLDER
+from atm.formats.files.record_file import NAMES
+from atm.formats.files.times import for_name, to_iso
+from atm.formats.roster.backup_manifest import (
     CONFIG,
     HISTORY,
     LEDGER,
@@ -25,11 +29,7 @@ from atm.formats.backup_manifest import (
     encode_manifest,
     is_safe_path,
 )
-from atm.formats.files.json_record import NotJson, decode, to_text
-from atm.formats.files.layout import REPORT_SECRET, SYNC_FOLDER
-from atm.formats.files.record_file import NAMES
-from atm.formats.files.times import for_name, to_iso
-from atm.ports.backups import Contents, Kept
+from atm.ports.roster.backups import Contents, Kept
 from atm.system.files.refusals import explained
 from atm.system.files.trees import PLACING, files_in, remove_tree
 from atm.system.files.whole_files import read_whole

@@ -14,10 +14,10 @@ from atm.domain.errors import AtmError, NoSuchMember, NoSuchTeam
 from atm.domain.names import check_known_name, same_name
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.domain.team.team import HUMAN, SYNTHETIC, check_open
-from atm.ports.team_life import Deletion
-from atm.services.deletions import finish_deletions
-from atm.services.roster import remove_member
-from atm.services.roster_recovery import recover
+from atm.ports.roster.team_files import Deletion
+from atm.services.roster.deletions import finish_deletions
+from atm.services.roster.members import remove_member
+from atm.services.roster.recovery import recover
 from atm.services.team import presence
 from atm.services.team.lifecycle import check_ours
 from atm.services.team.registry import find_team
@@ -25,8 +25,8 @@ from atm.services.team.registry import find_team
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Member, Team
-    from atm.services.roster import Farewell
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.members import Farewell
+    from atm.services.roster.teamroom import Teamroom
 
     Removal = Callable[[str], object]
 

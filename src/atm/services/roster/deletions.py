@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from atm.ports.team_life import Deletion
+from atm.ports.roster.team_files import Deletion
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
 
 
 def finish_deletions(room: Teamroom) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from atm.formats.backup_manifest import CONFIG, INBOXES, TASKS, TEAM
 from atm.formats.board.task import task_number
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import inbox_owner
+from atm.formats.roster.backup_manifest import CONFIG, INBOXES, TASKS, TEAM
 from atm.formats.team.team_config import decode_team
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.backups import Contents
-    from atm.services.teamroom import Teamroom
+    from atm.ports.roster.backups import Contents
+    from atm.services.roster.teamroom import Teamroom
 
 
 class BackedUp:

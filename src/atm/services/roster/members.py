@@ -14,7 +14,7 @@ from atm.domain.team.team import AGENT, Member
 from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import ROSTER, Line
 from atm.formats.team.team_config import decode_team, new_member, new_team, with_fields, with_member
-from atm.services.roster_recovery import finish_pending_deletions, move_out, recover
+from atm.services.roster.recovery import finish_pending_deletions, move_out, recover
 from atm.services.team import presence
 from atm.services.team.lifecycle import begin, note_member
 from atm.services.team.registry import find_team
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
 
     Farewell = Callable[[str], object]
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, OutsideLink
-from atm.formats.backup_manifest import HIGH_WATER as MARK
-from atm.formats.backup_manifest import TEAM, is_safe_path
 from atm.formats.board.task import decode_task, task_mark, task_number
 from atm.formats.board.task_history import decode_past, gone_in
 from atm.formats.files.json_record import NotJson
-from atm.ports.team_life import Deletion, TasksFound
+from atm.formats.roster.backup_manifest import HIGH_WATER as MARK
+from atm.formats.roster.backup_manifest import TEAM, is_safe_path
+from atm.ports.roster.team_files import Deletion, TasksFound
 from atm.system.files.locking import PATIENCE, LockLost
 from atm.system.files.refusals import explained
 from atm.system.files.trees import PLACING, place, remove_tree

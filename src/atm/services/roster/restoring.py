@@ -17,13 +17,13 @@ from __future__ import annotations
 from atm.domain.errors import RequestError, TeamNotOurs
 from atm.domain.names import check_new_name, is_claudes_team
 from atm.domain.team.team import check_open
-from atm.services.restore_pass import Restored, RestorePass
-from atm.services.roster_recovery import RESTORING, recover
+from atm.services.roster.recovery import RESTORING, recover
+from atm.services.roster.restore_pass import Restored, RestorePass
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
 
 
 def restore(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from atm.domain.mail.messages import Message
     from atm.domain.team.team import Team
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
 
     Farewell = Callable[[str], object]
 
@@ -76,7 +76,7 @@ def recover(room: Teamroom, team: Team) -> Team:
 
 def _finish(room: Teamroom, team: str, verb: str, name: str, detail: str) -> None:
     if verb == "restore" and detail:
-        from atm.services.restore_pass import restore_again
+        from atm.services.roster.restore_pass import restore_again
 
         restore_again(room, team, detail)
     elif verb == "remove" and name:
@@ -90,6 +90,6 @@ def _finish(room: Teamroom, team: str, verb: str, name: str, detail: str) -> Non
 
 def finish_pending_deletions(room: Teamroom) -> None:
     if room.files.cut_off():
-        from atm.services.deletions import finish_deletions
+        from atm.services.roster.deletions import finish_deletions
 
         finish_deletions(room)

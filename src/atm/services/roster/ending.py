@@ -13,12 +13,12 @@ from atm.domain.names import check_known_name
 from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.team.liveness import ONLINE
 from atm.formats.files.times import for_name
-from atm.ports.team_life import Deletion
-from atm.services.backups import back_up
-from atm.services.deletions import finish_deletion, finish_deletions
+from atm.ports.roster.team_files import Deletion
 from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.mail.spooling import drain_on_the_way
-from atm.services.roster_recovery import recover
+from atm.services.roster.backups import back_up
+from atm.services.roster.deletions import finish_deletion, finish_deletions
+from atm.services.roster.recovery import recover
 from atm.services.team import presence
 from atm.services.team.lifecycle import check_ours, walk
 from atm.services.team.registry import find_team
@@ -26,7 +26,7 @@ from atm.services.team.registry import find_team
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.services.teamroom import Teamroom
+    from atm.services.roster.teamroom import Teamroom
 
 
 class Ended:

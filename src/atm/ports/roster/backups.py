@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.formats.backup_manifest import Manifest
+    from atm.formats.roster.backup_manifest import Manifest
 else:
     Protocol = object
 

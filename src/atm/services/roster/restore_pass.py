@@ -7,15 +7,15 @@ from atm.domain.mail.inbox_merge import put_back
 from atm.domain.mail.receipts import ARCHIVED, RESTORED, already_read
 from atm.domain.names import is_safe_name
 from atm.domain.team.liveness import ONLINE
-from atm.formats.backup_manifest import CONFIG, HIGH_WATER, HISTORY, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM
 from atm.formats.board.task import decode_task, task_mark
 from atm.formats.board.task import detached as detached_task
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import Inbox, only, with_read
 from atm.formats.mail.journal import RECEIPT, Line, histories
+from atm.formats.roster.backup_manifest import CONFIG, HIGH_WATER, HISTORY, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM
 from atm.formats.team.team_config import decode_team, detached, detached_entry, with_member
-from atm.services.backups import inboxes_in, tasks_in
+from atm.services.roster.backups import inboxes_in, tasks_in
 from atm.services.team import presence
 from atm.services.team.registry import find_team
 
@@ -23,8 +23,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
     from atm.domain.team.team import Team
-    from atm.ports.backups import Contents
-    from atm.services.teamroom import Teamroom
+    from atm.ports.roster.backups import Contents
+    from atm.services.roster.teamroom import Teamroom
 
 
 BELONGINGS = (LEDGER, HISTORY, STATE)

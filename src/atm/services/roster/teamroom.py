@@ -8,8 +8,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.ports.backups import Backups
-    from atm.ports.team_life import TeamFiles
+    from atm.ports.roster.backups import Backups
+    from atm.ports.roster.team_files import TeamFiles
     from atm.services.mail.mailroom import MailStores
 
     class AllStores(MailStores, Protocol):
