@@ -19,7 +19,7 @@ from atm import config
 from atm.domain.events import TASK_CHANGED, TeamEvent
 from atm.domain.worksync.triggers import MANUAL, STARTUP_SCAN
 from atm.formats.files.times import to_iso
-from atm.formats.sync_status import decode_status
+from atm.formats.worksync.status import decode_status
 from atm.ports.files.records import STATUS
 from atm.services.board.stall_watch import watch_stalls
 from atm.services.roster.members import create_team

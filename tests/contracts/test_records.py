@@ -14,11 +14,11 @@ from atm.formats.team.team_config import new_team
 from atm.ports.files.records import INTENTS, OUTBOX, SHELVES, STATUS, AuditJournal, Records, TeamSecrets
 from atm.services.roster.ending import delete_team
 from atm.services.roster.teamroom import Teamroom
-from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
 from atm.system.machine import find_layout, host_name
 from atm.system.team.team_secrets import SecretFiles
+from atm.system.worksync import JournalFiles
 from atm.testing import FakeChance, QuickDisk, memory_room
 from atm.testing.record_twins import MemoryJournal, MemoryRecords, MemorySecrets
 from atm.wiring import build_room

@@ -25,11 +25,11 @@ from atm.formats.files.record_file import SEALED_FROM
 from atm.formats.team.team_config import new_team
 from atm.ports.files.disk import Disk
 from atm.ports.files.records import STALLS, STATUS
-from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
 from atm.system.machine import RealChance, find_layout, host_name
 from atm.system.team.team_secrets import SecretFiles
+from atm.system.worksync import JournalFiles
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring import build_room
 

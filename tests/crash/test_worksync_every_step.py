@@ -43,11 +43,11 @@ from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import known_status, look_at, reconcile
 from atm.services.worksync.reports import Answer, note_intent, replay, submit
 from atm.services.worksync.rounds import run_round
-from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
 from atm.system.machine import find_layout
 from atm.system.team.team_secrets import SecretFiles
+from atm.system.worksync import JournalFiles
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.testing.time_and_chance import FakeChance
 from atm.wiring import build_room, build_tasks

@@ -15,7 +15,7 @@ from atm.domain.board.dependencies import Board
 from atm.domain.board.reviews import Reviewer
 from atm.domain.board.tasks import Card
 from atm.domain.worksync.agenda import Agenda, WorkItem, build_agendas
-from atm.formats.agenda_fingerprint import canonical_json, fingerprint
+from atm.formats.worksync.agenda_fingerprint import canonical_json, fingerprint
 
 MEMBERS = ("ann", "bob", "boss")
 

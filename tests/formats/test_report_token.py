@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.worksync.reports import LONGEST_FINGERPRINT, LONGEST_TOKEN
-from atm.formats.agenda_fingerprint import canonical_json
 from atm.formats.files.json_record import decode_object
-from atm.formats.report_token import CLOCK_TOLERANCE, VALID_SECONDS, _sign, issue_token, verify_token
+from atm.formats.worksync.agenda_fingerprint import canonical_json
+from atm.formats.worksync.report_token import CLOCK_TOLERANCE, VALID_SECONDS, _sign, issue_token, verify_token
 
 NOON = 1_790_000_000.0
 SECRET = bytes(range(32))

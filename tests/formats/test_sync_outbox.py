@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from atm.domain.worksync.nudges import PLAIN, STATES, TERMINAL, Nudge, is_due, next_rung, rate_limited_until
 from atm.formats.files.json_record import decode_object, encode
-from atm.formats.sync_outbox import Intent, decode_intent, decode_nudge, encode_intent, encode_nudge
+from atm.formats.worksync.outbox import Intent, decode_intent, decode_nudge, encode_intent, encode_nudge
 
 TEXT = st.text(max_size=10)
 NAME = st.text(min_size=1, max_size=10)

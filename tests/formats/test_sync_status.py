@@ -21,7 +21,7 @@ from atm.domain.worksync.statuses import (
 )
 from atm.domain.worksync.transitions import Transition
 from atm.formats.files.json_record import decode_object, encode
-from atm.formats.sync_status import COUNTERS, decode_report, decode_status, encode_report, encode_status
+from atm.formats.worksync.status import COUNTERS, decode_report, decode_status, encode_report, encode_status
 
 TEXT = st.text(max_size=12)
 TEXTS = st.lists(TEXT, max_size=3)

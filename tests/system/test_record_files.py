@@ -28,11 +28,11 @@ from atm.services.roster.ending import delete_team
 from atm.services.roster.restoring import restore
 from atm.services.roster.teamroom import Teamroom
 from atm.system.files import record_store
-from atm.system.files.audit_journal import JournalFiles
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
 from atm.system.machine import RealChance, RealClock, host_name
 from atm.system.team.team_secrets import SecretFiles
+from atm.system.worksync import JournalFiles
 from atm.testing import FaultyDisk, QuickDisk
 from atm.wiring import build_room
 
@@ -393,7 +393,7 @@ print(SecretFiles(disk, locks, layout, os.urandom).secret("crew").hex())
 
 NOTER = """
 import os, sys, time
-from atm.system.files.audit_journal import JournalFiles
+from atm.system.worksync import JournalFiles
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, find_layout, host_name

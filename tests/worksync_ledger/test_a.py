@@ -294,14 +294,14 @@ def modules() -> Iterator[Path]:
 UNITS = {
     # what each unit may know of the others
     "domain/worksync/agenda.py": set[str](),
-    "formats/agenda_fingerprint.py": {"agenda"},
+    "formats/worksync/agenda_fingerprint.py": {"agenda"},
     "domain/worksync/leases.py": set[str](),
     "domain/worksync/identity.py": set[str](),
     "domain/worksync/reports.py": {"agenda", "identity", "leases"},
     "domain/worksync/decisions.py": {"agenda", "leases", "reports", "statuses"},
     "domain/worksync/nudges.py": {"agenda"},
-    "formats/sync_status.py": {"statuses", "transitions"},
-    "formats/sync_outbox.py": {"nudges"},
+    "formats/worksync/status.py": {"statuses", "transitions"},
+    "formats/worksync/outbox.py": {"nudges"},
 }
 
 

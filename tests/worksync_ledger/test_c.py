@@ -24,7 +24,7 @@ from atm.domain.worksync.agenda import build_agendas
 from atm.domain.worksync.reports import IDENTITY_FAILURES, REASONS, Verdict
 from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import STRENGTH
-from atm.formats.sync_status import encode_status
+from atm.formats.worksync.status import encode_status
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services.board import reviews
 from atm.services.board import working as board
@@ -333,7 +333,10 @@ def test_the_mcp_surface_knows_no_rule_of_work_sync():
             if isinstance(node, ast.Import):
                 assert not any("worksync" in alias.name for alias in node.names), path.name
             if isinstance(node, ast.ImportFrom) and node.module:
-                assert node.module not in ("atm.formats.agenda_fingerprint", "atm.formats.report_token"), path.name
+                assert node.module not in (
+                    "atm.formats.worksync.agenda_fingerprint",
+                    "atm.formats.worksync.report_token",
+                ), path.name
                 if node.module.startswith(("atm.domain.worksync", "atm.services.worksync")):
                     known = WORKSYNC_NAMES.get(node.module, set())
                     assert {alias.name for alias in node.names} <= known, f"{path.name}: {node.module}"

@@ -27,7 +27,7 @@ from atm.domain.worksync.reports import Report, intent_id
 from atm.domain.worksync.triggers import THESE, Route, route
 from atm.formats.files.layout import Layout
 from atm.formats.files.times import to_iso
-from atm.formats.sync_outbox import encode_nudge
+from atm.formats.worksync.outbox import encode_nudge
 from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
 from atm.services.board import planning
 from atm.services.board import working as board

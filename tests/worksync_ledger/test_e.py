@@ -337,10 +337,10 @@ def test_a_briefing_is_the_same_but_for_its_block_whatever_work_sync_says(office
 THE_ONE = {
     ("atm.domain.worksync.agenda", "build_agendas"): {"services/worksync/plane.py"},
     ("atm.services.worksync.plane", "read_agendas"): {"services/worksync/reconcile.py"},
-    ("atm.formats.agenda_fingerprint", "fingerprint"): {"services/worksync/reconcile.py"},
+    ("atm.formats.worksync.agenda_fingerprint", "fingerprint"): {"services/worksync/reconcile.py"},
     ("atm.domain.worksync.reports", "validate"): {"services/worksync/reports.py"},
     ("atm.domain.worksync.reports", "check_identity"): {"services/worksync/reports.py"},
-    ("atm.formats.report_token", "verify_token"): {"services/worksync/plane.py"},
+    ("atm.formats.worksync.report_token", "verify_token"): {"services/worksync/plane.py"},
     ("atm.services.worksync.nudges", "plan"): {"services/worksync/rounds.py"},
     ("atm.services.worksync.nudges", "dispatch"): {"services/worksync/rounds.py"},
     ("atm.domain.worksync.decisions", "would_nudge"): {

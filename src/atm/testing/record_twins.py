@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import NoSuchTeam
 from atm.formats.files.json_record import decode_object, encode
 from atm.formats.files.record_file import spelled
-from atm.formats.journal_note import decode_note, encode_note
+from atm.formats.worksync.journal_note import decode_note, encode_note
 from atm.system.files.record_store import check_answer
 
 if TYPE_CHECKING:

@@ -209,9 +209,9 @@ def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> Plan
     """The work-sync control plane over real files."""
     from atm.domain.worksync.readiness import Thresholds
     from atm.services.worksync.plane import Plane, Policy
-    from atm.system.files.audit_journal import JournalFiles
     from atm.system.files.record_store import RecordFiles
     from atm.system.team.team_secrets import SecretFiles
+    from atm.system.worksync import JournalFiles
 
     disk, clock = RealDisk(), RealClock()
     locks = Locks(disk, clock, RealChance(), layout.locks, pid=os.getpid(), host=host_name())

@@ -32,8 +32,8 @@ from atm.domain.worksync.nudges import (
 from atm.domain.worksync.readiness import Readiness, assess
 from atm.formats.files.json_record import RawObject, encode
 from atm.formats.files.times import from_iso
-from atm.formats.sync_outbox import decode_nudge, encode_nudge
-from atm.formats.sync_status import decode_status
+from atm.formats.worksync.outbox import decode_nudge, encode_nudge
+from atm.formats.worksync.status import decode_status
 from atm.ports.files.records import OUTBOX, STATUS
 from atm.services.mail.mailroom import Recipient, find_recipient
 from atm.services.mail.posting import Letter, compose, deliver

@@ -228,7 +228,7 @@ def _just_active(last: Beat | None, now: float, quiet: float) -> Busy:
 
 def issue(plane: Plane, team: str, member: str, fingerprint: str) -> str:
     """A report token for this member and this agenda."""
-    from atm.formats.report_token import issue_token
+    from atm.formats.worksync.report_token import issue_token
 
     return issue_token(plane.secrets.secret(team), team, member, fingerprint, plane.now())
 
@@ -236,7 +236,7 @@ def issue(plane: Plane, team: str, member: str, fingerprint: str) -> str:
 def verify(plane: Plane, team: str, member: str, fingerprint: str, token: str, at: float) -> str:
     """ok, missing, expired or invalid; invalid too if the secret cannot be read."""
     from atm.domain.worksync.identity import TOKEN_INVALID, TOKEN_MISSING
-    from atm.formats.report_token import verify_token
+    from atm.formats.worksync.report_token import verify_token
 
     if not token:
         return TOKEN_MISSING

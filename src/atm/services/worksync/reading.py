@@ -25,8 +25,8 @@ from atm.domain.worksync.decisions import (
 )
 from atm.domain.worksync.reports import STALE_FINGERPRINT
 from atm.formats.files.times import to_iso
-from atm.formats.sync_outbox import PENDING, decode_intent, encode_intent, encode_nudge
-from atm.formats.sync_status import encode_counters, encode_report, encode_status
+from atm.formats.worksync.outbox import PENDING, decode_intent, encode_intent, encode_nudge
+from atm.formats.worksync.status import encode_counters, encode_report, encode_status
 from atm.ports.files.records import INTENTS, SHELVES, STATUS
 from atm.services.worksync import nudges
 from atm.services.worksync.plane import issue, running

@@ -26,8 +26,8 @@ from atm.domain.worksync.decisions import (
 )
 from atm.domain.worksync.statuses import MOST_FACTS, MOST_HISTORY, Counters, MemberStatus
 from atm.domain.worksync.transitions import explain, facts_of
-from atm.formats.agenda_fingerprint import fingerprint
-from atm.formats.sync_status import decode_status, encode_status
+from atm.formats.worksync.agenda_fingerprint import fingerprint
+from atm.formats.worksync.status import decode_status, encode_status
 from atm.ports.files.records import STATUS
 from atm.services.board.stall_journal import alerts_of, recent_alert_in
 from atm.services.worksync.plane import busy_state, find_running, members_named, read_agendas

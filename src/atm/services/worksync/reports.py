@@ -34,8 +34,8 @@ from atm.domain.worksync.reports import (
     validate,
 )
 from atm.domain.worksync.statuses import ReportRecord, remember
-from atm.formats.sync_outbox import ACCEPTED, PENDING, REJECTED, SUPERSEDED, Intent, decode_intent, encode_intent
-from atm.formats.sync_status import encode_status
+from atm.formats.worksync.outbox import ACCEPTED, PENDING, REJECTED, SUPERSEDED, Intent, decode_intent, encode_intent
+from atm.formats.worksync.status import encode_status
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services.worksync.plane import comment_of, find_running, verify
 from atm.services.worksync.reconcile import Seen, known_status, look_at, next_status

@@ -15,7 +15,7 @@ from atm.domain.worksync.decisions import NEEDS_SYNC, SUPPRESSED_BUSY, VALID_LEA
 from atm.domain.worksync.nudges import RECOVERY_AFTER
 from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import ALL_MEMBERS, HEARTBEAT, OF_TASK, trigger_of_beat
-from atm.formats.sync_status import decode_status
+from atm.formats.worksync.status import decode_status
 from atm.ports.files.records import STATUS
 from atm.services.team.presence import is_by_hook
 from atm.services.team.registry import find_team

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.worksync.nudges import PLAIN, STATES, TERMINAL, Nudge
 from atm.formats.files.times import to_iso
-from atm.formats.sync_status import count_in, object_in, text, time_in
+from atm.formats.worksync.status import count_in, object_in, text, time_in
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

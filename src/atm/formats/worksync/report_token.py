@@ -13,9 +13,9 @@ from base64 import urlsafe_b64decode, urlsafe_b64encode
 from typing import TYPE_CHECKING
 
 from atm.domain.worksync.identity import TOKEN_EXPIRED, TOKEN_INVALID, TOKEN_MISSING, TOKEN_OK
-from atm.formats.agenda_fingerprint import canonical_json
 from atm.formats.files.json_record import NotJson, decode_object
 from atm.formats.files.times import from_iso, to_iso
+from atm.formats.worksync.agenda_fingerprint import canonical_json
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

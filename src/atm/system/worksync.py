@@ -9,7 +9,7 @@ files over holds a lock meanwhile, and nobody waits for it. A line that still go
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, FileBusy
-from atm.formats.journal_note import decode_note, encode_note
+from atm.formats.worksync.journal_note import decode_note, encode_note
 from atm.system.files.team_data import TeamData
 from atm.system.files.whole_files import numbered
 
