@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.access_tokens import AccessToken
+from atm.domain.access import AccessToken
 from atm.domain.errors import RequestError, UnreadableFile
-from atm.ports.access_tokens import AccessTokens
-from atm.services import access_tokens
-from atm.services.access_tokens import NoSuchToken, digest, find, issue, revoke
-from atm.system.files.access_tokens import AccessTokenFile
+from atm.ports.access import AccessTokens
+from atm.services import access as access_tokens
+from atm.services.access import NoSuchToken, digest, find, issue, revoke
+from atm.system.access import AccessTokenFile
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, host_name
 from atm.testing import FakeChance, FakeClock, QuickDisk

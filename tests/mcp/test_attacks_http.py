@@ -15,7 +15,7 @@ import pytest
 from tests.mcp.conftest import run, until
 from tests.mcp.served import ACCEPT, Served, hello
 
-from atm.domain.access_tokens import AccessToken
+from atm.domain.access import AccessToken
 from atm.ui.mcp import http, http_patience, http_sessions
 from atm.ui.mcp.gate import Gate
 from atm.ui.mcp.http import _web_server

@@ -14,9 +14,9 @@ from tests.mcp.crew import Crew
 
 from atm.domain.errors import AtmError, BadSetting, NoSuchMember, NoSuchTeam, NotAllowed, UnreadableFile
 from atm.domain.team.team import Member
-from atm.formats.access_tokens import decode_tokens
+from atm.formats.access import decode_tokens
 from atm.formats.files.json_record import NotJson
-from atm.services.access_tokens import NoSuchToken, find, issue, revoke
+from atm.services.access import NoSuchToken, find, issue, revoke
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team, remove_member

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from atm.domain.access_tokens import AccessToken
+from atm.domain.access import AccessToken
 
 
 class MemoryAccessTokens:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.endpoints import Endpoint
     from atm.formats.files.layout import Layout
-    from atm.ports.access_tokens import AccessTokens
+    from atm.ports.access import AccessTokens
     from atm.ports.board.programs import Programs
     from atm.ports.board.tasks import Tasks
     from atm.ports.files.clock import Chance, Clock
@@ -286,7 +286,7 @@ def build_vendor_files(layout: Layout, environment: Mapping[str, str]) -> Vendor
 
 
 def build_access_tokens(layout: Layout) -> AccessTokens:
-    from atm.system.files.access_tokens import AccessTokenFile
+    from atm.system.access import AccessTokenFile
 
     locks = Locks(RealDisk(), RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
     return AccessTokenFile(locks, layout)

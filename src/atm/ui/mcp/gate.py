@@ -21,7 +21,7 @@ from atm.ui.mcp.http_patience import bounded_body
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from atm.domain.access_tokens import AccessToken
+    from atm.domain.access import AccessToken
 
 BURST = 60
 PER_SECOND = 6.0

@@ -15,7 +15,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
-from atm.services.access_tokens import find
+from atm.services.access import find
 from atm.teamd.hub import Hub, Listener
 from atm.teamd.loops import in_thread
 from atm.ui.mcp.daemon_events import follow_daemon
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     import uvicorn
     from starlette.types import Scope
 
-    from atm.domain.access_tokens import AccessToken
+    from atm.domain.access import AccessToken
     from atm.formats.files.layout import Layout
     from atm.ui.mcp.client import Client
     from atm.ui.mcp.gate import Gate

@@ -7,13 +7,13 @@ from atm.domain.names import check_sender
 from atm.domain.team.authority import is_boss
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
-from atm.services.access_tokens import issue, revoke
+from atm.services.access import issue, revoke
 from atm.services.team.registry import find_team
 from atm.wiring import build_access_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.access_tokens import AccessToken
+    from atm.domain.access import AccessToken
     from atm.domain.plain import Plain
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session

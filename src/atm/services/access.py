@@ -5,12 +5,12 @@ from __future__ import annotations
 from hashlib import sha256
 from hmac import compare_digest
 
-from atm.domain.access_tokens import AccessToken
+from atm.domain.access import AccessToken
 from atm.domain.errors import RequestError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.access_tokens import AccessTokens
+    from atm.ports.access import AccessTokens
     from atm.ports.files.clock import Chance, Clock
 
 PREFIX = "atm_"

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from atm.domain.access_tokens import AccessToken
+    from atm.domain.access import AccessToken
 else:
     Protocol = object
 

@@ -8,7 +8,7 @@ It holds no token, only the digest of each: whoever reads it can use none of the
 
 from __future__ import annotations
 
-from atm.domain.access_tokens import AccessToken
+from atm.domain.access import AccessToken
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from atm.domain.errors import UnreadableFile
-from atm.formats.access_tokens import decode_tokens, encode_tokens
+from atm.formats.access import decode_tokens, encode_tokens
 from atm.formats.files.json_record import NotJson
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import read_whole, write_over
@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.access_tokens import AccessToken
+    from atm.domain.access import AccessToken
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Stamp
     from atm.system.files.locking import Locks
