@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.vendor_setup import KNOWN
+from atm.domain.setup.hooks import KNOWN
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "hooks" / "agy"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atm.domain.vendor_setup import CLIENTS
+from atm.domain.setup.hooks import CLIENTS
 from atm.ui.mcp import install_command
 from atm.ui.mcp.tool import ROLES
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.claude_version import Maturity, parse_version, schema_for
+from atm.domain.setup.claude_version import Maturity, parse_version, schema_for
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.claude_version import schema_for
-from atm.domain.context import GitProvider, RepoContext, SystemContext, provider_of
+from atm.domain.setup.claude_version import schema_for
+from atm.domain.setup.context import GitProvider, RepoContext, SystemContext, provider_of
 
 
 def github(host="github.com", namespace="owner", repo="repo"):

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import examples
 
-from atm.formats.codex_notify import with_notify, without_notify
-from atm.formats.codex_servers import codex_server_in, with_codex_server, without_codex_server
-from atm.formats.vendor_settings import NotEditable
+from atm.formats.setup.codex_notify import with_notify, without_notify
+from atm.formats.setup.codex_servers import codex_server_in, with_codex_server, without_codex_server
+from atm.formats.setup.hook_settings import NotEditable
 
 ATM = ("atm",)
 MOVED = ("/opt/my tools/python", "-m", "atm")

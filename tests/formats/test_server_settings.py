@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.chaos import LONG, examples
 
 from atm.formats.files.json_comments import Commented
-from atm.formats.server_settings import SHAPES, holds_nothing, server_in, with_server, without_server
-from atm.formats.vendor_settings import NotEditable
+from atm.formats.setup.hook_settings import NotEditable
+from atm.formats.setup.server_settings import SHAPES, holds_nothing, server_in, with_server, without_server
 
 ATM = ("atm",)
 MOVED = ("/opt/my tools/python", "-m", "atm")

@@ -12,10 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import LONG, examples
 
-from atm.domain.vendor_setup import KNOWN, compare, entries_for, hook_command, our_command
-from atm.formats.codex_notify import has_hook_tables, has_other_notify, notify_program, with_notify, without_notify
+from atm.domain.setup.hooks import KNOWN, compare, entries_for, hook_command, our_command
 from atm.formats.files.json_pieces import BYTE_ORDER_MARK
-from atm.formats.vendor_settings import (
+from atm.formats.setup.codex_notify import (
+    has_hook_tables,
+    has_other_notify,
+    notify_program,
+    with_notify,
+    without_notify,
+)
+from atm.formats.setup.hook_settings import (
     NAMED,
     NotEditable,
     holds_nothing,

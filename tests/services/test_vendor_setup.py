@@ -12,8 +12,7 @@ import pytest
 from tests.in_memory import in_memory
 
 from atm.domain.errors import AtmError, FileBusy, NoHome, OutsideLink, UnreadableFile, WriteRefused
-from atm.domain.server_entries import Identity
-from atm.domain.vendor_setup import (
+from atm.domain.setup.hooks import (
     CLIENTS,
     HOOKS,
     KINDS,
@@ -26,12 +25,13 @@ from atm.domain.vendor_setup import (
     Places,
     files_of,
 )
-from atm.formats.vendor_settings import NAMED, hooks_in
+from atm.domain.setup.server_entries import Identity
+from atm.formats.setup.hook_settings import NAMED, hooks_in
 from atm.ports.files.disk import Disk
-from atm.services.vendor_setup import FileChange, Order, apply, check, detect, plan
+from atm.services.setup.planning import FileChange, Order, apply, check, detect, plan
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, find_layout, host_name
-from atm.system.vendor_files import VendorFilesOnDisk
+from atm.system.setup.vendor_files import VendorFilesOnDisk
 from atm.testing import Crash, FaultyDisk, QuickDisk
 
 EVERYBODY = list(KNOWN)

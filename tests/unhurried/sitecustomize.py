@@ -18,7 +18,7 @@ LONG = 25.0
 BOUNDS = {
     "atm.services.delivery.pane_delivery": ["LOOK_FOR"],
     "atm.services.mail.reading": ["TURN_PATIENCE"],
-    "atm.system.claude_code": ["LONGEST_ANSWER"],
+    "atm.system.setup.claude_code": ["LONGEST_ANSWER"],
     "atm.system.files.locking": ["PATIENCE"],
     "atm.system.processes.daemon_client": ["QUERY_SECONDS", "READY_SECONDS"],
     "atm.system.delivery.opencode": ["SECONDS"],

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Protocol, runtime_checkable
 
-from atm.domain.context import SystemContext
 from atm.domain.errors import AtmError
 from atm.domain.events import TeamEvent
+from atm.domain.setup.context import SystemContext
 
 __all__ = [
     "DROPPED",

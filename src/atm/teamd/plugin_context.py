@@ -12,8 +12,8 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Mapping
 from types import MappingProxyType
 
-from atm.domain.context import SystemContext
 from atm.domain.events import TeamEvent
+from atm.domain.setup.context import SystemContext
 from atm.services.team.registry import find_team
 from atm.teamd import plugin_mail, synthetic_members
 from atm.teamd.plugin_api import Cancel, Capability, Letter, PluginError, Sent, TeamFacts, Unread

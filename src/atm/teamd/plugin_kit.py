@@ -20,9 +20,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from atm.domain.claude_version import schema_for
-from atm.domain.context import RepoContext, SystemContext
 from atm.domain.events import TeamEvent
+from atm.domain.setup.claude_version import schema_for
+from atm.domain.setup.context import RepoContext, SystemContext
 from atm.domain.team.team import Member
 from atm.services.mail import posting
 from atm.services.mail import sending as mail

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.config import Settings
-    from atm.domain.context import SystemContext
     from atm.domain.delivery.moments import HookCall
     from atm.domain.plain import Plain
+    from atm.domain.setup.context import SystemContext
     from atm.domain.team.endpoints import Endpoint
     from atm.formats.files.layout import Layout
     from atm.ports.access import AccessTokens
@@ -53,10 +53,10 @@ if TYPE_CHECKING:
     from atm.ports.mail.surfacing import Surfacings
     from atm.ports.roster.backups import Backups
     from atm.ports.roster.team_files import TeamFiles
+    from atm.ports.setup import VendorFiles
     from atm.ports.team.endpoints import Endpoints
     from atm.ports.team.presence import Presence
     from atm.ports.team.states import States
-    from atm.ports.vendor_files import VendorFiles
     from atm.services.delivery.pushing import Reach
     from atm.services.mail.file_references import References
     from atm.services.roster.full_boardroom import FullBoardroom
@@ -279,7 +279,7 @@ def build_site(layout: Layout, environment: Mapping[str, str]) -> Site:
 
 def build_vendor_files(layout: Layout, environment: Mapping[str, str]) -> VendorFiles:
     """The settings files of agent CLIs, for `atm init`."""
-    from atm.system.vendor_files import VendorFilesOnDisk
+    from atm.system.setup.vendor_files import VendorFilesOnDisk
 
     locks = Locks(RealDisk(), RealClock(), RealChance(), layout.locks, pid=os.getpid(), host=host_name())
     return VendorFilesOnDisk(locks, layout, environment)
@@ -296,9 +296,9 @@ def build_context(layout: Layout, settings: Settings, environment: Mapping[str, 
     """Where we are. Asks Claude Code for its version, so it is built for the commands that show it."""
     import sys
 
-    from atm.domain.context import SystemContext
-    from atm.system.claude_code import detect
+    from atm.domain.setup.context import SystemContext
     from atm.system.git.remote import find_repo
+    from atm.system.setup.claude_code import detect
 
     return SystemContext(
         hostname=host_name(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.context import RepoContext, provider_of
+from atm.domain.setup.context import RepoContext, provider_of
 
 
 def find_repo(folder: str) -> RepoContext | None:

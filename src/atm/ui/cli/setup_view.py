@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 
 from atm.domain.errors import UsageError
+from atm.domain.setup.hooks import CLIENTS, INSTALLED, PROJECT, USER
 from atm.domain.untrusted_text import one_line
-from atm.domain.vendor_setup import CLIENTS, INSTALLED, PROJECT, USER
-from atm.services.vendor_setup import CREATED, REFUSED, REMOVED, UNCHANGED
+from atm.services.setup.planning import CREATED, REFUSED, REMOVED, UNCHANGED
 from atm.ui.cli.render import Style
 from atm.ui.style_tmp import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 
@@ -20,8 +20,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from atm.ports.vendor_files import VendorFiles
-    from atm.services.vendor_setup import FileChange
+    from atm.ports.setup import VendorFiles
+    from atm.services.setup.planning import FileChange
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 

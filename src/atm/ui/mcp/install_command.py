@@ -14,8 +14,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.server_entries import Identity
-    from atm.ports.vendor_files import VendorFiles
+    from atm.domain.setup.server_entries import Identity
+    from atm.ports.setup import VendorFiles
     from atm.ui.cli.session import Session
 
 _CLIENTS = "claude, codex, gemini, agy, opencode, cursor, vscode"
@@ -58,8 +58,8 @@ NO_SERVER = "this atm was installed without its extra `mcp`, so the server canno
 
 
 def run(session: Session, args: Args) -> int:
-    from atm.domain.vendor_setup import SERVER
-    from atm.services.vendor_setup import Order, apply, check, plan
+    from atm.domain.setup.hooks import SERVER
+    from atm.services.setup.planning import Order, apply, check, plan
     from atm.ui.cli.setup_view import Doing, scope_of, show_changes, show_standing
     from atm.wiring import build_vendor_files
 
@@ -78,7 +78,7 @@ def run(session: Session, args: Args) -> int:
 
 
 def _clients(args: Args) -> list[str]:
-    from atm.domain.vendor_setup import CLIENTS
+    from atm.domain.setup.hooks import CLIENTS
     from atm.ui.cli.setup_view import names_of
 
     named = names_of(args, "client", CLIENTS)
@@ -89,8 +89,8 @@ def _clients(args: Args) -> list[str]:
 
 def _identity(args: Args, scope: str) -> Identity | None:
     """The names that were given, checked; None if there are none."""
-    from atm.domain.server_entries import Identity
-    from atm.domain.vendor_setup import PROJECT
+    from atm.domain.setup.hooks import PROJECT
+    from atm.domain.setup.server_entries import Identity
 
     given = [f"--{name}" for name in ("team", "as", "role") if args.given(name)]
     if not given:
@@ -109,7 +109,7 @@ def _identity(args: Args, scope: str) -> Identity | None:
 
 
 def _next_steps(files: VendorFiles, scope: str, identity: Identity | None) -> Callable[[set[str]], list[str]]:
-    from atm.domain.vendor_setup import CLIENTS, PROJECT
+    from atm.domain.setup.hooks import CLIENTS, PROJECT
     from atm.ui.cli.setup_view import words_about_the_path
 
     def steps(changed: set[str]) -> list[str]:

@@ -15,7 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from atm.domain.context import SystemContext
+    from atm.domain.setup.context import SystemContext
     from atm.formats.files.settings_text import Value
     from atm.ui.cli.session import Session
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from atm.domain.delivery.moments import AGY, CODEX, GEMINI
+from atm.domain.setup.hooks import KINDS, KNOWN, PROJECT, WITHOUT_SERVER
 from atm.domain.untrusted_text import one_line
-from atm.domain.vendor_setup import KINDS, KNOWN, PROJECT, WITHOUT_SERVER
 from atm.ui.cli.arguments import MANY, Args, Command, Option
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.vendor_setup import Vendor
-    from atm.ports.vendor_files import VendorFiles
+    from atm.domain.setup.hooks import Vendor
+    from atm.ports.setup import VendorFiles
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -38,7 +38,7 @@ NO_SERVER = "the MCP server is left out: this atm was installed without its extr
 
 
 def execute(args: Args, session: Session) -> int:
-    from atm.services.vendor_setup import Order, apply, check, detect, plan
+    from atm.services.setup.planning import Order, apply, check, detect, plan
     from atm.ui.cli.setup_view import Doing, names_of, scope_of, show_changes, show_standing
     from atm.wiring import build_vendor_files
 

@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import re
 
-from atm.domain.server_entries import PASSED_ON, SERVER_NAME, command_of, read_command
-from atm.formats.codex_notify import line_break, read_toml
+from atm.domain.setup.server_entries import PASSED_ON, SERVER_NAME, command_of, read_command
 from atm.formats.files.json_pieces import BYTE_ORDER_MARK
 from atm.formats.files.json_record import quote
-from atm.formats.vendor_settings import NotEditable, is_blank
+from atm.formats.setup.codex_notify import line_break, read_toml
+from atm.formats.setup.hook_settings import NotEditable, is_blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atm.domain.server_entries import ServerEntry
+    from atm.domain.setup.server_entries import ServerEntry
 
 HOLDER = "mcp_servers"
 

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import time
 
-from atm.domain.claude_version import SchemaVersion, schema_for
+from atm.domain.setup.claude_version import SchemaVersion, schema_for
 from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
 from atm.formats.files.times import to_iso
 

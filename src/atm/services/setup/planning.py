@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from atm.domain.errors import AtmError, UnreadableFile
-from atm.domain.vendor_setup import (
+from atm.domain.setup.hooks import (
     INSTALLED,
     KINDS,
     KNOWN,
@@ -21,17 +21,17 @@ from atm.domain.vendor_setup import (
     Standing,
     files_of,
 )
-from atm.formats.vendor_settings import NotEditable, is_blank
-from atm.services.vendor_parts import Wish, parts_of
+from atm.formats.setup.hook_settings import NotEditable, is_blank
+from atm.services.setup.vendor_parts import Wish, parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from atm.domain.server_entries import Identity
-    from atm.domain.vendor_setup import Places
-    from atm.ports.vendor_files import VendorFiles
-    from atm.services.vendor_parts import Part
+    from atm.domain.setup.hooks import Places
+    from atm.domain.setup.server_entries import Identity
+    from atm.ports.setup import VendorFiles
+    from atm.services.setup.vendor_parts import Part
 
 CREATED, CHANGED, REMOVED, UNCHANGED, REFUSED = "created", "changed", "removed", "unchanged", "refused"
 NOT_LOOKED_AT = Standing()

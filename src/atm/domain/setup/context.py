@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atm.domain.claude_version import SchemaVersion
+from atm.domain.setup.claude_version import SchemaVersion
 
 
 @dataclass(frozen=True, slots=True)

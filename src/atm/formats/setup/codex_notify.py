@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 
-from atm.domain.vendor_setup import our_words
+from atm.domain.setup.hooks import our_words
 from atm.formats.files.json_pieces import BYTE_ORDER_MARK
 from atm.formats.files.json_record import quote
-from atm.formats.vendor_settings import NotEditable
+from atm.formats.setup.hook_settings import NotEditable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,9 +16,9 @@ import shutil
 import sys
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile, WriteRefused
-from atm.domain.vendor_setup import Before, Places
+from atm.domain.setup.hooks import Before, Places
 from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
-from atm.formats.vendor_settings import is_blank
+from atm.formats.setup.hook_settings import is_blank
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import read_whole, temporary_of, write_over
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.domain.plain import Plain
-    from atm.domain.vendor_setup import ConfigFile, Vendor
+    from atm.domain.setup.hooks import ConfigFile, Vendor
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from atm.domain.delivery.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE, VENDORS
 from atm.domain.errors import NoHome
-from atm.domain.server_entries import is_atm
+from atm.domain.setup.server_entries import is_atm
 
 USER, PROJECT = "user", "project"
 

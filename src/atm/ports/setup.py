@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from atm.domain.vendor_setup import Before, ConfigFile, Places, Vendor
+    from atm.domain.setup.hooks import Before, ConfigFile, Places, Vendor
 else:
     Protocol = object
 

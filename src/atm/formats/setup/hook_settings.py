@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from atm.domain.vendor_setup import FoundHook, OurCommand, our_command
+from atm.domain.setup.hooks import FoundHook, OurCommand, our_command
 from atm.formats.files.json_pieces import BYTE_ORDER_MARK, Box, added_item, added_members, replaced, root_of
 from atm.formats.files.json_record import NotJson, decode, decode_object, indent, quote, scan
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from atm.domain.plain import Plain
-    from atm.domain.vendor_setup import HookEntry
+    from atm.domain.setup.hooks import HookEntry
     from atm.formats.files.json_pieces import Part, Piece
 
 _COMMENT = re.compile(r"(?:^|[\s,{}\[\]])(?://|/\*)", re.MULTILINE)

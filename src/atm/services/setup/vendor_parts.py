@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from atm.domain.delivery.moments import CODEX
 from atm.domain.errors import RequestError
-from atm.domain.server_entries import SERVER_NAME
-from atm.domain.vendor_setup import (
+from atm.domain.setup.hooks import (
     HOOKS,
     NAMED_HOOKS,
     NOTIFY,
@@ -23,16 +22,18 @@ from atm.domain.vendor_setup import (
     entries_for,
     notify_words,
 )
-from atm.formats import codex_notify, opencode_plugin, server_settings, vendor_settings
-from atm.formats.codex_servers import codex_server_in, with_codex_server, without_codex_server
-from atm.formats.vendor_settings import GROUPED, NAMED, NotEditable, is_blank
+from atm.domain.setup.server_entries import SERVER_NAME
+from atm.formats.setup import codex_notify, opencode_plugin, server_settings
+from atm.formats.setup import hook_settings as vendor_settings
+from atm.formats.setup.codex_servers import codex_server_in, with_codex_server, without_codex_server
+from atm.formats.setup.hook_settings import GROUPED, NAMED, NotEditable, is_blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Protocol
 
-    from atm.domain.server_entries import Identity, ServerEntry
+    from atm.domain.setup.server_entries import Identity, ServerEntry
 
     class Part(Protocol):
         """One kind of thing of ours in one file."""

@@ -8,12 +8,12 @@ done is read again before it is believed: all but our member must say what it sa
 from __future__ import annotations
 
 from atm.domain.delivery.moments import AGY, CLAUDE, GEMINI, OPENCODE
-from atm.domain.server_entries import SERVER_NAME, ServerEntry, command_of, read_command
-from atm.domain.vendor_setup import CURSOR, VSCODE
+from atm.domain.setup.hooks import CURSOR, VSCODE
+from atm.domain.setup.server_entries import SERVER_NAME, ServerEntry, command_of, read_command
 from atm.formats.files.json_comments import Commented
 from atm.formats.files.json_pieces import Box, laid_out, replaced
 from atm.formats.files.json_record import NotJson, decode_object, encode, indent, scan
-from atm.formats.vendor_settings import NotEditable, is_blank, why_not
+from atm.formats.setup.hook_settings import NotEditable, is_blank, why_not
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
