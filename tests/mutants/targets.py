@@ -35,7 +35,7 @@ CARRIERS = {
     "services/mail/reading.py": "G1 G2",
     "services/board/reviews.py": "G5",
     "services/mail/surfacing.py": "G1 G2",
-    "services/tidying.py": "G1",
+    "services/checkup/tidying.py": "G1",
     "system/files/archive.py": "G1",
     "system/board/board_scan.py": "G3 G5",
     "system/files/disk.py": "G1 G3",

@@ -17,7 +17,7 @@ from atm.teamd.attempts import Attempt
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.ports.inspection import Site
+    from atm.ports.checkup import Site
     from atm.services.delivery.pushing import Reach
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom

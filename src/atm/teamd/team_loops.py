@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from atm.domain.events import MEMBER_BACK, MEMBER_SILENT
 from atm.domain.team.liveness import OFFLINE, ONLINE
+from atm.services.checkup.tidying import STALE_AFTER, tidy
 from atm.services.team.presence import liveness
-from atm.services.tidying import STALE_AFTER, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Callable

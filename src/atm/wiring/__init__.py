@@ -47,9 +47,9 @@ if TYPE_CHECKING:
     from atm.ports.access import AccessTokens
     from atm.ports.board.programs import Programs
     from atm.ports.board.tasks import Tasks
+    from atm.ports.checkup import Site
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
-    from atm.ports.inspection import Site
     from atm.ports.mail.surfacing import Surfacings
     from atm.ports.roster.backups import Backups
     from atm.ports.roster.team_files import TeamFiles
@@ -272,7 +272,7 @@ def build_reach(settings: Settings) -> Reach:
 
 
 def build_site(layout: Layout, environment: Mapping[str, str]) -> Site:
-    from atm.system.files.inspection import SiteOnDisk
+    from atm.system.checkup import SiteOnDisk
 
     return SiteOnDisk(RealDisk(), RealClock(), layout, environment, host=host_name())
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.services.checkup import examine, mend
-from atm.services.findings import PROBLEM, WARNING, Finding
+from atm.services.checkup.checkup import examine, mend
+from atm.services.checkup.findings import PROBLEM, WARNING, Finding
 from atm.ui.cli.arguments import Args, Command, Option
 from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder

@@ -12,8 +12,8 @@ from functools import partial
 from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.names import is_claudes_team, nearest_name
 from atm.domain.team.team import claude_reads_inbox
-from atm.services.board_checkup import examine_board
-from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
+from atm.services.checkup.board import examine_board
+from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
 from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
 from atm.services.mail.spooling import drain
@@ -23,7 +23,7 @@ from atm.services.roster.recovery import recover
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.ports.inspection import FoundLock, Site
+    from atm.ports.checkup import FoundLock, Site
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
 

@@ -6,7 +6,7 @@ from atm.domain.errors import AtmError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.inspection import Site
+    from atm.ports.checkup import Site
     from atm.services.roster.teamroom import Teamroom
 
 STALE_AFTER = 30.0

@@ -8,7 +8,7 @@ from atm.domain.names import is_safe_name
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.formats.files.layout import inbox_owner
 from atm.formats.team.team_config import member_names, unknown_fields
-from atm.ports.inspection import FoundLock, HeldLock, LoosePath
+from atm.ports.checkup import FoundLock, HeldLock, LoosePath
 from atm.system.files.locking import break_lock
 from atm.system.files.processes import process_is_alive
 from atm.system.files.whole_files import read_whole

@@ -8,7 +8,7 @@ from functools import partial
 from atm.domain.errors import AtmError
 from atm.domain.team.liveness import OFFLINE
 from atm.services.board.working import release_silent
-from atm.services.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
+from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
 from atm.services.team.presence import liveness
 
 TYPE_CHECKING = False
