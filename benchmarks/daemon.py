@@ -14,8 +14,8 @@ from atm.domain.team.team import Member
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
+from atm.system.daemon.client import listen, stop
 from atm.system.machine import find_layout
-from atm.system.processes.daemon_client import listen, stop
 from atm.wiring.daemon import ask_daemon
 from benchmarks.cases import Bench
 from benchmarks.sandboxes import TEAM, Sandbox, new_team

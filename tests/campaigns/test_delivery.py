@@ -33,9 +33,9 @@ from atm.formats.mail.journal import histories
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
+from atm.system.daemon.client import stop
+from atm.system.daemon.seat import find_running
 from atm.system.machine import find_layout
-from atm.system.processes.daemon_client import stop
-from atm.system.processes.daemon_seat import find_running
 from atm.wiring import build_room
 
 MESSAGES = 1000 if LONG else 80

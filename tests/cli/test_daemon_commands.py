@@ -22,9 +22,9 @@ from typing import Any
 import pytest
 
 from atm.formats.files.times import from_iso
+from atm.system.daemon.client import stop
+from atm.system.daemon.seat import Running, Seat, find_running, take_seat
 from atm.system.files import flock
-from atm.system.processes.daemon_client import stop
-from atm.system.processes.daemon_seat import Running, Seat, find_running, take_seat
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="unix sockets and POSIX signals"),

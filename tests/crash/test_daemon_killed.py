@@ -35,10 +35,10 @@ from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom
+from atm.system.daemon.client import ask, stop
+from atm.system.daemon.seat import find_running
 from atm.system.files.locking import Locks, SharedLock
 from atm.system.machine import find_layout
-from atm.system.processes.daemon_client import ask, stop
-from atm.system.processes.daemon_seat import find_running
 from atm.wiring import build_room
 
 ANSWERS_IN = 60.0

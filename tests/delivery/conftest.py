@@ -26,13 +26,13 @@ from tests.conftest import UNHURRIED, Atm
 from tests.teamd.conftest import keep_bytecode
 
 from atm.domain.team.team import Member
-from atm.formats.control_line import BadLine
+from atm.formats.daemon.control_line import BadLine
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
+from atm.system.daemon.client import ask, stop
+from atm.system.daemon.seat import find_running
 from atm.system.machine import find_layout
-from atm.system.processes.daemon_client import ask, stop
-from atm.system.processes.daemon_seat import find_running
 from atm.testing.scripted_agent import VENDORS
 from atm.wiring import build_room
 

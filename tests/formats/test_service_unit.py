@@ -13,7 +13,15 @@ from hypothesis import strategies as st
 from tests.optional import needs
 
 from atm.domain.errors import RequestError
-from atm.formats.service_unit import LABEL, MARK, is_ours, launchd_label, launchd_plist, systemd_name, systemd_unit
+from atm.formats.daemon.service_unit import (
+    LABEL,
+    MARK,
+    is_ours,
+    launchd_label,
+    launchd_plist,
+    systemd_name,
+    systemd_unit,
+)
 
 RUN = ["-P", "-m", "atm", "daemon", "run"]
 COMMAND = ["/usr/bin/python3", *RUN]

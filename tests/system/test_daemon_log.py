@@ -14,8 +14,8 @@ import pytest
 
 from atm.domain.redaction import REDACTED
 from atm.formats.files.times import to_iso
-from atm.system.daemon_log import LARGEST_LINE, JsonLog
-from atm.system.daemon_log_reading import follow, read_log
+from atm.system.daemon.log import LARGEST_LINE, JsonLog
+from atm.system.daemon.log_reading import follow, read_log
 from atm.system.machine import RealClock
 from atm.testing import FakeClock
 
@@ -183,7 +183,7 @@ def test_a_folder_that_somebody_took_away_is_made_again(log, path):
 WRITER = """
 import os, sys, time
 sys.path.insert(0, sys.argv[1])
-from atm.system.daemon_log import JsonLog
+from atm.system.daemon.log import JsonLog
 from atm.system.machine import RealClock
 
 def is_held_up():

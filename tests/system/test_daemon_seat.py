@@ -10,8 +10,8 @@ import sys
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.system.processes.daemon_seat import LONGEST_ADDRESS, Running, Seat, find_running, take_seat
-from atm.system.processes.process_facts import began, memory
+from atm.system.daemon.process_facts import began, memory
+from atm.system.daemon.seat import LONGEST_ADDRESS, Running, Seat, find_running, take_seat
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="unix sockets")
 
@@ -24,7 +24,7 @@ def read_json(path):
 HOLD = """
 import sys
 from atm.system.machine import find_layout
-from atm.system.processes.daemon_seat import take_seat
+from atm.system.daemon.seat import take_seat
 seat = take_seat(find_layout({"ATM_HOME": sys.argv[1]}))
 seat.announce("1", "now")
 print("seated", flush=True)

@@ -15,8 +15,8 @@ import pytest
 
 from atm import __version__
 from atm.domain.redaction import REDACTED
-from atm.system import otlp as module
-from atm.system.otlp import BATCH, CAPACITY, Bounded, Otlp, endpoint_from, headers_from
+from atm.system.daemon import otlp as module
+from atm.system.daemon.otlp import BATCH, CAPACITY, Bounded, Otlp, endpoint_from, headers_from
 
 NOON = 1_788_000_000.25
 SECRET = "s3cr3tValue99"
@@ -404,7 +404,7 @@ def test_what_cannot_be_sent_costs_only_itself(collector, export, eventually):
 
 
 def test_attributes_that_are_always_different_do_not_fill_the_memory(collector, export, monkeypatch):
-    monkeypatch.setattr("atm.formats.otlp.MOST_SERIES", 10)
+    monkeypatch.setattr("atm.formats.daemon.otlp.MOST_SERIES", 10)
     exporter = export(collector.url, every=3600)
     for number in range(50):
         exporter.count("n", 1, member=str(number))

@@ -13,7 +13,7 @@ import sys
 import pytest
 
 from atm.domain.errors import NoHome, OutsideLink, RequestError, WriteRefused
-from atm.system.service_units import find_units
+from atm.system.daemon.service_units import find_units
 from atm.wiring.daemon import build_units
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="neither manager exists there")
@@ -211,7 +211,7 @@ class TestSystemd:
 
     def test_a_manager_that_hangs_is_given_up(self, units, environment, monkeypatch):
         mark(environment, "hangs")
-        monkeypatch.setattr("atm.system.service_units.MANAGER_SECONDS", 0.5)
+        monkeypatch.setattr("atm.system.daemon.service_units.MANAGER_SECONDS", 0.5)
         result = units.install()
         assert not result.done
         assert "timed out" in result.problem
@@ -285,7 +285,7 @@ class TestLaunchd:
     @pytest.fixture
     def units(self, environment, bin, monkeypatch):
         provide(bin, "launchctl", LAUNCHCTL)
-        monkeypatch.setattr("atm.system.service_units.BOOTSTRAP_PAUSE", 0.01)
+        monkeypatch.setattr("atm.system.daemon.service_units.BOOTSTRAP_PAUSE", 0.01)
         return find_units(environment, "darwin")
 
     def test_installing_writes_the_property_list_and_loads_it(self, units, environment):

@@ -32,12 +32,12 @@ import pytest
 from tests.conftest import Atm
 
 from atm.domain.team.team import Member
-from atm.formats.control_line import Request, encode_request
+from atm.formats.daemon.control_line import Request, encode_request
 from atm.services.roster.members import add_member, create_team
+from atm.system.daemon.client import ask, stop
+from atm.system.daemon.seat import Running, find_running
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
-from atm.system.processes.daemon_client import ask, stop
-from atm.system.processes.daemon_seat import Running, find_running
 from atm.wiring import build_room
 
 PROC = Path("/proc")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from atm.domain.events import TeamEvent
-from atm.formats.control_line import LONGEST, BadLine, Request, decode_answer, decode_request, encode_request
+from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, decode_request, encode_request
 from atm.teamd.control import Control
 from atm.teamd.hub import Hub
 

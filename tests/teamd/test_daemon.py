@@ -20,7 +20,7 @@ from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
-from atm.system.processes.process_facts import began
+from atm.system.daemon.process_facts import began
 from atm.wiring import build_desk, build_room
 
 PATIENCE = 120.0

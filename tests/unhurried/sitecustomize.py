@@ -20,7 +20,7 @@ BOUNDS = {
     "atm.services.mail.reading": ["TURN_PATIENCE"],
     "atm.system.setup.claude_code": ["LONGEST_ANSWER"],
     "atm.system.files.locking": ["PATIENCE"],
-    "atm.system.processes.daemon_client": ["QUERY_SECONDS", "READY_SECONDS"],
+    "atm.system.daemon.client": ["QUERY_SECONDS", "READY_SECONDS"],
     "atm.system.delivery.opencode": ["SECONDS"],
     "atm.system.delivery.tmux": ["SECONDS"],
     "atm.teamd.control": ["QUERY_SECONDS"],

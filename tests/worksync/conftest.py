@@ -35,7 +35,7 @@ from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import plan
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile
-from atm.system.processes.daemon_client import ask
+from atm.system.daemon.client import ask
 from atm.wiring import build_desk, build_plane
 
 if sys.platform == "win32":

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
-from atm.formats.control_line import LONGEST, BadLine, Request, decode_request, encode_error, encode_result
+from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_request, encode_error, encode_result
 from atm.teamd.hub import Hub, Listener
 
 if TYPE_CHECKING:

@@ -20,13 +20,13 @@ from atm import __version__
 from atm.domain.errors import DaemonRunning
 from atm.domain.events import SETTINGS_RELOADED, TeamEvent
 from atm.domain.worksync.identity import Trusted
-from atm.formats.control_line import BadLine
+from atm.formats.daemon.control_line import BadLine
 from atm.formats.files.times import to_iso
 from atm.services.events import TeamEvents
 from atm.services.worksync.reports import submit
+from atm.system.daemon.process_facts import memory
+from atm.system.daemon.seat import Running, Seat, take_seat
 from atm.system.events.tree_watch import Touched, TreeWatch
-from atm.system.processes.daemon_seat import Running, Seat, take_seat
-from atm.system.processes.process_facts import memory
 from atm.teamd.control import Control
 from atm.teamd.hub import Hub, Listener
 from atm.teamd.loops import STUCK, Loop, in_thread
@@ -43,7 +43,7 @@ from atm.wiring.daemon import build_log
 if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.plain import Plain
-    from atm.formats.control_line import Request
+    from atm.formats.daemon.control_line import Request
     from atm.formats.files.layout import Layout
 
 STOP_SECONDS = 10.0

@@ -16,7 +16,7 @@ from atm.domain.events import TeamEvent
 from atm.domain.plugin_health import INIT, RUN
 from atm.formats.files.layout import Layout
 from atm.ports.files.clock import Clock
-from atm.system.processes.process_facts import memory
+from atm.system.daemon.process_facts import memory
 from atm.teamd import plugin_wire as words
 from atm.teamd.event_outbox import EventOutbox
 from atm.teamd.plugin_api import Capability

@@ -14,7 +14,7 @@ from atm.wiring.daemon import build_exporter
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
     from atm.domain.plain import Plain
-    from atm.system.otlp import Otlp
+    from atm.system.daemon.otlp import Otlp
 
 CLOSING_SECONDS = 1.0
 

@@ -15,59 +15,59 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.worksync.identity import Trusted
     from atm.formats.files.layout import Layout
-    from atm.ports.service_units import ServiceUnits
-    from atm.system.daemon_log import JsonLog
-    from atm.system.otlp import Otlp
-    from atm.system.processes.daemon_seat import Running
+    from atm.ports.daemon import ServiceUnits
+    from atm.system.daemon.log import JsonLog
+    from atm.system.daemon.otlp import Otlp
+    from atm.system.daemon.seat import Running
 
 
 def start_daemon(
     layout: Layout, environment: Mapping[str, str], *, wait: bool = False, seconds: float | None = None
 ) -> str:
     """Start the daemon unless it runs; what went wrong, or nothing. `seconds` to wait for it, if not the usual ones."""
-    from atm.system.processes.daemon_client import READY_SECONDS, start
+    from atm.system.daemon.client import READY_SECONDS, start
 
     return start(layout, environment, wait=wait, seconds=READY_SECONDS if seconds is None else seconds)
 
 
 def find_daemon(layout: Layout) -> Running | None:
     """Who serves this home, if anybody does."""
-    from atm.system.processes.daemon_seat import find_running
+    from atm.system.daemon.seat import find_running
 
     return find_running(layout)
 
 
 def find_mcp_socket(layout: Layout) -> str:
     """Where the daemon's MCP server listens, if it does."""
-    from atm.system.processes import mcp_socket
+    from atm.system.daemon import mcp_socket
 
     return mcp_socket.find_mcp_socket(layout)
 
 
 def stop_daemon(layout: Layout, seconds: float) -> str:
     """`stopped`, `killed` or `not running`."""
-    from atm.system.processes.daemon_client import stop
+    from atm.system.daemon.client import stop
 
     return stop(layout, seconds)
 
 
 def left_by_daemon(layout: Layout) -> list[str]:
     """What the daemon that ended last could not finish."""
-    from atm.system.processes.daemon_client import what_was_left
+    from atm.system.daemon.client import what_was_left
 
     return what_was_left(layout)
 
 
 def listen_to_daemon(layout: Layout, fields: dict[str, Plain]) -> Iterator[dict[str, Plain]]:
     """Events as they happen; none if no daemon runs."""
-    from atm.system.processes.daemon_client import listen
+    from atm.system.daemon.client import listen
 
     return listen(layout, fields)
 
 
 def ask_daemon(layout: Layout, do: str, fields: dict[str, Plain] | None = None) -> Plain | None:
     """What the daemon answers; None if none runs, or it is too slow."""
-    from atm.system.processes.daemon_client import ask
+    from atm.system.daemon.client import ask
 
     return ask(layout, do, fields)
 
@@ -90,21 +90,21 @@ def build_log(
     layout: Layout, *, least: str = "debug", also: Callable[[dict[str, Plain]], None] | None = None
 ) -> JsonLog:
     """The daemon's log. `also` hears every line as well: an exporter, or whoever counts errors."""
-    from atm.system.daemon_log import JsonLog
+    from atm.system.daemon.log import JsonLog
 
     return JsonLog(layout.daemon_log, RealClock(), host=host_name(), pid=os.getpid(), least=least, also=also)
 
 
 def build_exporter(environment: Mapping[str, str], setting: str) -> Otlp | None:
     """To the OpenTelemetry collector that the environment or the settings name; None if they name none."""
-    from atm.system.otlp import Otlp, endpoint_from
+    from atm.system.daemon.otlp import Otlp, endpoint_from
 
     found = endpoint_from(environment, setting)
     return Otlp(found[0], headers=found[1], host=host_name()) if found is not None else None
 
 
 def has_daemon_log(layout: Layout) -> bool:
-    from atm.system.daemon_log_reading import has_log
+    from atm.system.daemon.log_reading import has_log
 
     return has_log(layout.daemon_log)
 
@@ -118,7 +118,7 @@ def read_daemon_log(
     since: float | None = None,
 ) -> list[dict[str, Plain]]:
     """The newest lines of the daemon's log, oldest first."""
-    from atm.system.daemon_log_reading import read_log
+    from atm.system.daemon.log_reading import read_log
 
     return read_log(layout.daemon_log, last=last, level=level, source=source, since=since)
 
@@ -133,13 +133,13 @@ def follow_daemon_log(
     ended: Callable[[], bool] | None = None,
 ) -> Iterator[dict[str, Plain]]:
     """The same, then every new line, until `ended` says so; it is asked at least once a second."""
-    from atm.system.daemon_log_reading import follow
+    from atm.system.daemon.log_reading import follow
 
     return follow(layout.daemon_log, last=last, level=level, source=source, since=since, ended=ended)
 
 
 def build_units(environment: Mapping[str, str]) -> ServiceUnits:
     """What starts the daemon at log-in: systemd or launchd, whichever this machine has."""
-    from atm.system.service_units import find_units
+    from atm.system.daemon.service_units import find_units
 
     return find_units(environment)

@@ -11,7 +11,7 @@ from atm.ui.cli.log_view import OPTIONS, show_log
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.ports.service_units import UnitResult
+    from atm.ports.daemon import UnitResult
     from atm.ui.cli.session import Session
 
 COMMAND = Command(

@@ -15,8 +15,8 @@ import sys
 import time
 
 from atm.domain.errors import NoHome, OutsideLink, RequestError, WriteRefused
-from atm.formats import service_unit
-from atm.ports.service_units import ABSENT, NEW, REMOVED, UNCHANGED, UPDATED, ServiceUnits, UnitResult
+from atm.formats.daemon import service_unit
+from atm.ports.daemon import ABSENT, NEW, REMOVED, UNCHANGED, UPDATED, ServiceUnits, UnitResult
 from atm.system.files.refusals import explained
 
 TYPE_CHECKING = False

@@ -15,8 +15,8 @@ import zlib
 
 from atm.domain.errors import WriteRefused
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.system.daemon.process_facts import began
 from atm.system.files import flock
-from atm.system.processes.process_facts import began
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

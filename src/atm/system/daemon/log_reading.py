@@ -11,7 +11,7 @@ import os
 
 from atm.formats.files.json_record import NotJson, decode_object
 from atm.formats.files.times import to_iso
-from atm.system.daemon_log import open_regular, rank
+from atm.system.daemon.log import open_regular, rank
 from atm.system.events.watching import watch
 from atm.system.files.whole_files import numbered
 
@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from atm.system.daemon_log import Record
+    from atm.system.daemon.log import Record
 
 LOOK_EVERY = 1.0
 """Seconds between two looks beside the system's own events."""

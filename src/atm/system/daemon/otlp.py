@@ -17,14 +17,14 @@ from typing import Generic, TypeVar
 
 from atm import __version__
 from atm.domain.redaction import redact
-from atm.formats import otlp as shape
+from atm.formats.daemon import otlp as shape
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.domain.plain import Plain
-    from atm.formats.otlp import Fields
+    from atm.formats.daemon.otlp import Fields
 
     Item = tuple[str, Callable[[], Fields]]
     Point = tuple[str, str, float, Fields, int]

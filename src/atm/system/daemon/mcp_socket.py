@@ -18,7 +18,7 @@ def find_mcp_socket(layout: Layout) -> str:
     path = f"{layout.daemon}/{NAME}"
     if len(os.fsencode(path)) <= SURELY_SHORT:
         return path
-    from atm.system.processes.daemon_seat import find_running
+    from atm.system.daemon.seat import find_running
 
     running = find_running(layout)
     return f"{os.path.dirname(running.socket)}/{NAME}" if running is not None else path

@@ -10,9 +10,9 @@ import sys
 import time
 
 from atm.domain.errors import DaemonTrouble
-from atm.formats.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
+from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
 from atm.formats.files.json_record import decode
-from atm.system.processes.daemon_seat import Seat, find_running, is_free, take_seat
+from atm.system.daemon.seat import Seat, find_running, is_free, take_seat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.formats.files.layout import Layout
-    from atm.system.processes.daemon_seat import Running
+    from atm.system.daemon.seat import Running
 
 QUERY_SECONDS = 0.5
 READY_SECONDS = 30.0
