@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain import plugin_health as health
-from atm.domain.plugin_health import BACKOFF, BROKEN, FAILED_INIT, INIT, RUN, RUNNING, STARTING, Health, Policy
+from atm.domain import plugins as health
+from atm.domain.plugins import BACKOFF, BROKEN, FAILED_INIT, INIT, RUN, RUNNING, STARTING, Health, Policy
 
 POLICY = Policy()
 MIDDLE = 0.5

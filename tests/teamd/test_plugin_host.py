@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
-from atm.domain.plugin_health import Policy
+from atm.domain.plugins import Policy
 from atm.domain.team.team import Member
 from atm.services.board.planning import Wish, add
 from atm.services.board.working import claim

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from atm.domain import plugin_health
+from atm.domain import plugins as plugin_health
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.names import same_name
-from atm.domain.plugin_health import DISABLED, RUN, RUNNING, Health
+from atm.domain.plugins import DISABLED, RUN, RUNNING, Health
 from atm.ports.files.clock import Chance, Clock
 from atm.teamd.member_book import Played
 from atm.teamd.member_care import MemberCare

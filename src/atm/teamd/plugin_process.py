@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 
-from atm.domain.plugin_health import INIT
+from atm.domain.plugins import INIT
 from atm.teamd.plugin_api import Plugin, PluginMetadata
 from atm.teamd.plugin_discovery import load_plugin
 from atm.teamd.plugin_order import Order, order_from

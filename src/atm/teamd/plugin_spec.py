@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from atm.domain.plugin_health import Policy
+from atm.domain.plugins import Policy
 from atm.formats.files.layout import Layout
 from atm.teamd.places import Place
 from atm.teamd.plugin_discovery import Found
