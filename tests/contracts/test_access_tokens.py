@@ -19,7 +19,7 @@ from atm.system.access import AccessTokenFile
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, host_name
 from atm.testing import FakeChance, FakeClock, QuickDisk
-from atm.testing.token_twin import MemoryAccessTokens
+from atm.testing.access import MemoryAccessTokens
 from atm.wiring import build_access_tokens
 
 CLOCK, CHANCE = FakeClock(), FakeChance()

@@ -20,7 +20,7 @@ from atm.system.machine import find_layout, host_name
 from atm.system.team.team_secrets import SecretFiles
 from atm.system.worksync import JournalFiles
 from atm.testing import FakeChance, QuickDisk, memory_room
-from atm.testing.record_twins import MemoryJournal, MemoryRecords, MemorySecrets
+from atm.testing.files import MemoryJournal, MemoryRecords, MemorySecrets
 from atm.wiring import build_room
 
 

@@ -20,8 +20,8 @@ from atm.services.delivery.pane_delivery import PROVEN, Expected, paste_line
 from atm.system.delivery.tmux import TmuxTerminals
 from atm.system.machine import RealClock
 from atm.testing import FakeClock
-from atm.testing.terminal_twin import DIALOG as DIALOG_ROWS
-from atm.testing.terminal_twin import MemoryTerminals
+from atm.testing.delivery import DIALOG as DIALOG_ROWS
+from atm.testing.delivery import MemoryTerminals
 
 TAG = "atm:3f0c1f4e"
 LINE = f"[{TAG} from bob] the parser is done; see $(touch x), `ls`, 日本語"

@@ -45,7 +45,7 @@ from atm.services.roster.teamroom import Teamroom
 from atm.services.team.presence import beat
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk
-from atm.testing.terminal_twin import MemoryPane, MemoryTerminals
+from atm.testing.delivery import MemoryPane, MemoryTerminals
 from atm.wiring import build_room
 
 LEAD = "team-lead"

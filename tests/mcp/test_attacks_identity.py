@@ -20,7 +20,7 @@ from atm.services.access import NoSuchToken, find, issue, revoke
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team, remove_member
-from atm.testing.token_twin import MemoryAccessTokens
+from atm.testing.access import MemoryAccessTokens
 from atm.ui.mcp import resources
 from atm.ui.mcp.catalog import not_delivered
 from atm.ui.mcp.hello import BadHello, Claim, decode_hello, encode_hello

@@ -33,7 +33,7 @@ from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.presence import beat
 from atm.testing import Crash, MemoryTasks, memory_desk, memory_room
-from atm.testing.board_twin import MemoryTurn
+from atm.testing.board import MemoryTurn
 
 LEAD, HUMAN = "team-lead", "human"
 

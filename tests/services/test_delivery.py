@@ -21,7 +21,7 @@ from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
 from atm.services.team.presence import beat
 from atm.testing import make_message
-from atm.testing.terminal_twin import DIALOG, MemoryPane, MemoryTerminals
+from atm.testing.delivery import DIALOG, MemoryPane, MemoryTerminals
 
 AT = PaneAddress("/tmp/tmux", "%1")
 URL = "http://127.0.0.1:4096"

@@ -19,7 +19,7 @@ from atm.services.delivery.pane_delivery import (
     paste_line,
 )
 from atm.testing import FakeClock
-from atm.testing.terminal_twin import DIALOG, MemoryPane, MemoryTerminals
+from atm.testing.delivery import DIALOG, MemoryPane, MemoryTerminals
 
 AT = PaneAddress("/tmp/tmux-0/default", "%14")
 TAG = "atm:3f0c1f4e"

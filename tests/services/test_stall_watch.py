@@ -22,7 +22,7 @@ from atm.services.roster.members import add_member, create_team
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
 from atm.testing import memory_desk
-from atm.testing.record_twins import MemoryRecords
+from atm.testing.files import MemoryRecords
 
 if TYPE_CHECKING:
     from atm.domain.plain import Record

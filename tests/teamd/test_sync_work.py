@@ -22,7 +22,7 @@ from atm.services.worksync.plane import Policy
 from atm.services.worksync.reports import note_intent
 from atm.teamd import sync_work
 from atm.teamd.sync_work import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
-from atm.testing.record_twins import MemoryRecords
+from atm.testing.files import MemoryRecords
 
 if TYPE_CHECKING:
     from atm.domain.plain import Record

@@ -31,8 +31,8 @@ from atm.teamd.rounds import Rounds
 from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
 from atm.testing import memory_desk
+from atm.testing.delivery import MemoryTerminals
 from atm.testing.rooms import memory_plane
-from atm.testing.terminal_twin import MemoryTerminals
 
 
 class Servers:

@@ -7,9 +7,9 @@ cannot drift into fiction. `FaultyDisk` wraps any disk and stops the world at a 
 
 from __future__ import annotations
 
-from atm.testing.board_twin import MemoryPrograms, MemoryTasks
+from atm.testing.board import MemoryPrograms, MemoryTasks
 from atm.testing.faults import Crash, FaultyDisk, QuickDisk
-from atm.testing.mail_twins import (
+from atm.testing.mail import (
     MemoryArchive,
     MemoryDrift,
     MemoryInboxes,
@@ -19,9 +19,9 @@ from atm.testing.mail_twins import (
     MemorySpool,
     make_message,
 )
-from atm.testing.presence_twin import MemoryPresence
 from atm.testing.rooms import MemoryStores, memory_desk, memory_room
-from atm.testing.team_twins import MemoryBackups, MemoryStates, MemoryTeamFiles
+from atm.testing.roster import MemoryBackups, MemoryStates, MemoryTeamFiles
+from atm.testing.team import MemoryPresence
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
 __all__ = [

@@ -6,8 +6,9 @@ from atm.domain.mail import retention
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.teamroom import Teamroom
 from atm.services.worksync.plane import Plane, Policy
-from atm.testing.board_twin import MemoryPrograms, MemoryTasks
-from atm.testing.mail_twins import (
+from atm.testing.board import MemoryPrograms, MemoryTasks
+from atm.testing.files import MemoryJournal, MemoryRecords, MemorySecrets
+from atm.testing.mail import (
     MemoryArchive,
     MemoryDrift,
     MemoryInboxes,
@@ -16,10 +17,9 @@ from atm.testing.mail_twins import (
     MemoryRosters,
     MemorySpool,
 )
-from atm.testing.presence_twin import MemoryPresence
-from atm.testing.record_twins import MemoryJournal, MemoryRecords, MemorySecrets
-from atm.testing.surfacing_twins import MemoryEndpoints, MemorySurfacings
-from atm.testing.team_twins import MemoryBackups, MemoryStates, MemoryTeamFiles
+from atm.testing.roster import MemoryBackups, MemoryStates, MemoryTeamFiles
+from atm.testing.surfacing import MemoryEndpoints, MemorySurfacings
+from atm.testing.team import MemoryPresence
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
 

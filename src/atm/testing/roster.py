@@ -16,7 +16,7 @@ from atm.ports.roster.backups import Contents, Kept
 from atm.ports.roster.team_files import Deletion, TasksFound
 
 if TYPE_CHECKING:
-    from atm.testing.mail_twins import MemoryInboxes, MemoryLedger, MemoryRosters
+    from atm.testing.mail import MemoryInboxes, MemoryLedger, MemoryRosters
 
 KEEP = 5
 
