@@ -26,7 +26,7 @@ from atm.services.roster.members import create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.reconcile import reconcile
 from atm.system.machine import find_layout
-from atm.teamd.sync_work import SyncWork
+from atm.teamd.worksync import SyncWork
 from atm.wiring import build_desk, build_plane, build_room
 from benchmarks.cases import Bench, _progress
 from benchmarks.daemon import LONGEST, _ask, running

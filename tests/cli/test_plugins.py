@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from atm.teamd.plugin_discovery import Found, describe
+from atm.teamd.plugins.discovery import Found, describe
 from atm.ui.cli.plugins.changing import with_enabled, with_repository
 
 ROOT = Path(__file__).parents[2]

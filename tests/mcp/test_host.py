@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.mcp.conftest import INITIALIZE, World, claim, run, until
 
-from atm.teamd.hub import Hub
+from atm.teamd.events.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
 from atm.ui.mcp import connection, host
 from atm.ui.mcp.hello import encode_hello

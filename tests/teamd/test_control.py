@@ -16,7 +16,7 @@ import pytest
 from atm.domain.events import TeamEvent
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, decode_request, encode_request
 from atm.teamd.control import Control
-from atm.teamd.hub import Hub
+from atm.teamd.events.hub import Hub
 
 
 @pytest.fixture

@@ -458,7 +458,7 @@ def test_it_lives_through_a_shortage_of_open_files(house, room):
 
 PLUGIN = '''
 import asyncio, os, signal, subprocess, sys, time
-from atm.teamd.plugin_api import PluginMetadata
+from atm.teamd.plugins.api import PluginMetadata
 
 class Stubborn:
     """Ignores every request to end, and so does what it started."""

@@ -14,9 +14,9 @@ from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
 from atm.domain.team.liveness import Beat
 from atm.services.board.planning import Wish, add
 from atm.services.roster.members import create_team
-from atm.teamd.plugin_api import MemberFacts, TeamFacts, Unread, Unsuitable
-from atm.teamd.plugin_kit import PluginHarness
-from atm.teamd.plugins.digest import Digest, Schedule, lines_of, schedule_from, span
+from atm.teamd.plugins.api import MemberFacts, TeamFacts, Unread, Unsuitable
+from atm.teamd.plugins.bundled.digest import Digest, Schedule, lines_of, schedule_from, span
+from atm.teamd.plugins.kit import PluginHarness
 from atm.testing import memory_desk
 
 HOUR, DAY = 3600.0, 86_400.0

@@ -7,7 +7,7 @@ import threading
 import time
 
 from atm.domain.events import TeamEvent
-from atm.teamd.hub import MOST_WAITING, Hub, Listener
+from atm.teamd.events.hub import MOST_WAITING, Hub, Listener
 from atm.teamd.loops import IDLE, STUCK, Loop, in_thread
 
 

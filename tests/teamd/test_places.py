@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from atm.teamd.places import Place, load_places
-from atm.teamd.plugin_discovery import Found
-from atm.teamd.plugin_spec import Bounds, wanted
+from atm.teamd.plugins.discovery import Found
+from atm.teamd.plugins.spec import Bounds, wanted
 
 
 class Machine:

@@ -17,9 +17,8 @@ from atm.domain.errors import AtmError, BadName, NoSuchMember, NoSuchTeam, NotAl
 from atm.domain.events import TeamEvent
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, update_member
-from atm.teamd import plugin_api
-from atm.teamd.event_outbox import EventOutbox
-from atm.teamd.plugin_api import (
+from atm.teamd.plugins import api as plugin_api
+from atm.teamd.plugins.api import (
     Cancel,
     Capability,
     CapabilityMissing,
@@ -30,11 +29,12 @@ from atm.teamd.plugin_api import (
     PluginMetadata,
     Unsuitable,
 )
-from atm.teamd.plugin_context import MailDesk
-from atm.teamd.plugin_discovery import Found, describe, describe_all, discover, load_plugin, sort_out
-from atm.teamd.plugin_folder import Folder, folder_of
-from atm.teamd.plugin_kit import PluginHarness
-from atm.teamd.plugin_wire import LONGEST_LINE, WINDOW, Budget, LineWriter, decode_line, encode_line, read_lines
+from atm.teamd.plugins.discovery import Found, describe, describe_all, discover, load_plugin, sort_out
+from atm.teamd.plugins.host.event_outbox import EventOutbox
+from atm.teamd.plugins.inside.context import MailDesk
+from atm.teamd.plugins.inside.folder import Folder, folder_of
+from atm.teamd.plugins.kit import PluginHarness
+from atm.teamd.plugins.wire import LONGEST_LINE, WINDOW, Budget, LineWriter, decode_line, encode_line, read_lines
 from atm.testing import make_message
 
 ROOT = Path(__file__).parents[2]
@@ -554,10 +554,10 @@ def test_a_plugin_that_never_says_who_it_is_is_not_waited_for(tmp_path):
 def test_what_a_plugin_prints_while_it_is_imported_does_not_confuse(tmp_path):
     (tmp_path / "chatty.py").write_text(
         'print(\'{"t": "hello", "description": "forged"}\')\n'
-        "from atm.teamd.plugins.digest import Digest\n"
+        "from atm.teamd.plugins.bundled.digest import Digest\n"
         "class Chatty(Digest):\n"
         "    def metadata(self):\n"
-        "        from atm.teamd.plugin_api import PluginMetadata\n"
+        "        from atm.teamd.plugins.api import PluginMetadata\n"
         '        return PluginMetadata("chatty", "2", "true", ())\n'
     )
     told = describe(Found("chatty", "chatty:Chatty"), {**os.environ, "PYTHONPATH": str(tmp_path)}, seconds=60)
@@ -566,7 +566,7 @@ def test_what_a_plugin_prints_while_it_is_imported_does_not_confuse(tmp_path):
 
 def test_an_object_is_a_plugin_as_well_as_a_class_of_them(tmp_path, monkeypatch):
     (tmp_path / "ready_made.py").write_text(
-        "from atm.teamd.plugins.digest import Digest\nplugin = Digest()\nclass Inner:\n    Digest = Digest\n"
+        "from atm.teamd.plugins.bundled.digest import Digest\nplugin = Digest()\nclass Inner:\n    Digest = Digest\n"
     )
     monkeypatch.syspath_prepend(str(tmp_path))
     for target in ("ready_made:plugin", "ready_made:Inner.Digest", "ready_made:Digest"):
@@ -581,7 +581,7 @@ def test_our_plugins_import_what_every_plugin_may(name):
     ours = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
     ours = [module for module in ours if module.startswith("atm")]
     assert ours
-    assert all(module == "atm.teamd.plugin_api" or module.startswith("atm.domain.") for module in ours)
+    assert all(module == "atm.teamd.plugins.api" or module.startswith("atm.domain.") for module in ours)
 
 
 def test_the_names_of_the_contract_are_these():

@@ -26,12 +26,12 @@ from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
 from atm.services.team.registry import find_team
 from atm.system.files.processes import process_is_alive
-from atm.teamd.member_book import MemberBook
 from atm.teamd.places import load_places
-from atm.teamd.plugin_child import BURST, PER_SECOND
-from atm.teamd.plugin_discovery import Found
-from atm.teamd.plugin_host import PluginHost
-from atm.teamd.plugin_spec import Bounds
+from atm.teamd.plugins.discovery import Found
+from atm.teamd.plugins.host.child import BURST, PER_SECOND
+from atm.teamd.plugins.host.host import PluginHost
+from atm.teamd.plugins.host.member_book import MemberBook
+from atm.teamd.plugins.spec import Bounds
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX signals and forks")
 
@@ -757,8 +757,8 @@ import asyncio, os, sys
 sys.path.insert(0, {root!r})
 from atm.system.machine import find_layout
 from atm.teamd.places import load_places
-from atm.teamd.plugin_discovery import Found
-from atm.teamd.plugin_host import PluginHost
+from atm.teamd.plugins.discovery import Found
+from atm.teamd.plugins.host.host import PluginHost
 from tests.teamd.test_plugin_host import QUICK
 
 def log(level, source, text, **fields):

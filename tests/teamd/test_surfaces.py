@@ -6,7 +6,7 @@ import asyncio
 from typing import Any
 
 from atm.teamd import surfaces
-from atm.teamd.hub import Hub
+from atm.teamd.events.hub import Hub
 from atm.teamd.surfaces import DaemonFacts, Surfaces
 
 

@@ -20,8 +20,8 @@ from atm.services.team.lifecycle import walk
 from atm.services.worksync import rounds
 from atm.services.worksync.plane import Policy
 from atm.services.worksync.reports import note_intent
-from atm.teamd import sync_work
-from atm.teamd.sync_work import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
+from atm.teamd import worksync as sync_work
+from atm.teamd.worksync import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
 from atm.testing.files import MemoryRecords
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from atm.domain.events import TeamEvent
-from atm.teamd.plugin_api import DROPPED, Unsuitable
-from atm.teamd.plugin_kit import PluginHarness
-from atm.teamd.plugins.webhook import LARGEST_BODY, TRIES, Webhook, judged, wants
+from atm.teamd.plugins.api import DROPPED, Unsuitable
+from atm.teamd.plugins.bundled.webhook import LARGEST_BODY, TRIES, Webhook, judged, wants
+from atm.teamd.plugins.kit import PluginHarness
 
 SECRET = "s3cret-\u00e9"
 

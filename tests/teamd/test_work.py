@@ -26,9 +26,9 @@ from atm.services.mail.sending import send
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.events.tree_watch import TreeWatch
+from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.rounds import Rounds
-from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
 from atm.testing import memory_desk
 from atm.testing.delivery import MemoryTerminals

@@ -24,7 +24,7 @@ BOUNDS = {
     "atm.system.delivery.opencode": ["SECONDS"],
     "atm.system.delivery.tmux": ["SECONDS"],
     "atm.teamd.control": ["QUERY_SECONDS"],
-    "atm.teamd.plugin_discovery": ["SECONDS_TO_DESCRIBE"],
+    "atm.teamd.plugins.discovery": ["SECONDS_TO_DESCRIBE"],
     "atm.ui.hook": ["SECONDS"],
     "atm.ui.mcp.host": ["HELLO_SECONDS"],
     "atm.ui.mcp.pump": ["LAST_WORDS_SECONDS"],

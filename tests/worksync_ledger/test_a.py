@@ -33,7 +33,7 @@ from atm.services.worksync.plane import Policy, issue, read_agendas
 from atm.services.worksync.reading import briefing_block, diagnose, metrics, view
 from atm.services.worksync.reports import replay, submit
 from atm.services.worksync.rounds import Round
-from atm.teamd import sync_work
+from atm.teamd import worksync as sync_work
 from atm.ui.mcp.catalog import all_tools
 
 ROOT = Path(__file__).parents[2]

@@ -44,7 +44,7 @@ from atm.services.worksync.rounds import run_round
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks, PrivateLock
 from atm.system.machine import RealChance, RealClock
-from atm.teamd import sync_work
+from atm.teamd import worksync as sync_work
 from atm.testing import FaultyDisk, QuickDisk
 from atm.ui.mcp import worksync_tools
 from atm.ui.mcp.catalog import all_tools, tools_for

@@ -40,7 +40,7 @@ from atm.services.worksync.plane import Plane
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile
 from atm.services.worksync.reports import replay
-from atm.teamd import sync_work
+from atm.teamd import worksync as sync_work
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool, tools_for
 from atm.ui.mcp.resources import read

@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_request, encode_error, encode_result
-from atm.teamd.hub import Hub, Listener
+from atm.teamd.events.hub import Hub, Listener
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

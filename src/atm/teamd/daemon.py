@@ -28,14 +28,14 @@ from atm.system.daemon.process_facts import memory
 from atm.system.daemon.seat import Running, Seat, take_seat
 from atm.system.events.tree_watch import Touched, TreeWatch
 from atm.teamd.control import Control
-from atm.teamd.hub import Hub, Listener
+from atm.teamd.events.hub import Hub, Listener
+from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import STUCK, Loop, in_thread
 from atm.teamd.places import Place, load_places
-from atm.teamd.plugin_host import PluginHost
+from atm.teamd.plugins.host.host import PluginHost
 from atm.teamd.rounds import Rounds
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
-from atm.teamd.watcher import Watcher
 from atm.teamd.work import Work
 from atm.wiring import build_desk, build_plane, build_reach, build_room, build_site
 from atm.wiring.daemon import build_log

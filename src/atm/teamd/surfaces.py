@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
-    from atm.teamd.hub import Hub
+    from atm.teamd.events.hub import Hub
 
 START_SECONDS = 5.0
 STOP_SECONDS = 3.0

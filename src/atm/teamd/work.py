@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.teamd.board_loops import BoardLoops
-from atm.teamd.delivery_loops import DeliveryLoops
-from atm.teamd.mail_loops import MailLoops
+from atm.teamd.board import BoardLoops
+from atm.teamd.delivery import DeliveryLoops
+from atm.teamd.mail import MailLoops
 from atm.teamd.rounds import Rounds
-from atm.teamd.sync_work import SyncWork
-from atm.teamd.team_loops import TeamLoops
+from atm.teamd.team import TeamLoops
+from atm.teamd.worksync import SyncWork
 
 if TYPE_CHECKING:
     from atm.services.delivery.pushing import Reach

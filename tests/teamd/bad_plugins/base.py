@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from atm.teamd.plugin_api import Cancel, Capability, PluginContext, PluginMetadata
+from atm.teamd.plugins.api import Cancel, Capability, PluginContext, PluginMetadata
 
 
 class Quiet:

@@ -8,7 +8,7 @@ import sys
 
 from tests.teamd.bad_plugins.base import Quiet
 
-from atm.teamd.plugin_api import Cancel, Capability, PluginContext, PluginMetadata, Unsuitable
+from atm.teamd.plugins.api import Cancel, Capability, PluginContext, PluginMetadata, Unsuitable
 
 
 class RaisesInInit(Quiet):

@@ -7,7 +7,7 @@ import asyncio
 
 from tests.teamd.bad_plugins.base import Quiet
 
-from atm.teamd.plugin_api import Cancel, Capability, PluginContext
+from atm.teamd.plugins.api import Cancel, Capability, PluginContext
 
 
 class Listener(Quiet):

@@ -11,7 +11,7 @@ import time
 
 from tests.teamd.bad_plugins.base import Quiet
 
-from atm.teamd.plugin_api import Cancel, PluginContext
+from atm.teamd.plugins.api import Cancel, PluginContext
 
 
 class BlocksInInit(Quiet):

@@ -12,7 +12,7 @@ from atm.wiring.daemon import listen_to_daemon
 
 if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
-    from atm.teamd.hub import Hub
+    from atm.teamd.events.hub import Hub
 
 AGAIN_AFTER = 2.0
 """Seconds until a daemon that was not there is looked for again."""

@@ -14,7 +14,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
-from atm.teamd.hub import Listener
+from atm.teamd.events.hub import Listener
 from atm.teamd.loops import in_thread
 from atm.ui.mcp.hello import LONGEST_LINE, BadHello, decode_hello, encode_refusal, encode_welcome
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
 from atm.services.access import find
-from atm.teamd.hub import Hub, Listener
+from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.loops import in_thread
 from atm.ui.mcp.daemon_events import follow_daemon
 from atm.ui.mcp.hello import Claim

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.json_record import to_bytes
-from atm.teamd.hub import Hub
+from atm.teamd.events.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
 from atm.ui.mcp.daemon_events import follow_daemon
 from atm.ui.mcp.hello import LONGEST_LINE

@@ -6,7 +6,7 @@ import os
 
 from atm.domain.errors import RequestError, WriteRefused
 from atm.domain.untrusted_text import one_line
-from atm.teamd.plugin_discovery import check_name
+from atm.teamd.plugins.discovery import check_name
 from atm.ui.cli.plugins.template import FILES
 
 TYPE_CHECKING = False

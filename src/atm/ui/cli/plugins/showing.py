@@ -9,7 +9,7 @@ from atm.domain.names import nearest_name
 from atm.domain.redaction import redact_fields
 from atm.domain.untrusted_text import one_line
 from atm.teamd.places import Place, load_places
-from atm.teamd.plugin_discovery import Description, Found, describe_all, discover
+from atm.teamd.plugins.discovery import Description, Found, describe_all, discover
 from atm.ui.cli.commands.plugins import daemon_states
 from atm.ui.cli.log_view import show_log
 from atm.ui.cli.render import Style, ago, table

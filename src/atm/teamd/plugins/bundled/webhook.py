@@ -29,7 +29,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urljoin, urlsplit
 
-from atm.teamd.plugin_api import DROPPED, Cancel, Capability, PluginContext, PluginMetadata, TeamEvent, Unsuitable
+from atm.teamd.plugins.api import DROPPED, Cancel, Capability, PluginContext, PluginMetadata, TeamEvent, Unsuitable
 
 TRIES = 5
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Callable
 
 from atm.domain.events import TeamEvent
-from atm.teamd.plugin_api import DROPPED
-from atm.teamd.plugin_wire import WINDOW
+from atm.teamd.plugins.api import DROPPED
+from atm.teamd.plugins.wire import WINDOW
 
 
 class EventOutbox:

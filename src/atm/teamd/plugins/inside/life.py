@@ -21,17 +21,17 @@ from atm.config import Settings
 from atm.domain.errors import AtmError
 from atm.domain.events import event_from
 from atm.domain.plugins import INIT, RUN
-from atm.teamd import plugin_wire as wire_words
 from atm.teamd.places import load_places
-from atm.teamd.plugin_api import Cancel, Plugin, PluginError, PluginMetadata
-from atm.teamd.plugin_context import Context, EventStream
-from atm.teamd.plugin_desk import Desk
-from atm.teamd.plugin_folder import folder_of
-from atm.teamd.plugin_order import Order
-from atm.teamd.plugin_report import LogLines, describe_error
-from atm.teamd.plugin_wire import LineWriter, decode_line
-from atm.teamd.process_care import MARK, kill_strays
-from atm.teamd.synthetic_members import retire
+from atm.teamd.plugins import wire as wire_words
+from atm.teamd.plugins.api import Cancel, Plugin, PluginError, PluginMetadata
+from atm.teamd.plugins.inside.context import Context, EventStream
+from atm.teamd.plugins.inside.desk import Desk
+from atm.teamd.plugins.inside.folder import folder_of
+from atm.teamd.plugins.inside.synthetic_members import retire
+from atm.teamd.plugins.order import Order
+from atm.teamd.plugins.process_care import MARK, kill_strays
+from atm.teamd.plugins.report import LogLines, describe_error
+from atm.teamd.plugins.wire import LineWriter, decode_line
 from atm.wiring import build_context, build_desk, build_room, build_tasks
 
 TYPE_CHECKING = False

@@ -17,15 +17,15 @@ from dataclasses import dataclass
 from atm.domain.errors import AtmError
 from atm.domain.names import check_new_name
 from atm.formats.files.json_record import NotJson, decode_object, to_text
-from atm.teamd.plugin_api import GROUP, Capability, Plugin, PluginError, PluginMetadata
-from atm.teamd.process_care import end_group
+from atm.teamd.plugins.api import GROUP, Capability, Plugin, PluginError, PluginMetadata
+from atm.teamd.plugins.process_care import end_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
 
 SECONDS_TO_DESCRIBE = 15.0
-MODULE = "atm.teamd.plugin_process"
+MODULE = "atm.teamd.plugins.inside.process"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,10 @@ def load_plugin(target: str, name: str) -> tuple[Plugin, PluginMetadata]:
 
 def checked_metadata(given: object, name: str) -> PluginMetadata:
     if not isinstance(given, PluginMetadata):
-        raise PluginError("metadata() gives no PluginMetadata", "return one from atm.teamd.plugin_api")
+        raise PluginError("metadata() gives no PluginMetadata", "return one from atm.teamd.plugins.api")
     capabilities = tuple(given.capabilities)
     if not all(isinstance(one, Capability) for one in capabilities):
-        raise PluginError("a capability is not one of Capability", "see atm.teamd.plugin_api.Capability")
+        raise PluginError("a capability is not one of Capability", "see atm.teamd.plugins.api.Capability")
     if given.name != name:
         raise PluginError(f"it calls itself {given.name!r}, but its entry point is {name!r}", "give both the same name")
     return given

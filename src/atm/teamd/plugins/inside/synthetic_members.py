@@ -20,7 +20,7 @@ from atm.services.roster.members import add_member
 from atm.services.roster.recovery import recover
 from atm.services.roster.teamroom import Teamroom
 from atm.services.team.registry import find_team
-from atm.teamd.plugin_api import PluginError
+from atm.teamd.plugins.api import PluginError
 
 Farewell = Callable[[str, str], object]
 """Told (team, name) before somebody leaves the roster: what they hold on the board is given back first."""

@@ -25,7 +25,7 @@ from atm.services.mail.surfacing import unread_for
 from atm.services.roster.teamroom import Teamroom
 from atm.services.team import presence
 from atm.services.team.registry import find_team
-from atm.teamd.plugin_api import MemberFacts, Sent, TeamFacts, Unread
+from atm.teamd.plugins.api import MemberFacts, Sent, TeamFacts, Unread
 
 
 def take_letter(room: Teamroom, team: str, agent: str, message: Message, evidence: str) -> None:

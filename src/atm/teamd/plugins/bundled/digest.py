@@ -26,7 +26,7 @@ from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
 from atm.domain.names import is_claudes_team
 from atm.domain.team.liveness import OFFLINE
 from atm.domain.untrusted_text import one_line
-from atm.teamd.plugin_api import Cancel, Capability, PluginContext, PluginMetadata, TeamFacts, Unsuitable
+from atm.teamd.plugins.api import Cancel, Capability, PluginContext, PluginMetadata, TeamFacts, Unsuitable
 
 UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0}
 SHORTEST = 60.0

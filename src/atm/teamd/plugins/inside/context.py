@@ -15,11 +15,12 @@ from types import MappingProxyType
 from atm.domain.events import TeamEvent
 from atm.domain.setup.context import SystemContext
 from atm.services.team.registry import find_team
-from atm.teamd import plugin_mail, synthetic_members
-from atm.teamd.plugin_api import Cancel, Capability, Letter, PluginError, Sent, TeamFacts, Unread
-from atm.teamd.plugin_desk import Desk
-from atm.teamd.plugin_folder import Folder
-from atm.teamd.plugin_letters import Outgoing
+from atm.teamd.plugins.api import Cancel, Capability, Letter, PluginError, Sent, TeamFacts, Unread
+from atm.teamd.plugins.inside import mail as plugin_mail
+from atm.teamd.plugins.inside import synthetic_members
+from atm.teamd.plugins.inside.desk import Desk
+from atm.teamd.plugins.inside.folder import Folder
+from atm.teamd.plugins.inside.letters import Outgoing
 
 
 class MailDesk:

@@ -10,8 +10,8 @@ from typing import TypeVar
 from atm.config import Settings
 from atm.formats.files.layout import Layout
 from atm.services.board.working import release_all
-from atm.teamd.member_book import MemberBook, Played
-from atm.teamd.synthetic_members import retire
+from atm.teamd.plugins.host.member_book import MemberBook, Played
+from atm.teamd.plugins.inside.synthetic_members import retire
 from atm.wiring import build_desk, build_room
 
 T = TypeVar("T")

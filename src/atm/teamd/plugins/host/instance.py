@@ -17,11 +17,11 @@ from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.names import same_name
 from atm.domain.plugins import DISABLED, RUN, RUNNING, Health
 from atm.ports.files.clock import Chance, Clock
-from atm.teamd.member_book import Played
-from atm.teamd.member_care import MemberCare
-from atm.teamd.plugin_api import Capability
-from atm.teamd.plugin_run import Ears, Outcome, PluginRun, Spawn
-from atm.teamd.plugin_spec import Bounds, Spec
+from atm.teamd.plugins.api import Capability
+from atm.teamd.plugins.host.member_book import Played
+from atm.teamd.plugins.host.member_care import MemberCare
+from atm.teamd.plugins.host.run import Ears, Outcome, PluginRun, Spawn
+from atm.teamd.plugins.spec import Bounds, Spec
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,5 +1,5 @@
 """
-The process of one plugin: `python -m atm.teamd.plugin_process`, started by the daemon.
+The process of one plugin: `python -m atm.teamd.plugins.inside.process`, started by the daemon.
 
 It says who the plugin is, runs its `init`, `run` and `shutdown`, beats from the plugin's own event loop so that a
 blocked loop is noticed, and ends by itself when the daemon is gone. It leaves by `os._exit`: a thread or a task that
@@ -14,11 +14,11 @@ import sys
 from collections.abc import Iterator
 
 from atm.domain.plugins import INIT
-from atm.teamd.plugin_api import Plugin, PluginMetadata
-from atm.teamd.plugin_discovery import load_plugin
-from atm.teamd.plugin_order import Order, order_from
-from atm.teamd.plugin_report import describe_error, introduction, tell_end
-from atm.teamd.plugin_wire import HELLO, START, LineWriter, decode_line, read_lines
+from atm.teamd.plugins.api import Plugin, PluginMetadata
+from atm.teamd.plugins.discovery import load_plugin
+from atm.teamd.plugins.order import Order, order_from
+from atm.teamd.plugins.report import describe_error, introduction, tell_end
+from atm.teamd.plugins.wire import HELLO, START, LineWriter, decode_line, read_lines
 
 DONE, FAILED = 0, 1
 
@@ -60,7 +60,7 @@ def _first_order(lines: Iterator[bytes]) -> Order | None:
 
 
 def _live(plugin: Plugin, metadata: PluginMetadata, order: Order, wire: LineWriter, lines: Iterator[bytes]) -> int:
-    from atm.teamd.plugin_life import Life, end_everything
+    from atm.teamd.plugins.inside.life import Life, end_everything
 
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

@@ -11,8 +11,8 @@ from typing import Protocol, TypeVar
 
 from atm.ports.board.tasks import Tasks
 from atm.services.roster.teamroom import Teamroom
-from atm.teamd import synthetic_members
-from atm.teamd.plugin_api import Cancel, Capability, CapabilityMissing
+from atm.teamd.plugins.api import Cancel, Capability, CapabilityMissing
+from atm.teamd.plugins.inside import synthetic_members
 
 T = TypeVar("T")
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 from atm.domain.errors import AtmError
 from atm.domain.mail.messages import Message
 from atm.formats.files.times import from_iso
-from atm.teamd import plugin_mail
-from atm.teamd.plugin_api import Letter
-from atm.teamd.plugin_desk import Desk
+from atm.teamd.plugins.api import Letter
+from atm.teamd.plugins.inside import mail as plugin_mail
+from atm.teamd.plugins.inside.desk import Desk
 
 
 class OwnLetter:

@@ -17,12 +17,12 @@ from atm.domain.plugins import INIT, RUN
 from atm.formats.files.layout import Layout
 from atm.ports.files.clock import Clock
 from atm.system.daemon.process_facts import memory
-from atm.teamd import plugin_wire as words
-from atm.teamd.event_outbox import EventOutbox
-from atm.teamd.plugin_api import Capability
-from atm.teamd.plugin_child import PluginChild
-from atm.teamd.plugin_spec import Bounds, Spec
-from atm.teamd.plugin_wire import known_level, text_of
+from atm.teamd.plugins import wire as words
+from atm.teamd.plugins.api import Capability
+from atm.teamd.plugins.host.child import PluginChild
+from atm.teamd.plugins.host.event_outbox import EventOutbox
+from atm.teamd.plugins.spec import Bounds, Spec
+from atm.teamd.plugins.wire import known_level, text_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

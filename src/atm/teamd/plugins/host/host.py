@@ -14,13 +14,13 @@ from atm.domain.events import TeamEvent
 from atm.formats.files.layout import Layout
 from atm.ports.files.clock import Chance, Clock
 from atm.system.machine import RealChance, RealClock
-from atm.teamd.member_book import Played
-from atm.teamd.member_care import MemberCare
 from atm.teamd.places import Place
-from atm.teamd.plugin_discovery import Found, command, discover
-from atm.teamd.plugin_instance import Log, PluginInstance, Surroundings
-from atm.teamd.plugin_run import Spawn
-from atm.teamd.plugin_spec import Bounds, Spec, wanted
+from atm.teamd.plugins.discovery import Found, command, discover
+from atm.teamd.plugins.host.instance import Log, PluginInstance, Surroundings
+from atm.teamd.plugins.host.member_book import Played
+from atm.teamd.plugins.host.member_care import MemberCare
+from atm.teamd.plugins.host.run import Spawn
+from atm.teamd.plugins.spec import Bounds, Spec, wanted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import time
 import traceback
 from collections.abc import Mapping
 
-from atm.teamd.plugin_api import PluginMetadata, Unsuitable
-from atm.teamd.plugin_wire import END, LOG, Budget, LineWriter, known_level
+from atm.teamd.plugins.api import PluginMetadata, Unsuitable
+from atm.teamd.plugins.wire import END, LOG, Budget, LineWriter, known_level
 
 LONGEST_TEXT = 8192
 MOST_FIELDS = 32

@@ -17,8 +17,8 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from atm.teamd.plugin_wire import Budget, decode_line, encode_line, read_lines, read_some
-from atm.teamd.process_care import MARK, ask_to_end, end_group, kill_strays
+from atm.teamd.plugins.process_care import MARK, ask_to_end, end_group, kill_strays
+from atm.teamd.plugins.wire import Budget, decode_line, encode_line, read_lines, read_some
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -27,11 +27,11 @@ from atm.domain.team.team import Member
 from atm.services.mail import posting
 from atm.services.mail import sending as mail
 from atm.services.roster.members import add_member, create_team
-from atm.teamd.plugin_api import Cancel, Capability, Plugin, PluginError, Sent
-from atm.teamd.plugin_context import Context, EventStream, MailDesk
-from atm.teamd.plugin_desk import Desk
-from atm.teamd.plugin_discovery import checked_metadata
-from atm.teamd.plugin_folder import Folder
+from atm.teamd.plugins.api import Cancel, Capability, Plugin, PluginError, Sent
+from atm.teamd.plugins.discovery import checked_metadata
+from atm.teamd.plugins.inside.context import Context, EventStream, MailDesk
+from atm.teamd.plugins.inside.desk import Desk
+from atm.teamd.plugins.inside.folder import Folder
 from atm.testing import FakeClock, MemoryTasks, memory_room
 
 T = TypeVar("T")

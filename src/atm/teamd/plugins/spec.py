@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from atm.domain.plugins import Policy
 from atm.formats.files.layout import Layout
 from atm.teamd.places import Place
-from atm.teamd.plugin_discovery import Found
-from atm.teamd.plugin_order import Order
+from atm.teamd.plugins.discovery import Found
+from atm.teamd.plugins.order import Order
 
 LARGEST_NUMBER = 1e9
 

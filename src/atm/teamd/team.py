@@ -12,7 +12,7 @@ from atm.services.team.presence import liveness
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.teamd.board_loops import BoardLoops
+    from atm.teamd.board import BoardLoops
     from atm.teamd.rounds import Rounds
 
 

@@ -1,0 +1,1 @@
+"""Plugins that come with atm."""

@@ -1,0 +1,1 @@
+"""The daemon's side of plugins: a process for each, watched."""
