@@ -6,9 +6,9 @@ import pytest
 from tests.chaos import LONG
 
 from atm.formats.board.task_history import Past
-from atm.ui.crew import run
-from atm.ui.crew.proof import prove
-from atm.ui.crew.run import Crew
+from atm.ui.demo import board_run as run
+from atm.ui.demo.board_proof import prove
+from atm.ui.demo.board_run import Crew
 
 TASKS = 200 if LONG else 80
 

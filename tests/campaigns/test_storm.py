@@ -6,7 +6,7 @@ import pytest
 from tests.chaos import LONG
 from tests.conftest import UNHURRIED
 
-from atm.ui.storm.run import Storm, Tally
+from atm.ui.demo.storm_run import Storm, Tally
 
 MOST = 120.0
 """Seconds, however busy the machine is."""

@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.chaos import LONG
 
-from atm.ui.cli.board.graph_drawing import WIDEST_LANES, as_dot, as_svg, as_text
-from atm.ui.cli.board.graph_layout import Arrangement, Node, arrange, heights, layers, needed_links
-from atm.ui.cli.board.looks import LOOKS
+from atm.ui.views.board.graph_drawing import WIDEST_LANES, as_dot, as_svg, as_text
+from atm.ui.views.board.graph_layout import Arrangement, Node, arrange, heights, layers, needed_links
+from atm.ui.views.board.looks import LOOKS
 
 at_leisure = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """What is drawn is checked, not how busy the machine is."""

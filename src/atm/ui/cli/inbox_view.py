@@ -10,7 +10,7 @@ from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import Args
 from atm.ui.cli.render import Style, table, when
-from atm.ui.style_tmp import DIM
+from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from atm.formats.files.json_record import encode
 from atm.formats.files.times import from_iso
 from atm.ui.cli.arguments import NUMBER, WHOLE, Option
 from atm.ui.cli.render import Style
-from atm.ui.style_tmp import BOLD, DIM, RED, YELLOW
+from atm.ui.views.style import BOLD, DIM, RED, YELLOW
 from atm.wiring.daemon import follow_daemon_log, has_daemon_log, read_daemon_log
 
 TYPE_CHECKING = False

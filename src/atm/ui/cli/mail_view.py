@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import idle_sender, parse
 from atm.ui.cli.render import Style, message_block, when
-from atm.ui.style_tmp import DIM
+from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import sys
 
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.files.times import from_iso, to_iso
-from atm.ui.style_tmp import BOLD, DIM, GREEN, width_of
+from atm.ui.views.style import BOLD, DIM, GREEN, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from atm.domain.setup.hooks import CLIENTS, INSTALLED, PROJECT, USER
 from atm.domain.untrusted_text import one_line
 from atm.services.setup.planning import CREATED, REFUSED, REMOVED, UNCHANGED
 from atm.ui.cli.render import Style
-from atm.ui.style_tmp import BLUE, BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.boardroom import list_name
-from atm.ui.cli.board.looks import STATES, look
 from atm.ui.cli.board.view import card_json, ids, task_json
 from atm.ui.cli.render import Style, table, when
-from atm.ui.style_tmp import BOLD, DIM
+from atm.ui.views.board.looks import STATES, look
+from atm.ui.views.style import BOLD, DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -220,8 +220,8 @@ def _past_line(session: Session, one: Past) -> str:
 
 
 def _graph(args: Args, session: Session) -> int:
-    from atm.ui.cli.board.graph_drawing import as_dot, as_svg, as_text
-    from atm.ui.cli.board.graph_layout import Node
+    from atm.ui.views.board.graph_drawing import as_dot, as_svg, as_text
+    from atm.ui.views.board.graph_layout import Node
 
     team = list_name(session.desk, session.team(args))
     board = session.desk.tasks.board(team)

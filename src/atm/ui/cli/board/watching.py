@@ -8,9 +8,9 @@ from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
 from atm.services.board.boardroom import list_name
 from atm.ui.cli.board.listing import summary
-from atm.ui.cli.board.looks import look
 from atm.ui.cli.render import Style
-from atm.ui.style_tmp import DIM
+from atm.ui.views.board.looks import look
+from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -154,7 +154,7 @@ def _status(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of
 
 def _lines(session: Session, facts: dict[str, Plain], since: str) -> list[str]:
     from atm.ui.cli.render import Style, table, when
-    from atm.ui.style_tmp import BOLD
+    from atm.ui.views.style import BOLD
 
     style = Style(session)
     memory = facts.get("memory")

@@ -8,7 +8,7 @@ from atm.services.checkup.findings import PROBLEM, WARNING, Finding
 from atm.ui.cli.arguments import Args, Command, Option
 from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
-from atm.ui.style_tmp import BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from atm.services.mail.tracing import Trace, trace
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import Style, when
-from atm.ui.style_tmp import BOLD, DIM, GREEN, YELLOW
+from atm.ui.views.style import BOLD, DIM, GREEN, YELLOW
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

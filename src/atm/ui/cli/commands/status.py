@@ -10,7 +10,7 @@ from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.member_views import member_json, state_words, team_meant
 from atm.ui.cli.render import Style, table, when, when_epoch
-from atm.ui.style_tmp import DIM
+from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from atm.teamd.plugins.discovery import Description, Found, describe_all, discov
 from atm.ui.cli.commands.plugins import daemon_states
 from atm.ui.cli.log_view import show_log
 from atm.ui.cli.render import Style, ago, table
-from atm.ui.style_tmp import BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW
 from atm.wiring.daemon import find_daemon
 
 TYPE_CHECKING = False

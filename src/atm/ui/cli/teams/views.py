@@ -11,7 +11,7 @@ from atm.services.team.registry import find_team
 from atm.ui.cli.member_views import member_json, state_words
 from atm.ui.cli.render import Style, table, when, when_epoch
 from atm.ui.cli.teams.life import standing_json
-from atm.ui.style_tmp import DIM
+from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

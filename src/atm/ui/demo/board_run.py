@@ -13,8 +13,8 @@ import tempfile
 import time
 from dataclasses import dataclass, field
 
-from atm.ui.crew.proof import Proof, prove
-from atm.ui.crew.worker import TEAM
+from atm.ui.demo.board_proof import Proof, prove
+from atm.ui.demo.board_worker import TEAM
 from atm.wiring import build_tasks, find_layout
 
 TYPE_CHECKING = False
@@ -115,7 +115,7 @@ class Crew:
 
     def _start(self, name: str) -> None:
         self._processes[name] = subprocess.Popen(
-            [sys.executable, "-m", "atm.ui.crew.worker", self.sandbox, name, str(self.seed)],
+            [sys.executable, "-m", "atm.ui.demo.board_worker", self.sandbox, name, str(self.seed)],
             env=self._environment,
             cwd=self.sandbox,
             stdin=subprocess.DEVNULL,

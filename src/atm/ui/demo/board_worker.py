@@ -1,5 +1,5 @@
 """
-One scripted agent, started as `python -m atm.ui.crew.worker SANDBOX NAME SEED`.
+One scripted agent, started as `python -m atm.ui.demo.board_worker SANDBOX NAME SEED`.
 
 It does what any vendor's agent would do through the command line: claim, work, complete, again until everything is
 finished. It keeps nothing in its head, so it can be killed anywhere and started again.

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team
-from atm.ui.storm.workers import READER, TEAM
+from atm.ui.demo.storm_workers import READER, TEAM
 from atm.wiring import build_room, find_layout
 
 TYPE_CHECKING = False
@@ -101,7 +101,7 @@ class Storm:
 
     def _command(self, role: str, name: str, extra: str) -> list[str]:
         log = f"{self.sandbox}/{name}.log"
-        return [sys.executable, "-m", "atm.ui.storm.workers", role, self.sandbox, log, self._stop, extra]
+        return [sys.executable, "-m", "atm.ui.demo.storm_workers", role, self.sandbox, log, self._stop, extra]
 
     def _start(self, role: str, name: str, extra: str) -> None:
         self._processes[name] = subprocess.Popen(self._command(role, name, extra), stdin=subprocess.DEVNULL)

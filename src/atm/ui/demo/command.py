@@ -7,12 +7,12 @@ import sys
 from atm.domain.errors import UsageError
 from atm.ui.cli.arguments import NUMBER, WHOLE, Args, Command, Option
 from atm.ui.cli.render import Style, table
-from atm.ui.style_tmp import BOLD, DIM, GREEN, RED
+from atm.ui.views.style import BOLD, DIM, GREEN, RED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ui.cli.session import Session
-    from atm.ui.storm.run import Tally
+    from atm.ui.demo.storm_run import Tally
 
 COMMAND = Command(
     "demo",
@@ -40,12 +40,12 @@ WIDTH = 30
 
 def execute(args: Args, session: Session) -> int:
     if args.flag("board"):
-        from atm.ui.cli.board.demonstration import show_board
+        from atm.ui.demo.board import show_board
 
         if args.flag("storm"):
             raise UsageError("--storm and --board are two demonstrations", "leave one of them out")
         return show_board(args, session)
-    from atm.ui.storm.run import SENDERS, Storm
+    from atm.ui.demo.storm_run import SENDERS, Storm
 
     seconds = args.number("seconds") or 12.0
     storm = Storm(seconds, args.whole("seed"))

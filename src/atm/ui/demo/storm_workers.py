@@ -1,5 +1,5 @@
 """
-The processes of the storm. Each is started as `python -m atm.ui.storm.workers ROLE SANDBOX …`.
+The processes of the storm. Each is started as `python -m atm.ui.demo.storm_workers ROLE SANDBOX …`.
 
 What a process saw is written to a log of its own, one line at a time with a single write, so that kill -9 loses
 nothing of what it had reported.

@@ -7,15 +7,15 @@ Subjects, owners, ids and states come from files that anybody may write; each dr
 from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line
-from atm.ui.cli.board.graph_layout import MOST_LANES, Node, arrange, by_number, heights, needed_links
-from atm.ui.cli.board.looks import LOOKS, UNKNOWN, look
-from atm.ui.style_tmp import BLUE, BOLD, DIM, YELLOW, width_of
+from atm.ui.views.board.graph_layout import MOST_LANES, Node, arrange, by_number, heights, needed_links
+from atm.ui.views.board.looks import LOOKS, UNKNOWN, look
+from atm.ui.views.style import BLUE, BOLD, DIM, YELLOW, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from atm.ui.cli.board.graph_layout import Arrangement, Place
+    from atm.ui.views.board.graph_layout import Arrangement, Place
 
     Colour = Callable[..., str]
     Gutter = tuple[str, str, str, str]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.ui.style_tmp import BLUE, BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
 
 
 class Look:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import sys
 
-from atm.ui.cli.board.looks import LOOKS
 from atm.ui.cli.render import Style, table
-from atm.ui.style_tmp import BOLD, DIM, GREEN, RED
+from atm.ui.views.board.looks import LOOKS
+from atm.ui.views.style import BOLD, DIM, GREEN, RED
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
-    from atm.ui.crew.run import Report
+    from atm.ui.demo.board_run import Report
 
 WIDTH = 30
 
 
 def show_board(args: Args, session: Session) -> int:
-    from atm.ui.crew.run import Crew
+    from atm.ui.demo.board_run import Crew
 
     crew = Crew(args.whole("tasks") or 200, args.whole("workers") or 10, args.whole("seed"))
     style, live = Style(session), sys.stdout.isatty() and not session.as_json

@@ -1,0 +1,1 @@
+"""Demonstrations that prove themselves: a storm of mail, a crew at a board."""
