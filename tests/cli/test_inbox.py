@@ -10,7 +10,7 @@ import time
 import pytest
 
 from atm.services.mail.following import Follower
-from atm.ui.cli.inbox_watch import show
+from atm.ui.cli.mail.inbox_watch import show
 from atm.ui.cli.session import Session
 
 ANN = {"ATM_IDENTITY": "ann"}

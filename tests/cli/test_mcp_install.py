@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from atm.domain.setup.hooks import CLIENTS
-from atm.ui.mcp import install_command
+from atm.ui.cli.mcp import install as install_command
 from atm.ui.mcp.tool import ROLES
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs on PATH are shell scripts here")

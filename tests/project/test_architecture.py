@@ -206,7 +206,7 @@ SEND_LOADS = {
         "atm.system.team.team_store",
     ),
     *("atm.system.mail.upkeep_marks", "atm.system.files.whole_files", "atm.system.machine"),
-    *("atm.ui", "atm.ui.cli", "atm.ui.cli.arguments", "atm.ui.cli.commands", "atm.ui.cli.commands.send"),
+    *("atm.ui", "atm.ui.cli", "atm.ui.cli.arguments", "atm.ui.cli.commands", "atm.ui.cli.mail.send"),
     *("atm.ui.cli.main", "atm.ui.cli.session"),
 }
 """What `atm send` may load of ours. Adding a module here is a decision about its speed."""

@@ -76,7 +76,7 @@ def test_a_stale_answer_is_corrective_and_brings_no_nudge_by_itself(busy_place):
 
 
 def test_telling_the_lead_is_not_called_nudging_the_member(busy_place):
-    from atm.ui.cli.sync.acting import _came_of_it
+    from atm.ui.cli.worksync.acting import _came_of_it
 
     for _ in range(40):
         done = busy_place.round()

@@ -42,6 +42,23 @@ COMMANDS = {
 }
 
 
+TOPICS = {
+    **dict.fromkeys(("ack", "broadcast", "cleanup", "inbox", "read", "receipts", "request", "send", "spool"), "mail"),
+    **dict.fromkeys(("members", "status", "teams"), "roster"),
+    **dict.fromkeys(("deliver", "hook", "prime"), "delivery"),
+    **dict.fromkeys(("config", "init"), "setup"),
+    **dict.fromkeys(("daemon", "logs"), "daemon"),
+    **{"tasks": "board", "sync": "worksync", "plugins": "plugins", "mcp": "mcp"},
+}
+"""The folder in which the module of a command lies. It has the command's name."""
+
+ELSEWHERE = {
+    "completion": "atm.ui.cli.completion",
+    "demo": "atm.ui.demo.command",
+    "doctor": "atm.ui.cli.checkup",
+}
+
+
 def load(name: str) -> tuple[Command, Callable[[Args, Session], int]]:
     """A command's table and its function. Only the module of that command is imported."""
     if name not in COMMANDS:
@@ -49,6 +66,6 @@ def load(name: str) -> tuple[Command, Callable[[Args, Session], int]]:
 
         near = nearest_name(name, list(COMMANDS))
         raise UsageError(f"unknown command {name!r}", f"did you mean `atm {near}`?" if near else "see `atm --help`")
-    where = "atm.ui.cli.completion" if name == "completion" else f"atm.ui.cli.commands.{name}"
+    where = ELSEWHERE.get(name) or f"atm.ui.cli.{TOPICS[name]}.{name}"
     module = __import__(where, fromlist=["COMMAND", "execute"])
     return module.COMMAND, module.execute

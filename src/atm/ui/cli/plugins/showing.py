@@ -10,8 +10,8 @@ from atm.domain.redaction import redact_fields
 from atm.domain.untrusted_text import one_line
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugins.discovery import Description, Found, describe_all, discover
-from atm.ui.cli.commands.plugins import daemon_states
 from atm.ui.cli.log_view import show_log
+from atm.ui.cli.plugins.plugins import daemon_states
 from atm.ui.cli.render import Style, ago, table
 from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW
 from atm.wiring.daemon import find_daemon

@@ -6,8 +6,8 @@ import os
 
 from atm.domain.errors import AtmError, UsageError
 from atm.ui.cli.arguments import WHOLE, Args, Argument, Command, Option
+from atm.ui.cli.mcp.install import COMMAND as INSTALL
 from atm.ui.cli.session import working_folder
-from atm.ui.mcp.install_command import COMMAND as INSTALL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,11 +65,11 @@ COMMAND = Command(
 
 def execute(args: Args, session: Session) -> int:
     if args.command is INSTALL:
-        from atm.ui.mcp.install_command import run as run_install
+        from atm.ui.cli.mcp.install import run as run_install
 
         return run_install(session, args)
     if args.command.name.startswith("mcp token"):
-        from atm.ui.mcp.token_command import run as run_token
+        from atm.ui.cli.mcp.tokens import run as run_token
 
         return run_token(args, session)
     if args.flag("http"):

@@ -9,8 +9,8 @@ from atm.domain.names import same_name
 from atm.domain.team.authority import is_boss
 from atm.domain.untrusted_text import one_line
 from atm.services.worksync.reading import briefing_block, diagnose, metrics, view, views
-from atm.ui.cli.commands.sync import open_plane
 from atm.ui.cli.render import ago, table
+from atm.ui.cli.worksync.sync import open_plane
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

@@ -8,8 +8,8 @@ from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
-from atm.ui.cli.member_views import member_json, state_words, team_meant
 from atm.ui.cli.render import Style, table, when, when_epoch
+from atm.ui.cli.roster.member_views import member_json, state_words, team_meant
 from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False

@@ -6,7 +6,7 @@ from atm.domain.errors import AtmError
 from atm.services.mail.posting import Sent
 from atm.services.mail.sending import broadcast
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
-from atm.ui.cli.commands.send import URGENCY, report_warnings, watch_for_ack, write_letter
+from atm.ui.cli.mail.send import URGENCY, report_warnings, watch_for_ack, write_letter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, Mail, give_back, peek, take
 from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
-from atm.ui.cli.mail_view import message_json
+from atm.ui.cli.mail.view import message_json
 from atm.ui.cli.since import since
 
 TYPE_CHECKING = False
@@ -129,7 +129,7 @@ def _show(session: Session, owner: Recipient, mail: Mail) -> None:
     if session.as_json:
         session.print_json(_as_json(owner, mail))
     else:
-        from atm.ui.cli.mail_view import show_mail
+        from atm.ui.cli.mail.view import show_mail
 
         show_mail(session, owner, mail)
 

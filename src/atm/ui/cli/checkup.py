@@ -32,7 +32,7 @@ def execute(args: Args, session: Session) -> int:
         findings = mend(session.desk, site, findings)
     left = [finding for finding in findings if finding.severity in (PROBLEM, WARNING) and not finding.mended]
     if session.as_json:
-        from atm.ui.cli.commands.config import context_json
+        from atm.ui.cli.setup.config import context_json
 
         context = build_context(session.layout, session.settings, session.environment, working_folder())
         session.print_json(

@@ -6,10 +6,10 @@ import sys
 from typing import TYPE_CHECKING
 
 from atm.services.worksync.reading import views
-from atm.ui.cli.commands.sync import open_plane
-from atm.ui.cli.inbox_view import is_live
-from atm.ui.cli.inbox_watch import CLEAR, REDRAW_EVERY
-from atm.ui.cli.sync.showing import known_identity, may_look, status_table
+from atm.ui.cli.mail.inbox_view import is_live
+from atm.ui.cli.mail.inbox_watch import CLEAR, REDRAW_EVERY
+from atm.ui.cli.worksync.showing import known_identity, may_look, status_table
+from atm.ui.cli.worksync.sync import open_plane
 from atm.wiring import build_watch
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from atm.domain.worksync.nudges import DELIVERED, ESCALATION
 from atm.domain.worksync.triggers import MANUAL
 from atm.services.worksync.reports import note_intent
 from atm.services.worksync.rounds import run_round
-from atm.ui.cli.commands.sync import open_plane
-from atm.ui.cli.sync.showing import member_named
+from atm.ui.cli.worksync.showing import member_named
+from atm.ui.cli.worksync.sync import open_plane
 from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:

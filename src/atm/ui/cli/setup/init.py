@@ -39,7 +39,7 @@ NO_SERVER = "the MCP server is left out: this atm was installed without its extr
 
 def execute(args: Args, session: Session) -> int:
     from atm.services.setup.planning import Order, apply, check, detect, plan
-    from atm.ui.cli.setup_view import Doing, names_of, scope_of, show_changes, show_standing
+    from atm.ui.cli.setup.view import Doing, names_of, scope_of, show_changes, show_standing
     from atm.wiring import build_vendor_files
 
     remove, scope, project = args.flag("remove"), scope_of(args), session.settings.root
@@ -74,7 +74,7 @@ def _traces(vendor: Vendor, root: str) -> list[str]:
 
 
 def _next_steps(files: VendorFiles, vendors: set[str], scope: str) -> list[str]:
-    from atm.ui.cli.setup_view import words_about_the_path
+    from atm.ui.cli.setup.view import words_about_the_path
 
     lines = ["Next:", "  Restart agents that are running: most read their hooks at the start."]
     if CODEX in vendors:

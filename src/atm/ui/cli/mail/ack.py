@@ -6,7 +6,7 @@ from atm.domain.untrusted_text import one_line
 from atm.services.mail.conversations import Acknowledged, acknowledge
 from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
-from atm.ui.cli.commands.send import clean
+from atm.ui.cli.mail.send import clean
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

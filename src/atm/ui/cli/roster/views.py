@@ -8,9 +8,9 @@ from atm.formats.files.times import to_iso
 from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.team.lifecycle import standing
 from atm.services.team.registry import find_team
-from atm.ui.cli.member_views import member_json, state_words
 from atm.ui.cli.render import Style, table, when, when_epoch
-from atm.ui.cli.teams.life import standing_json
+from atm.ui.cli.roster.life import standing_json
+from atm.ui.cli.roster.member_views import member_json, state_words
 from atm.ui.views.style import DIM
 
 TYPE_CHECKING = False

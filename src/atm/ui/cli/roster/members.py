@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
-from atm.ui.cli.member_views import member_json, state_words, team_meant
 from atm.ui.cli.render import table
+from atm.ui.cli.roster.member_views import member_json, state_words, team_meant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -60,7 +60,7 @@ NO_SERVER = "this atm was installed without its extra `mcp`, so the server canno
 def run(session: Session, args: Args) -> int:
     from atm.domain.setup.hooks import SERVER
     from atm.services.setup.planning import Order, apply, check, plan
-    from atm.ui.cli.setup_view import Doing, scope_of, show_changes, show_standing
+    from atm.ui.cli.setup.view import Doing, scope_of, show_changes, show_standing
     from atm.wiring import build_vendor_files
 
     scope, project = scope_of(args), session.settings.root
@@ -79,7 +79,7 @@ def run(session: Session, args: Args) -> int:
 
 def _clients(args: Args) -> list[str]:
     from atm.domain.setup.hooks import CLIENTS
-    from atm.ui.cli.setup_view import names_of
+    from atm.ui.cli.setup.view import names_of
 
     named = names_of(args, "client", CLIENTS)
     if not named and not args.flag("remove"):
@@ -110,7 +110,7 @@ def _identity(args: Args, scope: str) -> Identity | None:
 
 def _next_steps(files: VendorFiles, scope: str, identity: Identity | None) -> Callable[[set[str]], list[str]]:
     from atm.domain.setup.hooks import CLIENTS, PROJECT
-    from atm.ui.cli.setup_view import words_about_the_path
+    from atm.ui.cli.setup.view import words_about_the_path
 
     def steps(changed: set[str]) -> list[str]:
         lines = ["Next:", "  Restart what is running: servers are started at the beginning of a session."]

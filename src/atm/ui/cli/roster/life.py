@@ -8,7 +8,7 @@ from atm.domain.untrusted_text import one_line
 from atm.services.roster.members import create_team
 from atm.services.team.lifecycle import advance, standing
 from atm.services.team.registry import find_team
-from atm.ui.cli.teams.members import Tasks
+from atm.ui.cli.roster.joining import Tasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from atm.services.mail.conversations import ask, await_answer, find_answer
 from atm.services.mail.posting import Letter
 from atm.services.mail.reading import Mail, give_back
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
-from atm.ui.cli.commands.send import clean, report_warnings
+from atm.ui.cli.mail.send import clean, report_warnings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

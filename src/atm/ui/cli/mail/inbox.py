@@ -6,7 +6,7 @@ from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Command, Option
-from atm.ui.cli.inbox_view import show_team, teams_meant
+from atm.ui.cli.mail.inbox_view import show_team, teams_meant
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     drain_on_the_way(session.room)
     if args.flag("watch"):
-        from atm.ui.cli.inbox_watch import follow
+        from atm.ui.cli.mail.inbox_watch import follow
 
         return follow(args, session)
     teams = teams_meant(args, session)

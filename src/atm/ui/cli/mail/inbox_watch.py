@@ -9,8 +9,8 @@ from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import idle_sender
 from atm.services.mail.following import Follower
 from atm.services.team.registry import find_team
-from atm.ui.cli.inbox_view import is_live, show_team, teams_meant
-from atm.ui.cli.mail_view import message_json
+from atm.ui.cli.mail.inbox_view import is_live, show_team, teams_meant
+from atm.ui.cli.mail.view import message_json
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,0 +1,1 @@
+"""The daemon: seat, control line, log, telemetry, service units."""

@@ -1,0 +1,1 @@
+"""Create, join, leave, end, back up, restore, clean up: verbs over all files of a team."""

@@ -1,0 +1,1 @@
+"""Agent programs: versions, hooks and servers in their settings."""

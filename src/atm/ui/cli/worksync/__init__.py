@@ -1,0 +1,1 @@
+"""Does each member know its current work: agenda, reports, leases, nudges."""
