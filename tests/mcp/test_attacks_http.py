@@ -16,9 +16,11 @@ from tests.mcp.conftest import run, until
 from tests.mcp.served import ACCEPT, Served, hello
 
 from atm.domain.access import AccessToken
-from atm.ui.mcp import http, http_patience, http_sessions
-from atm.ui.mcp.gate import Gate
-from atm.ui.mcp.http import _web_server
+from atm.ui.mcp.http import patience as http_patience
+from atm.ui.mcp.http import serve as http
+from atm.ui.mcp.http import sessions as http_sessions
+from atm.ui.mcp.http.gate import Gate
+from atm.ui.mcp.http.serve import _web_server
 
 # Strangers who keep connections: the web server as we set it up, around an application that says who came.
 

@@ -24,7 +24,7 @@ from atm.testing.access import MemoryAccessTokens
 from atm.ui.mcp import resources
 from atm.ui.mcp.catalog import not_delivered
 from atm.ui.mcp.hello import BadHello, Claim, decode_hello, encode_hello
-from atm.ui.mcp.http import _bearer_of
+from atm.ui.mcp.http.serve import _bearer_of
 from atm.ui.mcp.identity import LARGEST_SETTINGS, admit, asked_role, settle_role
 from atm.ui.mcp.schema import check, number, takes, whole
 from atm.wiring import build_access_tokens

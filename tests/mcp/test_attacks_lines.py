@@ -11,9 +11,9 @@ import pytest
 from tests.mcp.conftest import World, claim, run, until
 from tests.mcp.test_host import House, Talk
 
-from atm.ui.mcp import client as clients
-from atm.ui.mcp import host, reception, workers
 from atm.ui.mcp.identity import admit
+from atm.ui.mcp.serving import client as clients
+from atm.ui.mcp.serving import host, reception, workers
 
 
 @pytest.fixture

@@ -16,10 +16,10 @@ from tests.mcp.conftest import INITIALIZE, World, claim, run, until
 
 from atm.teamd.events.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
-from atm.ui.mcp import connection, host
 from atm.ui.mcp.hello import encode_hello
-from atm.ui.mcp.host import McpHost, McpMissing
-from atm.ui.mcp.reception import Reception
+from atm.ui.mcp.serving import connection, host
+from atm.ui.mcp.serving.host import McpHost, McpMissing
+from atm.ui.mcp.serving.reception import Reception
 
 
 class Talk:

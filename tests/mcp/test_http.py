@@ -16,7 +16,7 @@ from tests.teamd.conftest import BRISK
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.ui.mcp.catalog import tools_for
-from atm.ui.mcp.gate import BURST, Bucket
+from atm.ui.mcp.http.gate import BURST, Bucket
 
 ERAS = ("legacy", "2026-07-28")
 

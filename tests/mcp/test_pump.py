@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import AtmError
-from atm.ui.mcp import pump
 from atm.ui.mcp.hello import LONGEST_LINE
-from atm.ui.mcp.pump import Lines, Opening, Pump
+from atm.ui.mcp.stdio import pump
+from atm.ui.mcp.stdio.pump import Lines, Opening, Pump
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'

@@ -14,8 +14,8 @@ from atm.services.mail.sending import send
 from atm.services.roster.teamroom import Teamroom
 from atm.services.team.lifecycle import walk
 from atm.ui.mcp.catalog import not_delivered, seen
-from atm.ui.mcp.client import Client, Handed
 from atm.ui.mcp.identity import admit
+from atm.ui.mcp.serving.client import Client, Handed
 
 
 @pytest.fixture

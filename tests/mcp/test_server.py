@@ -14,9 +14,9 @@ from tests.mcp.conftest import World, claim, run, until
 from atm.domain.events import MEMBER_CHANGED, MESSAGE_WRITTEN, TeamEvent
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team, remove_member
-from atm.ui.mcp.client import Client
-from atm.ui.mcp.reception import Reception
-from atm.ui.mcp.workers import Workers
+from atm.ui.mcp.serving.client import Client
+from atm.ui.mcp.serving.reception import Reception
+from atm.ui.mcp.serving.workers import Workers
 from mcp import Client as Official
 
 ERAS = ("legacy", "2026-07-28")

@@ -296,7 +296,7 @@ SOURCE = Path(__file__).parents[2] / "src"
 PROBE = """
 import sys
 before = set(sys.modules)
-import atm.ui.cli.mcp.mcp, atm.ui.mcp.pump, atm.ui.mcp.reaching
+import atm.ui.cli.mcp.mcp, atm.ui.mcp.stdio.pump, atm.ui.mcp.stdio.reaching
 print(" ".join(sorted(set(sys.modules) - before)))
 """
 

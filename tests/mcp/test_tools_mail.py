@@ -18,8 +18,8 @@ from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.lifecycle import walk
-from atm.ui.mcp import reading_tools
 from atm.ui.mcp.catalog import not_delivered
+from atm.ui.mcp.mail import reading as reading_tools
 
 
 @pytest.fixture

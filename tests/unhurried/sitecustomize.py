@@ -26,10 +26,10 @@ BOUNDS = {
     "atm.teamd.control": ["QUERY_SECONDS"],
     "atm.teamd.plugins.discovery": ["SECONDS_TO_DESCRIBE"],
     "atm.ui.hook": ["SECONDS"],
-    "atm.ui.mcp.host": ["HELLO_SECONDS"],
-    "atm.ui.mcp.pump": ["LAST_WORDS_SECONDS"],
-    "atm.ui.mcp.reaching": ["START_SECONDS", "WELCOME_SECONDS"],
-    "atm.ui.mcp.reception": ["ADMIT_SECONDS"],
+    "atm.ui.mcp.serving.host": ["HELLO_SECONDS"],
+    "atm.ui.mcp.stdio.pump": ["LAST_WORDS_SECONDS"],
+    "atm.ui.mcp.stdio.reaching": ["START_SECONDS", "WELCOME_SECONDS"],
+    "atm.ui.mcp.serving.reception": ["ADMIT_SECONDS"],
 }
 
 LONGER = {"WELCOME_SECONDS": 150.0}

@@ -46,7 +46,7 @@ from atm.system.files.locking import Locks, PrivateLock
 from atm.system.machine import RealChance, RealClock
 from atm.teamd import worksync as sync_work
 from atm.testing import FaultyDisk, QuickDisk
-from atm.ui.mcp import worksync_tools
+from atm.ui.mcp import worksync as worksync_tools
 from atm.ui.mcp.catalog import all_tools, tools_for
 
 SOURCE = Path(__file__).parents[2] / "src" / "atm"

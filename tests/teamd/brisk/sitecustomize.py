@@ -18,7 +18,7 @@ from typing import Any
 SECONDS = {
     "atm.teamd.daemon": {"SEAT_SECONDS": 0.3, "STOP_SECONDS": 2.0, "PLUGIN_SECONDS": 1.0},
     "atm.teamd.plugins.inside.life": {"SECONDS_TO_FINISH_WRITING": 0.5},
-    "atm.ui.mcp.daemon_events": {"AGAIN_AFTER": 0.1},
+    "atm.ui.mcp.serving.daemon_events": {"AGAIN_AFTER": 0.1},
 }
 
 

@@ -5,18 +5,16 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from atm.ui.mcp import (
-    board_planning_tools,
-    board_tools,
-    board_work_tools,
-    mail_tools,
-    plan_tools,
-    reading_tools,
-    review_tools,
-    team_tools,
-    worksync_tools,
-)
-from atm.ui.mcp.reading_tools import confirm, give_back
+from atm.ui.mcp import roster as team_tools
+from atm.ui.mcp import worksync as worksync_tools
+from atm.ui.mcp.board import looking as board_tools
+from atm.ui.mcp.board import planning as board_planning_tools
+from atm.ui.mcp.board import plans as plan_tools
+from atm.ui.mcp.board import reviews as review_tools
+from atm.ui.mcp.board import working as board_work_tools
+from atm.ui.mcp.mail import reading as reading_tools
+from atm.ui.mcp.mail import sending as mail_tools
+from atm.ui.mcp.mail.reading import confirm, give_back
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

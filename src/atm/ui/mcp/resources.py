@@ -17,13 +17,13 @@ from atm.domain.names import check_known_name, same_name
 from atm.formats.files.json_record import encode
 from atm.services.mail.reading import Filter, peek
 from atm.ui.mcp.actor import home, leads
-from atm.ui.mcp.board_tools import board_name
-from atm.ui.mcp.mail_view import summary_fields
-from atm.ui.mcp.reading_tools import whose_inbox
-from atm.ui.mcp.task_view import preview
+from atm.ui.mcp.board.looking import board_name
+from atm.ui.mcp.board.view import preview
+from atm.ui.mcp.mail.reading import whose_inbox
+from atm.ui.mcp.mail.view import summary_fields
 from atm.ui.mcp.tool import BOSSES
 from atm.ui.mcp.wording import NOTICE
-from atm.ui.mcp.worksync_tools import agenda_text
+from atm.ui.mcp.worksync import agenda_text
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

@@ -119,7 +119,7 @@ def _run(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of ev
     import gc
 
     from atm.teamd.daemon import run_daemon
-    from atm.ui.mcp.host import McpHost
+    from atm.ui.mcp.serving.host import McpHost
 
     gc.enable()  # off for commands that live for milliseconds; this one lives for weeks
     left = run_daemon(session.layout, session.environment, [McpHost()])

@@ -80,7 +80,7 @@ def execute(args: Args, session: Session) -> int:
 
 def _serve(port: int, session: Session) -> int:
     from atm.ui.cli.session import working_folder
-    from atm.ui.mcp.http import HttpServer, serve
+    from atm.ui.mcp.http.serve import HttpServer, serve
 
     def ready(url: str, port: int) -> None:
         session.need_daemon("changes to tell clients of")
@@ -96,8 +96,8 @@ def _pump(args: Args, session: Session) -> int:
     if not hasattr(select, "poll") or os.name == "nt":
         raise AtmError("this system has no sockets that `atm mcp` could use", "use `atm mcp --http`")
     _check_streams(session)
-    from atm.ui.mcp.pump import Pump
-    from atm.ui.mcp.reaching import Reaching
+    from atm.ui.mcp.stdio.pump import Pump
+    from atm.ui.mcp.stdio.reaching import Reaching
 
     def may_autostart() -> bool:
         return session.settings.yes("daemon.autostart") and session.environment.get("ATM_DAEMON_AUTOSTART") != "0"

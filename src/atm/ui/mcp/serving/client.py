@@ -22,9 +22,9 @@ from atm.domain.errors import AtmError
 from atm.domain.events import MEMBER_CHANGED, MEMBER_JOINED, MEMBER_LEFT, TEAM_CREATED, TEAM_GONE
 from atm.domain.names import same_name
 from atm.teamd.loops import in_thread
-from atm.ui.mcp.feed import LISTS, Feed
 from atm.ui.mcp.identity import settle_role
-from atm.ui.mcp.workers import MOST_FOR_ONE
+from atm.ui.mcp.serving.feed import LISTS, Feed
+from atm.ui.mcp.serving.workers import MOST_FOR_ONE
 
 if TYPE_CHECKING:
     from mcp.server import ServerRequestContext

@@ -8,9 +8,9 @@ from atm.domain.board.tasks import PRIORITIES, task_id
 from atm.domain.errors import NoSuchTeam
 from atm.domain.names import same_name
 from atm.services.board.boardroom import list_name
+from atm.ui.mcp.board.view import PARTS, TASK, TASKS, details, event_fields, long_text, preview
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, many, takes, text, whole, yes_no
-from atm.ui.mcp.task_view import PARTS, TASK, TASKS, details, event_fields, long_text, preview
 from atm.ui.mcp.tool import EVERYBODY
 from atm.ui.mcp.wording import NOTICE, body, piece
 from atm.ui.views.board.graph_drawing import as_text

@@ -47,18 +47,18 @@ from mcp_types import Tool as ToolEntry
 from atm import __version__
 from atm.domain.errors import AtmError
 from atm.ui.mcp.answers import failure, plain_error, success
-from atm.ui.mcp.client import Handed
 from atm.ui.mcp.schema import check
+from atm.ui.mcp.serving.client import Handed
 from atm.ui.mcp.sizes import shortened
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions
 
     from atm.domain.plain import Plain
-    from atm.ui.mcp.client import Client
     from atm.ui.mcp.offer import Offer, Told
+    from atm.ui.mcp.serving.client import Client
+    from atm.ui.mcp.serving.workers import Workers
     from atm.ui.mcp.tool import Tool
-    from atm.ui.mcp.workers import Workers
 
 Context = ServerRequestContext[Any, Any]
 Log = Callable[..., None]

@@ -76,7 +76,7 @@ class Reaching:
         return found
 
     def _in_this_process(self) -> tuple[Line, bytes]:
-        from atm.ui.mcp.in_process import open_line
+        from atm.ui.mcp.serving.in_process import open_line
 
         found = self._welcomed(open_line(self._layout, self._environment))
         if found is None:

@@ -13,7 +13,7 @@ from atm.services.mail.sending import broadcast, send
 from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
-from atm.ui.mcp.mail_view import LONGEST_PIECE, MESSAGE, message_fields
+from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, message_fields
 from atm.ui.mcp.schema import count, gives, number, takes, text, yes_no
 from atm.ui.mcp.wording import NOTICE, known, lines
 from atm.wiring import build_watch

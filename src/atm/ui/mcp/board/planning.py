@@ -11,10 +11,10 @@ from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.planning import Wish
 from atm.ui.mcp.actor import actor, leads, sign
-from atm.ui.mcp.board_changes import ID, acting, answer, changed, outcome
+from atm.ui.mcp.board.changes import ID, acting, answer, changed, outcome
+from atm.ui.mcp.board.view import TASKS, preview
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, many, takes, text, yes_no
-from atm.ui.mcp.task_view import TASKS, preview
 from atm.ui.mcp.tool import BOSSES
 from atm.ui.mcp.wording import known, line, lines
 

@@ -28,7 +28,7 @@ from atm.services.mail.surfacing import Surfacing
 from atm.services.mail.tracing import trace
 from atm.ui.mcp.actor import actor, home, leads, mailbox, sign
 from atm.ui.mcp.definition import define
-from atm.ui.mcp.mail_view import LONGEST_PIECE, MESSAGE, handle_of, message_fields, summary_fields
+from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, handle_of, message_fields, summary_fields
 from atm.ui.mcp.schema import count, gives, listed, takes, text, whole, yes_no
 from atm.ui.mcp.wording import NOTICE, known, line
 

@@ -9,10 +9,10 @@ from atm.domain.team.team import check_open
 from atm.services.board import working as board
 from atm.services.team.presence import beat
 from atm.ui.mcp.actor import SOURCE, actor, sign
-from atm.ui.mcp.board_changes import CLAIM_ID, ID, acting, answer, changed
+from atm.ui.mcp.board.changes import CLAIM_ID, ID, acting, answer, changed
+from atm.ui.mcp.board.view import TASK, work
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import count, gives, takes, text, yes_no
-from atm.ui.mcp.task_view import TASK, work
 from atm.ui.mcp.tool import BOSSES
 from atm.ui.mcp.wording import NOTICE, beginning, known, line, lines
 

@@ -33,7 +33,7 @@ from atm.ui.mcp.sizes import cleaned
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-    from atm.ui.mcp.server import AtmServer
+    from atm.ui.mcp.serving.server import AtmServer
 
     Id = int | str
 

@@ -18,11 +18,11 @@ from atm.domain.errors import AtmError
 from atm.services.access import find
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.loops import in_thread
-from atm.ui.mcp.daemon_events import follow_daemon
 from atm.ui.mcp.hello import Claim
-from atm.ui.mcp.host import load_reception
 from atm.ui.mcp.identity import FROM_TOKEN
-from atm.ui.mcp.in_process import say
+from atm.ui.mcp.serving.daemon_events import follow_daemon
+from atm.ui.mcp.serving.host import load_reception
+from atm.ui.mcp.serving.in_process import say
 from atm.wiring import build_access_tokens
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 
     from atm.domain.access import AccessToken
     from atm.formats.files.layout import Layout
-    from atm.ui.mcp.client import Client
-    from atm.ui.mcp.gate import Gate
-    from atm.ui.mcp.reception import Reception
-    from atm.ui.mcp.server import Context
+    from atm.ui.mcp.http.gate import Gate
+    from atm.ui.mcp.serving.client import Client
+    from atm.ui.mcp.serving.reception import Reception
+    from atm.ui.mcp.serving.server import Context
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
@@ -85,8 +85,8 @@ class HttpServer:
         self._reception: Reception | None = None
 
     async def run(self, line: socket.socket, ready: Callable[[], None]) -> None:
-        from atm.ui.mcp.gate import Gate
-        from atm.ui.mcp.reception import hear_logger
+        from atm.ui.mcp.http.gate import Gate
+        from atm.ui.mcp.serving.reception import hear_logger
 
         self._reception = load_reception()(self._layout, say, has_daemon=False)
         hear_logger("uvicorn", say)
@@ -106,7 +106,7 @@ class HttpServer:
         # Host and Origin are the gate's business, and stricter there.
         from mcp.server.transport_security import TransportSecuritySettings
 
-        from atm.ui.mcp.http_sessions import Sessions
+        from atm.ui.mcp.http.sessions import Sessions
 
         app = server.streamable_http_app(
             streamable_http_path=PATH,
@@ -168,7 +168,7 @@ def _web_server(app: Gate) -> uvicorn.Server:
     """Stopped by the signals that stop programs. Uvicorn's own handlers come late, and raise again what they caught."""
     import uvicorn
 
-    from atm.ui.mcp.http_patience import PatientProtocol
+    from atm.ui.mcp.http.patience import PatientProtocol
 
     config = uvicorn.Config(
         app,

@@ -15,9 +15,9 @@ from atm.domain.untrusted_text import one_line
 from atm.formats.files.json_record import to_bytes
 from atm.teamd.events.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
-from atm.ui.mcp.daemon_events import follow_daemon
 from atm.ui.mcp.hello import LONGEST_LINE
-from atm.ui.mcp.host import McpHost
+from atm.ui.mcp.serving.daemon_events import follow_daemon
+from atm.ui.mcp.serving.host import McpHost
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.ui.mcp.actor import actor, sign
+from atm.ui.mcp.board.view import TASK, preview
 from atm.ui.mcp.schema import gives, text
-from atm.ui.mcp.task_view import TASK, preview
 from atm.ui.mcp.wording import known, lines
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import encode, to_bytes
-from atm.ui.mcp.http_patience import bounded_body
+from atm.ui.mcp.http.patience import bounded_body
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

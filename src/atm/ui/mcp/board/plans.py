@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.services.board import reviews
-from atm.ui.mcp.board_changes import ID, acting, changed, outcome
+from atm.ui.mcp.board.changes import ID, acting, changed, outcome
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import takes, text
 from atm.ui.mcp.tool import BOSSES

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from atm.domain.events import TeamEvent
     from atm.teamd.surfaces import DaemonFacts
-    from atm.ui.mcp.client import Client
     from atm.ui.mcp.hello import Claim
-    from atm.ui.mcp.reception import Reception
+    from atm.ui.mcp.serving.client import Client
+    from atm.ui.mcp.serving.reception import Reception
 
 SOCKET = "mcp.sock"
 HELLO_SECONDS = 5.0
@@ -166,7 +166,7 @@ def load_reception() -> Callable[..., Reception]:
         raise McpMissing(
             f"the MCP server is not installed ({error})", "install it with: pip install 'agent-team-manager[mcp]'"
         ) from None
-    from atm.ui.mcp.reception import Reception
+    from atm.ui.mcp.serving.reception import Reception
 
     return Reception
 

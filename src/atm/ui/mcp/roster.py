@@ -10,9 +10,9 @@ from atm.services.mail.surfacing import unread_for
 from atm.services.team.activity import activity
 from atm.services.team.lifecycle import standing
 from atm.ui.mcp.actor import home
+from atm.ui.mcp.board.view import preview
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import count, gives, listed, takes, text, whole
-from atm.ui.mcp.task_view import preview
 from atm.ui.mcp.tool import EVERYBODY, OBSERVER
 from atm.ui.mcp.wording import known, line
 

@@ -7,12 +7,12 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from atm.teamd.loops import in_thread
-from atm.ui.mcp.client import Client
-from atm.ui.mcp.connection import Lines
 from atm.ui.mcp.identity import FROM_LAUNCHER, admit, asked_role
 from atm.ui.mcp.offer import full_offer
-from atm.ui.mcp.server import build_server
-from atm.ui.mcp.workers import TooSlow, Workers
+from atm.ui.mcp.serving.client import Client
+from atm.ui.mcp.serving.connection import Lines
+from atm.ui.mcp.serving.server import build_server
+from atm.ui.mcp.serving.workers import TooSlow, Workers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ui.mcp.hello import Claim
     from atm.ui.mcp.offer import Offer
-    from atm.ui.mcp.server import AtmServer, Context, Log
+    from atm.ui.mcp.serving.server import AtmServer, Context, Log
 
 
 ADMIT_SECONDS = 20.0

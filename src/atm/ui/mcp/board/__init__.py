@@ -1,0 +1,1 @@
+"""Tasks, claims, plans, reviews, proof, stalls."""

@@ -1,0 +1,1 @@
+"""MCP over HTTP, with tokens."""

@@ -1,0 +1,1 @@
+"""Messages, inboxes, ledger, spool, reading, showing once."""

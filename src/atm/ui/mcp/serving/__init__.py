@@ -1,0 +1,1 @@
+"""Serving a connection: the SDK, sessions, who may call."""
