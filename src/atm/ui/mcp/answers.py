@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 
 from mcp_types import CallToolResult, TextContent
 
-from atm.formats.files.json_record import encode
-from atm.ui.mcp.sizes import clean, fitted
+from atm.formats.files.json_record import encode, to_bytes
 from atm.ui.mcp.wording import body
 
 if TYPE_CHECKING:
@@ -44,3 +43,65 @@ def plain_error(error: AtmError) -> dict[str, Plain]:
         "remedy": _said(error.remedy),
         "path": _said(error.path),
     }
+
+
+# How much is said at once: no answer is larger than an agent's context can bear.
+
+MOST_BYTES = 64 << 10
+"""Of the text of one answer."""
+
+CUT_NOTE = "\n[cut: this answer was larger than 64 KB; long texts and lists are shortened; ask for less at once]"
+_ROUNDS = ((16_384, 1000), (4_096, 500), (1_024, 200), (256, 100), (256, 25), (64, 10), (16, 2))
+"""Longest text and longest list, tried in this order until it fits."""
+
+DEEPEST = 50
+UNBOUNDED = 1 << 40
+
+
+def fitted(value: dict[str, Plain]) -> tuple[dict[str, Plain], str, bool]:
+    """The value, the same as JSON, and whether something had to be cut to stay below the limit."""
+    for longest_text, longest_list in ((MOST_BYTES, MOST_BYTES), *_ROUNDS):
+        smaller = {clean(key): _cut(part, longest_text, longest_list, 1) for key, part in value.items()}
+        text = encode(smaller)
+        if _fits(text):
+            break
+    was_cut = longest_list != MOST_BYTES
+    return smaller, text + CUT_NOTE if was_cut else text, was_cut
+
+
+def _fits(text: str) -> bool:
+    return len(text) <= MOST_BYTES and len(to_bytes(text)) <= MOST_BYTES - len(CUT_NOTE)
+
+
+def clean(text: str) -> str:
+    """JavaScript writes halves of characters and file names may be any bytes; the protocol's UTF-8 carries neither."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _cut(value: Plain, text: int, items: int, depth: int) -> Plain:
+    """Shorter texts and lists of the same shape, so that the answer still is what its schema says."""
+    if isinstance(value, str):
+        return clean(value) if len(value) <= text else clean(value[:text]) + " […]"
+    if depth > DEEPEST:
+        return None
+    if isinstance(value, list):
+        return [_cut(item, text, items, depth + 1) for item in value[:items]]
+    if isinstance(value, dict):
+        return {clean(key): _cut(item, text, items, depth + 1) for key, item in value.items()}
+    if isinstance(value, float) and value - value != 0:
+        return None  # JSON has no infinity
+    return value
+
+
+def cleaned(value: Plain) -> Plain:
+    """The same, with nothing in it that UTF-8 cannot carry."""
+    return _cut(value, UNBOUNDED, UNBOUNDED, 0)
+
+
+def shortened(text: str) -> str:
+    """A resource or prompt, cut at the limit; a cut one says so."""
+    text = clean(text)
+    if _fits(text):
+        return text
+    kept = to_bytes(text)[: MOST_BYTES - 200].decode("utf-8", "ignore")
+    return f"{kept}\n[cut: the first {len(kept)} of {len(text)} characters]"

@@ -27,8 +27,8 @@ from mcp_types import (
 )
 
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.ui.mcp.answers import cleaned
 from atm.ui.mcp.hello import LONGEST_LINE
-from atm.ui.mcp.sizes import cleaned
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream

@@ -46,10 +46,9 @@ from mcp_types import Tool as ToolEntry
 
 from atm import __version__
 from atm.domain.errors import AtmError
-from atm.ui.mcp.answers import failure, plain_error, success
+from atm.ui.mcp.answers import failure, plain_error, shortened, success
 from atm.ui.mcp.schema import check
 from atm.ui.mcp.serving.client import Handed
-from atm.ui.mcp.sizes import shortened
 
 if TYPE_CHECKING:
     from mcp.server.models import InitializationOptions

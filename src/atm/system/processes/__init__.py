@@ -1,1 +1,0 @@
-"""Programs that we start, and how we make sure that they end."""

@@ -1,1 +1,0 @@
-"""Runtimes of agents: the terminals and programs that they live in."""

@@ -1,1 +1,0 @@
-"""The verbs of `atm sync`, each module imported when it is needed."""
