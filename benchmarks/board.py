@@ -13,7 +13,8 @@ from atm import config
 from atm.services.board.planning import Wish, add
 from atm.services.roster.members import create_team
 from atm.system.machine import find_layout
-from atm.wiring import build_desk, build_room, build_tasks
+from atm.wiring.board import build_desk, build_tasks
+from atm.wiring.mail import build_room
 from benchmarks.cases import Bench, _progress
 from benchmarks.measure import Program, Times, Variant, round_robin
 from benchmarks.sandboxes import TEAM, Sandbox

@@ -29,7 +29,7 @@ def sender_for(kind: str, target: str, name: str) -> Callable[[str], str]:
     from atm.services.mail.posting import Letter
     from atm.services.mail.sending import send
     from atm.system.machine import find_layout
-    from atm.wiring import build_room
+    from atm.wiring.mail import build_room
 
     room = build_room(find_layout({"ATM_HOME": target}))
     return lambda text: send(room, "crew", "ann", Letter(sender=name, text=text)).message_id

@@ -26,7 +26,9 @@ from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.reading import briefing_block
 from atm.system.machine import find_layout
-from atm.wiring import build_desk, build_plane, build_room
+from atm.wiring.board import build_desk
+from atm.wiring.mail import build_room
+from atm.wiring.worksync import build_plane
 from benchmarks.cases import Bench, _progress
 from benchmarks.daemon import _memory, running
 from benchmarks.mcp_programs import ECHO, Answered, HttpTalk, Talk, install_sdk

@@ -20,7 +20,7 @@ from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import RealChance, find_layout
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 TEAM = "crew"
 OWNER, SENDER = "ann", "bob"

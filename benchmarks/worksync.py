@@ -27,7 +27,9 @@ from atm.services.team.registry import find_team
 from atm.services.worksync.reconcile import reconcile
 from atm.system.machine import find_layout
 from atm.teamd.worksync import SyncWork
-from atm.wiring import build_desk, build_plane, build_room
+from atm.wiring.board import build_desk
+from atm.wiring.mail import build_room
+from atm.wiring.worksync import build_plane
 from benchmarks.cases import Bench, _progress
 from benchmarks.daemon import LONGEST, _ask, running
 from benchmarks.measure import Times, Variant, round_robin

@@ -27,7 +27,7 @@ from atm.formats.files.layout import Layout
 from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 UNHURRIED = Path(__file__).parent / "unhurried"
 """On the PYTHONPATH of a process, this gives `atm` there longer bounds (see `sitecustomize.py` in it)."""

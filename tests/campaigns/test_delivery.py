@@ -36,7 +36,7 @@ from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.client import stop
 from atm.system.daemon.seat import find_running
 from atm.system.machine import find_layout
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 MESSAGES = 1000 if LONG else 80
 TEAM = "crew"

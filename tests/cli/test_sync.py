@@ -14,7 +14,9 @@ from atm import config
 from atm.formats.files.layout import Layout
 from atm.services.worksync.plane import Plane
 from atm.services.worksync.reports import replay
-from atm.wiring import build_desk, build_plane, build_room
+from atm.wiring.board import build_desk
+from atm.wiring.mail import build_room
+from atm.wiring.worksync import build_plane
 
 FOLDER = ".claude/teams/crew/.member-work-sync"
 

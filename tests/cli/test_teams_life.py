@@ -401,7 +401,7 @@ class TestDelete:
     def test_a_late_heartbeat_does_not_bring_the_folder_back(self, crew):
         from atm.services.team.presence import beat
         from atm.system.machine import find_layout
-        from atm.wiring import build_room
+        from atm.wiring.mail import build_room
 
         crew("teams", "delete", "crew", "--yes")
         room = build_room(find_layout({"ATM_HOME": str(crew.home)}))

@@ -20,7 +20,7 @@ from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, host_name
 from atm.testing import FakeChance, FakeClock, QuickDisk
 from atm.testing.access import MemoryAccessTokens
-from atm.wiring import build_access_tokens
+from atm.wiring.access import build_access_tokens
 
 CLOCK, CHANCE = FakeClock(), FakeChance()
 

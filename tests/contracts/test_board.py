@@ -27,7 +27,8 @@ from atm.ports.team.presence import Presence
 from atm.system.board import programs as real_programs
 from atm.system.board.programs import KEPT, LARGEST_LOG, RealPrograms
 from atm.testing import FakeClock, MemoryPresence, MemoryPrograms, MemoryTasks
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 posix = pytest.mark.skipif(os.name == "nt", reason="drives a POSIX shell")
 

@@ -21,7 +21,7 @@ from atm.system.team.team_secrets import SecretFiles
 from atm.system.worksync import JournalFiles
 from atm.testing import FakeChance, QuickDisk, memory_room
 from atm.testing.files import MemoryJournal, MemoryRecords, MemorySecrets
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 
 @dataclass

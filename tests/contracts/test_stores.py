@@ -13,7 +13,7 @@ from atm.formats.team.team_config import new_member, new_team, with_member, with
 from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 
 @pytest.fixture(params=["memory", "files"])

@@ -17,7 +17,7 @@ from atm.services.roster.members import add_member
 from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FaultyDisk, QuickDisk, memory_room
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 
 @pytest.fixture(params=["memory", "files"])
@@ -298,7 +298,7 @@ HOLDER = """
 import sys, time
 from atm.domain.mail.surfacing import Note
 from atm.system.machine import find_layout
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 room = build_room(find_layout({"ATM_HOME": sys.argv[1]}))
 turn = room.surfacings.turn("crew", "ann")

@@ -15,7 +15,7 @@ from atm.ports.roster.team_files import Deletion
 from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 TASK = b'{"id": "3", "subject": "s", "description": "", "status": "pending", "blocks": [], "blockedBy": []}'
 DONE = TASK.replace(b"pending", b"completed")

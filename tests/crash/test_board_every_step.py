@@ -38,7 +38,8 @@ from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 TIME = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")

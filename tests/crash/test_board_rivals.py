@@ -32,7 +32,8 @@ from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.testing import Crash, FaultyDisk, MemoryPrograms
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 NODE = Path(__file__).parents[1] / "node"
 
@@ -554,7 +555,8 @@ from atm.services.board import working as board
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.system.files import locking
 from atm.system.machine import find_layout
-from atm.wiring import build_room, build_tasks
+from atm.wiring.mail import build_room
+from atm.wiring.board import build_tasks
 
 # Killed between the making of a lock and the note about it, a process leaves what looks foreign for half a minute.
 locking.BREAK_AFTER, locking.WATCH_FOR = 1.0, 0.2
@@ -669,7 +671,8 @@ from atm.services.board import working as board
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.board.planning import Wish, add
 from atm.system.machine import find_layout
-from atm.wiring import build_room, build_tasks
+from atm.wiring.mail import build_room
+from atm.wiring.board import build_tasks
 
 layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
 desk = FullBoardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)

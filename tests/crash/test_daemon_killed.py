@@ -39,7 +39,7 @@ from atm.system.daemon.client import ask, stop
 from atm.system.daemon.seat import find_running
 from atm.system.files.locking import Locks, SharedLock
 from atm.system.machine import find_layout
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 ANSWERS_IN = 60.0
 
@@ -483,7 +483,7 @@ def test_killed_while_it_puts_mail_before_an_agent_it_shows_nothing_twice_and_le
 KILLED_WITH_A_LOCK = """
 import os, signal, sys
 from atm.system.machine import find_layout
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 room = build_room(find_layout({"ATM_HOME": sys.argv[1]}))
 room.inboxes.change("crew", "ann", lambda rows: os.kill(os.getpid(), signal.SIGKILL))
 """

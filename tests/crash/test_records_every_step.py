@@ -31,7 +31,7 @@ from atm.system.machine import RealChance, find_layout, host_name
 from atm.system.team.team_secrets import SecretFiles
 from atm.system.worksync import JournalFiles
 from atm.testing import Crash, FaultyDisk, QuickDisk
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 OLD: Any = {"n": 1}
 NEW: Any = {"n": 2}

@@ -35,7 +35,8 @@ from atm.system.files.record_store import RecordFiles
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.testing.time_and_chance import FakeChance
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 pytestmark = pytest.mark.campaign  # there every step is looked at, and is refused in every way
 

@@ -46,7 +46,7 @@ from atm.services.team.presence import beat
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.testing.delivery import MemoryPane, MemoryTerminals
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 LEAD = "team-lead"
 AT = PaneAddress("/tmp/tmux", "%1")

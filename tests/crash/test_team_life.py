@@ -29,7 +29,7 @@ from atm.services.roster.teamroom import Teamroom
 from atm.services.team.lifecycle import advance, standing
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 pytestmark = pytest.mark.campaign  # there every step is looked at, and is refused in every way
 

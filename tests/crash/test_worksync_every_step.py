@@ -50,7 +50,8 @@ from atm.system.team.team_secrets import SecretFiles
 from atm.system.worksync import JournalFiles
 from atm.testing import Crash, FaultyDisk, MemoryPrograms, QuickDisk
 from atm.testing.time_and_chance import FakeChance
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 pytestmark = pytest.mark.campaign  # there every step is looked at, and is refused in every way
 

@@ -34,7 +34,7 @@ from atm.system.daemon.client import ask, stop
 from atm.system.daemon.seat import find_running
 from atm.system.machine import find_layout
 from atm.testing.scripted_agent import VENDORS
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 if sys.platform == "win32":
     collect_ignore_glob = ["*"]  # tmux, unix sockets and POSIX signals

@@ -14,7 +14,8 @@ from atm.formats.files.layout import Layout
 from atm.services.roster.members import add_member, create_team
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool
-from atm.wiring import build_desk, build_room
+from atm.wiring.board import build_desk
+from atm.wiring.mail import build_room
 
 LARGEST = 24_000
 """Bytes of any answer: a third of what the server lets through."""

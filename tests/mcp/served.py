@@ -22,7 +22,7 @@ from tests.teamd.conftest import AtmOfTeam, DaemonProcess, is_deleted
 
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 from mcp import Client as Official
 
 ACCEPT = "application/json, text/event-stream"

@@ -27,7 +27,7 @@ from atm.ui.mcp.hello import BadHello, Claim, decode_hello, encode_hello
 from atm.ui.mcp.http.serve import _bearer_of
 from atm.ui.mcp.identity import LARGEST_SETTINGS, admit, asked_role, settle_role
 from atm.ui.mcp.schema import check, number, takes, whole
-from atm.wiring import build_access_tokens
+from atm.wiring.access import build_access_tokens
 
 
 @pytest.fixture

@@ -39,7 +39,8 @@ from atm.services.events import LONGEST_FACT, SETTLING, TeamEvents
 from atm.services.roster.members import add_member, create_team, remove_member, update_member
 from atm.services.roster.teamroom import Teamroom
 from atm.testing import FakeClock, make_message, memory_desk, memory_room
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 
 class World:

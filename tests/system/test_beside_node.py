@@ -15,7 +15,7 @@ from tests.optional import needs
 from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.testing import FakeClock
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 NODE = Path(__file__).parents[1] / "node"
 
@@ -27,7 +27,7 @@ from atm.services.mail.posting import Letter
 from atm.services.mail.sending import send
 from atm.system.mail import inbox_store
 from atm.system.machine import find_layout
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 inbox_store.PATIENCE = 60.0  # six writers on a busy machine: nobody may be unlucky for so long that he spools
 room = build_room(find_layout({"ATM_HOME": sys.argv[1]}))

@@ -33,7 +33,8 @@ from atm.services.roster.members import add_member, create_team
 from atm.system.board.task_store import TaskFiles
 from atm.system.files.disk import RealDisk
 from atm.testing import MemoryPrograms
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 
 class SetClock:

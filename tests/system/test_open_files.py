@@ -24,7 +24,8 @@ from atm.services.mail.spooling import drain
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.teamroom import Teamroom
 from atm.testing import FakeClock, MemoryPrograms, QuickDisk, make_message
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 
 class Accountant(QuickDisk):

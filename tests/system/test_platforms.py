@@ -234,7 +234,8 @@ class WindowsFiles(RealDisk):
 
 def test_mail_works_where_open_files_cannot_be_renamed_or_removed(room, home):
     from atm.services.mail.reading import Filter, take
-    from atm.wiring import build_room, find_layout
+    from atm.wiring.files import find_layout
+    from atm.wiring.mail import build_room
 
     there = build_room(find_layout({"ATM_HOME": str(home)}), disk=WindowsFiles())
     for number in range(60):  # more than is read at once

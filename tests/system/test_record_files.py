@@ -34,7 +34,7 @@ from atm.system.machine import RealChance, RealClock, host_name
 from atm.system.team.team_secrets import SecretFiles
 from atm.system.worksync import JournalFiles
 from atm.testing import FaultyDisk, QuickDisk
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 CLAUDES = "session-1a2b3c4d"
 needs_user = pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

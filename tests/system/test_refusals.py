@@ -27,7 +27,7 @@ from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import sync_folder
 from atm.system.files.refusals import explained, in_team, refused
 from atm.testing import FakeClock, QuickDisk
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 FULL = ["ENOSPC", "EDQUOT", "EFBIG"]
 FORBIDDEN = ["EACCES", "EPERM", "EROFS"]

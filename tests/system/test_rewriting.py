@@ -18,7 +18,7 @@ from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.system.mail.inbox_store import RECENT_TAIL
 from atm.testing import FakeClock, QuickDisk, make_message
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 
 class Meddling:

@@ -27,7 +27,8 @@ from atm.system.machine import RealChance, find_layout
 from atm.system.mail.shared_files import SettingsAndFiles
 from atm.system.setup import claude_code
 from atm.testing import FaultyDisk, make_message
-from atm.wiring import build_context, build_room
+from atm.wiring.mail import build_room
+from atm.wiring.setup import build_context
 
 
 class FakeClaude:

@@ -23,7 +23,8 @@ from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import REFRESH_AFTER
 from atm.testing import MemoryPrograms
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 
 class QuickClock:

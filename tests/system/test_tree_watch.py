@@ -33,7 +33,8 @@ from atm.system.events.inotify import EVENT, IN_IGNORED, IN_Q_OVERFLOW, IN_UNMOU
 from atm.system.events.tree_watch import KINDS, RESCAN, TICK_NS, Touched, TreeWatch
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, MemoryPrograms
-from atm.wiring import build_room, build_tasks
+from atm.wiring.board import build_tasks
+from atm.wiring.mail import build_room
 
 SOON = 30.0
 NOBODY = 65534

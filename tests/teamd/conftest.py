@@ -38,7 +38,7 @@ from atm.system.daemon.client import ask, stop
 from atm.system.daemon.seat import Running, find_running
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 PROC = Path("/proc")
 SOURCE = Path(__file__).parents[2] / "src/atm"

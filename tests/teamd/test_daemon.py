@@ -21,7 +21,8 @@ from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.process_facts import began
-from atm.wiring import build_desk, build_room
+from atm.wiring.board import build_desk
+from atm.wiring.mail import build_room
 
 PATIENCE = 120.0
 LOOPS = {"spool", "reconcile", "retention", "silence", "escalation", "delivery"}

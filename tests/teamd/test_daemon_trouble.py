@@ -26,7 +26,7 @@ from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.process_facts import began
 from atm.system.files.disk import RealDisk
-from atm.wiring import build_room
+from atm.wiring.mail import build_room
 
 PING = b'{"v": 1, "id": "1", "do": "ping"}\n'
 

@@ -538,7 +538,7 @@ def test_played_members_vanish_when_their_plugin_crashes(stage):
 
 def test_tasks_of_a_played_member_go_back_to_the_board(stage, layout):
     from atm.config import Settings
-    from atm.wiring import build_desk
+    from atm.wiring.board import build_desk
 
     desk = build_desk(layout, Settings({}, [], None, ""), stage.room)
 

@@ -634,7 +634,7 @@ def test_the_watch_goes_on_after_something_that_nobody_thought_of(room, layout):
         return bool(events)
 
     async def go() -> None:
-        from atm.wiring import build_tasks
+        from atm.wiring.board import build_tasks
 
         watch = BrokenOnce(room, build_tasks(layout))
         watcher = Watcher(TreeWatch(layout), watch, events.append, lambda _: None, lambda *_, **__: None)

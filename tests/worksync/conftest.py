@@ -36,7 +36,8 @@ from atm.services.worksync.nudges import plan
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile
 from atm.system.daemon.client import ask
-from atm.wiring import build_desk, build_plane
+from atm.wiring.board import build_desk
+from atm.wiring.worksync import build_plane
 
 if sys.platform == "win32":
     collect_ignore_glob = ["*"]  # unix sockets, tmux and POSIX signals

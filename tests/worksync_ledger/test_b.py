@@ -32,7 +32,8 @@ from atm.services.team.registry import find_team
 from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.reconcile import look_at
 from atm.services.worksync.reports import replay, submit
-from atm.wiring import build_desk, build_plane
+from atm.wiring.board import build_desk
+from atm.wiring.worksync import build_plane
 
 SOURCE = Path(__file__).parents[2] / "src" / "atm"
 

@@ -44,7 +44,7 @@ from atm.teamd import worksync as sync_work
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool, tools_for
 from atm.ui.mcp.resources import read
-from atm.wiring import build_plane
+from atm.wiring.worksync import build_plane
 
 ROOT = Path(__file__).parents[2]
 REPORT = "member_work_sync_report"

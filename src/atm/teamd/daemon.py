@@ -37,8 +37,12 @@ from atm.teamd.rounds import Rounds
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
 from atm.teamd.work import Work
-from atm.wiring import build_desk, build_plane, build_reach, build_room, build_site
+from atm.wiring.board import build_desk
+from atm.wiring.checkup import build_site
 from atm.wiring.daemon import build_log
+from atm.wiring.delivery import build_reach
+from atm.wiring.mail import build_room
+from atm.wiring.worksync import build_plane
 
 if TYPE_CHECKING:
     from atm.config import Settings

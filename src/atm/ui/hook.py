@@ -13,7 +13,8 @@ import sys
 from atm.domain.errors import AtmError
 from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence
 from atm.formats.delivery.hook_call import parse_call
-from atm.wiring import build_room, find_layout
+from atm.wiring.files import find_layout
+from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ def _say(call: HookCall, answer: HookAnswer) -> None:
 def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: str) -> str:
     from atm.domain.delivery.briefing import in_words
     from atm.services.delivery.briefing import brief
-    from atm.wiring import build_desk
+    from atm.wiring.board import build_desk
 
     facts = brief(build_desk(layout, settings, room), team, me)
     facts.mail_follows = bool(facts.unread)
@@ -171,7 +172,7 @@ def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: st
 
 
 def _locate(room: Teamroom, call: HookCall) -> Endpoint:
-    from atm.wiring import locate_session
+    from atm.wiring.delivery import locate_session
 
     return locate_session(room, call, os.environ)
 
@@ -179,7 +180,7 @@ def _locate(room: Teamroom, call: HookCall) -> Endpoint:
 def _note(words: list[str], error: Exception) -> None:
     """In the log of hooks, as far as that can be written."""
     try:
-        from atm.wiring import log_hook
+        from atm.wiring.board import log_hook
 
         what = f"{type(error).__name__}: {error}"
         log_hook(find_layout(os.environ), {"event": " ".join(words[:2])[:100], "error": what[:1000]})

@@ -24,7 +24,8 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    from atm.wiring import build_context, build_site
+    from atm.wiring.checkup import build_site
+    from atm.wiring.setup import build_context
 
     site = build_site(session.layout, session.environment)
     findings = examine(session.desk, site)

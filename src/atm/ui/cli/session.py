@@ -9,7 +9,8 @@ from atm import config
 from atm.domain.errors import UsageError
 from atm.domain.names import parse_address, same_name
 from atm.formats.files.json_record import encode
-from atm.wiring import build_room, find_layout
+from atm.wiring.files import find_layout
+from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class Session:
     def desk(self) -> FullBoardroom:
         """The board."""
         if self._desk is None:
-            from atm.wiring import build_desk
+            from atm.wiring.board import build_desk
 
             self._desk = build_desk(self.layout, self.settings, self.room)
         return self._desk

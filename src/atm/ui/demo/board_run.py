@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 
 from atm.ui.demo.board_proof import Proof, prove
 from atm.ui.demo.board_worker import TEAM
-from atm.wiring import build_tasks, find_layout
+from atm.wiring.board import build_tasks
+from atm.wiring.files import find_layout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team
 from atm.ui.demo.storm_workers import READER, TEAM
-from atm.wiring import build_room, find_layout
+from atm.wiring.files import find_layout
+from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -23,7 +23,8 @@ from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.team.registry import find_team
-from atm.wiring import build_room, find_layout
+from atm.wiring.files import find_layout
+from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

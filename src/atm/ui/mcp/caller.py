@@ -6,7 +6,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from atm.services.team.registry import find_team
-from atm.wiring import build_desk, build_room
+from atm.wiring.board import build_desk
+from atm.wiring.mail import build_room
 
 if TYPE_CHECKING:
     from atm.config import Settings

@@ -21,8 +21,8 @@ from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
 from atm.ui.mcp.tool import EVERYBODY, OBSERVER, Tool
 from atm.ui.mcp.wording import line
-from atm.wiring import build_plane
 from atm.wiring.daemon import judge_report
+from atm.wiring.worksync import build_plane
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

@@ -12,7 +12,8 @@ from atm.formats.files.layout import Layout
 from atm.services.board.working import release_all
 from atm.teamd.plugins.host.member_book import MemberBook, Played
 from atm.teamd.plugins.inside.synthetic_members import retire
-from atm.wiring import build_desk, build_room
+from atm.wiring.board import build_desk
+from atm.wiring.mail import build_room
 
 T = TypeVar("T")
 

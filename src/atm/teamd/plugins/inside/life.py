@@ -32,7 +32,9 @@ from atm.teamd.plugins.order import Order
 from atm.teamd.plugins.process_care import MARK, kill_strays
 from atm.teamd.plugins.report import LogLines, describe_error
 from atm.teamd.plugins.wire import LineWriter, decode_line
-from atm.wiring import build_context, build_desk, build_room, build_tasks
+from atm.wiring.board import build_desk, build_tasks
+from atm.wiring.mail import build_room
+from atm.wiring.setup import build_context
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ NOTHING = 3
 
 def _watch(args: Args, session: Session) -> int:
     """Exit code 3 if time ran out before everything was done."""
-    from atm.wiring import build_watch
+    from atm.wiring.events import build_watch
 
     team = list_name(session.desk, session.team(args))
     style, clock = Style(session), session.desk.clock

@@ -32,7 +32,7 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    from atm.wiring import build_reach
+    from atm.wiring.delivery import build_reach
 
     named = args.text("agent")
     team_name = session.address(named, args)[1] if named else session.team(args)

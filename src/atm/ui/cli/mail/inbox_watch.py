@@ -31,7 +31,7 @@ def follow(args: Args, session: Session) -> int:
     limit = args.number("for")
     end = clock.monotonic() + limit if limit is not None else float("inf")
     begun = False
-    from atm.wiring import build_watch
+    from atm.wiring.events import build_watch
 
     while clock.monotonic() < end:
         paths = [session.layout.inbox(team, agent) for team in names for agent in session.room.inboxes.owners(team)]

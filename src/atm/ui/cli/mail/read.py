@@ -107,7 +107,7 @@ def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> Mail
 
 def _wait(session: Session, owner: Recipient, look: Callable[[], Mail], seconds: float) -> Mail:
     """Look until there is something. An inbox that cannot be read at the moment may be whole at the next look."""
-    from atm.wiring import build_watch
+    from atm.wiring.events import build_watch
 
     clock = session.room.clock
     deadline = clock.monotonic() + seconds

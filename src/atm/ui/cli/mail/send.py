@@ -138,7 +138,7 @@ def clean(text: str) -> str:
 def refer_to_file(args: Args, session: Session, letter: Letter, agent: str, team: str) -> None:
     """Add a file reference to the text, after asking both sides' settings."""
     from atm.services.mail.mailroom import find_recipient
-    from atm.wiring import build_references
+    from atm.wiring.mail import build_references
 
     to = find_recipient(session.room, team, agent)
     references = build_references(session.layout, session.settings, session.environment)

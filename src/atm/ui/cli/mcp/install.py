@@ -61,7 +61,7 @@ def run(session: Session, args: Args) -> int:
     from atm.domain.setup.hooks import SERVER
     from atm.services.setup.planning import Order, apply, check, plan
     from atm.ui.cli.setup.view import Doing, scope_of, show_changes, show_standing
-    from atm.wiring import build_vendor_files
+    from atm.wiring.setup import build_vendor_files
 
     scope, project = scope_of(args), session.settings.root
     clients, identity = _clients(args), _identity(args, scope)

@@ -9,7 +9,7 @@ from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
 from atm.services.access import issue, revoke
 from atm.services.team.registry import find_team
-from atm.wiring import build_access_tokens
+from atm.wiring.access import build_access_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ def execute(args: Args, session: Session) -> int:
     drain_on_the_way(session.room)
     team = team_meant(args, session)
     put_back_dropped(session.room, team)
-    from atm.wiring import build_tasks
+    from atm.wiring.board import build_tasks
 
     mail = {facts.agent: facts for facts in inbox_facts(session.room, team)}
     tasks = build_tasks(session.layout).board(team.name).counts()

@@ -53,7 +53,7 @@ def execute(args: Args, session: Session) -> int:
 
 
 def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
-    from atm.wiring import build_context
+    from atm.wiring.setup import build_context
 
     known = session.settings.all()
     context = build_context(session.layout, session.settings, session.environment, working_folder())
@@ -135,7 +135,7 @@ def _set(args: Args, session: Session) -> int:
     path = _file(args, session)
     if os.path.exists(path):
         settings_module.read_file(path)  # an error here names the line; we never write over it
-    from atm.wiring import change_settings
+    from atm.wiring.setup import change_settings
 
     change_settings(session.layout, path, lambda text: _with_setting(text, path, key, value))
     result: dict[str, object] = {"action": "config", "key": key, "value": value, "file": path}

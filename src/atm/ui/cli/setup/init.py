@@ -40,7 +40,7 @@ NO_SERVER = "the MCP server is left out: this atm was installed without its extr
 def execute(args: Args, session: Session) -> int:
     from atm.services.setup.planning import Order, apply, check, detect, plan
     from atm.ui.cli.setup.view import Doing, names_of, scope_of, show_changes, show_standing
-    from atm.wiring import build_vendor_files
+    from atm.wiring.setup import build_vendor_files
 
     remove, scope, project = args.flag("remove"), scope_of(args), session.settings.root
     files = build_vendor_files(session.layout, session.environment)

@@ -120,7 +120,7 @@ def execute(args: Args, session: Session) -> int:
 def open_plane(args: Args, session: Session) -> tuple[Plane, Team]:
     """The control plane, and the team that is meant."""
     from atm.services.team.registry import find_team
-    from atm.wiring import build_plane
+    from atm.wiring.worksync import build_plane
 
     team = find_team(session.room, session.team(args))
     return build_plane(session.layout, session.settings, session.desk), team

@@ -10,7 +10,7 @@ from atm.ui.cli.mail.inbox_view import is_live
 from atm.ui.cli.mail.inbox_watch import CLEAR, REDRAW_EVERY
 from atm.ui.cli.worksync.showing import known_identity, may_look, status_table
 from atm.ui.cli.worksync.sync import open_plane
-from atm.wiring import build_watch
+from atm.wiring.events import build_watch
 
 if TYPE_CHECKING:
     from atm.domain.team.team import Team

@@ -16,7 +16,7 @@ from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, message_fields
 from atm.ui.mcp.schema import count, gives, number, takes, text, yes_no
 from atm.ui.mcp.wording import NOTICE, known, lines
-from atm.wiring import build_watch
+from atm.wiring.events import build_watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable

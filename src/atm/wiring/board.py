@@ -1,0 +1,66 @@
+"""The board over real files."""
+
+from __future__ import annotations
+
+from atm.services.roster.teamroom import Teamroom
+from atm.system.files.archive import ArchiveFolder
+from atm.system.files.disk import RealDisk
+from atm.system.machine import RealClock
+from atm.wiring.files import build_locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.config import Settings
+    from atm.domain.plain import Plain
+    from atm.formats.files.layout import Layout
+    from atm.ports.board.programs import Programs
+    from atm.ports.board.tasks import Tasks
+    from atm.ports.files.clock import Chance, Clock
+    from atm.ports.files.disk import Disk
+    from atm.services.roster.full_boardroom import FullBoardroom
+
+
+def build_tasks(
+    layout: Layout, *, disk: Disk | None = None, clock: Clock | None = None, chance: Chance | None = None
+) -> Tasks:
+    from atm.system.board.task_store import TaskFiles
+    from atm.system.files.numbered_log import NumberedLog
+
+    disk, clock = disk or RealDisk(), clock or RealClock()
+    locks = build_locks(layout, disk, clock, chance)
+    archive = ArchiveFolder(disk, clock, layout)
+    return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout))
+
+
+def build_desk(layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_hooks: bool = True) -> FullBoardroom:
+    """
+    The board over real files. A server that works for others runs no hooks of a repository that they name: an agent
+    that may write there could have anything run outside its sandbox.
+    """
+    from atm.services.board.boardroom import HOOK_EVENTS
+    from atm.services.roster.full_boardroom import FullBoardroom
+
+    keys = [(event, f"hooks.{event}") for event in HOOK_EVENTS]
+    allowed = [(e, key) for e, key in keys if runs_repo_hooks or not settings.setting(key).is_of_the_repo]
+    return FullBoardroom(
+        room=room,
+        tasks=build_tasks(layout),
+        programs=lambda: _programs(layout),
+        hooks={event: settings.texts(key) for event, key in allowed},
+        hook_seconds=settings.number("hooks.seconds"),
+        check_seconds=settings.number("board.check_seconds"),
+        max_retries=settings.whole("board.max_retries"),
+    )
+
+
+def _programs(layout: Layout) -> Programs:
+    from atm.system.board.programs import RealPrograms
+
+    return RealPrograms(layout)
+
+
+def log_hook(layout: Layout, record: dict[str, Plain]) -> None:
+    """What happened to a hook, for people who look for it later."""
+    from atm.formats.files.times import to_iso
+
+    _programs(layout).log({"at": to_iso(RealClock().now()), **record})

@@ -1,0 +1,19 @@
+"""What doctor looks at."""
+
+from __future__ import annotations
+
+from atm.system.files.disk import RealDisk
+from atm.system.machine import RealClock, host_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.formats.files.layout import Layout
+    from atm.ports.checkup import Site
+
+
+def build_site(layout: Layout, environment: Mapping[str, str]) -> Site:
+    from atm.system.checkup import SiteOnDisk
+
+    return SiteOnDisk(RealDisk(), RealClock(), layout, environment, host=host_name())

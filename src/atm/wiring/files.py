@@ -1,0 +1,25 @@
+"""Where the files of this machine lie, and how they are locked."""
+
+from __future__ import annotations
+
+import os
+
+from atm.system.files.disk import RealDisk
+from atm.system.files.locking import Locks
+from atm.system.machine import RealChance, RealClock, find_layout, host_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Chance, Clock
+    from atm.ports.files.disk import Disk
+
+__all__ = ["build_locks", "find_layout"]
+
+
+def build_locks(
+    layout: Layout, disk: Disk | None = None, clock: Clock | None = None, chance: Chance | None = None
+) -> Locks:
+    """Locks in the name of this process."""
+    parts = (disk or RealDisk(), clock or RealClock(), chance or RealChance())
+    return Locks(*parts, layout.locks, pid=os.getpid(), host=host_name())

@@ -1,0 +1,131 @@
+"""Mail, and everything else of a team, over real files: a room for every command."""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.mail.retention import Policy
+from atm.domain.mail.retries import MOST_TRIES
+from atm.services.roster.teamroom import Teamroom
+from atm.system.files.archive import ArchiveFolder
+from atm.system.files.disk import RealDisk
+from atm.system.files.locking import Locks
+from atm.system.machine import RealChance, RealClock
+from atm.system.mail.drift_log import DriftLog
+from atm.system.mail.inbox_store import InboxStore
+from atm.system.mail.ledger import LedgerFile
+from atm.system.mail.spool import SpoolFolder
+from atm.system.mail.upkeep_marks import UpkeepMarkFiles
+from atm.system.team.team_store import TeamStore
+from atm.wiring.files import build_locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.config import Settings
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Chance, Clock
+    from atm.ports.files.disk import Disk
+    from atm.ports.mail.surfacing import Surfacings
+    from atm.ports.roster.backups import Backups
+    from atm.ports.roster.team_files import TeamFiles
+    from atm.ports.team.endpoints import Endpoints
+    from atm.ports.team.presence import Presence
+    from atm.ports.team.states import States
+    from atm.services.mail.file_references import References
+
+
+def build_room(
+    layout: Layout,
+    settings: Settings | None = None,
+    *,
+    disk: Disk | None = None,
+    clock: Clock | None = None,
+    chance: Chance | None = None,
+) -> Teamroom:
+    """A mailroom over real files. Tests pass a disk, a clock or a chance of their own."""
+    disk, clock, chance = disk or RealDisk(), clock or RealClock(), chance or RealChance()
+    locks = build_locks(layout, disk, clock, chance)
+    archive = ArchiveFolder(disk, clock, layout)
+    policy = build_policy(settings) if settings else Policy()
+    return Teamroom(
+        clock=clock,
+        chance=chance,
+        rosters=TeamStore(disk, clock, locks, layout, archive),
+        inboxes=InboxStore(disk, clock, locks, layout, archive),
+        ledger=LedgerFile(disk, locks, layout),
+        spool=SpoolFolder(disk, clock, locks, layout),
+        archive=archive,
+        marks=UpkeepMarkFiles(disk, layout, policy.compact_above),
+        drift=DriftLog(disk, clock, layout),
+        stores=_LazyStores(disk, clock, locks, layout),
+        policy=policy,
+        compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
+        most_tries=settings.whole("messaging.max_retries") if settings else MOST_TRIES,
+    )
+
+
+class _LazyStores:
+    """The ports of team life over real files, each imported and made when it is first asked for: mail needs none."""
+
+    __slots__ = ("_clock", "_disk", "_layout", "_locks")
+
+    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._locks = locks
+        self._layout = layout
+
+    @property
+    def presence(self) -> Presence:
+        from atm.system.team.heartbeats import HeartbeatFiles
+
+        return HeartbeatFiles(self._disk, self._clock, self._layout, self._locks.host)
+
+    @property
+    def states(self) -> States:
+        from atm.system.team.state_store import StateFiles
+
+        return StateFiles(self._disk, self._locks, self._layout)
+
+    @property
+    def files(self) -> TeamFiles:
+        from atm.system.roster.team_files import TeamFolders
+
+        return TeamFolders(self._disk, self._locks, self._layout)
+
+    @property
+    def backups(self) -> Backups:
+        from atm.system.roster.backup_store import BackupFolders
+
+        return BackupFolders(self._disk, self._clock, self._locks, self._layout)
+
+    @property
+    def surfacings(self) -> Surfacings:
+        from atm.system.mail.surfacing_notes import SurfacingNotes
+
+        return SurfacingNotes(self._disk, self._locks, self._layout)
+
+    @property
+    def endpoints(self) -> Endpoints:
+        from atm.system.team.endpoints import EndpointFiles
+
+        return EndpointFiles(self._disk, self._layout)
+
+
+def build_policy(settings: Settings) -> Policy:
+    return Policy(
+        keep_read=settings.whole("retention.keep_read"),
+        keep_days=settings.number("retention.keep_days"),
+        keep_idle=settings.whole("retention.keep_idle"),
+        compact_above=settings.whole("retention.compact_above"),
+    )
+
+
+def build_references(layout: Layout, settings: Settings, environment: Mapping[str, str]) -> References:
+    from atm.services.mail.file_references import References
+    from atm.system.mail.shared_files import SettingsAndFiles
+
+    share = os.path.expanduser(settings.text("messaging.share_dir"))
+    return References(SettingsAndFiles(layout, environment, share=share), settings.root)

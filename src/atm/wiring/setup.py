@@ -1,0 +1,49 @@
+"""Settings of ours and of agent programs, and where we are."""
+
+from __future__ import annotations
+
+from atm.system.machine import host_name
+from atm.wiring.files import build_locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atm.config import Settings
+    from atm.domain.setup.context import SystemContext
+    from atm.formats.files.layout import Layout
+    from atm.ports.setup import VendorFiles
+
+
+def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> None:
+    from atm.system.files import settings_file
+
+    locks = build_locks(layout)
+    settings_file.change_settings(locks, path, change)
+
+
+def build_vendor_files(layout: Layout, environment: Mapping[str, str]) -> VendorFiles:
+    """The settings files of agent CLIs, for `atm init`."""
+    from atm.system.setup.vendor_files import VendorFilesOnDisk
+
+    locks = build_locks(layout)
+    return VendorFilesOnDisk(locks, layout, environment)
+
+
+def build_context(layout: Layout, settings: Settings, environment: Mapping[str, str], folder: str) -> SystemContext:
+    """Where we are. Asks Claude Code for its version, so it is built for the commands that show it."""
+    import sys
+
+    from atm.domain.setup.context import SystemContext
+    from atm.system.git.remote import find_repo
+    from atm.system.setup.claude_code import detect
+
+    return SystemContext(
+        hostname=host_name(),
+        platform={"darwin": "macOS", "win32": "Windows"}.get(sys.platform, "Linux"),
+        claude_root=layout.claude_root,
+        root=settings.root,
+        schema_version=detect(layout, environment),
+        repo=find_repo(folder),
+        default_team=settings.text("core.default_team"),
+    )
