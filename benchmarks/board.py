@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 
 from atm import config
-from atm.services.board.planning import Wish, add
+from atm.services.board.planning import NewTask, add
 from atm.services.roster.members import create_team
 from atm.system.machine import find_layout
 from atm.wiring.board import build_desk, build_tasks
@@ -35,7 +35,7 @@ def new_board(home: Path, tasks: int) -> Sandbox:
     desk = build_desk(layout, config.load(layout, environment, str(home), {}), room)
     text = "Read the notes in docs/import.md first. Two tests of the importer fail on empty files. " * 3
     wishes = [
-        Wish(f"step {n}: mend the importer", description=text, depends_on=[f"#{n - 1}"] if n % 3 == 0 else [])
+        NewTask(f"step {n}: mend the importer", description=text, depends_on=[f"#{n - 1}"] if n % 3 == 0 else [])
         for n in range(1, tasks + 1)
     ]
     add(desk, TEAM, "human", wishes)

@@ -26,13 +26,13 @@ def sender_for(kind: str, target: str, name: str) -> Callable[[str], str]:
         from benchmarks import baseline
 
         return lambda text: baseline.send(target, name, text, kind)
-    from atm.services.mail.posting import Letter
+    from atm.services.mail.posting import Draft
     from atm.services.mail.sending import send
     from atm.system.machine import find_layout
     from atm.wiring.mail import build_room
 
     room = build_room(find_layout({"ATM_HOME": target}))
-    return lambda text: send(room, "crew", "ann", Letter(sender=name, text=text)).message_id
+    return lambda text: send(room, "crew", "ann", Draft(sender=name, text=text)).message_id
 
 
 def main(kind: str, target: str, name: str, count: int) -> None:

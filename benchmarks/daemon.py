@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from atm.domain.team.team import Member
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.client import listen, stop
@@ -96,7 +96,7 @@ def many_teams(home: Path) -> Sandbox:
         create_team(room, team)
         for member in range(MEMBERS):
             add_member(room, team, Member(f"agent-{member}"))
-        send(room, team, "agent-0", Letter(sender="agent-1", text="hello"))
+        send(room, team, "agent-0", Draft(sender="agent-1", text="hello"))
     return sandbox
 
 

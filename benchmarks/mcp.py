@@ -20,7 +20,7 @@ from typing import Any
 from atm import config
 from atm.domain.team.team import Member
 from atm.services.delivery.briefing import brief
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
@@ -207,7 +207,7 @@ class Services:
         self._plane = build_plane(layout, settings, self._desk)
 
     def send(self) -> None:
-        sent = send(self._room, TEAM, SENDER, Letter(sender=OWNER, text=TEXT))
+        sent = send(self._room, TEAM, SENDER, Draft(sender=OWNER, text=TEXT))
         if sent.outcome != "success":
             raise RuntimeError(f"{sent.outcome}: {sent.warnings}")
 
@@ -293,7 +293,7 @@ def _report(pump: Talk, briefing: Answered) -> Answered:
 def _read_mail(sandbox: Sandbox, pump: Talk) -> Answered:
     room = sandbox.room()
     for _ in range(LETTERS):
-        send(room, TEAM, OWNER, Letter(sender=SENDER, text=TEXT))
+        send(room, TEAM, OWNER, Draft(sender=SENDER, text=TEXT))
     answer = pump.call("mail_read", {"limit": LETTERS})
     if len(answer.structured["messages"]) != LETTERS:
         raise RuntimeError(f"{len(answer.structured['messages'])} messages instead of {LETTERS}")

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from atm.domain.team.team import Member
 from atm.formats.files.times import to_iso
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom
@@ -89,7 +89,7 @@ class Sandbox:
 
     def send(self, room: Teamroom) -> str:
         """Send one message in this process; its id. Anything but success is an error here."""
-        sent = send(room, TEAM, OWNER, Letter(sender=SENDER, text=TEXT))
+        sent = send(room, TEAM, OWNER, Draft(sender=SENDER, text=TEXT))
         if sent.outcome != "success":
             raise RuntimeError(f"{sent.outcome}: {sent.warnings}")
         return sent.message_id

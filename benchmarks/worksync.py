@@ -36,7 +36,7 @@ from benchmarks.measure import Times, Variant, round_robin
 from benchmarks.sandboxes import TEAM, Sandbox
 
 if TYPE_CHECKING:
-    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.plane import SyncRoom
 
 LEAD = "lena"
 SMALL_TEAM, LARGE_TEAM = 10, 1_000
@@ -132,7 +132,7 @@ class Crowd:
         then = time.time() - ROSTER_AGE
         os.utime(path, (then, then))
 
-    def new_plane(self) -> Plane:
+    def new_plane(self) -> SyncRoom:
         """As a daemon has it that was just started."""
         settings = config.load(self.layout, self.sandbox.environment, str(self.sandbox.home), {})
         return build_plane(self.layout, settings, build_desk(self.layout, settings, build_room(self.layout, settings)))

@@ -30,7 +30,7 @@ from tests.conftest import UNHURRIED
 from atm.domain.mail.receipts import RESTORED, RETURNED, already_read
 from atm.domain.team.team import Member
 from atm.formats.mail.journal import histories
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.client import stop
@@ -293,7 +293,7 @@ class Campaign:
         for count in range(self.messages // SENDERS):
             to = f"a{dice.randrange(AGENTS):02}"
             text = f"{count} {'word ' * dice.randrange(40)}"
-            letter = Letter(sender=f"s{number}", text=text, is_urgent=dice.random() < 0.1)
+            letter = Draft(sender=f"s{number}", text=text, is_urgent=dice.random() < 0.1)
             done = send(room, TEAM, to, letter)
             with self._lock:
                 self.sent.setdefault(to, []).append((f"s{number}", done.message_id))

@@ -23,7 +23,7 @@ import pytest
 
 from atm.formats.files.times import from_iso
 from atm.system.daemon.client import stop
-from atm.system.daemon.seat import Running, Seat, find_running, take_seat
+from atm.system.daemon.seat import RunningDaemon, Seat, find_running, take_seat
 from atm.system.files import flock
 
 pytestmark = [
@@ -66,7 +66,7 @@ def processes_of(home: Path) -> list[int]:
     return found
 
 
-def the_one(layout: Any) -> Running:
+def the_one(layout: Any) -> RunningDaemon:
     """The daemon of this home; there must be one."""
     running = find_running(layout)
     assert running is not None

@@ -19,7 +19,7 @@ from tests.optional import needs
 
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import IDLE
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.team.presence import beat
 
@@ -28,7 +28,7 @@ needs_tmux = needs("tmux")
 
 
 def post(room, *texts, to="ann"):
-    return [send(room, "crew", to, Letter(sender="bob", text=text)).message_id for text in texts]
+    return [send(room, "crew", to, Draft(sender="bob", text=text)).message_id for text in texts]
 
 
 def register(room, name="ann", **more):

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
-from atm.domain.mail.surfacing import HOOK, Note
+from atm.domain.mail.surfacing import HOOK, ShowingNote
 from atm.domain.team.team import Member
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
 
@@ -66,7 +66,7 @@ def context_of(out: str) -> str:
 
 
 def post(room, *texts, to="ann", **more):
-    return [send(room, "crew", to, Letter(sender="bob", text=text, **more)).message_id for text in texts]
+    return [send(room, "crew", to, Draft(sender="bob", text=text, **more)).message_id for text in texts]
 
 
 def unread(room, agent="ann"):
@@ -383,7 +383,7 @@ def cut_off(room, ids):
     """What a hook leaves that was killed before it could say anything."""
     turn = room.surfacings.turn("crew", "ann")
     with turn:
-        turn.begin(Note(keys=ids, channel=HOOK, at=time.time()))
+        turn.begin(ShowingNote(keys=ids, channel=HOOK, at=time.time()))
         room.inboxes.mark("crew", "ann", set(ids), True)
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from atm.domain.delivery.briefing import LONGEST_BRIEFING
 from atm.domain.team.team import Member
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
 
@@ -17,7 +17,7 @@ ANN = {"ATM_IDENTITY": "ann", "ATM_TEAM": "crew"}
 
 def post(room, *texts, sender="bob"):
     for text in texts:
-        send(room, "crew", "ann", Letter(sender=sender, text=text))
+        send(room, "crew", "ann", Draft(sender=sender, text=text))
 
 
 def test_it_says_who_where_and_what_there_is_to_do(crew, room, tasks):

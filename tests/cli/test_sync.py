@@ -12,7 +12,7 @@ import pytest
 
 from atm import config
 from atm.formats.files.layout import Layout
-from atm.services.worksync.plane import Plane
+from atm.services.worksync.plane import SyncRoom
 from atm.services.worksync.reports import replay
 from atm.wiring.board import build_desk
 from atm.wiring.mail import build_room
@@ -53,7 +53,7 @@ def work(tasks) -> Callable[..., None]:
 
 
 @pytest.fixture
-def plane(layout: Layout, atm) -> Plane:
+def plane(layout: Layout, atm) -> SyncRoom:
     """What the daemon would use."""
     settings = config.load(layout, {}, str(atm.folder), {})
     return build_plane(layout, settings, build_desk(layout, settings, build_room(layout, settings)))

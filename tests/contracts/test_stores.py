@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import NoSuchTeam, TeamNotOurs
-from atm.domain.mail.retention import Policy
+from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.team.team import Member
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
 from atm.formats.mail.spool_entry import SpoolEntry
@@ -19,7 +19,7 @@ from atm.wiring.mail import build_room
 @pytest.fixture(params=["memory", "files"])
 def stores(request, home) -> Teamroom:
     """A room with an empty team `crew`."""
-    made = memory_room(policy=Policy()) if request.param == "memory" else _on_files(home)
+    made = memory_room(policy=RetentionPolicy()) if request.param == "memory" else _on_files(home)
     made.rosters.create("crew", new_team("crew", description="", lead="team-lead", now=made.clock.now()))
     return made
 

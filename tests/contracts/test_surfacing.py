@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from atm.domain.errors import AtmError
-from atm.domain.mail.surfacing import HOOK, Note
+from atm.domain.mail.surfacing import HOOK, ShowingNote
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.team import Member
 from atm.formats.team.team_config import new_team
@@ -34,8 +34,8 @@ def on_files(home: Path, disk: FaultyDisk | None = None) -> Teamroom:
     return build_room(find_layout({"ATM_HOME": str(home)}), disk=disk or QuickDisk())
 
 
-def note(*keys: object, where: str = "") -> Note:
-    return Note(keys=list(keys) or ["m-1"], channel=HOOK, at=1000.5, where=where)
+def note(*keys: object, where: str = "") -> ShowingNote:
+    return ShowingNote(keys=list(keys) or ["m-1"], channel=HOOK, at=1000.5, where=where)
 
 
 def endpoint(session: str = "s-1", **more: object) -> Endpoint:

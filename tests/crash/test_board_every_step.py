@@ -33,7 +33,7 @@ from atm.ports.board.tasks import Tasks
 from atm.ports.files.disk import Disk
 from atm.services.board import reviews
 from atm.services.board import working as board
-from atm.services.board.planning import Wish, add, depend, split
+from atm.services.board.planning import NewTask, add, depend, split
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.machine import find_layout
@@ -96,7 +96,7 @@ def three_tasks(desk: FullBoardroom) -> None:
     create_team(desk.room, "crew", lead="lea")
     for name in ("ann", "bob"):
         add_member(desk.room, "crew", Member(name))
-    add(desk, "crew", "lea", [Wish("base"), Wish("next", depends_on=["base"]), Wish("free")])
+    add(desk, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
 
 
 def claimed(desk: FullBoardroom) -> None:
@@ -117,8 +117,13 @@ def asked(desk: FullBoardroom) -> None:
     reviews.ask(desk, "crew", "ann", "1", "lead", "which one?")
 
 
-def several() -> list[Wish]:
-    return [Wish("one"), Wish("two", depends_on=["one", "#1"]), Wish("three", depends_on=["two", "#3"]), Wish("four")]
+def several() -> list[NewTask]:
+    return [
+        NewTask("one"),
+        NewTask("two", depends_on=["one", "#1"]),
+        NewTask("three", depends_on=["two", "#3"]),
+        NewTask("four"),
+    ]
 
 
 def nothing(desk: FullBoardroom) -> None:
@@ -138,8 +143,8 @@ def completed(desk: FullBoardroom) -> None:
 
 
 CASES: dict[str, Case] = {
-    "add": Case(lambda desk: add(desk, "crew", "bob", [Wish("alone", description="do it", priority="high")])),
-    "add-dependent": Case(lambda desk: add(desk, "crew", "bob", [Wish("later", depends_on=["#1", "#3"])])),
+    "add": Case(lambda desk: add(desk, "crew", "bob", [NewTask("alone", description="do it", priority="high")])),
+    "add-dependent": Case(lambda desk: add(desk, "crew", "bob", [NewTask("later", depends_on=["#1", "#3"])])),
     "import": Case(lambda desk: add(desk, "crew", "bob", several())),
     "claim": Case(lambda desk: board.claim(desk, "crew", "ann")),
     "complete": Case(lambda desk: board.complete(desk, "crew", "ann", "1", result="done"), claimed),
@@ -151,7 +156,7 @@ CASES: dict[str, Case] = {
     "depend-on": Case(lambda desk: depend(desk, "crew", "lea", "3", ["1", "2"])),
     "depend-off": Case(lambda desk: depend(desk, "crew", "lea", "2", [], ["1"])),
     "depend-both": Case(lambda desk: depend(desk, "crew", "lea", "2", ["3"], ["1"])),
-    "split": Case(lambda desk: split(desk, "crew", "ann", "1", [Wish("part a"), Wish("part b")]), claimed),
+    "split": Case(lambda desk: split(desk, "crew", "ann", "1", [NewTask("part a"), NewTask("part b")]), claimed),
     "comment": Case(lambda desk: board.comment(desk, "crew", "ann", "1", "a remark")),
     "review-request": Case(lambda desk: reviews.request_review(desk, "crew", "ann", "1", "bob"), claimed),
     "review-approve": Case(lambda desk: reviews.approve(desk, "crew", "bob", "1", "good"), in_review),
@@ -327,7 +332,7 @@ def wrong_in_index(home: Path) -> list[str]:
 
 def wrong_with_numbers(home: Path) -> list[str]:
     used = [int(line["task"]) for line in history(home)] + [int(id) for id in files_of(home)]
-    new = add(a_desk(home, ahead=900.0), "crew", "bob", [Wish("one more")]).tasks[0]
+    new = add(a_desk(home, ahead=900.0), "crew", "bob", [NewTask("one more")]).tasks[0]
     return [] if new.number > max(used) else [f"{new.number} was used before"]
 
 
@@ -385,16 +390,16 @@ def test_a_board_that_is_killed_while_it_is_begun_is_begun_without_a_trace(tmp_p
     add_member(a_desk(template).room, "crew", Member("bob"))
     disk = FaultyDisk(QuickDisk())
     shutil.copytree(template, tmp_path / "count")
-    add(a_desk(tmp_path / "count", disk), "crew", "lea", [Wish("first")])
+    add(a_desk(tmp_path / "count", disk), "crew", "lea", [NewTask("first")])
     wrong = []
     for step, name in enumerate(disk.steps):
         home = tmp_path / f"step-{step}"
         shutil.copytree(template, home)
         with pytest.raises(Crash):
-            add(a_desk(home, FaultyDisk(QuickDisk(), stop_at=step)), "crew", "lea", [Wish("first")])
+            add(a_desk(home, FaultyDisk(QuickDisk(), stop_at=step)), "crew", "lea", [NewTask("first")])
         (home / ".claude/tasks/crew").mkdir(parents=True, exist_ok=True)
         settle(home)
-        add(a_desk(home, ahead=800.0), "crew", "lea", [Wish("second")])
+        add(a_desk(home, ahead=800.0), "crew", "lea", [NewTask("second")])
         wrong += [f"step {step} ({name}): {each}" for each in (*litter(home), *wrong_in_history(home))]
     assert wrong == []
 

@@ -27,7 +27,7 @@ from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
-from atm.services.board.planning import Wish, add, depend, split
+from atm.services.board.planning import NewTask, add, depend, split
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
@@ -98,7 +98,7 @@ class Stage:
         create_team(desk.room, "crew", lead="lea")
         for name in ("ann", "bob"):
             add_member(desk.room, "crew", Member(name))
-        add(desk, "crew", "lea", [Wish("base"), Wish("next", depends_on=["base"]), Wish("free")])
+        add(desk, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
 
     def desk(self, disk: Disk | None = None, clock: WaitingClock | None = None) -> FullBoardroom:
         clock, programs = clock or WaitingClock(), MemoryPrograms()
@@ -262,7 +262,7 @@ def test_a_list_that_is_cleared_under_our_hands_stays_cleared_and_its_history_st
     with pytest.raises(NoSuchTask):
         board.complete(stage.desk(disk), "crew", "ann", "2")
     assert stage.tasks() == {}
-    assert add(stage.desk(), "crew", "ann", [Wish("new")]).tasks[0].id == "4"
+    assert add(stage.desk(), "crew", "ann", [NewTask("new")]).tasks[0].id == "4"
     assert stage.wrong() == []
     assert sorted(line["task"] for line in stage.history() if line["type"] == "vanished") == ["1", "2", "3"]
 
@@ -292,7 +292,7 @@ def test_a_number_that_another_program_takes_meanwhile_is_theirs_and_ours_is_ref
     content = json.dumps({"id": "4", **THEIRS})
     disk = RivalDisk("link", "/4.json", lambda: stage.path(4).write_text(content))
     with pytest.raises(FileBusy, match=r"4\.json was made by another program a moment ago"):
-        add(stage.desk(disk), "crew", "bob", [Wish("ours")])
+        add(stage.desk(disk), "crew", "bob", [NewTask("ours")])
     assert disk.was_there
     assert stage.path(4).read_text() == content
     assert "ours" not in [task["subject"] for task in stage.tasks().values()], "refused, and yet it is there"
@@ -302,7 +302,7 @@ def test_a_number_that_another_program_takes_meanwhile_is_theirs_and_ours_is_ref
 def test_an_import_whose_number_is_taken_meanwhile_is_not_made_at_all(stage):
     content = json.dumps({"id": "5", **THEIRS})
     disk = RivalDisk("link", "/5.json", lambda: stage.path(5).write_text(content))
-    wishes = [Wish("one"), Wish("two", depends_on=["one"]), Wish("three", depends_on=["two"])]
+    wishes = [NewTask("one"), NewTask("two", depends_on=["one"]), NewTask("three", depends_on=["two"])]
     with pytest.raises(FileBusy, match=r"5\.json was made by another program a moment ago"):
         add(stage.desk(disk), "crew", "bob", wishes)
     assert disk.was_there
@@ -322,7 +322,7 @@ def test_a_number_that_another_program_takes_after_we_were_killed_is_not_taken_f
             super()._check(name, args)
 
     with pytest.raises(Crash):
-        add(stage.desk(BeforeMark(RealDisk())), "crew", "bob", [Wish("one"), Wish("two", depends_on=["one"])])
+        add(stage.desk(BeforeMark(RealDisk())), "crew", "bob", [NewTask("one"), NewTask("two", depends_on=["one"])])
     assert (stage.folder / ".highwatermark").read_text().strip() == "3"
     content = json.dumps({"id": "4", **THEIRS})
     stage.path(4).write_text(content)
@@ -335,14 +335,14 @@ def test_a_number_that_another_program_takes_after_we_were_killed_is_not_taken_f
 
 def test_a_mark_that_another_program_raised_before_our_turn_is_heeded(stage):
     (stage.folder / ".highwatermark").write_text("50")
-    assert add(stage.desk(), "crew", "bob", [Wish("ours")]).tasks[0].id == "51"
+    assert add(stage.desk(), "crew", "bob", [NewTask("ours")]).tasks[0].id == "51"
     assert (stage.folder / ".highwatermark").read_text().strip() == "51"
 
 
 def test_a_mark_that_another_program_raises_without_a_lock_is_never_lowered_again(stage):
     mark = stage.folder / ".highwatermark"
     disk = RivalDisk("exchange", "/.highwatermark", lambda: mark.write_text("50"))
-    add(stage.desk(disk), "crew", "bob", [Wish("ours")])
+    add(stage.desk(disk), "crew", "bob", [NewTask("ours")])
     assert disk.was_there
     assert int(mark.read_text()) >= 50
 
@@ -351,7 +351,7 @@ def test_a_mark_as_high_as_can_be_written_leaves_no_task_that_nobody_sees(stage)
     (stage.folder / ".highwatermark").write_text("9" * 15)
     before = stage.tasks()
     with pytest.raises(AtmError, match="leaves no numbers for new tasks"):
-        add(stage.desk(), "crew", "bob", [Wish("ours")])
+        add(stage.desk(), "crew", "bob", [NewTask("ours")])
     assert stage.tasks() == before
 
 
@@ -498,7 +498,7 @@ def _killed_when_all_is_written(stage: Stage, act: Callable[[FullBoardroom], obj
 
 def test_a_finished_note_does_not_undo_what_another_program_did_since(stage):
     board.claim(stage.desk(), "crew", "ann", "1")
-    _killed_when_all_is_written(stage, lambda desk: split(desk, "crew", "ann", "1", [Wish("part")]))
+    _killed_when_all_is_written(stage, lambda desk: split(desk, "crew", "ann", "1", [NewTask("part")]))
     by_rename(stage.path(1), status="completed", owner="cc")
     with stage.desk().tasks.turn("crew"):
         pass
@@ -529,7 +529,7 @@ def test_a_note_that_cannot_be_opened_for_a_moment_is_not_thrown_away(stage):
             return super().open_read(path)
 
     with pytest.raises(Crash):
-        add(stage.desk(AfterFirstFile(RealDisk())), "crew", "bob", [Wish("one"), Wish("two", depends_on=["one"])])
+        add(stage.desk(AfterFirstFile(RealDisk())), "crew", "bob", [NewTask("one"), NewTask("two", depends_on=["one"])])
     with pytest.raises(AtmError, match="Too many open files"):
         board.claim(stage.desk(NoNote()), "crew", "ann", "1")
     with stage.desk().tasks.turn("crew"):
@@ -597,7 +597,7 @@ def _work(home: Path, who: str, seed: int, said: list[str]) -> None:
 
 
 def test_two_processes_that_are_killed_and_started_again_finish_every_task_once(stage, home):
-    wishes = [Wish(f"task {n}", depends_on=[f"task {n - 3}"] if n > 2 else []) for n in range(24)]
+    wishes = [NewTask(f"task {n}", depends_on=[f"task {n - 3}"] if n > 2 else []) for n in range(24)]
     add(stage.desk(), "crew", "lea", wishes)
     said: dict[str, list[str]] = {"ann": [], "bob": []}
     threads = [threading.Thread(target=_work, args=(home, who, n, said[who])) for n, who in enumerate(said)]

@@ -30,7 +30,7 @@ from tests.conftest import UNHURRIED
 from atm.domain.errors import AtmError, FileBusy
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.team import Member
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
@@ -159,7 +159,7 @@ class Mortal:
         return found
 
     def write(self, to: str, text: str, room: Teamroom | None = None) -> str:
-        return str(send(room or self.room, "crew", to, Letter(sender="lena", text=text)).message_id)
+        return str(send(room or self.room, "crew", to, Draft(sender="lena", text=text)).message_id)
 
     def lost(self, agent: str, sent: list[str]) -> list[str]:
         """What is neither in the inbox nor was read by its owner."""

@@ -18,11 +18,11 @@ from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left, copied_or, made_by
 
 from atm.domain.errors import AtmError
-from atm.domain.mail.retention import Policy
+from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.team.team import Member
 from atm.formats.mail.inbox import only
 from atm.services.mail.conversations import acknowledge
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.retention import compact
@@ -68,13 +68,13 @@ def new_team(home: Path) -> None:
 
 def a_team(home: Path) -> None:
     copied_or(new_team, home)
-    send(a_room(home), "crew", "ann", Letter(sender="bob", text="before"))
+    send(a_room(home), "crew", "ann", Draft(sender="bob", text="before"))
 
 
 def a_team_made_here(home: Path) -> None:
     """For those who change the roster, of which the files that we know again are a part."""
     new_team(home)
-    send(a_room(home), "crew", "ann", Letter(sender="bob", text="before"))
+    send(a_room(home), "crew", "ann", Draft(sender="bob", text="before"))
 
 
 def ids_in(home: Path, agent: str) -> list[str]:
@@ -93,7 +93,7 @@ def settle(home: Path, agent: str = "ann") -> None:
     room = a_room(home)
     room.clock.sleep(31)
     for number in range(10):
-        send(room, "crew", agent, Letter(sender="bob", text=f"after {number}"))
+        send(room, "crew", agent, Draft(sender="bob", text=f"after {number}"))
     drain(room, everything=True)
     put_back_dropped(room, room.rosters.load("crew"), everything=True)
 
@@ -121,7 +121,7 @@ def every_kill(prepare: Prepare, tmp_path: Path, act: Act) -> Iterator[tuple[str
 
 
 def send_one(room: Teamroom) -> str:
-    return send(room, "crew", "ann", Letter(sender="bob", text="the one")).message_id
+    return send(room, "crew", "ann", Draft(sender="bob", text="the one")).message_id
 
 
 def test_a_send_takes_a_known_number_of_steps(tmp_path):
@@ -204,7 +204,7 @@ def test_a_clean_up_killed_anywhere_loses_no_row(tmp_path):
         (home / ".claude/teams/crew/inboxes/ann.json").write_bytes(only([row.raw for row in old]))
 
     def clean(room: Teamroom) -> None:
-        room.policy = Policy(keep_read=5, keep_days=1)
+        room.policy = RetentionPolicy(keep_read=5, keep_days=1)
         compact(room, "crew", "ann")
 
     for when, home in every_kill(prepare, tmp_path, clean):

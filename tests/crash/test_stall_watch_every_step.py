@@ -26,7 +26,7 @@ from atm.ports.files.records import STALLS
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.stall_watch import Alert, watch_stalls
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
@@ -94,7 +94,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (LEAD, "ann", "bob"):
         if desk.room.rosters.load("crew").member(name) is None:
             add_member(desk.room, "crew", Member(name))
-    planning.add(desk, "crew", LEAD, [planning.Wish("the parser"), planning.Wish("the printer")])
+    planning.add(desk, "crew", LEAD, [planning.NewTask("the parser"), planning.NewTask("the printer")])
     board.claim(desk, "crew", "ann", "1")
     board.claim(desk, "crew", "bob", "2")
     return home
@@ -141,7 +141,7 @@ def check_settles(home: Path, minutes: float, where: str) -> None:
     ], where
     assert watch.look() == [], where
     for name in ("ann", "bob", LEAD):  # what a killed sender leaves, the next one clears away
-        send(watch.desk.room, "crew", name, Letter(sender="somebody", text="hello"))
+        send(watch.desk.room, "crew", name, Draft(sender="somebody", text="hello"))
     assert litter(home) == [], where
 
 

@@ -28,13 +28,13 @@ from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import WORKING
 from atm.domain.team.team import Member
 from atm.formats.mail.journal import histories
-from atm.ports.delivery.agent_servers import REFUSED, Answer
+from atm.ports.delivery.agent_servers import REFUSED, ServerAnswer
 from atm.ports.delivery.terminals import PaneAddress
-from atm.services.delivery.agent_hooks import Visit, attend
+from atm.services.delivery.agent_hooks import HookVisit, attend
 from atm.services.delivery.idle_notices import goes_idle
-from atm.services.delivery.pushing import Reach, push
+from atm.services.delivery.pushing import Channels, push
 from atm.services.mail.escalation import SENDER, escalate, unacknowledged
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
@@ -89,7 +89,7 @@ def a_team(home: Path) -> Teamroom:
 def with_mail(home: Path) -> None:
     room = a_team(home)
     for text in TEXTS:
-        send(room, "crew", "ann", Letter(sender="bob", text=text))
+        send(room, "crew", "ann", Draft(sender="bob", text=text))
 
 
 Act = Callable[[Teamroom], object]
@@ -153,7 +153,7 @@ def call_hook(room: Teamroom, said: list[str]) -> bool:
 
     team = room.rosters.load("crew")
     call = HookCall(vendor="claude", event="PostToolUse", moment=TOOL, session="s-1")
-    visit = Visit(
+    visit = HookVisit(
         room,
         team,
         "ann",
@@ -342,8 +342,8 @@ class NoServers:
     def refusal(self, url: str, session: str) -> str:  # noqa: ARG002
         return "there is none"
 
-    def tell(self, url: str, session: str, id: str, text: str) -> Answer:  # noqa: ARG002
-        return Answer(REFUSED, "there is none")
+    def tell(self, url: str, session: str, id: str, text: str) -> ServerAnswer:  # noqa: ARG002
+        return ServerAnswer(REFUSED, "there is none")
 
 
 class KilledAt(MemoryTerminals):
@@ -377,7 +377,7 @@ class KilledAt(MemoryTerminals):
 def with_pane(home: Path, texts: list[str]) -> MemoryTerminals:
     room = a_team(home)
     for text in texts:
-        send(room, "crew", "ann", Letter(sender="bob", text=text))
+        send(room, "crew", "ann", Draft(sender="bob", text=text))
     place: dict[str, Any] = {
         "host": room.presence.host,
         "boot": room.presence.boot,
@@ -395,7 +395,7 @@ def with_pane(home: Path, texts: list[str]) -> MemoryTerminals:
 
 
 def push_once(room: Teamroom, terminals: MemoryTerminals) -> object:
-    return push(room, Reach(terminals, NoServers()), room.rosters.load("crew"), "ann")
+    return push(room, Channels(terminals, NoServers()), room.rosters.load("crew"), "ann")
 
 
 def finish_pushing(home: Path, terminals: MemoryTerminals) -> None:
@@ -469,7 +469,7 @@ def with_a_former_notice(home: Path) -> None:
     room = a_team(home)
     goes_idle(room, room.rosters.load("crew"), "ann", "a test")
     take(room, "crew", LEAD, Filter())
-    send(room, "crew", LEAD, Letter(sender="ann", text="a message"))
+    send(room, "crew", LEAD, Draft(sender="ann", text="a message"))
     for state in (WORKING, "", WORKING):
         if state:
             beat(room.presence, "crew", "ann", room.clock.now(), "a test", state=state)
@@ -493,7 +493,7 @@ def check_notices(home: Path, where: str) -> None:
 def test_killed_at_any_step_an_idle_notice_takes_the_place_of_the_former_or_does_not(tmp_path):
     assert "exchange" in steps_of(tmp_path, with_a_former_notice, go_idle)
     for _, when, home in every_kill(tmp_path, with_a_former_notice, go_idle):
-        send(a_room(home, ahead=31), "crew", "bob", Letter(sender="ann", text="the next command"))
+        send(a_room(home, ahead=31), "crew", "bob", Draft(sender="ann", text="the next command"))
         check_notices(home, when)
 
 
@@ -511,7 +511,7 @@ HALF_AN_HOUR = 31 * 60.0
 
 
 def with_a_silent_member(home: Path) -> None:
-    send(a_team(home), "crew", "ann", Letter(sender="bob", text="please", ack_minutes=15))
+    send(a_team(home), "crew", "ann", Draft(sender="bob", text="please", ack_minutes=15))
 
 
 def take_steps(room: Teamroom) -> object:

@@ -18,7 +18,7 @@ from tests.crash.conftest import ClosingDisk, Left
 
 from atm.domain.errors import AtmError, TeamCompleted
 from atm.domain.team.team import Member
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.backups import back_up
 from atm.services.roster.cleanup import clean_up, plan_cleanup
@@ -63,7 +63,7 @@ def a_team(home: Path) -> None:
     room = build_room(find_layout({"ATM_HOME": str(home)}))
     create_team(room, "crew", lead="ann")
     add_member(room, "crew", Member("bob"))
-    send(room, "crew", "bob", Letter(sender="ann", text="before"))
+    send(room, "crew", "bob", Draft(sender="ann", text="before"))
     room.files.put_tasks("crew", {1: b'{"id": "1", "subject": "s", "status": "pending"}'}, 3)
 
 

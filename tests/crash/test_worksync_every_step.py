@@ -38,10 +38,10 @@ from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, outbox, plan
-from atm.services.worksync.plane import Plane, Policy, issue
+from atm.services.worksync.plane import SyncPolicy, SyncRoom, issue
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import known_status, look_at, reconcile
-from atm.services.worksync.reports import Answer, note_intent, replay, submit
+from atm.services.worksync.reports import ReportAnswer, note_intent, replay, submit
 from atm.services.worksync.rounds import run_round
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
@@ -56,7 +56,7 @@ from atm.wiring.mail import build_room
 pytestmark = pytest.mark.campaign  # there every step is looked at, and is refused in every way
 
 LEAD = "lena"
-OPEN = Policy(thresholds=Thresholds(least_looks=1, least_hours=-1.0, most_would_nudges=1000.0))
+OPEN = SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=-1.0, most_would_nudges=1000.0))
 """Nudges may be sent from the first look on, also where a rival looked a thousandth of a second later than we."""
 AFTER_A_WRITE = ("(sync_folder)", "(close)")
 STEPS_OF_A_WRITE = ("write", "exchange", "replace", "rename", "append", "link", "create")
@@ -92,7 +92,7 @@ class Process:
         self.room = build_room(layout, disk=disk, clock=clock)
         desk = FullBoardroom(room=self.room, tasks=build_tasks(layout, disk=disk, clock=clock), programs=MemoryPrograms)
         locks = Locks(disk, clock, FakeChance(os.getpid()), layout.locks, pid=os.getpid(), host="here")
-        self.plane = Plane(
+        self.plane = SyncRoom(
             desk,
             RecordFiles(disk, clock, locks, layout),
             JournalFiles(disk, locks, layout),
@@ -135,11 +135,11 @@ def do_reconcile(process: Process) -> object:
     return reconcile(process.plane, "crew", {"ann": "x", "bob": "x"})
 
 
-def do_report(process: Process) -> Answer:
+def do_report(process: Process) -> ReportAnswer:
     return submit(process.plane, "crew", process.words, process.trusted)
 
 
-def do_note(process: Process) -> Answer:
+def do_note(process: Process) -> ReportAnswer:
     return note_intent(process.plane, "crew", process.words, process.trusted)
 
 
@@ -190,7 +190,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     create_team(process.room, "crew", lead=LEAD)
     for name in ("ann", "bob"):
         add_member(process.room, "crew", Member(name))
-    planning.add(process.plane.desk, "crew", LEAD, [planning.Wish("the parser", owner="ann")])
+    planning.add(process.plane.desk, "crew", LEAD, [planning.NewTask("the parser", owner="ann")])
     return home
 
 
@@ -238,19 +238,19 @@ def check_truth(after: Process, verb: str, told: object, where: str) -> None:
     """
     status = known_status(after.plane.records.read("crew", STATUS), "crew", "ann")
     is_leased = status is not None and status.accepted is not None
-    if isinstance(told, Answer) and not told.is_pending:
+    if isinstance(told, ReportAnswer) and not told.is_pending:
         if told.ok:
             assert is_leased, where
         elif not where.endswith(AFTER_A_WRITE):
             assert not is_leased, where
-    if isinstance(told, Answer) and told.is_pending:
+    if isinstance(told, ReportAnswer) and told.is_pending:
         assert after.intents() == ["pending"], where
     if verb in ("note", "plan", "dispatch", "reconcile", "token"):
         assert not is_leased, where
 
 
 def check_report_was_not_lost(after: Process, verb: str, told: object, where: str) -> None:
-    is_noted = verb == "replay" or (isinstance(told, Answer) and told.ok)
+    is_noted = verb == "replay" or (isinstance(told, ReportAnswer) and told.ok)
     if is_noted or after.intents():
         assert after.intents() == ["accepted"], (where, after.reasons())
         assert after.label() == "Working", where
@@ -327,7 +327,7 @@ def test_an_error_at_any_step_is_no_traceback_no_lie_and_no_second_nudge(ready, 
         told = outcome_of(Process(home, 1.0, disk), verb)
         for fd in disk._open:
             os.close(fd)
-        promise = (told.ok, told.is_pending) if isinstance(told, Answer) else ()
+        promise = (told.ok, told.is_pending) if isinstance(told, ReportAnswer) else ()
         if left.is_new(home, (promise, str(refusal).endswith(AFTER_A_WRITE))):
             check_settles(home, verb, told, f"{verb}: {refusal}")
         shutil.rmtree(home)
@@ -427,7 +427,7 @@ def test_a_dispatcher_that_is_killed_and_followed_again_and_again_sends_one_mess
 
 def test_reports_and_looks_at_once_lose_no_lease(ready, tmp_path):
     home = copy_of(ready("reconcile"), tmp_path / "home")
-    told: list[Answer] = []
+    told: list[ReportAnswer] = []
 
     def work(number: int) -> None:
         if number % 2:
@@ -514,7 +514,7 @@ def test_a_team_deleted_and_made_anew_inherits_no_lease_no_intent_and_no_item(re
     shutil.rmtree(home / ".claude" / "tasks" / "crew")
     create_team(process.room, "crew", lead=LEAD)
     add_member(process.room, "crew", Member("ann"))
-    planning.add(process.plane.desk, "crew", LEAD, [planning.Wish("the parser", owner="ann")])
+    planning.add(process.plane.desk, "crew", LEAD, [planning.NewTask("the parser", owner="ann")])
     again = Process(home, 2.0)
     assert again.intents() == []
     assert outbox(again.plane, "crew") == []

@@ -27,7 +27,7 @@ from tests.teamd.conftest import keep_bytecode
 
 from atm.domain.team.team import Member
 from atm.formats.daemon.control_line import BadLine
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.client import ask, stop
@@ -434,7 +434,7 @@ class Stage:
 
     def write(self, to: str, text: str, sender: str = "bob", **more: Any) -> str:
         """Send a message; its id."""
-        return str(send(self.room, self.team, to, Letter(sender=sender, text=text, **more)).message_id)
+        return str(send(self.room, self.team, to, Draft(sender=sender, text=text, **more)).message_id)
 
     def unread(self, name: str) -> list[str]:
         return [row.text for row in self.room.inboxes.unread(self.team, name)]

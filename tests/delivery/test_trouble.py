@@ -26,7 +26,7 @@ from tests.optional import needs
 
 from atm.formats.mail.journal import MESSAGE, Line
 from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.posting import Letter, compose
+from atm.services.mail.posting import Draft, compose
 from atm.system.files.disk import RealDisk
 
 HARMFUL = [
@@ -206,7 +206,7 @@ def test_a_late_agent_in_a_team_with_twenty_thousand_messages_gets_its_mail(alon
 def put_at_once(stage: Stage, name: str, count: int) -> None:
     """As if they had been sent one by one."""
     room, to = stage.room, find_recipient(stage.room, stage.team, name)
-    letters = [Letter(sender="bob", text=f"letter-{number} {'x' * 300}") for number in range(count)]
+    letters = [Draft(sender="bob", text=f"letter-{number} {'x' * 300}") for number in range(count)]
     rows = [compose(room, to, letter) for letter in letters]
     room.inboxes.append(stage.team, name, rows, fresh=True)
     lines = [

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.mail.file_access import Rule, Scope, is_inside, judge, parse_rule
+from atm.domain.mail.file_access import AccessRule, Scope, is_inside, judge, parse_rule
 
 ROOTS = {"settings_root": "/settings", "working_folder": "/repo", "home": "/home/u"}
 
 
-def rule(pattern: str, scope: str = "project") -> Rule:
+def rule(pattern: str, scope: str = "project") -> AccessRule:
     found = parse_rule(f"Read({pattern})", scope, **ROOTS)
     assert found is not None
     return found

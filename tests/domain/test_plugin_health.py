@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from atm.domain import plugins as health
-from atm.domain.plugins import BACKOFF, BROKEN, FAILED_INIT, INIT, RUN, RUNNING, STARTING, Health, Policy
+from atm.domain.plugins import BACKOFF, BROKEN, FAILED_INIT, INIT, RUN, RUNNING, STARTING, PluginHealth, RestartPolicy
 
-POLICY = Policy()
+POLICY = RestartPolicy()
 MIDDLE = 0.5
 """The chance that leaves every pause as it is."""
 
 
-def run_through(*steps: tuple[str, float]) -> Health:
+def run_through(*steps: tuple[str, float]) -> PluginHealth:
     """A life as a table of (what happens, at which second)."""
-    now: Health = Health()
+    now: PluginHealth = PluginHealth()
     for what, at in steps:
         match what:
             case "start":
@@ -114,10 +114,10 @@ def test_restarts_are_counted_from_the_second_start():
 
 
 def test_an_endless_error_is_cut():
-    found = health.failed(Health(), 0, "x" * 10_000, RUN, POLICY, MIDDLE)
+    found = health.failed(PluginHealth(), 0, "x" * 10_000, RUN, POLICY, MIDDLE)
     assert len(found.last_error) == health.LONGEST_ERROR
 
 
 def test_only_a_plugin_with_a_process_is_alive():
-    alive = {state for state in health.STATES if Health(state=state).is_alive}
+    alive = {state for state in health.STATES if PluginHealth(state=state).is_alive}
     assert alive == {STARTING, RUNNING}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.mail.retention import DAY, Policy, RowFacts, removable
+from atm.domain.mail.retention import DAY, RetentionPolicy, RowFacts, removable
 
 NOW = 1_788_000_000.0
 
@@ -30,7 +30,7 @@ ROWS = st.lists(
     max_size=25,
 )
 POLICIES = st.builds(
-    Policy, keep_read=st.integers(0, 8), keep_days=st.sampled_from([0, 0.5, 7]), keep_idle=st.integers(0, 3)
+    RetentionPolicy, keep_read=st.integers(0, 8), keep_days=st.sampled_from([0, 0.5, 7]), keep_idle=st.integers(0, 3)
 )
 
 
@@ -91,50 +91,50 @@ class TestProperties:
 
 class TestEdges:
     def test_the_numbers_of_the_design_are_the_defaults(self):
-        policy = Policy()
+        policy = RetentionPolicy()
         assert (policy.keep_read, policy.keep_days, policy.keep_idle, policy.compact_above) == (500, 7, 10, 1000)
 
     def test_an_empty_inbox_has_nothing_to_remove(self):
-        assert removable([], Policy(), NOW) == []
+        assert removable([], RetentionPolicy(), NOW) == []
 
     def test_old_rows_go_only_beyond_the_newest(self):
         rows = [read_row() for _ in range(502)]
-        assert removable(rows, Policy(), NOW) == [0, 1]
-        assert removable(rows[:500], Policy(), NOW) == []
+        assert removable(rows, RetentionPolicy(), NOW) == [0, 1]
+        assert removable(rows[:500], RetentionPolicy(), NOW) == []
 
     def test_young_rows_stay_however_many_there_are(self):
-        assert removable([read_row(days_old=1) for _ in range(2000)], Policy(), NOW) == []
+        assert removable([read_row(days_old=1) for _ in range(2000)], RetentionPolicy(), NOW) == []
 
     @pytest.mark.parametrize(("age", "gone"), [(6.99, []), (7, []), (7.01, [0])])
     def test_a_row_of_exactly_seven_days_stays(self, age, gone):
-        assert removable([read_row(age)], Policy(keep_read=0), NOW) == gone
+        assert removable([read_row(age)], RetentionPolicy(keep_read=0), NOW) == gone
 
     def test_a_row_whose_time_cannot_be_read_stays(self):
-        assert removable([read_row(days_old=None)], Policy(keep_read=0, keep_days=0), NOW) == []
+        assert removable([read_row(days_old=None)], RetentionPolicy(keep_read=0, keep_days=0), NOW) == []
 
     def test_a_row_from_the_future_stays(self):
-        assert removable([read_row(days_old=-1)], Policy(keep_read=0, keep_days=0), NOW) == []
+        assert removable([read_row(days_old=-1)], RetentionPolicy(keep_read=0, keep_days=0), NOW) == []
 
     def test_unread_rows_do_not_count_among_the_newest(self):
         rows = [read_row(), read_row(), unread_row(), unread_row()]
-        assert removable(rows, Policy(keep_read=1), NOW) == [0]
+        assert removable(rows, RetentionPolicy(keep_read=1), NOW) == [0]
 
     def test_with_nothing_to_keep_every_old_read_row_goes(self):
         rows = [read_row(), unread_row(), read_row(), RowFacts(read=True, at=0.0, understood=False)]
-        assert removable(rows, Policy(keep_read=0, keep_days=0, keep_idle=0), NOW) == [0, 2]
+        assert removable(rows, RetentionPolicy(keep_read=0, keep_days=0, keep_idle=0), NOW) == [0, 2]
 
     def test_idle_notices_go_even_if_they_are_young(self):
         rows = [read_row(days_old=0, idle="ann") for _ in range(12)]
-        assert removable(rows, Policy(), NOW) == [0, 1]
+        assert removable(rows, RetentionPolicy(), NOW) == [0, 1]
 
     def test_idle_notices_are_counted_for_each_sender(self):
         rows = [read_row(0, idle) for idle in ("ann", "bob", "ann", "bob", "ann")]
-        assert removable(rows, Policy(keep_idle=1), NOW) == [0, 1, 2]
+        assert removable(rows, RetentionPolicy(keep_idle=1), NOW) == [0, 1, 2]
 
     def test_an_unread_idle_notice_stays_but_counts(self):
         rows = [read_row(0, "ann"), unread_row("ann"), unread_row("ann"), read_row(0, "ann")]
-        assert removable(rows, Policy(keep_idle=1), NOW) == [0]
+        assert removable(rows, RetentionPolicy(keep_idle=1), NOW) == [0]
 
     def test_idle_notices_take_no_place_of_messages(self):
         rows = [read_row(), *[read_row(0, "ann") for _ in range(5)]]
-        assert removable(rows, Policy(keep_read=1, keep_idle=5), NOW) == []
+        assert removable(rows, RetentionPolicy(keep_read=1, keep_idle=5), NOW) == []

@@ -13,8 +13,8 @@ from atm.domain.board.stalls import (
     MOST_AHEAD,
     NOTHING,
     OWNER,
-    Activity,
-    Told,
+    HolderActivity,
+    StallTold,
     is_progress,
     judge,
     last_progress,
@@ -289,22 +289,22 @@ def test_a_card_alone_tells_what_cannot_be_overdue(card, may_be):
 
 # The verdict.
 
-IDLING = Activity(ONLINE, IDLE)
-AT_WORK = Activity(ONLINE, WORKING)
+IDLING = HolderActivity(ONLINE, IDLE)
+AT_WORK = HolderActivity(ONLINE, WORKING)
 
 
 @pytest.mark.parametrize(
     ("activity", "minutes"),
     [
-        (Activity(), 30.0),
-        (Activity(UNKNOWN, ""), 30.0),
+        (HolderActivity(), 30.0),
+        (HolderActivity(UNKNOWN, ""), 30.0),
         (IDLING, 30.0),
         (AT_WORK, 60.0),
-        (Activity(OFFLINE, WORKING), 30.0),
-        (Activity(OFFLINE, ENDED), 30.0),
-        (Activity(ONLINE, WAITING), None),
-        (Activity(OFFLINE, WAITING), None),
-        (Activity(ONLINE, "a state of a later version"), 30.0),
+        (HolderActivity(OFFLINE, WORKING), 30.0),
+        (HolderActivity(OFFLINE, ENDED), 30.0),
+        (HolderActivity(ONLINE, WAITING), None),
+        (HolderActivity(OFFLINE, WAITING), None),
+        (HolderActivity(ONLINE, "a state of a later version"), 30.0),
     ],
 )
 def test_how_long_somebody_may_be_quiet(activity, minutes):
@@ -321,15 +321,15 @@ def test_how_long_somebody_may_be_quiet(activity, minutes):
         (30, None, None, AT_WORK, NOTHING),
         (59.9, None, None, AT_WORK, NOTHING),
         (60, None, None, AT_WORK, OWNER),
-        (1000, None, None, Activity(ONLINE, WAITING), NOTHING),
-        (1000, None, None, Activity(), OWNER),
+        (1000, None, None, HolderActivity(ONLINE, WAITING), NOTHING),
+        (1000, None, None, HolderActivity(), OWNER),
         (31, 1, None, IDLING, NOTHING),
         (59.9, 29.9, None, IDLING, NOTHING),
         (60, 30, None, IDLING, LEAD),
         (90, 30, None, AT_WORK, NOTHING),
         (120, 60, None, AT_WORK, LEAD),
         (1000, 5, None, IDLING, NOTHING),
-        (1000, 30, None, Activity(ONLINE, WAITING), NOTHING),
+        (1000, 30, None, HolderActivity(ONLINE, WAITING), NOTHING),
         (1000, -500, None, IDLING, NOTHING),
         (61, 31, 1, IDLING, NOTHING),
         (100_000, 99_000, 98_000, IDLING, NOTHING),
@@ -338,32 +338,34 @@ def test_how_long_somebody_may_be_quiet(activity, minutes):
 )
 def test_the_holder_first_then_the_lead_and_nobody_after_that(idle, told_owner, told_lead, activity, verdict):
     ago = [None if one is None else NOON - one * MINUTE for one in (told_owner, told_lead)]
-    said = judge(since=NOON - idle * MINUTE, now=NOON, minutes=30.0, activity=activity, told=Told(*ago))
+    said = judge(since=NOON - idle * MINUTE, now=NOON, minutes=30.0, activity=activity, told=StallTold(*ago))
     assert said == verdict
 
 
 @pytest.mark.parametrize("minutes", [0.0, -1.0])
 def test_no_minutes_turn_it_off(minutes):
-    assert judge(since=0.0, now=NOON, minutes=minutes, activity=IDLING, told=Told()) == NOTHING
+    assert judge(since=0.0, now=NOON, minutes=minutes, activity=IDLING, told=StallTold()) == NOTHING
 
 
 def test_without_a_lead_the_holder_is_all_there_is_to_tell():
-    told = Told(owner_at=NOON - 1000 * MINUTE)
+    told = StallTold(owner_at=NOON - 1000 * MINUTE)
     assert judge(since=0.0, now=NOON, minutes=30.0, activity=IDLING, told=told, has_lead=False) == NOTHING
 
 
 @given(
     steps=st.lists(st.floats(min_value=0, max_value=200), max_size=40),
-    activities=st.lists(st.sampled_from([IDLING, AT_WORK, Activity(), Activity(ONLINE, WAITING)]), min_size=1),
+    activities=st.lists(
+        st.sampled_from([IDLING, AT_WORK, HolderActivity(), HolderActivity(ONLINE, WAITING)]), min_size=1
+    ),
 )
 def test_however_often_one_looks_one_stall_brings_at_most_one_alert_each(steps, activities):
-    now, told, said = NOON, Told(), []
+    now, told, said = NOON, StallTold(), []
     for number, step in enumerate(steps):
         now += step * MINUTE
         kind = judge(since=NOON, now=now, minutes=30, activity=activities[number % len(activities)], told=told)
         if kind == OWNER:
-            told = Told(now, told.lead_at)
+            told = StallTold(now, told.lead_at)
         elif kind == LEAD:
-            told = Told(told.owner_at, now)
+            told = StallTold(told.owner_at, now)
         said += [kind] if kind else []
     assert said in ([], [OWNER], [OWNER, LEAD])

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atm.domain.mail.surfacing import Note
+from atm.domain.mail.surfacing import ShowingNote
 from atm.domain.team.endpoints import Endpoint
 from atm.formats.files.json_record import encode, to_bytes
 from atm.formats.mail.surfacing_note import decode_note, encode_note
@@ -43,7 +43,7 @@ def test_an_endpoint_survives_its_file(texts, at, pid, unconfirmed):
     at=st.floats(min_value=0, max_value=4e9),
 )
 def test_a_note_survives_its_file(keys, channel, where, at):
-    found = decode_note(encode_note(Note(keys=keys, channel=channel, at=at, where=where)))
+    found = decode_note(encode_note(ShowingNote(keys=keys, channel=channel, at=at, where=where)))
     assert found is not None
     assert (found.keys, found.channel, found.where, found.at) == (keys, channel, where, at)
 

@@ -22,7 +22,7 @@ from tests.teamd.conftest import BRISK, DaemonProcess, SharedDaemon, daemon, hou
 
 from atm.domain.errors import NoSuchMessage
 from atm.ui.mcp.caller import Caller
-from atm.ui.mcp.hello import Claim
+from atm.ui.mcp.hello import IdentityClaim
 from atm.ui.mcp.offer import Offer
 from atm.ui.mcp.schema import choice, gives, listed, takes, text, whole
 from atm.ui.mcp.tool import BOSSES, EVERYBODY, Tool
@@ -153,8 +153,8 @@ def world() -> Any:
     made.hold.set()  # no thread stays behind
 
 
-def claim(**named: str) -> Claim:
-    return Claim(**{"team": "crew", "member": "ann", "folder": "/", **named})
+def claim(**named: str) -> IdentityClaim:
+    return IdentityClaim(**{"team": "crew", "member": "ann", "folder": "/", **named})
 
 
 # `atm mcp` as a program, spoken to by hand.

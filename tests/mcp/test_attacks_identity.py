@@ -17,13 +17,13 @@ from atm.domain.team.team import Member
 from atm.formats.access import decode_tokens
 from atm.formats.files.json_record import NotJson
 from atm.services.access import NoSuchToken, find, issue, revoke
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team, remove_member
 from atm.testing.access import MemoryAccessTokens
 from atm.ui.mcp import resources
 from atm.ui.mcp.catalog import not_delivered
-from atm.ui.mcp.hello import BadHello, Claim, decode_hello, encode_hello
+from atm.ui.mcp.hello import BadHello, IdentityClaim, decode_hello, encode_hello
 from atm.ui.mcp.http.serve import _bearer_of
 from atm.ui.mcp.identity import LARGEST_SETTINGS, admit, asked_role, settle_role
 from atm.ui.mcp.schema import check, number, takes, whole
@@ -54,7 +54,7 @@ def test_a_path_that_means_something_else_in_the_daemon_is_refused(field, path):
 
 def test_a_folder_whose_name_is_no_utf_8_finds_its_way(layout, tmp_path):
     named = f"{tmp_path}/caf\udce9"
-    assert decode_hello(encode_hello(Claim(folder=named))).folder == named
+    assert decode_hello(encode_hello(IdentityClaim(folder=named))).folder == named
 
 
 @pytest.mark.parametrize("value", [5, [], {}, True, "x" * 5000, 1e999], ids=unnamed)
@@ -93,7 +93,7 @@ def identity_file(folder: Path, name: str) -> str:
 def test_a_repository_makes_nobody_lead_nor_human(crew, tmp_path, name):
     """Whoever may write into the agent's folder, or wrote what was cloned there, would choose whom it leads."""
     folder = identity_file(tmp_path, name)
-    caller = admit(crew.layout, Claim(folder=folder), has_daemon=True)
+    caller = admit(crew.layout, IdentityClaim(folder=folder), has_daemon=True)
     assert caller.role == "teammate"
     settle_role(caller, asked_role(caller.settings, ""))  # as it is before every call
     assert caller.role == "teammate"
@@ -101,12 +101,12 @@ def test_a_repository_makes_nobody_lead_nor_human(crew, tmp_path, name):
 
 def test_a_launcher_that_says_lead_gets_it_also_with_the_name_of_the_repository(crew, tmp_path):
     folder = identity_file(tmp_path, "lena")
-    assert admit(crew.layout, Claim(folder=folder, role="lead"), has_daemon=True).role == "lead"
+    assert admit(crew.layout, IdentityClaim(folder=folder, role="lead"), has_daemon=True).role == "lead"
 
 
 def test_what_the_launcher_says_is_not_changed_by_any_file(crew, tmp_path):
     folder = identity_file(tmp_path, "lena")
-    caller = admit(crew.layout, Claim(team="crew", member="ann", folder=folder), has_daemon=True)
+    caller = admit(crew.layout, IdentityClaim(team="crew", member="ann", folder=folder), has_daemon=True)
     assert (caller.member, caller.role) == ("ann", "teammate")
 
 
@@ -156,7 +156,7 @@ def test_a_lead_who_is_lead_no_more_sees_nothing_of_others(crew):
 def other(crew: Crew) -> Crew:
     create_team(crew.room, "other", lead="olga")
     add_member(crew.room, "other", Member("ann"))
-    send(crew.room, "other", "ann", Letter(sender="olga", text="secret of others"))
+    send(crew.room, "other", "ann", Draft(sender="olga", text="secret of others"))
     return crew
 
 

@@ -15,7 +15,7 @@ import pytest
 from tests.mcp.conftest import INITIALIZE, Spoken, claim
 from tests.mcp.test_attacks_lines import ODD, line
 
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.ui.mcp.hello import encode_hello
 
@@ -166,7 +166,7 @@ def test_thousands_of_calls_and_hundreds_of_connections_leave_no_memory_behind(d
 def test_mail_cancelled_while_it_is_read_is_read_later(shared, speak):
     """Whatever the moment at which the agent gives up, it gets each message: none is lost to a cancelled call."""
     for number in range(10):
-        send(shared.room, shared.team, "ann", Letter(sender="bob", text=f"letter-{number};"))
+        send(shared.room, shared.team, "ann", Draft(sender="bob", text=f"letter-{number};"))
     spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     texts = ""

@@ -13,7 +13,7 @@ from tests.mcp.conftest import run
 from tests.mcp.served import Served, hello
 from tests.teamd.conftest import BRISK
 
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.http.gate import BURST, Bucket
@@ -58,7 +58,7 @@ def test_changes_are_told_over_http_too(own_served, house, room, era):
             own_served.client(own_served.token("--as", "ann"), "2026-07-28") as ann,
             ann.listen(resource_subscriptions=["atm://crew/inbox/ann"]) as changes,
         ):
-            await asyncio.to_thread(send, room, "crew", "ann", Letter(sender="bob", text="look"))
+            await asyncio.to_thread(send, room, "crew", "ann", Draft(sender="bob", text="look"))
             assert (await anext(aiter(changes))).uri == "atm://crew/inbox/ann"
 
     async def follow() -> None:
@@ -72,7 +72,7 @@ def test_changes_are_told_over_http_too(own_served, house, room, era):
             await ann.session.subscribe_resource("atm://crew/inbox/ann")
             # The client opens its listening stream on its own, some time after the handshake.
             while not heard.is_set():
-                await asyncio.to_thread(send, room, "crew", "ann", Letter(sender="bob", text="look"))
+                await asyncio.to_thread(send, room, "crew", "ann", Draft(sender="bob", text="look"))
                 await asyncio.wait([asyncio.ensure_future(heard.wait())], timeout=0.5)
 
     run(follow() if era == "legacy" else listen())

@@ -8,7 +8,15 @@ from tests.mcp.conftest import claim
 from atm.domain.errors import AtmError, BadName, BadSetting, UsageError
 from atm.domain.team.team import Member, Team
 from atm.services.roster.members import add_member, create_team
-from atm.ui.mcp.hello import BadHello, Claim, check_welcome, decode_hello, encode_hello, encode_refusal, encode_welcome
+from atm.ui.mcp.hello import (
+    BadHello,
+    IdentityClaim,
+    check_welcome,
+    decode_hello,
+    encode_hello,
+    encode_refusal,
+    encode_welcome,
+)
 from atm.ui.mcp.identity import admit, allowed_role
 
 TEAM = Team(
@@ -78,23 +86,23 @@ def test_whoever_is_named_by_nobody_is_nobody_and_not_the_person_at_the_terminal
 
 def test_the_settings_of_the_folder_name_whom_the_launcher_does_not(room, layout, tmp_path):
     (tmp_path / ".atm.toml").write_text('[core]\ndefault_team = "crew"\nidentity = "bob"\n')
-    caller = admit(layout, Claim(folder=str(tmp_path)), has_daemon=False)
+    caller = admit(layout, IdentityClaim(folder=str(tmp_path)), has_daemon=False)
     assert (caller.team, caller.member, caller.role) == ("crew", "bob", "teammate")
-    named = admit(layout, Claim(folder=str(tmp_path), member="ann"), has_daemon=False)
+    named = admit(layout, IdentityClaim(folder=str(tmp_path), member="ann"), has_daemon=False)
     assert named.member == "ann"
 
 
 def test_the_environment_of_the_daemon_names_nobody(room, layout, monkeypatch):
     monkeypatch.setenv("ATM_IDENTITY", "bob")
     monkeypatch.setenv("ATM_TEAM", "other")
-    caller = admit(layout, Claim(), has_daemon=True)
+    caller = admit(layout, IdentityClaim(), has_daemon=True)
     assert (caller.team, caller.member) == ("crew", "")
 
 
 def test_broken_settings_let_nobody_in(room, layout, tmp_path):
     (tmp_path / ".atm.toml").write_text("[core\n")
     with pytest.raises(BadSetting):
-        admit(layout, Claim(folder=str(tmp_path)), has_daemon=True)
+        admit(layout, IdentityClaim(folder=str(tmp_path)), has_daemon=True)
 
 
 def test_a_team_that_is_not_there_yet_is_waited_for_as_an_observer(room, layout):
@@ -104,7 +112,7 @@ def test_a_team_that_is_not_there_yet_is_waited_for_as_an_observer(room, layout)
 
 def test_of_several_teams_none_is_guessed(room, layout):
     create_team(room, "other")
-    caller = admit(layout, Claim(member="ann"), has_daemon=True)
+    caller = admit(layout, IdentityClaim(member="ann"), has_daemon=True)
     assert (caller.team, caller.role) == ("", "observer")
 
 

@@ -14,7 +14,7 @@ import pytest
 from atm.domain.errors import AtmError
 from atm.ui.mcp.hello import LONGEST_LINE
 from atm.ui.mcp.stdio import pump
-from atm.ui.mcp.stdio.pump import Lines, Opening, Pump
+from atm.ui.mcp.stdio.pump import Opening, Pump, PumpLines
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
@@ -312,7 +312,7 @@ def cut(data: bytes, size: int) -> list[bytes]:
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
 def test_lines_come_out_whole_however_they_come_in(size):
-    lines = Lines(100)
+    lines = PumpLines(100)
     said = b'{"a":1}\n\n  \n{"b":2}\nlast'
     assert [line for part in cut(said, size) for line in lines.feed(part)] == [b'{"a":1}\n', b'{"b":2}\n']
     assert lines.feed(b"!\n") == [b"last!\n"]
@@ -320,14 +320,14 @@ def test_lines_come_out_whole_however_they_come_in(size):
 
 @pytest.mark.parametrize("size", [1, 10, 99, 1000])
 def test_a_line_that_is_too_long_is_left_out_once(size):
-    lines = Lines(100)
+    lines = PumpLines(100)
     said = b"a\n" + b"x" * 350 + b"\nb\n" + b"y" * 101 + b"\nc\n"
     assert [line for part in cut(said, size) for line in lines.feed(part)] == [b"a\n", b"b\n", b"c\n"]
     assert lines.too_long == 2
 
 
 def test_the_longest_line_is_no_longer_than_the_server_takes():
-    assert Lines(LONGEST_LINE).feed(b"x" * LONGEST_LINE + b"\n") != []
+    assert PumpLines(LONGEST_LINE).feed(b"x" * LONGEST_LINE + b"\n") != []
 
 
 def test_what_is_followed_no_more_is_not_followed_again():

@@ -9,7 +9,7 @@ from tests.mcp.conftest import claim, run, until
 from tests.mcp.crew import Crew
 
 from atm.domain.team.lifecycle import COMPLETE
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.teamroom import Teamroom
 from atm.services.team.lifecycle import walk
@@ -90,11 +90,11 @@ def test_answers_without_mail_say_nothing_about_mail(crew, tool):
 
 
 def test_an_agent_that_calls_again_has_read_what_it_got_and_one_that_leaves_has_not(shared, speak):
-    first = send(shared.room, shared.team, "ann", Letter(sender="bob", text="one")).message_id
+    first = send(shared.room, shared.team, "ann", Draft(sender="bob", text="one")).message_id
     spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     assert "one" in json.dumps(spoken.call("mail_read"))
-    second = send(shared.room, shared.team, "ann", Letter(sender="bob", text="two")).message_id
+    second = send(shared.room, shared.team, "ann", Draft(sender="bob", text="two")).message_id
     assert "two" in json.dumps(spoken.call("mail_read"))  # the call that shows this one is the proof for the former
     assert spoken.end() == 0
     shared.until(lambda: shared.status()["surfaces"][0]["connections"] == 0)
@@ -106,7 +106,7 @@ def test_an_agent_that_calls_again_has_read_what_it_got_and_one_that_leaves_has_
 
 def test_mail_whose_call_is_cancelled_after_it_was_sent_comes_again(shared, speak):
     """Nobody cancels what he has got: the answer is still on its way, and will not be looked at."""
-    sent = send(shared.room, shared.team, "ann", Letter(sender="bob", text="one")).message_id
+    sent = send(shared.room, shared.team, "ann", Draft(sender="bob", text="one")).message_id
     spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     id = spoken.begin("tools/call", name="mail_read", arguments={})

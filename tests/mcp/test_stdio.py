@@ -17,7 +17,7 @@ from tests.conftest import UNHURRIED
 from tests.mcp.conftest import run
 from tests.teamd.conftest import BRISK
 
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import create_team
 from atm.ui.mcp.catalog import tools_for
@@ -174,7 +174,7 @@ def test_changes_are_told_as_they_happen(shared, speak):
     spoken = speak(shared, "--as", "ann")
     spoken.shake_hands()
     spoken.ask("resources/subscribe", uri=f"atm://{shared.team}/inbox/ann")
-    send(shared.room, shared.team, "ann", Letter(sender="bob", text="look"))
+    send(shared.room, shared.team, "ann", Draft(sender="bob", text="look"))
     assert spoken.hear() == {
         "jsonrpc": "2.0",
         "method": "notifications/resources/updated",
@@ -188,7 +188,7 @@ def test_changes_are_told_to_those_who_listen_in_the_later_era(shared):
             official(shared, "--as", "ann", era="2026-07-28") as ann,
             ann.listen(resource_subscriptions=[f"atm://{shared.team}/inbox/ann"]) as changes,
         ):
-            await asyncio.to_thread(send, shared.room, shared.team, "ann", Letter(sender="bob", text="look"))
+            await asyncio.to_thread(send, shared.room, shared.team, "ann", Draft(sender="bob", text="look"))
             assert (await anext(aiter(changes))).uri == f"atm://{shared.team}/inbox/ann"
 
     run(talk())
@@ -200,7 +200,7 @@ def test_a_server_without_a_daemon_hears_of_changes_from_one_that_comes_later(ho
     spoken.ask("resources/subscribe", uri="atm://crew/inbox/ann")
     house.start().listen()  # answered once it has looked at what was there: from now on it tells of everything
     house.until(lambda: house.status()["listeners"] >= 3)
-    send(room, "crew", "ann", Letter(sender="bob", text="look"))
+    send(room, "crew", "ann", Draft(sender="bob", text="look"))
     assert spoken.hear()["method"] == "notifications/resources/updated"
 
 
@@ -225,7 +225,7 @@ def test_subscriptions_survive_a_restart_of_the_daemon(daemon, room, speak):
     daemon.listen()  # answered once it has looked at what was there: from now on it tells of everything
     daemon.until(lambda: daemon.status()["surfaces"][0]["connections"] == 1)
     assert spoken.call("whoami")["structuredContent"]["member"] == "ann"
-    send(room, "crew", "ann", Letter(sender="bob", text="look"))
+    send(room, "crew", "ann", Draft(sender="bob", text="look"))
     assert spoken.hear()["method"] == "notifications/resources/updated"
 
 
@@ -332,7 +332,7 @@ def test_a_message_that_javascript_cut_in_half_is_understood(shared, speak):
 def test_mail_that_a_dead_agent_never_saw_is_given_back(shared, speak):
     """The agent is stopped and reads nothing; its answer waits in the daemon; then it is killed."""
     for number in range(20):
-        send(shared.room, shared.team, "ann", Letter(sender="bob", text=f"letter {number} " + "x" * 3000))
+        send(shared.room, shared.team, "ann", Draft(sender="bob", text=f"letter {number} " + "x" * 3000))
     agents = [speak(shared, "--as", "ann")]
     agents[0].shake_hands()
     agents[0].process.send_signal(signal.SIGSTOP)

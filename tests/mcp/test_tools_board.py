@@ -13,7 +13,7 @@ from atm import config
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import encode
 from atm.services.board import planning
-from atm.services.board.planning import Wish
+from atm.services.board.planning import NewTask
 from atm.ui.mcp.caller import Caller
 
 
@@ -37,7 +37,7 @@ def with_settings(crew: Crew, settings: str, who: str = "ann") -> Caller:
 
 def test_ten_thousand_tasks_are_listed_in_small_pages(crew):
     """One is added; the others are made of its file, as adding so many takes long and is not what is looked at."""
-    planning.add(crew.desk, "crew", "lena", [Wish("Task 1 " + "x" * 300, description="y" * 200)])
+    planning.add(crew.desk, "crew", "lena", [NewTask("Task 1 " + "x" * 300, description="y" * 200)])
     folder = Path(crew.layout.tasks("crew"))
     pattern = (folder / "1.json").read_text()
     for n in range(2, 10_001):

@@ -14,7 +14,7 @@ from tests.mcp.crew import Crew
 from atm.domain.errors import AtmError
 from atm.domain.team.team import Member
 from atm.services.mail.conversations import acknowledge
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.lifecycle import walk
@@ -180,7 +180,7 @@ def test_a_long_message_is_shown_by_its_beginning_and_the_rest_can_be_had(crew):
 
 def test_much_mail_comes_in_portions_in_its_order(crew):
     for number in range(30):
-        send(crew.room, "crew", "ann", Letter(sender="bob", text=f"{number} " + "x" * 2_500))
+        send(crew.room, "crew", "ann", Draft(sender="bob", text=f"{number} " + "x" * 2_500))
     seen: list[str] = []
     while shown := crew.call("ann", "mail_read", limit=20)["messages"]:
         assert sum(len(message["text"]) for message in shown) <= 16_000
@@ -191,7 +191,7 @@ def test_much_mail_comes_in_portions_in_its_order(crew):
 def test_two_readers_at_once_never_get_the_same_message(crew, monkeypatch):
     monkeypatch.setattr(reading_tools, "TURN_PATIENCE", 60.0)  # nobody gives up waiting for a turn
     for number in range(40):
-        send(crew.room, "crew", "ann", Letter(sender="bob", text=f"letter-{number}"))
+        send(crew.room, "crew", "ann", Draft(sender="bob", text=f"letter-{number}"))
     stop = threading.Event()
 
     def read() -> list[str]:
@@ -285,7 +285,7 @@ def test_a_person_without_an_inbox_is_told_so(crew):
 
 def test_an_inbox_shows_counts_and_summaries_and_marks_nothing(crew):
     for number in range(25):
-        send(crew.room, "crew", "ann", Letter(sender="bob", text=f"letter {number} " + "x" * 5_000))
+        send(crew.room, "crew", "ann", Draft(sender="bob", text=f"letter {number} " + "x" * 5_000))
     found = crew.call("ann", "mail_inbox")
     assert (found["unread"], found["total"], len(found["messages"])) == (25, 25, 20)
     assert all(len(one["summary"]) <= 100 for one in found["messages"])

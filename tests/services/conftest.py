@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.mail.retention import Policy
+from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom
@@ -14,7 +14,7 @@ from atm.testing import memory_room
 @pytest.fixture
 def desk() -> Teamroom:
     """A mailroom in memory with a team `crew` of ann, bob and the absent cleo."""
-    made = memory_room(policy=Policy(compact_above=20, keep_read=5, keep_days=1, keep_idle=2))
+    made = memory_room(policy=RetentionPolicy(compact_above=20, keep_read=5, keep_days=1, keep_idle=2))
     create_team(made, "crew")
     add_member(made, "crew", Member("ann"))
     add_member(made, "crew", Member("bob"))

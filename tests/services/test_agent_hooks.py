@@ -23,15 +23,15 @@ from atm.domain.delivery.moments import (
 )
 from atm.domain.delivery.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import HOOK, Note
+from atm.domain.mail.surfacing import HOOK, ShowingNote
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row
 from atm.formats.team.team_config import new_team
-from atm.services.delivery.agent_hooks import BEAT_EVERY, Visit, attend
-from atm.services.mail.posting import Letter
+from atm.services.delivery.agent_hooks import BEAT_EVERY, HookVisit, attend
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
 
@@ -57,7 +57,7 @@ class Caller:
     def __call__(self, moment, *, session="s-1", carries=None, **more):
         call = HookCall(vendor="claude", event=f"On{moment}", moment=moment, session=session, **more)
         return attend(
-            Visit(
+            HookVisit(
                 self.desk,
                 self.desk.rosters.load(self.team),
                 self.me,
@@ -87,7 +87,7 @@ def hook(desk):
 
 
 def post(desk, *texts, to="ann", **more):
-    return [send(desk, "crew", to, Letter(sender="bob", text=text, **more)).message_id for text in texts]
+    return [send(desk, "crew", to, Draft(sender="bob", text=text, **more)).message_id for text in texts]
 
 
 def states(desk, id, agent="ann"):
@@ -186,7 +186,7 @@ def test_while_another_channel_shows_mail_the_hook_only_greets(desk, hook):
 def test_mail_of_a_hook_that_was_killed_is_shown_by_the_next(desk, hook):
     (one,) = post(desk, "one")
     desk.inboxes.mark("crew", "ann", {one}, True)
-    desk.surfacings.notes["crew", "ann"] = Note(keys=[one], channel=HOOK, at=0.0)
+    desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel=HOOK, at=0.0)
     assert [message.id for message in hook(TOOL)] == [one]
 
 
@@ -243,7 +243,7 @@ def test_an_agent_whose_mail_somebody_else_is_showing_may_stop(desk, hook):
 def test_urgent_mail_of_a_hook_that_was_killed_keeps_it_from_stopping_too(desk, hook):
     (one,) = post(desk, "[URGENT] one")
     desk.inboxes.mark("crew", "ann", {one}, True)
-    desk.surfacings.notes["crew", "ann"] = Note(keys=[one], channel=HOOK, at=0.0)
+    desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel=HOOK, at=0.0)
     assert [message.id for message in hook(STOP)] == [one]
 
 
@@ -284,7 +284,7 @@ def test_in_a_team_of_claude_code_nobody_is_shown_mail(desk, moment):
         ),
     )
     assert desk.rosters.load(team).names == ["ann"]
-    send(desk, team, "ann", Letter(sender="bob", text="[URGENT] one"))
+    send(desk, team, "ann", Draft(sender="bob", text="[URGENT] one"))
     hook = Caller(desk, "ann", team)
     assert hook(moment) == []
     assert hook.heard == []

@@ -28,7 +28,7 @@ from atm.domain.team.team import Member
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.boardroom import list_name
-from atm.services.board.planning import Wish
+from atm.services.board.planning import NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.presence import beat
@@ -54,7 +54,7 @@ def desk() -> FullBoardroom:
 
 def add(desk: FullBoardroom, *subjects: str, **fields: Any) -> list[str]:
     return [
-        task.id for task in planning.add(desk, "crew", LEAD, [Wish(subject, **fields) for subject in subjects]).tasks
+        task.id for task in planning.add(desk, "crew", LEAD, [NewTask(subject, **fields) for subject in subjects]).tasks
     ]
 
 
@@ -397,7 +397,7 @@ class TestComplete:
     def test_all_dependants_are_freed_by_one_completion(self, desk):
         add(desk, "a")
         count = 1000 if LONG else 100
-        wishes = [Wish(f"b{number}", depends_on=["#1"]) for number in range(count)]
+        wishes = [NewTask(f"b{number}", depends_on=["#1"]) for number in range(count)]
         planning.add(desk, "crew", LEAD, wishes)
         claim(desk, "ann")
         assert len(board.complete(desk, "crew", "ann", "1").unblocked) == count
@@ -689,7 +689,7 @@ class TestAssign:
         ("who", "may"), [("ann", True), ("bob", False), (LEAD, True), (HUMAN, True), ("cleo", True)]
     )
     def test_work_is_taken_away_by_its_claimant_its_maker_the_lead_or_a_human(self, desk, who, may):
-        planning.add(desk, "crew", "cleo", [Wish("a")])
+        planning.add(desk, "crew", "cleo", [NewTask("a")])
         claim(desk, "ann")
         if may:
             assert board.assign(desk, "crew", who, "1", "bob")[0].owner == "bob"
@@ -879,7 +879,7 @@ def take_step(desk: FullBoardroom, verb: str, who: str, one: int, other: int) ->
     elif verb == "cancel":
         board.cancel(desk, "crew", who, id, "no")
     elif verb == "split":
-        planning.split(desk, "crew", who, id, [Wish("part"), Wish("part")])
+        planning.split(desk, "crew", who, id, [NewTask("part"), NewTask("part")])
     elif verb == "depend":
         planning.depend(desk, "crew", who, id, [second])
     elif verb == "assign":
@@ -958,7 +958,7 @@ def test_a_claimant_is_heard_of_before_the_claim_can_be_seen(desk):
 
 
 def test_what_was_given_to_somebody_who_was_removed_is_free_again_also_if_the_removal_was_cut_off(desk):
-    planning.add(desk, "crew", LEAD, [Wish("a", owner="bob"), Wish("b", owner="not-yet-here")])
+    planning.add(desk, "crew", LEAD, [NewTask("a", owner="bob"), NewTask("b", owner="not-yet-here")])
 
     def killed(name: str) -> None:
         board.release_all(desk, "crew", "", name)

@@ -21,7 +21,7 @@ def desk():
     create_team(made.room, "crew", lead="team-lead")
     for member in (Member("ann"), Member("bob"), Member("rita"), Member("hugo", backend="human")):
         add_member(made.room, "crew", member)
-    planning.add(made, "crew", "team-lead", [planning.Wish("the parser")])
+    planning.add(made, "crew", "team-lead", [planning.NewTask("the parser")])
     board.claim(made, "crew", "ann", "1")
     return made
 

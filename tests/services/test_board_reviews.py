@@ -11,7 +11,7 @@ from atm.domain.errors import BadName, BadTask, NotAllowed, NotClaimant, PlanRef
 from atm.domain.team.team import Member
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
-from atm.services.board.planning import Wish
+from atm.services.board.planning import NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.testing import memory_desk, memory_room
@@ -32,7 +32,7 @@ def desk() -> FullBoardroom:
 
 
 def work_on(desk: FullBoardroom, who: str, **fields: Any) -> str:
-    id = planning.add(desk, "crew", LEAD, [Wish("work", **fields)]).tasks[0].id
+    id = planning.add(desk, "crew", LEAD, [NewTask("work", **fields)]).tasks[0].id
     done = board.claim(desk, "crew", who, id)
     assert done.task is not None
     return id
@@ -231,7 +231,7 @@ class TestQuestions:
         assert "blue" in letters(desk, "ann")[-1]
 
     def test_a_pending_task_with_a_question_is_not_claimed(self, desk):
-        id = planning.add(desk, "crew", LEAD, [Wish("b")]).tasks[0].id
+        id = planning.add(desk, "crew", LEAD, [NewTask("b")]).tasks[0].id
         reviews.ask(desk, "crew", "bob", id, "lead", "what?")
         refused = board.claim(desk, "crew", "cleo", id).refusal
         assert refused is not None

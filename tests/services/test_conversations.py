@@ -7,7 +7,7 @@ import pytest
 from atm.domain.errors import AlreadyAnswered, BadName, FileBusy, MemberInUse, NoSuchMember, NoSuchMessage, TeamNotOurs
 from atm.domain.team.team import Member
 from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.tracing import trace
 from atm.services.roster.members import add_member, create_team, remove_member
@@ -27,7 +27,7 @@ def states(desk, id):
 
 class TestRequests:
     def test_the_question_carries_a_marker_and_the_reply_brings_it_back(self, desk):
-        request_id, sent = ask(desk, BOB, ANN, Letter(sender="bob", text="which port?"))
+        request_id, sent = ask(desk, BOB, ANN, Draft(sender="bob", text="which port?"))
         assert f"Request-ID: {request_id}" in texts(desk, "ann")[0]
         acknowledge(desk, "crew", "ann", sent.message_id, "8080")
         answer = find_answer(desk, BOB, ANN, request_id, sent.message_id)
@@ -36,8 +36,8 @@ class TestRequests:
         assert desk.inboxes.unread("crew", "bob") == []
 
     def test_a_send_with_reply_to_answers_too_even_by_the_beginning_of_the_id(self, desk):
-        request_id, sent = ask(desk, BOB, ANN, Letter(sender="bob", text="which port?"))
-        send(desk, "crew", "bob", Letter(sender="ann", text="8080", reply_to=sent.message_id[:10]))
+        request_id, sent = ask(desk, BOB, ANN, Draft(sender="bob", text="which port?"))
+        send(desk, "crew", "bob", Draft(sender="ann", text="8080", reply_to=sent.message_id[:10]))
         assert find_answer(desk, BOB, ANN, request_id, sent.message_id) is not None
         assert states(desk, sent.message_id) == ["written", "answered"]
 
@@ -45,27 +45,27 @@ class TestRequests:
         create_team(desk, "other")
         add_member(desk, "other", Member("dora"))
         dora = ("dora", "other")
-        request_id, sent = ask(desk, BOB, dora, Letter(sender="bob@crew", text="which port?"))
-        reply = Letter(sender="dora@other", text="8080", reply_to=sent.message_id, home="other")
+        request_id, sent = ask(desk, BOB, dora, Draft(sender="bob@crew", text="which port?"))
+        reply = Draft(sender="dora@other", text="8080", reply_to=sent.message_id, home="other")
         send(desk, "crew", "bob", reply)
         assert find_answer(desk, BOB, dora, request_id, sent.message_id) is not None
 
     def test_a_reply_to_nothing_is_refused_and_nothing_is_sent(self, desk):
         with pytest.raises(NoSuchMessage):
-            send(desk, "crew", "bob", Letter(sender="ann", text="8080", reply_to="00000000"))
+            send(desk, "crew", "bob", Draft(sender="ann", text="8080", reply_to="00000000"))
         assert texts(desk, "bob") == []
 
     def test_somebody_who_asks_himself_is_not_answered_by_the_question(self, desk):
-        request_id, sent = ask(desk, BOB, BOB, Letter(sender="bob", text="am I?"))
+        request_id, sent = ask(desk, BOB, BOB, Draft(sender="bob", text="am I?"))
         assert find_answer(desk, BOB, BOB, request_id, sent.message_id) is None
 
     def test_only_the_one_who_was_asked_can_answer(self, desk):
-        request_id, sent = ask(desk, BOB, ANN, Letter(sender="bob", text="which port?"))
-        send(desk, "crew", "bob", Letter(sender="cleo", text=f"1234 {request_id}"))
+        request_id, sent = ask(desk, BOB, ANN, Draft(sender="bob", text="which port?"))
+        send(desk, "crew", "bob", Draft(sender="cleo", text=f"1234 {request_id}"))
         assert find_answer(desk, BOB, ANN, request_id, sent.message_id) is None
 
     def test_an_answer_that_another_reader_took_is_found_all_the_same(self, desk):
-        request_id, sent = ask(desk, BOB, ANN, Letter(sender="bob", text="which port?"))
+        request_id, sent = ask(desk, BOB, ANN, Draft(sender="bob", text="which port?"))
         acknowledge(desk, "crew", "ann", sent.message_id, "8080")
         desk.inboxes.claim("crew", "bob", list)
         assert find_answer(desk, BOB, ANN, request_id, sent.message_id) is not None
@@ -95,7 +95,7 @@ class TestWaiting:
 
 class TestAcknowledging:
     def test_with_a_reply_both_files_change(self, desk):
-        sent = send(desk, "crew", "ann", Letter(sender="bob", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="bob", text="question"))
         done = acknowledge(desk, "crew", "ann", sent.message_id[:8], "answer")
         assert done.outcome == "success"
         assert desk.inboxes.unread("crew", "ann") == []
@@ -104,20 +104,20 @@ class TestAcknowledging:
         assert desk.spool.is_empty()
 
     def test_without_a_reply_nothing_is_sent(self, desk):
-        sent = send(desk, "crew", "ann", Letter(sender="bob", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="bob", text="question"))
         acknowledge(desk, "crew", "ann", sent.message_id, None)
         assert desk.inboxes.unread("crew", "ann") == []
         assert texts(desk, "bob") == []
 
     def test_twice_is_refused(self, desk):
-        sent = send(desk, "crew", "ann", Letter(sender="bob", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="bob", text="question"))
         acknowledge(desk, "crew", "ann", sent.message_id, "answer")
         with pytest.raises(AlreadyAnswered):
             acknowledge(desk, "crew", "ann", sent.message_id, "again")
         assert texts(desk, "bob") == ["answer"]
 
     def test_if_the_own_inbox_cannot_be_marked_nothing_happens(self, desk):
-        sent = send(desk, "crew", "ann", Letter(sender="bob", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="bob", text="question"))
         desk.inboxes.refuse = FileBusy("held")
         with pytest.raises(FileBusy):
             acknowledge(desk, "crew", "ann", sent.message_id, "answer")
@@ -127,7 +127,7 @@ class TestAcknowledging:
         assert states(desk, sent.message_id) == ["written"]
 
     def test_a_sender_without_an_inbox_cannot_be_answered(self, desk):
-        sent = send(desk, "crew", "ann", Letter(sender="human", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="human", text="question"))
         with pytest.raises(NoSuchMember):
             acknowledge(desk, "crew", "ann", sent.message_id, "answer")
         assert len(desk.inboxes.unread("crew", "ann")) == 1
@@ -139,7 +139,7 @@ class TestAcknowledging:
 
 class TestReceipts:
     def test_the_journey_is_told_with_its_evidence(self, desk):
-        sent = send(desk, "crew", "ann", Letter(sender="bob", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="bob", text="question"))
         acknowledge(desk, "crew", "ann", sent.message_id, "answer")
         one = trace(desk, sent.message_id[:8], ["crew"])[0]
         assert one.standing == "answered"
@@ -151,7 +151,7 @@ class TestReceipts:
 
     def test_a_queued_message_is_found_in_the_spool(self, desk):
         desk.inboxes.refuse = FileBusy("held by somebody")
-        sent = send(desk, "crew", "ann", Letter(sender="bob", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="bob", text="question"))
         desk.inboxes.refuse = None
         one = trace(desk, sent.message_id, ["crew"])[0]
         assert one.standing == "queued"
@@ -165,7 +165,7 @@ class TestReceipts:
         assert (one.standing, one.seq, one.now) == ("unknown", None, "in the inbox, unread")
 
     def test_a_row_that_is_gone_is_said_to_be_gone(self, desk):
-        sent = send(desk, "crew", "ann", Letter(sender="bob", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="bob", text="question"))
         desk.inboxes.foreign_rewrite("crew", "ann", [])
         assert trace(desk, sent.message_id, ["crew"])[0].now == "not in the inbox"
 
@@ -214,7 +214,7 @@ class TestRoster:
         assert desk.rosters.abandoned("session-1") == []
 
     def test_a_removal_archives_the_mail_and_enters_it(self, desk):
-        sent = send(desk, "crew", "ann", Letter(sender="bob", text="question"))
+        sent = send(desk, "crew", "ann", Draft(sender="bob", text="question"))
         with pytest.raises(MemberInUse):
             remove_member(desk, "crew", "ann")
         done = remove_member(desk, "crew", "ann", force=True)

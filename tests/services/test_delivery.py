@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import PANE, Note
+from atm.domain.mail.surfacing import PANE, ShowingNote
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import IDLE, WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row
-from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
+from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, ServerAnswer
 from atm.ports.delivery.terminals import PaneAddress
-from atm.services.delivery.pushing import AWAKE, IN_DOUBT, MOST_PASTES, SURFACED, WAITING, Reach, push, tag_of
+from atm.services.delivery.pushing import AWAKE, IN_DOUBT, MOST_PASTES, SURFACED, WAITING, Channels, push, tag_of
 from atm.services.delivery.pushing import REFUSED as NOT_TAKEN
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
@@ -41,12 +41,12 @@ class MemoryServers:
 
     def tell(self, url, session, id, text):
         if (session, id) in self.taken:
-            return Answer(ACCEPTED, "taken before")
+            return ServerAnswer(ACCEPTED, "taken before")
         outcome = self.outcomes.pop(0) if self.outcomes else ACCEPTED
         if outcome in (ACCEPTED, UNKNOWN):
             self.taken.add((session, id))
             self.sessions.setdefault((url, session), []).append(text)
-        return Answer(outcome, f"server said {outcome}")
+        return ServerAnswer(outcome, f"server said {outcome}")
 
 
 class Stage:
@@ -59,7 +59,7 @@ class Stage:
         self.panes_allowed = True
 
     def push(self, name="ann"):
-        reach = Reach(self.terminals, self.servers, panes_allowed=self.panes_allowed)
+        reach = Channels(self.terminals, self.servers, panes_allowed=self.panes_allowed)
         return push(self.desk, reach, self.desk.rosters.load("crew"), name)
 
     def settle(self, most=50):
@@ -100,7 +100,7 @@ def stage(desk) -> Stage:
 
 
 def post(stage, *texts):
-    return [send(stage.desk, "crew", "ann", Letter(sender="bob", text=text)).message_id for text in texts]
+    return [send(stage.desk, "crew", "ann", Draft(sender="bob", text=text)).message_id for text in texts]
 
 
 def put_foreign(stage, text, *, id=None, sender="bob", at="2026-08-27T10:15:30.123Z"):
@@ -168,7 +168,7 @@ def test_where_there_is_no_way_mail_waits_and_the_reason_is_said(stage, prepare,
 
 def test_people_are_left_to_read_for_themselves(stage):
     add_member(stage.desk, "crew", Member("hugo", backend="human"))
-    send(stage.desk, "crew", "hugo", Letter(sender="bob", text="one"))
+    send(stage.desk, "crew", "hugo", Draft(sender="bob", text="one"))
     assert stage.push("hugo").outcome == WAITING
 
 
@@ -427,7 +427,7 @@ def test_while_somebody_else_shows_it_nothing_is_pasted(stage):
 
 
 def killed(stage, ids):
-    stage.desk.surfacings.notes["crew", "ann"] = Note(keys=ids, channel=PANE, at=0.0, where="/tmp/tmux %1")
+    stage.desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=ids, channel=PANE, at=0.0, where="/tmp/tmux %1")
     stage.desk.inboxes.mark("crew", "ann", set(ids), True)
 
 
@@ -595,7 +595,7 @@ def test_killed_at_a_server_the_next_offer_is_recognised(stage):
     (one,) = post(stage, "one")
     stage.servers.outcomes = [ACCEPTED]
     stage.servers.tell(URL, "s-1", one, "one")
-    stage.desk.surfacings.notes["crew", "ann"] = Note(keys=[one], channel="server", at=0.0)
+    stage.desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel="server", at=0.0)
     stage.desk.inboxes.mark("crew", "ann", {one}, True)
     assert stage.push().outcome == SURFACED
     assert len(stage.told) == 1

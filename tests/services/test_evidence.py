@@ -13,7 +13,7 @@ from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.evidence import working_folder
-from atm.services.board.planning import Wish
+from atm.services.board.planning import NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.testing import MemoryPrograms, MemoryTasks, memory_desk, memory_room
@@ -34,7 +34,7 @@ def programs(desk: FullBoardroom) -> MemoryPrograms:
 
 
 def work(desk: FullBoardroom, *checks: dict[str, Any], who: str = "ann", **fields: Any) -> Task:
-    planning.add(desk, "crew", "team-lead", [Wish("a", acceptance=checks, **fields)])
+    planning.add(desk, "crew", "team-lead", [NewTask("a", acceptance=checks, **fields)])
     task = board.claim(desk, "crew", who).task
     assert task is not None
     return task

@@ -12,8 +12,8 @@ from atm.domain.errors import HookBlocked
 from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
-from atm.services.board.hooks import KEPT, Verdict, check_not_blocked, run_hooks
-from atm.services.board.planning import Wish
+from atm.services.board.hooks import KEPT, HookVerdict, check_not_blocked, run_hooks
+from atm.services.board.planning import NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.board.programs import RealPrograms
@@ -35,7 +35,7 @@ def programs(desk: FullBoardroom) -> MemoryPrograms:
     return desk.programs
 
 
-def ask(ran: Ran, event: str = "TaskCompleted") -> Verdict:
+def ask(ran: Ran, event: str = "TaskCompleted") -> HookVerdict:
     desk = make_desk(**{event: ["hook"]})
     programs(desk).results["hook"] = ran
     return run_hooks(desk, event, "crew", "ann")
@@ -182,7 +182,7 @@ class TestOrder:
 
 class TestCompletion:
     def start(self, desk: FullBoardroom) -> None:
-        planning.add(desk, "crew", LEAD, [Wish("a", description="é\x1b")])
+        planning.add(desk, "crew", LEAD, [NewTask("a", description="é\x1b")])
         board.claim(desk, "crew", "ann")
 
     def test_a_hook_that_says_no_leaves_the_task_in_progress(self):
@@ -220,7 +220,7 @@ class TestCompletion:
 
     def test_hooks_are_asked_after_the_checks(self):
         desk = make_desk(TaskCompleted=["hook"])
-        planning.add(desk, "crew", LEAD, [Wish("a", acceptance=[{"kind": "command", "command": "make"}])])
+        planning.add(desk, "crew", LEAD, [NewTask("a", acceptance=[{"kind": "command", "command": "make"}])])
         board.claim(desk, "crew", "ann")
         board.complete(desk, "crew", "ann", "1")
         assert [command for command, _, _ in programs(desk).ran] == ["make", "hook"]
@@ -239,7 +239,7 @@ class TestIdle:
         for _ in range(5):
             board.claim(desk, "crew", "ann")
         assert len(programs(desk).ran) == 1
-        planning.add(desk, "crew", LEAD, [Wish("a")])
+        planning.add(desk, "crew", LEAD, [NewTask("a")])
         board.claim(desk, "crew", "ann")
         board.complete(desk, "crew", "ann", "1")
         assert len(programs(desk).ran) == 1
@@ -262,14 +262,14 @@ class TestIdle:
 
     def test_somebody_with_a_task_is_not_idle(self):
         desk = make_desk(TeammateIdle=["hook"])
-        planning.add(desk, "crew", LEAD, [Wish("a")])
+        planning.add(desk, "crew", LEAD, [NewTask("a")])
         board.claim(desk, "crew", "ann")
         board.claim(desk, "crew", "ann")
         assert programs(desk).ran == []
 
     def test_being_refused_one_task_does_not_swallow_the_hook_of_the_idle_time(self):
         desk = make_desk(TeammateIdle=["hook"])
-        planning.add(desk, "crew", LEAD, [Wish("a")])
+        planning.add(desk, "crew", LEAD, [NewTask("a")])
         board.claim(desk, "crew", "bob")
         board.claim(desk, "crew", "ann", "1")
         board.claim(desk, "crew", "ann")

@@ -17,7 +17,7 @@ from atm.formats.mail.inbox import decode_row
 from atm.formats.mail.protocol_message import idle_sender
 from atm.formats.team.team_config import new_team
 from atm.services.delivery.idle_notices import goes_idle, idle_notice, put_notice
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
@@ -117,7 +117,7 @@ def test_each_sender_has_a_notice_of_its_own(crew):
 
 
 def test_nothing_else_in_the_inbox_is_touched(crew):
-    send(crew, "crew", LEAD, Letter(sender="ann", text="I am not idle_notification, I write"))
+    send(crew, "crew", LEAD, Draft(sender="ann", text="I am not idle_notification, I write"))
     others = [
         foreign("hello"),
         foreign(IDLE_TEXT, sender="bob"),

@@ -16,7 +16,7 @@ from atm.domain.errors import (
 )
 from atm.domain.team.team import Member
 from atm.services.mail.mailroom import find_recipient, sender_address
-from atm.services.mail.posting import QUEUED_WARNING, Letter
+from atm.services.mail.posting import QUEUED_WARNING, Draft
 from atm.services.mail.sending import broadcast, plan, send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, create_team
@@ -25,7 +25,7 @@ from atm.testing import make_message
 
 
 def letter(text="hello", **more):
-    return Letter(sender="bob", text=text, **more)
+    return Draft(sender="bob", text=text, **more)
 
 
 def texts(desk, agent="ann"):

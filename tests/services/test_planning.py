@@ -23,7 +23,7 @@ from atm.domain.errors import (
 from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
-from atm.services.board.planning import MOST_AT_ONCE, Wish
+from atm.services.board.planning import MOST_AT_ONCE, NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.testing import MemoryTasks, memory_desk, memory_room
@@ -49,7 +49,7 @@ def twin(desk: FullBoardroom) -> MemoryTasks:
     return desk.tasks
 
 
-def add(desk: FullBoardroom, *wishes: Wish, who: str = LEAD) -> list[str]:
+def add(desk: FullBoardroom, *wishes: NewTask, who: str = LEAD) -> list[str]:
     return [task.id for task in planning.add(desk, "crew", who, wishes).tasks]
 
 
@@ -66,7 +66,7 @@ class TestAdd:
     def test_a_task_is_written_in_claude_codes_shape_with_ours_beside_it(self, desk):
         add(
             desk,
-            Wish(
+            NewTask(
                 " do \n it ",
                 description="so",
                 priority="HIGH",
@@ -88,40 +88,40 @@ class TestAdd:
         assert [event["type"] for event in own["events"]] == ["task_created"]
 
     def test_a_plain_task_says_no_more_than_it_must(self, desk):
-        add(desk, Wish("a"))
+        add(desk, NewTask("a"))
         assert {*record(desk, "1")["metadata"]["atm"]} == {"createdBy", "createdAt", "priority", "events", "maxRetries"}
 
     def test_retries_come_from_the_settings_unless_the_task_says_otherwise(self, desk):
         desk.max_retries = 5
-        add(desk, Wish("a"), Wish("b", max_retries=0))
+        add(desk, NewTask("a"), NewTask("b", max_retries=0))
         assert [desk.tasks.read("crew", id).max_retries for id in "12"] == [5, 0]
 
     def test_both_sides_of_a_dependency_are_written(self, desk):
-        add(desk, Wish("a"))
-        add(desk, Wish("b", depends_on=["1"]), Wish("c", depends_on=["#1", "2", "1"]))
+        add(desk, NewTask("a"))
+        add(desk, NewTask("b", depends_on=["1"]), NewTask("c", depends_on=["#1", "2", "1"]))
         assert [record(desk, id)["blockedBy"] for id in "123"] == [[], ["1"], ["1", "2"]]
         assert [record(desk, id)["blocks"] for id in "123"] == [["2", "3"], ["3"], []]
 
     def test_the_owner_is_told(self, desk):
-        add(desk, Wish("a", owner="ann"), Wish("b", owner=LEAD), Wish("c", owner="ann", is_done=True))
+        add(desk, NewTask("a", owner="ann"), NewTask("b", owner=LEAD), NewTask("c", owner="ann", is_done=True))
         assert len(desk.room.inboxes.rows("crew", "ann")) == 1
         assert desk.room.inboxes.rows("crew", LEAD) == []
 
     def test_a_box_that_was_ticked_is_completed(self, desk):
-        tasks = planning.add(desk, "crew", LEAD, [Wish("a", is_done=True), Wish("b", depends_on=["a"])]).tasks
+        tasks = planning.add(desk, "crew", LEAD, [NewTask("a", is_done=True), NewTask("b", depends_on=["a"])]).tasks
         assert [task.status for task in tasks] == ["completed", "pending"]
         assert board.claim(desk, "crew", "ann").task.id == "2"  # type: ignore[union-attr]
         assert [past.word("to") for past in desk.tasks.past("crew")[0] if past.task == "1"] == ["", "completed"]
 
     def test_numbers_are_never_used_twice(self, desk):
-        add(desk, Wish("a"), Wish("b"))
+        add(desk, NewTask("a"), NewTask("b"))
         twin(desk).delete("crew", 2)
-        assert add(desk, Wish("c")) == ["3"]
+        assert add(desk, NewTask("c")) == ["3"]
 
     @pytest.mark.parametrize("count", [0, MOST_AT_ONCE + 1])
     def test_nothing_and_too_much_are_refused(self, desk, count):
         with pytest.raises(BadTask):
-            planning.add(desk, "crew", LEAD, [Wish("a")] * count)
+            planning.add(desk, "crew", LEAD, [NewTask("a")] * count)
 
     @pytest.mark.parametrize(
         ("fields", "error"),
@@ -136,54 +136,54 @@ class TestAdd:
     )
     def test_a_wish_that_cannot_be_is_refused(self, fields, error):
         with pytest.raises(error):
-            Wish(**fields)
+            NewTask(**fields)
 
     def test_a_completed_team_takes_no_tasks(self, desk):
         desk.room.rosters.marks["crew"] = b""
         with pytest.raises(TeamCompleted):
-            add(desk, Wish("a"))
+            add(desk, NewTask("a"))
 
     def test_a_long_chain_of_tasks_is_added_at_once(self, desk):
         count = 2_000 if LONG else 400
-        wishes = [Wish(f"t{n}", depends_on=[f"t{n - 1}"] if n else []) for n in range(count)]
+        wishes = [NewTask(f"t{n}", depends_on=[f"t{n - 1}"] if n else []) for n in range(count)]
         assert len(add(desk, *wishes)) == count
         assert needs(desk, f"{count}") == [f"{count - 1}"]
 
 
 class TestDependencies:
     def test_titles_are_resolved_among_the_new_tasks_and_then_on_the_board(self, desk):
-        add(desk, Wish("Build it"))
-        add(desk, Wish("test it", depends_on=["build  IT"]), Wish("ship", depends_on=["Test It", "#1"]))
+        add(desk, NewTask("Build it"))
+        add(desk, NewTask("test it", depends_on=["build  IT"]), NewTask("ship", depends_on=["Test It", "#1"]))
         assert (needs(desk, "2"), needs(desk, "3")) == (["1"], ["2", "1"])
 
     def test_a_new_task_comes_before_one_of_the_same_title_on_the_board(self, desk):
-        add(desk, Wish("build"))
-        add(desk, Wish("build"), Wish("test", depends_on=["build"]))
+        add(desk, NewTask("build"))
+        add(desk, NewTask("build"), NewTask("test", depends_on=["build"]))
         assert needs(desk, "3") == ["2"]
 
     def test_tasks_may_be_named_before_they_come(self, desk):
-        add(desk, Wish("b", depends_on=["a"]), Wish("a"))
+        add(desk, NewTask("b", depends_on=["a"]), NewTask("a"))
         assert needs(desk, "1") == ["2"]
 
     def test_parts_are_named_by_their_place(self, desk):
-        add(desk, Wish("x"), Wish("x"), Wish("whole", parts=[0, 1]))
+        add(desk, NewTask("x"), NewTask("x"), NewTask("whole", parts=[0, 1]))
         assert needs(desk, "3") == ["1", "2"]
 
     @pytest.mark.parametrize(
         ("wishes", "error", "says"),
         [
-            ([Wish("c", depends_on=["same"])], BadTask, "title of 2 tasks"),
-            ([Wish("new"), Wish("new"), Wish("c", depends_on=["new"])], BadTask, "title of 2 tasks"),
-            ([Wish("c", depends_on=["sane"])], BadTask, "no task is called"),
-            ([Wish("c", depends_on=["99"])], NoSuchTask, "#99"),
-            ([Wish("c", depends_on=["٣"])], BadTask, "no task id"),
-            ([Wish("c", depends_on=["c"])], DependencyCycle, "itself"),
-            ([Wish("a", depends_on=["b"]), Wish("b", depends_on=["a"])], DependencyCycle, "'a' → 'b' → 'a'"),
-            ([Wish("fine"), Wish("c", depends_on=["99"])], NoSuchTask, "#99"),
+            ([NewTask("c", depends_on=["same"])], BadTask, "title of 2 tasks"),
+            ([NewTask("new"), NewTask("new"), NewTask("c", depends_on=["new"])], BadTask, "title of 2 tasks"),
+            ([NewTask("c", depends_on=["sane"])], BadTask, "no task is called"),
+            ([NewTask("c", depends_on=["99"])], NoSuchTask, "#99"),
+            ([NewTask("c", depends_on=["٣"])], BadTask, "no task id"),
+            ([NewTask("c", depends_on=["c"])], DependencyCycle, "itself"),
+            ([NewTask("a", depends_on=["b"]), NewTask("b", depends_on=["a"])], DependencyCycle, "'a' → 'b' → 'a'"),
+            ([NewTask("fine"), NewTask("c", depends_on=["99"])], NoSuchTask, "#99"),
         ],
     )
     def test_what_cannot_be_is_refused_before_anything_is_written(self, desk, wishes, error, says):
-        add(desk, Wish("same"), Wish("Same"))
+        add(desk, NewTask("same"), NewTask("Same"))
         before = {number: data for number, data in twin(desk).files["crew"].items()}  # noqa: C416
         for verb in (
             lambda: planning.rehearse(desk, "crew", wishes),
@@ -194,38 +194,38 @@ class TestDependencies:
         assert twin(desk).files["crew"] == before
 
     def test_somebody_who_mistyped_a_title_is_told_what_they_may_have_meant(self, desk):
-        add(desk, Wish("write the docs"))
+        add(desk, NewTask("write the docs"))
         with pytest.raises(BadTask) as caught:
-            add(desk, Wish("c", depends_on=["write teh docs"]))
+            add(desk, NewTask("c", depends_on=["write teh docs"]))
         assert "write the docs" in caught.value.remedy
 
     def test_a_task_that_is_gone_may_be_depended_on_if_it_was_completed(self, desk):
-        add(desk, Wish("a"), Wish("b"))
+        add(desk, NewTask("a"), NewTask("b"))
         board.claim(desk, "crew", "ann")
         board.complete(desk, "crew", "ann", "1")
         for number in (1, 2):
             twin(desk).delete("crew", number)
-        assert add(desk, Wish("c", depends_on=["1"])) == ["3"]
+        assert add(desk, NewTask("c", depends_on=["1"])) == ["3"]
         assert board.claim(desk, "crew", "ann").task.id == "3"  # type: ignore[union-attr]
         with pytest.raises(NoSuchTask, match="not on the board any more"):
-            add(desk, Wish("d", depends_on=["2"]))
+            add(desk, NewTask("d", depends_on=["2"]))
 
     def test_nothing_is_added_that_depends_on_a_task_whose_file_cannot_be_read(self, desk):
-        add(desk, Wish("a"))
+        add(desk, NewTask("a"))
         twin(desk).write_as_others_do("crew", 1, b"garbage")
         with pytest.raises(AtmError):
-            add(desk, Wish("b", depends_on=["1"]))
+            add(desk, NewTask("b", depends_on=["1"]))
         assert sorted(twin(desk).files["crew"]) == [1]
 
     def test_a_rehearsal_writes_nothing(self, desk):
-        wishes = [Wish("a"), Wish("b", depends_on=["a"])]
+        wishes = [NewTask("a"), NewTask("b", depends_on=["a"])]
         assert planning.rehearse(desk, "crew", wishes) is wishes
         assert desk.tasks.board("crew").cards == {}
 
 
 class TestDepend:
     def test_dependencies_are_added_and_taken_away_on_both_sides(self, desk):
-        add(desk, Wish("a"), Wish("b"), Wish("c"))
+        add(desk, NewTask("a"), NewTask("b"), NewTask("c"))
         task, waits = planning.depend(desk, "crew", "ann", "3", ["1", "#2"])
         assert (task.blocked_by, waits) == (["1", "2"], ["1", "2"])
         assert record(desk, "1")["blocks"] == ["3"]
@@ -234,20 +234,20 @@ class TestDepend:
         assert record(desk, "1")["blocks"] == []
 
     def test_the_history_says_what_was_added_and_what_was_taken_away(self, desk):
-        add(desk, Wish("a"), Wish("b"), Wish("c"))
+        add(desk, NewTask("a"), NewTask("b"), NewTask("c"))
         planning.depend(desk, "crew", "ann", "3", ["1"])
         planning.depend(desk, "crew", "ann", "3", ["2"], ["1"])
         told = [past.event for past in desk.tasks.past("crew")[0] if past.word("type") == "dependencies_changed"]
         assert [(event.get("added"), event.get("removed")) for event in told] == [(["1"], None), (["2"], ["1"])]
 
     def test_what_is_so_already_is_not_done_again(self, desk):
-        add(desk, Wish("a"), Wish("b", depends_on=["a"]))
+        add(desk, NewTask("a"), NewTask("b", depends_on=["a"]))
         lines = len(desk.tasks.past("crew")[0])
         planning.depend(desk, "crew", "ann", "2", ["1"], ["77"])
         assert len(desk.tasks.past("crew")[0]) == lines
 
     def test_a_completed_task_is_no_reason_to_wait(self, desk):
-        add(desk, Wish("a", is_done=True), Wish("b"))
+        add(desk, NewTask("a", is_done=True), NewTask("b"))
         assert planning.depend(desk, "crew", "ann", "2", ["1"])[1] == []
 
     @pytest.mark.parametrize(
@@ -262,14 +262,14 @@ class TestDepend:
         ],
     )
     def test_what_cannot_be_is_refused_and_nothing_is_written(self, desk, id, on, error):
-        add(desk, Wish("a"), Wish("b", depends_on=["a"]), Wish("c", depends_on=["b"]))
+        add(desk, NewTask("a"), NewTask("b", depends_on=["a"]), NewTask("c", depends_on=["b"]))
         before = dict(twin(desk).files["crew"])
         with pytest.raises(error):
             planning.depend(desk, "crew", "ann", id, on)
         assert twin(desk).files["crew"] == before
 
     def test_what_is_finished_depends_on_nothing_new(self, desk):
-        add(desk, Wish("a", is_done=True), Wish("b"))
+        add(desk, NewTask("a", is_done=True), NewTask("b"))
         with pytest.raises(TaskClosed):
             planning.depend(desk, "crew", "ann", "1", ["2"])
 
@@ -292,9 +292,9 @@ class TestDepend:
 
 class TestSplit:
     def test_a_task_waits_for_its_parts_and_is_nobodys_until_they_are_done(self, desk):
-        add(desk, Wish("first"), Wish("whole", depends_on=["first"], files=["a/*"]))
+        add(desk, NewTask("first"), NewTask("whole", depends_on=["first"], files=["a/*"]))
         whole, parts = planning.split(
-            desk, "crew", "ann", "2", [Wish("one"), Wish("two", files=["b"], depends_on=["one"])]
+            desk, "crew", "ann", "2", [NewTask("one"), NewTask("two", files=["b"], depends_on=["one"])]
         )
         assert (whole.blocked_by, [part.id for part in parts.tasks]) == (["1", "3", "4"], ["3", "4"])
         assert (needs(desk, "3"), needs(desk, "4")) == (["1"], ["3", "1"])
@@ -302,9 +302,9 @@ class TestSplit:
         assert record(desk, "3")["blocks"] == ["4", "2"]
 
     def test_splitting_ones_own_task_gives_it_back(self, desk):
-        add(desk, Wish("whole"))
+        add(desk, NewTask("whole"))
         board.claim(desk, "crew", "ann")
-        whole, _ = planning.split(desk, "crew", "ann", "1", [Wish("one")])
+        whole, _ = planning.split(desk, "crew", "ann", "1", [NewTask("one")])
         assert (whole.status, whole.owner, whole.claim_id) == ("pending", "", "")
         with pytest.raises(NotClaimant):
             board.complete(desk, "crew", "ann", "1")
@@ -313,49 +313,49 @@ class TestSplit:
 
     @pytest.mark.parametrize(("who", "may"), [("ann", True), ("bob", False), (LEAD, True), ("human", True)])
     def test_somebodys_work_is_split_by_them_the_lead_or_a_human(self, desk, who, may):
-        add(desk, Wish("whole"))
+        add(desk, NewTask("whole"))
         board.claim(desk, "crew", "ann")
         if may:
-            planning.split(desk, "crew", who, "1", [Wish("one")])
+            planning.split(desk, "crew", who, "1", [NewTask("one")])
         else:
             with pytest.raises(NotClaimant):
-                planning.split(desk, "crew", who, "1", [Wish("one")])
+                planning.split(desk, "crew", who, "1", [NewTask("one")])
 
     def test_nothing_is_no_split_and_what_is_finished_is_not_split(self, desk):
-        add(desk, Wish("a", is_done=True), Wish("b"))
+        add(desk, NewTask("a", is_done=True), NewTask("b"))
         with pytest.raises(BadTask):
             planning.split(desk, "crew", LEAD, "2", [])
         with pytest.raises(TaskClosed):
-            planning.split(desk, "crew", LEAD, "1", [Wish("x")])
+            planning.split(desk, "crew", LEAD, "1", [NewTask("x")])
 
     @pytest.mark.parametrize("on", ["#1", "whole", "#2"])
     def test_a_part_cannot_wait_for_the_whole_nor_for_what_waits_for_it(self, desk, on):
-        add(desk, Wish("whole"), Wish("later", depends_on=["whole"]))
+        add(desk, NewTask("whole"), NewTask("later", depends_on=["whole"]))
         with pytest.raises(DependencyCycle):
-            planning.split(desk, "crew", LEAD, "1", [Wish("part", depends_on=[on])])
+            planning.split(desk, "crew", LEAD, "1", [NewTask("part", depends_on=[on])])
         assert sorted(twin(desk).files["crew"]) == [1, 2]
 
     def test_the_parts_are_given_as_they_were_written(self, desk):
-        add(desk, Wish("whole"))
-        _, parts = planning.split(desk, "crew", LEAD, "1", [Wish("one")])
+        add(desk, NewTask("whole"))
+        _, parts = planning.split(desk, "crew", LEAD, "1", [NewTask("one")])
         assert parts.tasks[0].blocks == desk.tasks.read("crew", "2").blocks == ["1"]
 
     def test_whoever_gets_a_part_is_told(self, desk):
-        add(desk, Wish("whole"))
-        planning.split(desk, "crew", LEAD, "1", [Wish("one", owner="ann")])
+        add(desk, NewTask("whole"))
+        planning.split(desk, "crew", LEAD, "1", [NewTask("one", owner="ann")])
         assert len(desk.room.inboxes.rows("crew", "ann")) == 1
 
     def test_hooks_are_asked_about_parts_too(self):
         desk = make_desk(hooks={"TaskCreated": ["check"]})
-        add(desk, Wish("whole"))
+        add(desk, NewTask("whole"))
         desk.programs.results["check"] = Ran(2, errors="no more tasks")  # type: ignore[attr-defined]
         with pytest.raises(HookBlocked):
-            planning.split(desk, "crew", LEAD, "1", [Wish("one")])
+            planning.split(desk, "crew", LEAD, "1", [NewTask("one")])
         assert sorted(twin(desk).files["crew"]) == [1]
 
     def test_the_callers_wishes_are_left_alone(self, desk):
-        add(desk, Wish("first"), Wish("whole", depends_on=["first"]))
-        wish = Wish("one")
+        add(desk, NewTask("first"), NewTask("whole", depends_on=["first"]))
+        wish = NewTask("one")
         planning.split(desk, "crew", LEAD, "2", [wish])
         assert wish.depends_on == []
 
@@ -365,10 +365,10 @@ class TestCreationHooks:
         desk = make_desk(hooks={"TaskCreated": ["check"]})
         desk.programs.results["check"] = Ran(2, errors="say why\n")  # type: ignore[attr-defined]
         with pytest.raises(HookBlocked, match="say why"):
-            add(desk, Wish("a"))
+            add(desk, NewTask("a"))
         assert desk.tasks.board("crew").cards == {}
         desk.programs.results.clear()  # type: ignore[attr-defined]
-        assert add(desk, Wish("b")) == ["2"]
+        assert add(desk, NewTask("b")) == ["2"]
 
     def test_one_no_is_a_no_to_all_that_are_added_together(self):
         desk = make_desk(hooks={"TaskCreated": ["check"]})
@@ -380,20 +380,20 @@ class TestCreationHooks:
 
         desk.programs.run = run  # type: ignore[method-assign]
         with pytest.raises(HookBlocked, match="no task was created"):
-            add(desk, Wish("a"), Wish("b"), Wish("c"))
+            add(desk, NewTask("a"), NewTask("b"), NewTask("c"))
         assert ran == ["a", "b"]
         assert desk.tasks.board("crew").cards == {}
 
     def test_the_hook_is_told_of_the_task_before_anybody_can_see_it(self):
         desk = make_desk(hooks={"TaskCreated": ["check"]})
-        add(desk, Wish("a", description="d"))
+        add(desk, NewTask("a", description="d"))
         told = json.loads(desk.programs.ran[0][2])  # type: ignore[attr-defined]
         assert (told["hook_event_name"], told["task_id"], told["task_subject"]) == ("TaskCreated", "1", "a")
         assert (told["task_description"], told["teammate_name"], told["team_name"]) == ("d", LEAD, "crew")
 
     def test_what_changed_while_a_hook_ran_is_checked_again(self):
         desk = make_desk(hooks={"TaskCreated": ["check"]})
-        add(desk, Wish("a"))
+        add(desk, NewTask("a"))
 
         def deletes_it(*_: Any, **__: Any) -> Ran:
             if 1 in twin(desk).files["crew"]:
@@ -402,7 +402,7 @@ class TestCreationHooks:
 
         desk.programs.run = deletes_it  # type: ignore[method-assign]
         with pytest.raises(NoSuchTask):
-            add(desk, Wish("b", depends_on=["1"]))
+            add(desk, NewTask("b", depends_on=["1"]))
         assert desk.tasks.board("crew").cards == {}
 
     def test_tasks_that_others_add_while_a_hook_runs_get_other_numbers(self):
@@ -411,17 +411,17 @@ class TestCreationHooks:
 
         def adds_another(*_: Any, **__: Any) -> Ran:
             desk.hooks.clear()
-            inner.extend(add(desk, Wish("meanwhile")))
+            inner.extend(add(desk, NewTask("meanwhile")))
             return Ran(0)
 
         desk.programs.run = adds_another  # type: ignore[method-assign]
-        outer = add(desk, Wish("a"))
+        outer = add(desk, NewTask("a"))
         assert (outer, inner) == (["1"], ["2"])
         assert [record(desk, id)["subject"] for id in "12"] == ["a", "meanwhile"]
 
     def test_a_hook_that_crashes_stops_nobody(self):
         desk = make_desk(hooks={"TaskCreated": ["check"]})
         desk.programs.results["check"] = Ran(1, "boom")  # type: ignore[attr-defined]
-        added = planning.add(desk, "crew", LEAD, [Wish("a")])
+        added = planning.add(desk, "crew", LEAD, [NewTask("a")])
         assert len(added.warnings) == 1
         assert desk.tasks.board("crew").cards

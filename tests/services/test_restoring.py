@@ -13,7 +13,7 @@ from atm.domain.errors import DamagedBackup, NoSuchBackup, RequestError
 from atm.domain.team.liveness import Beat
 from atm.domain.team.team import Member
 from atm.formats.board.task import decode_task
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.retention import compact
@@ -38,7 +38,7 @@ def texts(room: Teamroom, agent: str) -> list[str]:
 
 
 def tell(room: Teamroom, to: str, text: str) -> str:
-    return send(room, "crew", to, Letter(sender="bob", text=text)).message_id
+    return send(room, "crew", to, Draft(sender="bob", text=text)).message_id
 
 
 class TestMembers:

@@ -63,7 +63,7 @@ class Place:
         for member in (Member(LEAD), Member("ann"), Member("bob"), Member("rita"), Member("hugo", backend="human")):
             if find_team(self.desk.room, "crew").member(member.name) is None:
                 add_member(self.desk.room, "crew", member)
-        planning.add(self.desk, "crew", LEAD, [planning.Wish("the parser"), planning.Wish("the printer")])
+        planning.add(self.desk, "crew", LEAD, [planning.NewTask("the parser"), planning.NewTask("the printer")])
         board.claim(self.desk, "crew", "ann", "1")
         self.quiet("ann")
 
@@ -169,7 +169,7 @@ def test_what_others_say_is_no_progress(place):
 
 def test_a_dependency_that_others_draw_is_no_progress(place):
     place.passes(25)
-    planning.add(place.desk, "crew", LEAD, [planning.Wish("its tests", depends_on=["1"])])
+    planning.add(place.desk, "crew", LEAD, [planning.NewTask("its tests", depends_on=["1"])])
     place.passes(6)
     assert place.told() == ["ann"]
 
@@ -242,7 +242,7 @@ def test_a_task_that_waits_for_an_answer_is_nobodys_stall(place):
 
 
 def test_a_task_whose_plan_waits_is_nobodys_stall(place):
-    planning.add(place.desk, "crew", LEAD, [planning.Wish("with a plan", needs_plan=True)])
+    planning.add(place.desk, "crew", LEAD, [planning.NewTask("with a plan", needs_plan=True)])
     board.release(place.desk, "crew", "ann", "1")
     board.claim(place.desk, "crew", "ann", "3")
     place.quiet("ann")
@@ -273,7 +273,7 @@ def test_a_blocker_that_another_program_completed_is_known_from_the_history(plac
     place.passes(1000)
     done = {"id": "2", "subject": "the printer", "status": "completed", "blocks": ["1"], "blockedBy": []}
     place.desk.tasks.write_as_others_do("crew", 2, to_bytes(encode(done)))
-    planning.add(place.desk, "crew", LEAD, [planning.Wish("somebody takes a turn, and sees it")])
+    planning.add(place.desk, "crew", LEAD, [planning.NewTask("somebody takes a turn, and sees it")])
     place.passes(29)
     assert place.told() == []
     place.passes(1)
@@ -283,7 +283,7 @@ def test_a_blocker_that_another_program_completed_is_known_from_the_history(plac
 def test_a_person_is_never_judged(place):
     for number, who in (("2", "hugo"), ("3", "human")):
         if number == "3":
-            planning.add(place.desk, "crew", LEAD, [planning.Wish("for the person at the terminal")])
+            planning.add(place.desk, "crew", LEAD, [planning.NewTask("for the person at the terminal")])
         board.claim(place.desk, "crew", who, number)
     board.release(place.desk, "crew", "ann", "1")
     place.passes(10_000)
@@ -626,7 +626,7 @@ def test_the_journal_holds_two_hundred_records(place):
 
 
 def test_a_hundred_stalls_at_once_are_told_in_rounds_and_each_once(place):
-    add = [planning.Wish(f"number {n}") for n in range(120)]
+    add = [planning.NewTask(f"number {n}") for n in range(120)]
     planning.add(place.desk, "crew", LEAD, add)
     for number in range(3, 123):
         member = ("ann", "bob")[number % 2]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import HOOK, PANE, Note
+from atm.domain.mail.surfacing import HOOK, PANE, ShowingNote
 from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row, with_read
 from atm.services.mail.bookkeeping import enter
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
@@ -18,7 +18,7 @@ from atm.services.mail.tracing import trace
 
 
 def post(desk, *texts):
-    return [send(desk, "crew", "ann", Letter(sender="bob", text=text)).message_id for text in texts]
+    return [send(desk, "crew", "ann", Draft(sender="bob", text=text)).message_id for text in texts]
 
 
 def states(desk, id, agent="ann"):
@@ -222,7 +222,7 @@ def test_malformed_and_giant_rows_are_neither_shown_nor_taken(desk):
 
 def killed_while_showing(desk, ids, *, claimed=True, channel=HOOK, where="w"):
     """What a process leaves that was killed after its note, or after it had taken the mail too."""
-    desk.surfacings.notes["crew", "ann"] = Note(keys=ids, channel=channel, at=desk.clock.now(), where=where)
+    desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=ids, channel=channel, at=desk.clock.now(), where=where)
     if claimed:
         desk.inboxes.mark("crew", "ann", set(ids), True)
 

@@ -20,7 +20,7 @@ from atm.domain.team.team import Member
 from atm.formats.mail.inbox import Inbox
 from atm.formats.team.team_config import new_team
 from atm.services.mail.conversations import acknowledge, ask
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, peek
 from atm.services.mail.retention import cleanup
@@ -49,7 +49,7 @@ def status(room: Teamroom, team: str = "crew") -> str:
 
 
 def tell(room: Teamroom, to: str = "ann", text: str = "hello") -> str:
-    return send(room, "crew", to, Letter(sender="bob", text=text)).message_id
+    return send(room, "crew", to, Draft(sender="bob", text=text)).message_id
 
 
 class TestLifecycle:
@@ -141,9 +141,9 @@ class TestCompleted:
         "write",
         [
             tell,
-            lambda room: plan(room, "crew", "ann", Letter(sender="bob", text="x")),
-            lambda room: broadcast(room, "crew", Letter(sender="bob", text="x")),
-            lambda room: ask(room, ("bob", "crew"), ("ann", "crew"), Letter(sender="bob", text="x")),
+            lambda room: plan(room, "crew", "ann", Draft(sender="bob", text="x")),
+            lambda room: broadcast(room, "crew", Draft(sender="bob", text="x")),
+            lambda room: ask(room, ("bob", "crew"), ("ann", "crew"), Draft(sender="bob", text="x")),
             lambda room: acknowledge(room, "crew", "ann", room.inboxes.rows("crew", "ann")[0].id or "", None),
             lambda room: add_member(room, "crew", Member("zoe")),
             lambda room: update_member(room, "crew", "ann", {"model": "x"}),

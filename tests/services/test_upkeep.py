@@ -9,7 +9,7 @@ from atm.domain.mail.receipts import MOST_RESTORES
 from atm.domain.team.team import Member
 from atm.formats.mail.inbox import LARGEST_ROW
 from atm.services.mail import reading
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
 from atm.services.mail.reading import Filter, give_back, peek, take
 from atm.services.mail.retention import cleanup, compact
@@ -22,7 +22,7 @@ DAY = 86_400.0
 
 
 def letter(text="hello"):
-    return Letter(sender="bob", text=text)
+    return Draft(sender="bob", text=text)
 
 
 def texts(desk, agent="ann"):
@@ -312,7 +312,7 @@ class TestReading:
     )
     def test_filters(self, desk, wanted, expected):
         send(desk, "crew", "ann", letter("one"))
-        send(desk, "crew", "ann", Letter(sender="cleo", text="two"))
+        send(desk, "crew", "ann", Draft(sender="cleo", text="two"))
         assert [message.text for message in peek(desk, "crew", "ann", wanted).messages] == expected
 
 

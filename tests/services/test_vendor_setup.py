@@ -22,13 +22,13 @@ from atm.domain.setup.hooks import (
     USER,
     WITHOUT_SERVER,
     ConfigFile,
-    Places,
+    VendorPlaces,
     files_of,
 )
 from atm.domain.setup.server_entries import Identity
 from atm.formats.setup.hook_settings import NAMED, hooks_in
 from atm.ports.files.disk import Disk
-from atm.services.setup.planning import FileChange, Order, apply, check, detect, plan
+from atm.services.setup.planning import FileChange, SetupOrder, apply, check, detect, plan
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, find_layout, host_name
 from atm.system.setup.vendor_files import VendorFilesOnDisk
@@ -71,22 +71,22 @@ class World:
     def init(
         self, *vendors: str, scope: str = USER, remove: bool = False, kinds: tuple[str, ...] = KINDS
     ) -> list[FileChange]:
-        return self.do(Order(kinds, remove), *vendors, scope=scope)
+        return self.do(SetupOrder(kinds, remove), *vendors, scope=scope)
 
     def install(
         self, *clients: str, scope: str = USER, remove: bool = False, identity: Identity | None = None
     ) -> list[FileChange]:
         """`atm mcp install`."""
-        return self.do(Order((SERVER,), remove, identity), *(clients or CLIENTS), scope=scope)
+        return self.do(SetupOrder((SERVER,), remove, identity), *(clients or CLIENTS), scope=scope)
 
-    def do(self, order: Order, *vendors: str, scope: str) -> list[FileChange]:
+    def do(self, order: SetupOrder, *vendors: str, scope: str) -> list[FileChange]:
         changes = plan(self.files, vendors or EVERYBODY, scope, str(self.project), order)
         return apply(self.files, changes, order)
 
     def missing(
         self, *vendors: str, scope: str = USER, kinds: tuple[str, ...] = KINDS, identity: Identity | None = None
     ) -> list[FileChange]:
-        order = Order(kinds, identity=identity)
+        order = SetupOrder(kinds, identity=identity)
         found = check(self.files, vendors or EVERYBODY, scope, str(self.project), order)
         return [change for change in found if not change.is_installed]
 
@@ -263,7 +263,7 @@ def test_without_a_home_there_is_no_place_for_a_users_settings_but_one_for_a_pro
     world.init("gemini", scope=PROJECT)
     assert world.missing("gemini", scope=PROJECT) == []
     with pytest.raises(NoHome):
-        files_of("codex", USER, Places("", "", "", "", "", ""))
+        files_of("codex", USER, VendorPlaces("", "", "", "", "", ""))
     with pytest.raises(NoHome):
         plan(world.files, ["agy"], USER, str(world.project))
     assert world.files.evidence(KNOWN["agy"], world.files.places(".")) == ""

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.optional import needs
 
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.testing import FakeClock
 from atm.wiring.mail import build_room
@@ -61,12 +61,12 @@ def test_a_lock_held_by_node_is_respected_and_the_message_is_spooled(home, layou
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"held\n"
         waiting = build_room(layout, clock=FakeClock(time.time()))  # five seconds pass for whoever waits for it
-        assert send(waiting, "crew", "ann", Letter(sender="bob", text="wait")).outcome == "queued"
+        assert send(waiting, "crew", "ann", Draft(sender="bob", text="wait")).outcome == "queued"
         assert json.loads(inbox.read_bytes()) == []
         assert (inbox.parent / "ann.json.lock").is_dir()
     finally:
         holder.communicate(b"", timeout=60)
-    assert send(room, "crew", "ann", Letter(sender="bob", text="next")).outcome == "success"
+    assert send(room, "crew", "ann", Draft(sender="bob", text="next")).outcome == "success"
     assert [row["text"] for row in json.loads(inbox.read_bytes())] == ["wait", "next"]
 
 

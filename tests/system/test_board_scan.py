@@ -27,7 +27,7 @@ from atm.ports.board.tasks import Tasks
 from atm.ports.files.clock import Clock
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
-from atm.services.board.planning import Wish, add
+from atm.services.board.planning import NewTask, add
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.board.task_store import TaskFiles
@@ -150,7 +150,7 @@ def stage(layout) -> Stage:
     create_team(desk.room, "crew", lead="lea")
     for name in ("ann", "bob"):
         add_member(desk.room, "crew", Member(name))
-    add(desk, "crew", "lea", [Wish("base"), Wish("next", depends_on=["base"]), Wish("free")])
+    add(desk, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
     board.claim(desk, "crew", "ann", "1")
     board.complete(desk, "crew", "ann", "1")
     board.claim(desk, "crew", "bob", "3")
@@ -325,7 +325,7 @@ def test_a_line_of_the_index_that_we_never_wrote_stops_nobody(stage, card, is_go
     assert stage.seen() == KNOWN
     assert stage.tasks().board("crew").counts() is not None
     assert board.claim(stage.desk(), "crew", "ann", "2").task is not None
-    assert add(stage.desk(), "crew", "ann", [Wish("more")]).tasks[0].number < 1000
+    assert add(stage.desk(), "crew", "ann", [NewTask("more")]).tasks[0].number < 1000
 
 
 def test_an_index_that_is_a_folder_is_done_without(stage):
@@ -382,7 +382,7 @@ def test_a_deleted_index_does_not_free_the_numbers_of_tasks_that_are_gone(stage)
         path.unlink()
     stage.turn()
     stage.index.unlink()
-    assert add(stage.desk(), "crew", "ann", [Wish("new")]).tasks[0].id == "4"
+    assert add(stage.desk(), "crew", "ann", [NewTask("new")]).tasks[0].id == "4"
 
 
 def test_an_index_with_many_superseded_lines_is_written_anew(stage):
@@ -429,7 +429,7 @@ def test_a_file_that_cannot_be_opened_does_not_stop_the_others(stage):
     disk = RefusingDisk("/2.json")
     problems = {card.id: bool(card.problem) for card in stage.tasks(disk).board("crew").sorted()}
     assert problems == {"1": False, "2": True, "3": False}
-    assert add(stage.desk(disk), "crew", "ann", [Wish("more")]).tasks[0].id == "4"
+    assert add(stage.desk(disk), "crew", "ann", [NewTask("more")]).tasks[0].id == "4"
     assert board.claim(stage.desk(disk), "crew", "ann").task is not None
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from atm.domain.errors import WriteRefused
 from atm.system.daemon.process_facts import began, memory
-from atm.system.daemon.seat import LONGEST_ADDRESS, Running, Seat, find_running, take_seat
+from atm.system.daemon.seat import LONGEST_ADDRESS, RunningDaemon, Seat, find_running, take_seat
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="unix sockets")
 
@@ -67,7 +67,7 @@ def test_the_first_one_gets_the_seat_and_says_who_it_is(layout):
 
 def test_a_second_one_is_told_who_sits_there(layout, other):
     found = take_seat(layout)
-    assert isinstance(found, Running)
+    assert isinstance(found, RunningDaemon)
     assert found.pid == other.pid
 
 

@@ -13,10 +13,10 @@ import pytest
 from atm.domain.errors import AtmError
 from atm.formats.files.layout import Layout
 from atm.formats.mail.inbox import only
-from atm.ports.files.disk import Stamp
+from atm.ports.files.disk import FileStamp
 from atm.services.board import working as board
-from atm.services.board.planning import Wish, add
-from atm.services.mail.posting import Letter
+from atm.services.board.planning import NewTask, add
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
@@ -42,7 +42,7 @@ class Accountant(QuickDisk):
     def open_read(self, path: str) -> int:
         return self._opened(super().open_read(path), path)
 
-    def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:
+    def create(self, path: str, like: FileStamp | None = None, mode: int = 0o600) -> int:
         return self._opened(super().create(path, like, mode), path)
 
     def open_append(self, path: str, mode: int = 0o600) -> int:
@@ -57,8 +57,8 @@ class Accountant(QuickDisk):
         super().close(fd)
 
 
-def letter(text: str = "hello") -> Letter:
-    return Letter(sender="bob", text=text)
+def letter(text: str = "hello") -> Draft:
+    return Draft(sender="bob", text=text)
 
 
 def send_to_a_large_inbox(mail: Teamroom, inbox: Path) -> None:
@@ -115,7 +115,7 @@ def test_no_file_of_the_board_stays_open(layout: Layout, room):
     disk, clock, programs = Accountant(), FakeClock(time.time()), MemoryPrograms()
     tasks = build_tasks(layout, disk=disk, clock=clock)
     desk = FullBoardroom(room=build_room(layout, disk=disk, clock=clock), tasks=tasks, programs=lambda: programs)
-    add(desk, "crew", "ann", [Wish("base"), Wish("next", depends_on=["base"])])
+    add(desk, "crew", "ann", [NewTask("base"), NewTask("next", depends_on=["base"])])
     board.claim(desk, "crew", "ann", "1")
     Path(layout.tasks("crew"), "3.json").write_text("no task")
     board.complete(desk, "crew", "ann", "1")

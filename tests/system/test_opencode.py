@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
+from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, ServerAnswer
 from atm.system.delivery.opencode import OpenCodeServers
 
 SECONDS = 0.5
@@ -185,7 +185,7 @@ def world() -> Iterator[World]:
 ID = "3f0c1f4e-7a52-4a63-9d2f-0c9be0a6b111"
 
 
-def tell(world: World, text: str = "hello", *, id: str = ID, seconds: float = PATIENT) -> Answer:
+def tell(world: World, text: str = "hello", *, id: str = ID, seconds: float = PATIENT) -> ServerAnswer:
     return OpenCodeServers(seconds).tell(world.url, "ses_1", id, framed(id, text))
 
 
@@ -503,7 +503,7 @@ def test_a_server_that_answers_a_letter_at_a_time_is_not_waited_for_either(raw, 
             line.sendall(b"x")
 
     server = raw(drip)
-    answers: list[Answer] = []
+    answers: list[ServerAnswer] = []
     thread = threading.Thread(
         target=lambda: answers.append(OpenCodeServers(SECONDS).tell(server.url, "ses_1", "m-1", "hello"))
     )

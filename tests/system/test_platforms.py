@@ -10,7 +10,7 @@ import types
 
 import pytest
 
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.system.files import disk as disk_module
 from atm.system.files import disk as folder_sync
@@ -88,7 +88,7 @@ def test_a_library_without_the_call_means_no_exchange(monkeypatch, two_files):
 
 def test_mail_works_without_exchange(monkeypatch, room):
     monkeypatch.setattr(exchange, "_system_swap", lambda *_: errno.ENOSYS)
-    assert send(room, "crew", "ann", Letter(sender="bob", text="hello")).outcome == "success"
+    assert send(room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "success"
     assert [row.text for row in room.inboxes.rows("crew", "ann")] == ["hello"]
 
 
@@ -239,7 +239,7 @@ def test_mail_works_where_open_files_cannot_be_renamed_or_removed(room, home):
 
     there = build_room(find_layout({"ATM_HOME": str(home)}), disk=WindowsFiles())
     for number in range(60):  # more than is read at once
-        assert send(there, "crew", "ann", Letter(sender="bob", text=f"{number} " + "x" * 4000)).outcome == "success"
+        assert send(there, "crew", "ann", Draft(sender="bob", text=f"{number} " + "x" * 4000)).outcome == "success"
     assert len(take(there, "crew", "ann", Filter()).messages) == 60
 
 

@@ -19,8 +19,8 @@ import pytest
 from atm.domain.errors import AtmError, NoSuchTeam, WriteRefused
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
-from atm.ports.files.disk import Stamp
-from atm.services.mail.posting import QUEUED_WARNING, Letter, Sent
+from atm.ports.files.disk import FileStamp
+from atm.services.mail.posting import QUEUED_WARNING, Draft, Posted
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, create_team
@@ -142,10 +142,10 @@ class Office:
         for name in ("ann", "bob"):
             add_member(self.room, "crew", Member(name))
 
-    def send(self, way: str) -> Sent:
+    def send(self, way: str) -> Posted:
         self.disk.error = an_error(way)
         try:
-            return send(self.room, "crew", "bob", Letter(sender="ann", text="hello"))
+            return send(self.room, "crew", "bob", Draft(sender="ann", text="hello"))
         finally:
             self.disk.error = None
 
@@ -210,7 +210,7 @@ class Shut(QuickDisk):
     def __init__(self, error: OSError) -> None:
         self.error = error
 
-    def look(self, path: str) -> Stamp | None:
+    def look(self, path: str) -> FileStamp | None:
         if "/teams/shut/" in path:
             raise self.error
         return super().look(path)

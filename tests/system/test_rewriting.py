@@ -9,7 +9,7 @@ import time
 import pytest
 
 from atm.formats.mail.inbox import only
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
@@ -91,7 +91,7 @@ def add_in_place(inbox, text):
 @pytest.mark.parametrize("manner", [add_by_rename, add_in_place])
 def test_what_somebody_added_meanwhile_is_kept(meddled, disk, inbox, manner):
     disk.before_commit = [manner(inbox, "theirs")]
-    sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    sent = send(meddled, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sent.outcome == "conflict_resolved"
     assert sent.merged == 1
     assert sorted(texts(inbox)) == ["ours", "theirs"]
@@ -99,27 +99,27 @@ def test_what_somebody_added_meanwhile_is_kept(meddled, disk, inbox, manner):
 
 def test_somebody_who_meddles_again_and_again_loses_nothing_either(meddled, disk, inbox):
     disk.before_commit = [add_by_rename(inbox, f"theirs-{n}") for n in range(6)]
-    sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    sent = send(meddled, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sent.outcome == "conflict_resolved"
     assert sorted(texts(inbox)) == ["ours", *(f"theirs-{n}" for n in range(6))]
 
 
 def test_somebody_who_never_stops_gets_our_message_spooled(waiting, disk, inbox):
     disk.before_commit = [add_by_rename(inbox, f"theirs-{n}") for n in range(300)]
-    sent = send(waiting, "crew", "ann", Letter(sender="bob", text="ours"))
+    sent = send(waiting, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sent.outcome == "queued"
     assert sent.spool_path
     assert disk.before_commit, "it did stop"
     disk.before_commit = []
-    send(waiting, "crew", "ann", Letter(sender="bob", text="later"))
+    send(waiting, "crew", "ann", Draft(sender="bob", text="later"))
     assert texts(inbox).count("ours") == 1
     assert texts(inbox).index("ours") < texts(inbox).index("later")
 
 
 def test_rows_that_their_owner_consumed_meanwhile_stay_away(meddled, disk, inbox):
-    send(meddled, "crew", "ann", Letter(sender="bob", text="first"))
+    send(meddled, "crew", "ann", Draft(sender="bob", text="first"))
     disk.before_commit = [lambda: inbox.write_bytes(b"[]")]
-    send(meddled, "crew", "ann", Letter(sender="bob", text="second"))
+    send(meddled, "crew", "ann", Draft(sender="bob", text="second"))
     assert texts(inbox) == ["second"]
 
 
@@ -148,7 +148,7 @@ def test_a_torn_foreign_write_is_waited_for(meddled, disk, inbox):
             original(min(seconds, 0.001))
 
     room = build_room(find_layout({"ATM_HOME": str(inbox.parents[4])}), disk=disk, clock=Mending())
-    send(room, "crew", "ann", Letter(sender="bob", text="ours"))
+    send(room, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sorted(texts(inbox)) == ["ours", "theirs"]
 
 
@@ -163,7 +163,7 @@ def test_a_write_into_the_displaced_file_after_the_exchange_is_caught(home, room
             theirs.flush()
 
         disk.after_commit = [late]
-        sent = send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+        sent = send(meddled, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sent.merged == 1
     assert sorted(texts(inbox)) == ["late", "ours"]
 
@@ -192,7 +192,7 @@ def test_a_write_into_the_displaced_file_after_it_was_compared_is_caught_too(hom
 
     watched = build_room(find_layout({"ATM_HOME": str(home)}), disk=Watched())
     with inbox.open("r+b") as theirs:
-        sent = send(watched, "crew", "ann", Letter(sender="bob", text="ours"))
+        sent = send(watched, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sent.merged == 1
     assert sorted(texts(inbox)) == ["late", "ours"]
 
@@ -205,14 +205,14 @@ def test_a_lock_lost_after_the_first_exchange_doubles_nothing(home, room, inbox)
     meddled = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk)
     disk.before_commit = [add_by_rename(inbox, "theirs")]
     disk.after_commit = [(inbox.parent / "ann.json.lock").rmdir]
-    assert send(meddled, "crew", "ann", Letter(sender="bob", text="ours")).outcome != "queued"
+    assert send(meddled, "crew", "ann", Draft(sender="bob", text="ours")).outcome != "queued"
     assert texts(inbox).count("ours") == 1
     assert texts(inbox).count("theirs") == 1
     assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
 
 
 def test_a_message_that_arrives_while_we_mark_is_kept_unread(meddled, disk, inbox):
-    send(meddled, "crew", "ann", Letter(sender="bob", text="first"))
+    send(meddled, "crew", "ann", Draft(sender="bob", text="first"))
     disk.before_commit = [add_in_place(inbox, "second")]
     mail = take(meddled, "crew", "ann", Filter())
     assert [message.text for message in mail.messages] == ["first"]
@@ -222,7 +222,7 @@ def test_a_message_that_arrives_while_we_mark_is_kept_unread(meddled, disk, inbo
 def test_unknown_fields_and_malformed_rows_survive_a_merge(meddled, disk, inbox):
     odd = '{"from": "x", "text": "odd", "timestamp": "t", "read": false, "n": 1.10, "big": 12345678901234567890123}'
     disk.before_commit = [lambda: inbox.write_bytes(only([odd, "42", '{"neither": 1}']))]
-    send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    send(meddled, "crew", "ann", Draft(sender="bob", text="ours"))
     content = inbox.read_text()
     assert odd in content
     assert "\n  42," in content
@@ -231,14 +231,14 @@ def test_unknown_fields_and_malformed_rows_survive_a_merge(meddled, disk, inbox)
 
 def test_the_mode_of_the_file_is_kept(meddled, inbox):
     inbox.chmod(0o640)
-    send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    send(meddled, "crew", "ann", Draft(sender="bob", text="ours"))
     assert inbox.stat().st_mode & 0o777 == 0o640
 
 
 def test_no_temporary_file_ends_in_json_or_stays(meddled, disk, inbox):
     seen = []
     disk.before_commit = [lambda: seen.extend(os.listdir(inbox.parent))]
-    send(meddled, "crew", "ann", Letter(sender="bob", text="ours"))
+    send(meddled, "crew", "ann", Draft(sender="bob", text="ours"))
     ours = [name for name in seen if ".atm-" in name]
     assert ours
     assert all(name.startswith(".") and not name.endswith(".json") for name in ours)
@@ -278,14 +278,14 @@ def test_a_send_to_a_large_inbox_reads_no_more_than_its_ends(home, room, inbox):
 
     counted = build_room(find_layout({"ATM_HOME": str(home)}), disk=Counting())
     counted.marks.put_off("crew", "ann", inbox.stat().st_size, counted.clock.now() + 99)
-    send(counted, "crew", "ann", Letter(sender="bob", text="ours"))
+    send(counted, "crew", "ann", Draft(sender="bob", text="ours"))
     assert max(reads) <= RECENT_TAIL < inbox.stat().st_size / 2
     assert texts(inbox)[-1] == "ours"
 
 
 def test_a_row_is_put_back_also_where_nobody_remembers_who_wrote_the_inbox_last(home, room, inbox):
     """Our own notes about locks were lost: then we cannot say that nobody else was at it, and look."""
-    send(room, "crew", "ann", Letter(sender="bob", text="ours"))
+    send(room, "crew", "ann", Draft(sender="bob", text="ours"))
     inbox.write_bytes(only([make_message("id-theirs", "theirs").raw]))
     for note in (home / ".local/state/atm/locks").iterdir():
         note.unlink()
@@ -309,11 +309,11 @@ def test_splicing_copes_with_any_ending(home, room, inbox, tail):
 @pytest.mark.parametrize("content", [b"", b"[", b'{"from": "x"}', b"[{}", b"[1,]", b"null", b"\xff\xfe[]", b"[" * 5000])
 def test_an_unreadable_inbox_is_copied_aside_and_the_message_spooled(home, waiting, inbox, content):
     inbox.write_bytes(content)
-    sent = send(waiting, "crew", "ann", Letter(sender="bob", text="ours"))
+    sent = send(waiting, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sent.outcome == "queued"
     assert inbox.read_bytes() == content
     copies = list((home / ".config/atm/archive/crew/ann").glob("unreadable-*.json"))
     assert [copy.read_bytes() for copy in copies] == [content]
     inbox.write_bytes(b"[]")
-    send(waiting, "crew", "ann", Letter(sender="bob", text="next"))
+    send(waiting, "crew", "ann", Draft(sender="bob", text="next"))
     assert texts(inbox) == ["ours", "next"]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from atm.formats.board.task import decode_task
-from atm.system.board.task_rule import Rule
+from atm.system.board.task_rule import TaskRule
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
 from atm.system.files.shared_edit import EditWhole, edit_shared
@@ -116,5 +116,5 @@ def test_a_file_that_was_deleted_since_does_not_come_back(site):
 
 def test_what_was_displaced_comes_back_also_if_the_next_rule_changes_nothing(site):
     site.be_killed_after_the_exchange(lambda: site.write(THEIRS))
-    site.edit(Rule(7, lambda _: None))
+    site.edit(TaskRule(7, lambda _: None))
     assert (site.subject, site.names()) == ("theirs", ["7.json"])

@@ -16,7 +16,7 @@ from atm import config, wiring
 from atm.domain.errors import FileNotAllowed, UnreadableFile
 from atm.services.mail.file_references import References
 from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.retention import compact
 from atm.services.mail.sending import send
 from atm.system.events import watching
@@ -161,7 +161,7 @@ class TestSmallPromises:
     @pytest.mark.usefixtures("room")
     def test_a_send_syncs_the_file_then_exchanges_then_syncs_the_folder(self, home):
         disk = FaultyDisk(RealDisk())
-        send(build_room(find_layout({"ATM_HOME": str(home)}), disk=disk), "crew", "ann", Letter(sender="bob", text="x"))
+        send(build_room(find_layout({"ATM_HOME": str(home)}), disk=disk), "crew", "ann", Draft(sender="bob", text="x"))
         at = disk.steps.index("exchange")
         assert "sync" in disk.steps[:at]
         assert "sync_folder" in disk.steps[at:]
@@ -234,7 +234,7 @@ def test_a_reader_who_waits_outlasts_a_torn_inbox(atm, room, monkeypatch, capfd)
 
         def wait(self, _: float) -> bool:
             atm.inbox("ann").write_text(whole)
-            send(room, "crew", "ann", Letter(sender="bob", text="whole again"))
+            send(room, "crew", "ann", Draft(sender="bob", text="whole again"))
             return True
 
     monkeypatch.setattr(wiring, "build_watch", Watch)

@@ -17,7 +17,7 @@ from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
-from atm.services.board.planning import Wish, add, depend
+from atm.services.board.planning import NewTask, add, depend
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
@@ -77,7 +77,7 @@ def stage(layout) -> Stage:
 @pytest.fixture
 def busy(stage: Stage) -> Stage:
     """With three tasks, of which the second waits for the first."""
-    add(stage.desk(), "crew", "lea", [Wish("base"), Wish("next", depends_on=["base"]), Wish("free")])
+    add(stage.desk(), "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
     return stage
 
 
@@ -93,7 +93,7 @@ def test_a_list_that_is_a_link_out_of_the_tree_is_refused(stage, tmp_path):
     for attempt in (
         lambda: desk.tasks.board("crew"),
         lambda: desk.tasks.read("crew", "1"),
-        lambda: add(desk, "crew", "ann", [Wish("one")]),
+        lambda: add(desk, "crew", "ann", [NewTask("one")]),
         lambda: board.claim(desk, "crew", "ann"),
     ):
         with pytest.raises(OutsideLink):
@@ -106,7 +106,7 @@ def test_a_list_that_is_a_link_to_another_list_is_refused(stage):
     other.mkdir(parents=True)
     stage.folder.symlink_to(other)
     with pytest.raises(OutsideLink):
-        add(stage.desk(), "crew", "ann", [Wish("one")])
+        add(stage.desk(), "crew", "ann", [NewTask("one")])
     assert list(other.iterdir()) == []
 
 
@@ -116,7 +116,7 @@ def test_lists_that_lie_elsewhere_altogether_are_used(stage, tmp_path):
     if stage.folder.parent.exists():
         stage.folder.parent.rmdir()
     stage.folder.parent.symlink_to(elsewhere)
-    assert add(stage.desk(), "crew", "ann", [Wish("one")]).tasks[0].id == "1"
+    assert add(stage.desk(), "crew", "ann", [NewTask("one")]).tasks[0].id == "1"
     assert (elsewhere / "crew/1.json").is_file()
 
 
@@ -124,7 +124,7 @@ def test_a_list_that_is_a_file_is_a_clear_refusal(stage):
     stage.folder.parent.mkdir(parents=True, exist_ok=True)
     stage.folder.write_text("not a folder")
     with pytest.raises(AtmError):
-        add(stage.desk(), "crew", "ann", [Wish("one")])
+        add(stage.desk(), "crew", "ann", [NewTask("one")])
     assert stage.folder.read_text() == "not a folder"
 
 
@@ -151,7 +151,7 @@ def test_a_number_that_is_taken_by_something_else_is_not_lost_and_not_overwritte
         path.symlink_to(target)
         if kind == "link":
             target.write_text("precious")
-    (made,) = add(busy.desk(), "crew", "ann", [Wish("ours")]).tasks
+    (made,) = add(busy.desk(), "crew", "ann", [NewTask("ours")]).tasks
     subjects = {card.id: card.subject for card in busy.desk().tasks.board("crew").sorted()}
     assert (made.id, subjects.get(made.id)) == ("5", "ours"), "reported as added, and nowhere to be found"
     if kind == "link":
@@ -176,7 +176,7 @@ def test_a_pipe_is_not_opened_when_one_task_is_asked_for(busy):
 @pytest.mark.parametrize("content", ["", "abc", "-7", "1e9", "٣", "7" * 40, "3\n\n", "\0" * 10])
 def test_a_mark_that_is_no_number_is_not_believed(busy, content):
     (busy.folder / ".highwatermark").write_text(content)
-    assert add(busy.desk(), "crew", "ann", [Wish("ours")]).tasks[0].id == "4"
+    assert add(busy.desk(), "crew", "ann", [NewTask("ours")]).tasks[0].id == "4"
     assert (busy.folder / ".highwatermark").read_text() == "4"
 
 
@@ -185,7 +185,7 @@ def test_a_mark_that_is_a_link_is_not_written_through(busy, tmp_path):
     target.write_text("2")
     (busy.folder / ".highwatermark").unlink()
     (busy.folder / ".highwatermark").symlink_to(target)
-    add(busy.desk(), "crew", "ann", [Wish("ours")])
+    add(busy.desk(), "crew", "ann", [NewTask("ours")])
     assert target.read_text() == "2"
 
 
@@ -215,7 +215,7 @@ def test_a_file_that_is_no_task_stops_nobody_else(busy, kind):
     with pytest.raises(AtmError):
         board.comment(busy.desk(), "crew", "bob", "1", "a remark")
     assert (busy.folder / "1.json").read_bytes() == BROKEN[kind]
-    assert add(busy.desk(), "crew", "ann", [Wish("more")]).tasks[0].id == "4"
+    assert add(busy.desk(), "crew", "ann", [NewTask("more")]).tasks[0].id == "4"
 
 
 @pytest.mark.parametrize("metadata", ["[]", '"text"', "7", "true"])
@@ -277,8 +277,8 @@ def test_an_import_that_was_refused_and_is_repeated_is_there_once(busy, name):
                 raise OSError(errno.ENOSPC, "No space left on device", target)
             super().link(source, target)
 
-    def wishes() -> list[Wish]:
-        return [Wish("one"), Wish("two", depends_on=["one"]), Wish("three", depends_on=["two", "#3"])]
+    def wishes() -> list[NewTask]:
+        return [NewTask("one"), NewTask("two", depends_on=["one"]), NewTask("three", depends_on=["two", "#3"])]
 
     with pytest.raises(AtmError):
         add(busy.desk(Full()), "crew", "ann", wishes())
@@ -343,9 +343,9 @@ def test_where_the_index_is_lost_and_the_history_cannot_be_read_the_files_are_th
 def test_the_last_number_there_is_can_be_used_and_then_no_more_tasks_are_made(busy):
     mark = busy.folder / ".highwatermark"
     mark.write_text(str(MOST_NUMBERS - 2))
-    assert add(busy.desk(), "crew", "ann", [Wish("last")]).tasks[0].id == str(MOST_NUMBERS - 1)
+    assert add(busy.desk(), "crew", "ann", [NewTask("last")]).tasks[0].id == str(MOST_NUMBERS - 1)
     with pytest.raises(UnreadableFile, match="leaves no numbers"):
-        add(busy.desk(), "crew", "ann", [Wish("one too many")])
+        add(busy.desk(), "crew", "ann", [NewTask("one too many")])
 
 
 def test_a_torn_line_costs_itself_alone(busy):

@@ -20,10 +20,10 @@ from tests.chaos import LONG
 from atm.domain.events import MESSAGE_WRITTEN, TEAM_CREATED, TEAM_GONE, TeamEvent
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
-from atm.services.board.planning import Wish, add
+from atm.services.board.planning import NewTask, add
 from atm.services.board.working import claim
 from atm.services.events import SETTLING, TeamEvents
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.ending import delete_team
 from atm.services.roster.full_boardroom import FullBoardroom
@@ -732,7 +732,7 @@ class TestWithEvents:
     def test_a_message_from_the_file_to_the_event(self, room, events, start):
         watch = start()
         events.prime()
-        sent = send(room, "crew", "ann", Letter(sender="bob", text="hello"))
+        sent = send(room, "crew", "ann", Draft(sender="bob", text="hello"))
         found = follow(events, told(watch, Touched("inbox", "crew", "ann")))
         assert [(event.kind, event.subject, event.detail["id"]) for event in found] == [
             (MESSAGE_WRITTEN, "ann", sent.message_id)
@@ -740,7 +740,7 @@ class TestWithEvents:
 
     def test_a_team_that_is_deleted_file_by_file_is_one_event(self, room, events, native, layout):
         for _ in range(20):
-            send(room, "crew", "ann", Letter(sender="bob", text="hello"))
+            send(room, "crew", "ann", Draft(sender="bob", text="hello"))
         watch = native()
         events.prime()
         paths = [layout.inbox("crew", "ann"), layout.inbox("crew", "bob"), layout.inboxes("crew"), layout.team("crew")]
@@ -758,7 +758,7 @@ class TestWithEvents:
         assert kinds(follow(events, told(watch, Touched("teams", "crew")))) == [TEAM_GONE]
         create_team(room, "next")
         add_member(room, "next", Member("ann"))
-        send(room, "next", "ann", Letter(sender="bob", text="hello"))
+        send(room, "next", "ann", Draft(sender="bob", text="hello"))
         found = follow(events, told(watch, Touched("teams", "next")))
         assert {TEAM_CREATED, MESSAGE_WRITTEN} <= {*kinds(found)}
 
@@ -791,7 +791,7 @@ class TestWithEvents:
         def write(agent: str) -> None:
             mine = build_room(layout)
             for _ in range(15):
-                send(mine, "crew", agent, Letter(sender="x", text="hello"))
+                send(mine, "crew", agent, Draft(sender="x", text="hello"))
 
         writers = [threading.Thread(target=write, args=[agent]) for agent in ("ann", "bob")]
         for writer in writers:
@@ -827,7 +827,7 @@ class Storm:
         name = self.team()
         members = self.room.rosters.load(name).names if name else []
         if name and members:
-            send(self.room, name, self.dice.choice(members), Letter(sender="x", text=f"text {self.count}"))
+            send(self.room, name, self.dice.choice(members), Draft(sender="x", text=f"text {self.count}"))
 
     def write_in_place(self) -> None:
         if name := self.team():
@@ -840,7 +840,7 @@ class Storm:
 
     def add_task(self) -> None:
         if name := self.team():
-            add(self.desk, name, "human", [Wish(f"subject {self.count}")])
+            add(self.desk, name, "human", [NewTask(f"subject {self.count}")])
 
     def claim(self) -> None:
         if (name := self.team()) and self.room.rosters.load(name).member("ann"):

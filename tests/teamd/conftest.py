@@ -35,7 +35,7 @@ from atm.domain.team.team import Member
 from atm.formats.daemon.control_line import Request, encode_request
 from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.client import ask, stop
-from atm.system.daemon.seat import Running, find_running
+from atm.system.daemon.seat import RunningDaemon, find_running
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.wiring.mail import build_room
@@ -238,7 +238,7 @@ class DaemonProcess:
     # Asking.
 
     @property
-    def running(self) -> Running | None:
+    def running(self) -> RunningDaemon | None:
         found = find_running(self.layout)
         if found is not None:
             self._sockets.add(found.socket)

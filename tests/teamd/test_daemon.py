@@ -14,9 +14,9 @@ import pytest
 from tests.teamd.conftest import block
 
 from atm.domain.team.team import Member
-from atm.services.board.planning import Wish, add
+from atm.services.board.planning import NewTask, add
 from atm.services.board.working import claim
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
@@ -30,7 +30,7 @@ LOOPS = {"spool", "reconcile", "retention", "silence", "escalation", "delivery"}
 
 def write_letter(room: Any, text: str, to: str = "ann", team: str = "crew") -> str:
     """Send something; its id."""
-    return str(send(room, team, to, Letter(sender="bob", text=text)).message_id)
+    return str(send(room, team, to, Draft(sender="bob", text=text)).message_id)
 
 
 def ids(atm: Any, agent: str = "ann") -> list[str]:
@@ -251,7 +251,7 @@ def test_whoever_listens_hears_of_mail_tasks_and_members(shared):
     shared.until(lambda: heard.of("message.written", subject="ann"))
     take(shared.room, shared.team, "ann", Filter())
     shared.until(lambda: heard.of("message.read", subject="ann"))
-    add(desk, shared.team, "bob", [Wish("write the tests")])
+    add(desk, shared.team, "bob", [NewTask("write the tests")])
     shared.until(lambda: heard.of("task.created", subject="1"))
     claim(desk, shared.team, "ann", "1")
     shared.until(lambda: "ann" in [event["detail"]["owner"] for event in heard.of("task.changed", subject="1")])

@@ -21,7 +21,7 @@ from tests.teamd.conftest import BRISK, house_for_many, is_deleted
 
 from atm.domain.errors import AtmError
 from atm.domain.team.team import Member
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.process_facts import began
@@ -35,7 +35,7 @@ STOPS_WITHIN = 40
 
 
 def write_letter(room: Any, text: str, to: str = "ann", team: str = "crew") -> str:
-    return str(send(room, team, to, Letter(sender="bob", text=text)).message_id)
+    return str(send(room, team, to, Draft(sender="bob", text=text)).message_id)
 
 
 def ids(atm: Any, agent: str = "ann", *team: str) -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
 from atm.domain.team.liveness import Beat
-from atm.services.board.planning import Wish, add
+from atm.services.board.planning import NewTask, add
 from atm.services.roster.members import create_team
 from atm.teamd.plugins.api import MemberFacts, TeamFacts, Unread, Unsuitable
 from atm.teamd.plugins.bundled.digest import Digest, Schedule, lines_of, schedule_from, span
@@ -162,7 +162,7 @@ def test_tasks_silent_members_and_escalations_stand_in_it(tmp_path):
     async def play(kit: PluginHarness) -> None:
         desk = memory_desk(kit.room)
         kit._desk.tasks = desk.tasks
-        add(desk, "crew", "ann", [Wish("one"), Wish("two")])
+        add(desk, "crew", "ann", [NewTask("one"), NewTask("two")])
         kit.room.presence.beat("crew", "bob", Beat(at=kit.now(), source="test"))
         kit.emit(TeamEvent(MESSAGE_ESCALATED, "crew", "bob", kit.now()))
         kit.emit(TeamEvent(MESSAGE_FAILED, "crew", "bob", kit.now()))

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
-from atm.domain.plugins import Policy
+from atm.domain.plugins import RestartPolicy
 from atm.domain.team.team import Member
-from atm.services.board.planning import Wish, add
+from atm.services.board.planning import NewTask, add
 from atm.services.board.working import claim
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
 from atm.services.team.registry import find_team
@@ -38,7 +38,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="sends POSIX sig
 ROOT = Path(__file__).parents[2]
 HERE = "tests.teamd.bad_plugins"
 QUICK = Bounds(
-    policy=Policy(first_pause=0.05, longest_pause=0.2, most_failures=3, within=60, open_for=60, clears_after=60),
+    policy=RestartPolicy(first_pause=0.05, longest_pause=0.2, most_failures=3, within=60, open_for=60, clears_after=60),
     silent_after=60.0,
     init_within=60.0,
     stop_within=1.0,
@@ -182,7 +182,7 @@ def test_a_plugin_that_fails_is_told_apart_and_in_the_end_left_alone(stage, targ
 
 
 def test_a_failure_before_it_was_ready_is_called_failed_init(stage):
-    bounds = replace(QUICK, policy=Policy(first_pause=60, longest_pause=60))
+    bounds = replace(QUICK, policy=RestartPolicy(first_pause=60, longest_pause=60))
 
     async def play() -> None:
         async with stage.running("failing:RaisesInInit", "failing:RaisesInRun", bounds=bounds):
@@ -457,7 +457,7 @@ def test_a_slow_listener_misses_the_oldest_and_is_told_how_many(stage):
                 host.publish(TeamEvent("task.created", "crew", str(number), float(number)))
             missed = stage.state("slowlistener")["dropped"]
             assert missed == 400 - 64 - 50
-            send(stage.room, "crew", "bob", Letter(sender="ann", text="go"))
+            send(stage.room, "crew", "bob", Draft(sender="ann", text="go"))
             await stage.until(lambda: f"so far {400 - missed + 1} {missed}" in stage.texts("slowlistener"))
 
     asyncio.run(play())
@@ -484,7 +484,7 @@ def test_a_letter_to_a_played_member_is_taken_answered_and_entered_in_the_ledger
         async with stage.running("good:Bridge") as host:
             await stage.until(lambda: stage.state("bridge")["members"] == ["remote@crew"])
             await stage.until(lambda: "remote" in stage.members())
-            sent = send(stage.room, "crew", "remote", Letter(sender="ann", text="hello there"))
+            sent = send(stage.room, "crew", "remote", Draft(sender="ann", text="hello there"))
             host.publish(TeamEvent(MESSAGE_WRITTEN, "crew", "remote", 1.0))
             await stage.until(lambda: stage.room.inboxes.unread("crew", "ann"))
             await stage.until(lambda: not stage.room.inboxes.unread("crew", "remote"))
@@ -501,7 +501,7 @@ def test_played_members_vanish_when_the_host_stops_and_unread_mail_stays(stage):
     async def play() -> None:
         async with stage.running("good:Player", more='members = ["p1", "p2"]'):
             await stage.until(lambda: {"p1", "p2"} <= set(stage.members()))
-            send(stage.room, "crew", "p1", Letter(sender="ann", text="for later"))
+            send(stage.room, "crew", "p1", Draft(sender="ann", text="for later"))
 
     asyncio.run(play())
     assert stage.members() == ["ann", "bob"]
@@ -519,7 +519,7 @@ def test_mail_that_waited_comes_to_the_plugin_when_it_is_back(stage):
             await stage.until(lambda: stage.room.inboxes.unread("crew", "bob"))
 
     asyncio.run(first())
-    send(stage.room, "crew", "remote", Letter(sender="bob", text="while you were away"))
+    send(stage.room, "crew", "remote", Draft(sender="bob", text="while you were away"))
     asyncio.run(second())
     assert [row.text for row in stage.room.inboxes.unread("crew", "bob")] == ["echo while you were away"]
 
@@ -545,7 +545,7 @@ def test_tasks_of_a_played_member_go_back_to_the_board(stage, layout):
     async def play() -> None:
         async with stage.running("good:Player", more='members = ["p1"]'):
             await stage.until(lambda: "p1" in stage.members())
-            add(desk, "crew", "ann", [Wish("work")])
+            add(desk, "crew", "ann", [NewTask("work")])
             claim(desk, "crew", "p1", "1")
 
     asyncio.run(play())
@@ -715,7 +715,7 @@ def test_an_inbox_without_unread_mail_goes_with_a_plugin_that_is_disabled(stage)
         async with stage.running("good:Player", more='members = ["p1", "p2"]') as host:
             await stage.until(lambda: {"p1", "p2"} <= set(stage.members()))
             for name in ("p1", "p2"):
-                send(stage.room, "crew", name, Letter(sender="ann", text=f"to {name}"))
+                send(stage.room, "crew", name, Draft(sender="ann", text=f"to {name}"))
             (read,) = stage.room.inboxes.unread("crew", "p1")
             stage.room.inboxes.mark("crew", "p1", {read.key}, True)
             stage.enable({})

@@ -18,7 +18,7 @@ from atm.ports.files.records import OUTBOX, STATUS
 from atm.services.board import working as board
 from atm.services.team.lifecycle import walk
 from atm.services.worksync import rounds
-from atm.services.worksync.plane import Policy
+from atm.services.worksync.plane import SyncPolicy
 from atm.services.worksync.reports import note_intent
 from atm.teamd import worksync as sync_work
 from atm.teamd.worksync import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
@@ -33,7 +33,7 @@ QUIET = 90.0
 class Stage(Place):
     """A place with the daemon's work beside it; `live` lets the loop run as the daemon does."""
 
-    def __init__(self, policy: Policy = OPEN) -> None:
+    def __init__(self, policy: SyncPolicy = OPEN) -> None:
         super().__init__(policy)
         self.lines: list[tuple[str, str]] = []
         self.asked: list[float] = []
@@ -208,7 +208,7 @@ def test_a_member_is_nudged_when_it_has_been_idle_for_a_while(stage):
 
 
 def test_a_team_that_was_not_observed_for_an_hour_is_not_nudged():
-    stage = Stage(Policy())
+    stage = Stage(SyncPolicy())
     stage.add("the parser")
     stage.live(3500)
     assert stage.nudges() == []
@@ -217,7 +217,7 @@ def test_a_team_that_was_not_observed_for_an_hour_is_not_nudged():
 
 
 def test_noise_in_one_team_does_not_silence_another():
-    stage = Stage(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    stage = Stage(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     stage.create("calm")
     stage.add("work", team="calm")
     for number in range(8):

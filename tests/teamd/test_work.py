@@ -15,12 +15,12 @@ from atm.domain.mail.retries import LONGEST_WAIT
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import SILENT_AFTER, Beat
 from atm.domain.team.team import Member
-from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, Answer
-from atm.services.board.planning import Wish, add
+from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, ServerAnswer
+from atm.services.board.planning import NewTask, add
 from atm.services.board.working import claim
-from atm.services.delivery.pushing import Reach
+from atm.services.delivery.pushing import Channels
 from atm.services.events import TeamEvents
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.full_boardroom import FullBoardroom
@@ -45,9 +45,9 @@ class Servers:
     def refusal(self, url: str, session: str) -> str:  # noqa: ARG002
         return ""
 
-    def tell(self, url: str, session: str, id: str, text: str) -> Answer:  # noqa: ARG002
+    def tell(self, url: str, session: str, id: str, text: str) -> ServerAnswer:  # noqa: ARG002
         self.told.append((session, id))
-        return Answer(self.answer, f"{url} said {self.answer}")
+        return ServerAnswer(self.answer, f"{url} said {self.answer}")
 
 
 class Stage:
@@ -67,7 +67,7 @@ class Stage:
 
     def begin(self) -> Work:
         """As a daemon does that was started just now."""
-        reach = Reach(MemoryTerminals(), self.servers)
+        reach = Channels(MemoryTerminals(), self.servers)
         self.work = Work(Rounds(memory_plane(self.desk), reach, self.events.append, self.log))
         return self.work
 
@@ -86,7 +86,7 @@ class Stage:
         presence.beat(team, member, Beat(at=self.room.clock.now(), source="test", host="here", uptime=presence.up_for))
 
     def write(self, to: str = "ann", team: str = "crew", **more: Any) -> str:
-        return str(send(self.room, team, to, Letter(sender="bob", text="hello", **more)).message_id)
+        return str(send(self.room, team, to, Draft(sender="bob", text="hello", **more)).message_id)
 
     def connect(self, member: str, team: str = "crew") -> None:
         """An agent with a server of its own."""
@@ -142,7 +142,7 @@ class TestSilence:
         assert stage.kinds() == [("member.silent", "crew", "ann"), ("member.back", "crew", "ann")]
 
     def test_tasks_of_the_silent_go_back_to_the_board(self, stage):
-        add(stage.desk, "crew", "bob", [Wish("one")])
+        add(stage.desk, "crew", "bob", [NewTask("one")])
         claim(stage.desk, "crew", "ann", "1")
         stage.beat("ann")
         stage.work.team.look_for_silence()
@@ -153,7 +153,7 @@ class TestSilence:
         assert (card.status, card.owner) == ("pending", "")
 
     def test_tasks_of_somebody_who_was_silent_before_it_started_go_back_too(self, stage):
-        add(stage.desk, "crew", "bob", [Wish("one")])
+        add(stage.desk, "crew", "bob", [NewTask("one")])
         claim(stage.desk, "crew", "ann", "1")
         stage.beat("ann")
         stage.later(SILENT_AFTER + 1)
@@ -161,7 +161,7 @@ class TestSilence:
         assert stage.desk.tasks.board("crew").cards[1].owner == ""
 
     def test_a_clock_that_is_set_takes_nobodys_work_away(self, stage):
-        add(stage.desk, "crew", "bob", [Wish("one")])
+        add(stage.desk, "crew", "bob", [NewTask("one")])
         claim(stage.desk, "crew", "ann", "1")
         stage.beat("ann")
         stage.work.team.look_for_silence()
@@ -630,7 +630,7 @@ def test_the_watch_goes_on_after_something_that_nobody_thought_of(room, layout):
     events: list[TeamEvent] = []
 
     def written() -> bool:
-        send(room, "crew", "ann", Letter(sender="bob", text="hello"))
+        send(room, "crew", "ann", Draft(sender="bob", text="hello"))
         return bool(events)
 
     async def go() -> None:

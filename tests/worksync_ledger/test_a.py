@@ -27,12 +27,12 @@ from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import encode, to_bytes
 from atm.ports.files.records import STATUS
 from atm.services.board import working as board
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
-from atm.services.worksync.plane import Policy, issue, read_agendas
+from atm.services.worksync.plane import SyncPolicy, issue, read_agendas
 from atm.services.worksync.reading import briefing_block, diagnose, metrics, view
 from atm.services.worksync.reports import replay, submit
-from atm.services.worksync.rounds import Round
+from atm.services.worksync.rounds import SyncRound
 from atm.teamd import worksync as sync_work
 from atm.ui.mcp.catalog import all_tools
 
@@ -57,7 +57,7 @@ def busy_place() -> Place:
 
 
 def test_before_nudges_may_be_sent_everything_else_works_and_nobody_is_written_to():
-    place = Place(Policy())
+    place = Place(SyncPolicy())
     place.add("the parser")
     place.look("ann", "bob")
     before = place.everything()
@@ -87,7 +87,7 @@ def test_work_sync_sends_by_default_and_has_times_and_counts_but_no_switch():
         "observe_minutes": config.NUMBER,
         "least_looks": config.WHOLE,
     }
-    stage = Stage(Policy())  # as a home without any settings has it
+    stage = Stage(SyncPolicy())  # as a home without any settings has it
     stage.add("the parser")
     stage.live(5 * 3600)
     assert len(stage.nudges()) >= 1
@@ -121,7 +121,7 @@ def test_whatever_a_member_says_its_open_work_stays_open(busy_place, words):
     board.claim(busy_place.desk, "crew", "ann", "1")
     before = busy_place.fingerprint()
     board.comment(busy_place.desk, "crew", "ann", "1", words)
-    send(busy_place.room, "crew", LEAD, Letter(sender="ann", text=words))
+    send(busy_place.room, "crew", LEAD, Draft(sender="ann", text=words))
     assert not busy_place.report("ann", "caught_up", note=words).ok
     busy_place.quiet()
     assert (busy_place.fingerprint(), busy_place.state()) == (before, "needs_sync")
@@ -429,7 +429,7 @@ def test_two_teams_are_looked_at_at_once_and_never_three(monkeypatch):
         stage.create(f"team{number}")
     inside, most, gate = [0], [0], threading.Condition()
 
-    def crowded(_plane: object, team: str, _members: object) -> Round:
+    def crowded(_plane: object, team: str, _members: object) -> SyncRound:
         with gate:
             inside[0] += 1
             most[0] = max(most[0], inside[0])
@@ -437,7 +437,7 @@ def test_two_teams_are_looked_at_at_once_and_never_three(monkeypatch):
             assert gate.wait_for(lambda: most[0] >= sync_work.CONCURRENCY, timeout=60)  # the first waits for a second
             gate.wait_for(lambda: inside[0] > sync_work.CONCURRENCY, timeout=0.1)
             inside[0] -= 1
-        return Round(team)
+        return SyncRound(team)
 
     monkeypatch.setattr(sync_work, "run_round", crowded)
     stage.live(QUIET + 60)

@@ -23,7 +23,7 @@ from atm.formats.files.layout import Layout
 from atm.ports.files.records import STATUS
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member
@@ -79,12 +79,12 @@ def test_of_all_that_there_is_only_the_board_is_asked_whose_turn_it_is(place):
 
 def tell_that_it_is_done(place: Place) -> None:
     for name in place.team.names:
-        send(place.room, "crew", LEAD, Letter(sender=name, text="#1 is done, I am standing by"))
+        send(place.room, "crew", LEAD, Draft(sender=name, text="#1 is done, I am standing by"))
 
 
 def mail_that_is_tried_again(place: Place) -> None:
     place.room.inboxes.refuse = WriteRefused("the disk is full")
-    send(place.room, "crew", "ann", Letter(sender="bob", text="hello"))
+    send(place.room, "crew", "ann", Draft(sender="bob", text="hello"))
     for _ in range(3):
         place.passes(600)
         drain(place.room)
@@ -164,7 +164,7 @@ def test_a_task_file_that_was_only_touched_is_no_other_agenda(layout: Layout, ro
         return str(look_at(of, find_team(room, "crew"), ["ann"])["ann"].fingerprint)
 
     known = plane()
-    planning.add(known.desk, "crew", "bob", [planning.Wish("the parser", owner="ann")])
+    planning.add(known.desk, "crew", "bob", [planning.NewTask("the parser", owner="ann")])
     before = seen(known)
     (path,) = Path(layout.tasks("crew")).glob("1.json")
     content = path.read_bytes()

@@ -21,7 +21,7 @@ from atm.domain.board.reviews import Reviewer
 from atm.domain.board.tasks import Card
 from atm.domain.errors import UsageError
 from atm.domain.worksync.agenda import build_agendas
-from atm.domain.worksync.reports import IDENTITY_FAILURES, REASONS, Verdict
+from atm.domain.worksync.reports import IDENTITY_FAILURES, REASONS, ReportVerdict
 from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import STRENGTH
 from atm.formats.worksync.status import encode_status
@@ -32,7 +32,7 @@ from atm.services.roster.members import remove_member
 from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.queue import SyncQueue
 from atm.services.worksync.reading import block_in_words, briefing_block
-from atm.services.worksync.reports import Answer, submit
+from atm.services.worksync.reports import ReportAnswer, submit
 from atm.services.worksync.rounds import forget_members, run_round
 from atm.teamd import worksync as sync_work
 from atm.teamd.worksync import CONCURRENCY, SyncWork
@@ -83,7 +83,7 @@ def test_a_rejection_about_the_agenda_brings_the_current_one_and_what_to_do(plac
 
 def test_every_reason_comes_with_a_word_that_helps_and_blames_nobody():
     for reason in REASONS:
-        said: Any = Answer(Verdict(reason)).fields()["instruction"]
+        said: Any = ReportAnswer(ReportVerdict(reason)).fields()["instruction"]
         assert len(said.split()) >= 3, reason
         assert not any(word in said.lower() for word in ("fail", "wrong", "violat", "forbid", "illegal")), reason
         if reason in IDENTITY_FAILURES:

@@ -32,12 +32,12 @@ from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.stall_watch import watch_stalls
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, create_team
 from atm.services.team.lifecycle import begin
-from atm.services.worksync.plane import Policy, find_running
+from atm.services.worksync.plane import SyncPolicy, find_running
 from atm.services.worksync.reading import metrics, view
 from atm.services.worksync.reports import replay, submit
 from atm.services.worksync.rounds import run_round
@@ -98,7 +98,7 @@ def test_a_nudge_says_what_the_seed_says(busy_place):
 
 
 def test_a_nudge_marks_none_of_the_mail_beside_it_as_read(busy_place):
-    assert send(busy_place.room, "crew", "ann", Letter(sender="bob", text="hello")).outcome != "queued"
+    assert send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome != "queued"
     busy_place.quiet()
     busy_place.round()
     busy_place.report()
@@ -110,7 +110,7 @@ def test_a_nudge_marks_none_of_the_mail_beside_it_as_read(busy_place):
 
 def test_mail_on_its_way_keeps_work_sync_quiet_until_it_has_arrived(busy_place):
     busy_place.room.inboxes.refuse = WriteRefused("the disk is full")
-    assert send(busy_place.room, "crew", "ann", Letter(sender="bob", text="hello")).outcome == "queued"
+    assert send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "queued"
     busy_place.quiet()
     assert busy_place.state() == "suppressed_busy"
     done = busy_place.round()
@@ -338,7 +338,7 @@ def crew_on_disk(home: Path) -> Process:
     create_team(process.room, "crew", lead=LEAD_ON_DISK)
     for name in ("ann", "bob"):
         add_member(process.room, "crew", Member(name))
-    planning.add(process.plane.desk, "crew", LEAD_ON_DISK, [planning.Wish("the parser", owner="ann")])
+    planning.add(process.plane.desk, "crew", LEAD_ON_DISK, [planning.NewTask("the parser", owner="ann")])
     return process
 
 
@@ -432,10 +432,10 @@ def test_a_board_does_not_suffer_from_broken_files_of_work_sync(home, damage):
     board.claim(desk, "crew", "ann", "1")
     board.comment(desk, "crew", "ann", "1", "half of it is done")
     board.complete(desk, "crew", "ann", "1")
-    planning.add(desk, "crew", LEAD_ON_DISK, [planning.Wish("the printer", owner="bob")])
+    planning.add(desk, "crew", LEAD_ON_DISK, [planning.NewTask("the printer", owner="bob")])
     assert desk.tasks.read("crew", "1").status == "completed"
     assert desk.tasks.read("crew", "2").owner == "bob"
-    assert send(process.room, "crew", "bob", Letter(sender="ann", text="your turn")).outcome != "queued"
+    assert send(process.room, "crew", "bob", Draft(sender="ann", text="your turn")).outcome != "queued"
 
 
 # 18 and 19: figures, and what is shown.
@@ -508,7 +508,7 @@ def test_the_command_shows_rates_and_a_line_for_each_member(atm):
 
 
 def test_where_the_figures_are_bad_leases_are_no_shorter_and_nudges_no_more():
-    place = Place(Policy())
+    place = Place(SyncPolicy())
     place.add("the parser")
     for _ in range(5):
         place.passes(3600)

@@ -22,13 +22,13 @@ from tests.teamd.test_sync_work import QUIET, Stage
 
 from atm import config
 from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import Note
+from atm.domain.mail.surfacing import ShowingNote
 from atm.domain.team.team import Member
 from atm.domain.worksync import reports
 from atm.domain.worksync.decisions import VALID_LEASE
 from atm.formats.files.times import from_iso
 from atm.ports.files.records import INTENTS, STATUS
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, remove_member
@@ -36,7 +36,7 @@ from atm.services.team.lifecycle import advance
 from atm.services.team.presence import beat
 from atm.services.team.registry import find_team
 from atm.services.worksync import rounds
-from atm.services.worksync.plane import Plane
+from atm.services.worksync.plane import SyncRoom
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile
 from atm.services.worksync.reports import replay
@@ -57,7 +57,7 @@ class Office(Crew):
 
     def __init__(self, layout: Any) -> None:
         super().__init__(layout)
-        self.plane: Plane = build_plane(layout, self.settings, self.desk)
+        self.plane: SyncRoom = build_plane(layout, self.settings, self.desk)
 
     def client(self, member: str = "ann", *, daemon: bool = True, source: str = "environment") -> Caller:
         """A connection: of the daemon's own server, or of one that can ask nobody."""
@@ -428,11 +428,11 @@ def test_mail_on_its_way_moves_no_fingerprint():
     place.add("the parser")
     before = place.fingerprint()
     place.room.inboxes.refuse = WriteRefused("the disk is full")
-    assert send(place.room, "crew", "ann", Letter(sender="bob", text="hello")).outcome == "queued"
+    assert send(place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "queued"
     assert place.fingerprint() == before
     place.room.inboxes.refuse = None
     assert drain(place.room, everything=True)
-    place.room.surfacings.notes["crew", "ann"] = Note(keys=[], channel="hook", at=place.now)
+    place.room.surfacings.notes["crew", "ann"] = ShowingNote(keys=[], channel="hook", at=place.now)
     assert place.seen().busy.reason == "runtime_delivery_pending"
     assert place.fingerprint() == before
 

@@ -25,7 +25,7 @@ LONGEST_ERROR = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class RestartPolicy:
     """The numbers, in seconds. Tests have shorter ones."""
 
     first_pause: float = 1.0
@@ -38,7 +38,7 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class PluginHealth:
     """Where one plugin stands. Never changed: every step gives a new one."""
 
     state: str = STOPPED
@@ -61,18 +61,18 @@ class Health:
         return self.state in (STARTING, RUNNING)
 
 
-def started(health: Health, now: float) -> Health:
+def started(health: PluginHealth, now: float) -> PluginHealth:
     """A process was started. After the circuit was open, this one is on trial."""
     trial = health.state == BROKEN or health.on_trial
     return replace(health, state=STARTING, since=now, retry_at=None, on_trial=trial, starts=health.starts + 1)
 
 
-def ready(health: Health, now: float) -> Health:
+def ready(health: PluginHealth, now: float) -> PluginHealth:
     """Its `init` is done."""
     return replace(health, state=RUNNING, since=now)
 
 
-def settled(health: Health, now: float, policy: Policy) -> Health:
+def settled(health: PluginHealth, now: float, policy: RestartPolicy) -> PluginHealth:
     """Forget former failures once it has run for long enough; the same health otherwise."""
     blemished = health.failures or health.streak or health.on_trial
     if health.state != RUNNING or not blemished or now - health.since < policy.clears_after:
@@ -80,7 +80,9 @@ def settled(health: Health, now: float, policy: Policy) -> Health:
     return replace(health, failures=(), streak=0, on_trial=False, last_error="")
 
 
-def failed(health: Health, now: float, error: str, phase: str, policy: Policy, chance: float) -> Health:
+def failed(
+    health: PluginHealth, now: float, error: str, phase: str, policy: RestartPolicy, chance: float
+) -> PluginHealth:
     """It ended without being asked to. `chance` in [0, 1) spreads the pauses, so that not all start at once."""
     health = settled(health, now, policy)
     failures = (*(at for at in health.failures if now - at < policy.within), now)
@@ -92,22 +94,22 @@ def failed(health: Health, now: float, error: str, phase: str, policy: Policy, c
     return replace(told, state=state, retry_at=now + pause(streak, policy, chance))
 
 
-def pause(streak: int, policy: Policy, chance: float) -> float:
+def pause(streak: int, policy: RestartPolicy, chance: float) -> float:
     """Seconds before the next start: 1, 2, 4 … 60, each a fifth shorter or longer by chance."""
     grown = policy.first_pause * 2.0 ** min(streak - 1, 30)
     return min(grown, policy.longest_pause) * (0.8 + 0.4 * chance)
 
 
-def is_due(health: Health, now: float) -> bool:
+def is_due(health: PluginHealth, now: float) -> bool:
     """Is it time to start it again?"""
     return health.retry_at is not None and now >= health.retry_at
 
 
-def stopped(health: Health, now: float) -> Health:
+def stopped(health: PluginHealth, now: float) -> PluginHealth:
     """It was asked to stop, and did. The next start is a first one."""
-    return Health(state=STOPPED, since=now, starts=health.starts, last_error=health.last_error)
+    return PluginHealth(state=STOPPED, since=now, starts=health.starts, last_error=health.last_error)
 
 
-def disabled(health: Health, now: float, reason: str) -> Health:
+def disabled(health: PluginHealth, now: float, reason: str) -> PluginHealth:
     """It says itself that it cannot be of use here, or nothing can be started: until somebody changes something."""
-    return Health(state=DISABLED, since=now, starts=health.starts, last_error=reason[:LONGEST_ERROR])
+    return PluginHealth(state=DISABLED, since=now, starts=health.starts, last_error=reason[:LONGEST_ERROR])

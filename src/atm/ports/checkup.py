@@ -52,7 +52,7 @@ class LoosePath:
     why: str
 
 
-class Site(Protocol):
+class FilesAround(Protocol):
     """The files around the mail."""
 
     def locks(self, team: str) -> list[FoundLock]: ...

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
-    from atm.domain.setup.hooks import Before, ConfigFile, Places, Vendor
+    from atm.domain.setup.hooks import Before, ConfigFile, Vendor, VendorPlaces
 else:
     Protocol = object
 
@@ -15,10 +15,10 @@ else:
 class VendorFiles(Protocol):
     """Texts are decoded so that every byte survives; None stands for a file that is not there."""
 
-    def places(self, project: str) -> Places:
+    def places(self, project: str) -> VendorPlaces:
         """Where the vendors keep their files, for this user and in this project."""
 
-    def evidence(self, vendor: Vendor, places: Places) -> str:
+    def evidence(self, vendor: Vendor, places: VendorPlaces) -> str:
         """The program or the folder by which we know that it is installed; empty if it is not."""
 
     def program(self) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from atm.domain.access import AccessToken
     from atm.formats.files.layout import Layout
-    from atm.ports.files.disk import Stamp
+    from atm.ports.files.disk import FileStamp
     from atm.system.files.locking import Locks
 
 
@@ -42,7 +42,7 @@ class AccessTokenFile:
                 self._seen = (stamp.signature, self._read())
             return self._seen[1]
 
-    def _check_owner(self, stamp: Stamp) -> None:
+    def _check_owner(self, stamp: FileStamp) -> None:
         """Whoever may write this file may enter anybody; then it says nothing that counts."""
         ours = (0, os.geteuid()) if hasattr(os, "geteuid") else (stamp.uid,)
         if stamp.kind != "file" or stamp.mode & 0o022 or stamp.uid not in ours:
@@ -62,7 +62,7 @@ class AccessTokenFile:
                 f"{self._path}: {error}", "remove the file and make new tokens: `atm mcp token new`", self._path
             ) from None
 
-    def _known(self, stamp: Stamp | None) -> list[AccessToken]:
+    def _known(self, stamp: FileStamp | None) -> list[AccessToken]:
         """Of a file that somebody else could have written, nothing may come into one that counts."""
         if stamp is None:
             return []

@@ -25,7 +25,7 @@ from atm.formats.files.times import to_iso
 from atm.services.events import TeamEvents
 from atm.services.worksync.reports import submit
 from atm.system.daemon.process_facts import memory
-from atm.system.daemon.seat import Running, Seat, take_seat
+from atm.system.daemon.seat import RunningDaemon, Seat, take_seat
 from atm.system.events.tree_watch import Touched, TreeWatch
 from atm.teamd.control import Control
 from atm.teamd.events.hub import Hub, Listener
@@ -134,7 +134,7 @@ class Daemon:
         seat = take_seat(self._layout)
         if isinstance(seat, Seat):
             return seat
-        who = f"process {seat.pid}, since {seat.since}" if isinstance(seat, Running) else "it is just starting"
+        who = f"process {seat.pid}, since {seat.since}" if isinstance(seat, RunningDaemon) else "it is just starting"
         raise DaemonRunning(
             f"a daemon runs for this home already: {who}", "see `atm daemon status`", self._layout.daemon
         )

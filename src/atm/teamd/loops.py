@@ -22,7 +22,7 @@ IDLE, RUNNING, STUCK, STOPPED = "idle", "running", "stuck", "stopped"
 
 
 @dataclass
-class Health:
+class LoopHealth:
     """How a loop has fared. Times are seconds of a clock that nobody can set."""
 
     state: str = IDLE
@@ -47,7 +47,7 @@ class Loop:
     jitter: float = 0.1
     observe: Callable[[str, float, float, bool], None] = lambda *_: None
     """Told of every round: the loop, when it began and ended (seconds since 1970), and whether it went well."""
-    health: Health = field(default_factory=Health)
+    health: LoopHealth = field(default_factory=LoopHealth)
     _woken: asyncio.Event = field(default_factory=asyncio.Event)
     _soon: float | None = None
 

@@ -17,11 +17,11 @@ from atm.teamd.attempts import Attempt
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.ports.checkup import Site
-    from atm.services.delivery.pushing import Reach
+    from atm.ports.checkup import FilesAround
+    from atm.services.delivery.pushing import Channels
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
-    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.plane import SyncRoom
 
 BOARD_MINUTES, STALL_MINUTES = 30.0, 30.0
 FULL_EVERY = {"reconcile": 120.0, "deliver": 60.0}
@@ -39,12 +39,12 @@ class Rounds:
 
     def __init__(
         self,
-        plane: Plane,
-        reach: Reach,
+        plane: SyncRoom,
+        reach: Channels,
         publish: Callable[[TeamEvent], None],
         log: Log,
         board_minutes: float = BOARD_MINUTES,
-        site: Site | None = None,
+        site: FilesAround | None = None,
         stall_minutes: float = STALL_MINUTES,
     ) -> None:
         self.plane = plane

@@ -12,8 +12,8 @@ from atm.teamd.team import TeamLoops
 from atm.teamd.worksync import SyncWork
 
 if TYPE_CHECKING:
-    from atm.services.delivery.pushing import Reach
-    from atm.services.worksync.plane import Plane
+    from atm.services.delivery.pushing import Channels
+    from atm.services.worksync.plane import SyncRoom
 
 
 class Work:
@@ -32,7 +32,7 @@ class Work:
             lambda: rounds.stall_minutes,
         )
 
-    def use(self, plane: Plane, reach: Reach, board_minutes: float, stall_minutes: float) -> None:
+    def use(self, plane: SyncRoom, reach: Channels, board_minutes: float, stall_minutes: float) -> None:
         """The settings have changed: from the next round on."""
         rounds = self.rounds
         rounds.plane, rounds.reach = plane, reach

@@ -20,13 +20,13 @@ from atm.services.worksync.nudges import next_due
 from atm.services.worksync.plane import running
 from atm.services.worksync.queue import SyncQueue
 from atm.services.worksync.reports import replay
-from atm.services.worksync.rounds import Round, forget_members, members_of, run_round
+from atm.services.worksync.rounds import SyncRound, forget_members, members_of, run_round
 from atm.teamd.attempts import Attempt
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
     from atm.domain.plain import Plain
-    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.plane import SyncRoom
 
 CONCURRENCY = 2
 MOST_NOTED = 10_000
@@ -47,7 +47,7 @@ class SyncWork:
 
     def __init__(
         self,
-        plane: Callable[[], Plane],
+        plane: Callable[[], SyncRoom],
         log: Callable[..., None],
         ask_again: Callable[[str, float], None],
         stall_minutes: Callable[[], float],
@@ -118,7 +118,7 @@ class SyncWork:
             self.queue.drop(team)
             self._outbox_due.pop(team, None)
 
-    def _replay_waiting(self, plane: Plane, now: float) -> None:
+    def _replay_waiting(self, plane: SyncRoom, now: float) -> None:
         if now - self._replayed < REPLAY_EVERY:
             return
         self._replayed = now
@@ -127,14 +127,14 @@ class SyncWork:
             if count:
                 self._log("info", LOOP, f"{count} reports that waited were judged", team=team)
 
-    def _scan(self, plane: Plane, now: float) -> None:
+    def _scan(self, plane: SyncRoom, now: float) -> None:
         if self._scanned is not None and now - self._scanned < SCAN_EVERY:
             return
         self._scanned = now
         for name in self._teams(plane):
             self._try(self._scan_team, plane, name, now)
 
-    def _scan_team(self, plane: Plane, name: str, now: float) -> None:
+    def _scan_team(self, plane: SyncRoom, name: str, now: float) -> None:
         team = find_team(plane.room, name)
         if running(plane, team).runs:
             self.queue.enqueue(name, team.names, STARTUP_SCAN, now)
@@ -143,7 +143,7 @@ class SyncWork:
             if due is not None:
                 self._outbox_due[name] = due
 
-    def _route_heard(self, plane: Plane, now: float) -> None:
+    def _route_heard(self, plane: SyncRoom, now: float) -> None:
         by_team: dict[str, list[Route]] = {}
         for _ in range(len(self._heard)):
             found = self._heard.popleft()
@@ -159,7 +159,7 @@ class SyncWork:
     def _with_due_outbox(self, now: float) -> list[str]:
         return [team for team, at in self._outbox_due.items() if at <= now]
 
-    def _run(self, plane: Plane, due: dict[str, dict[str, str]]) -> list[Round]:
+    def _run(self, plane: SyncRoom, due: dict[str, dict[str, str]]) -> list[SyncRound]:
         if not due:
             return []
         with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="atm worksync") as pool:
@@ -168,7 +168,7 @@ class SyncWork:
             self._after(plane, team, members, done)
         return [one for one in rounds if one is not None]
 
-    def _after(self, plane: Plane, team: str, members: dict[str, str], done: Round | None) -> None:
+    def _after(self, plane: SyncRoom, team: str, members: dict[str, str], done: SyncRound | None) -> None:
         now, wall = plane.room.clock.monotonic(), plane.now()
         self.queue.done(team, members, now)
         self._outbox_due.pop(team, None)
@@ -182,7 +182,7 @@ class SyncWork:
             if one.outcome == DELIVERED:
                 self._log("info", LOOP, f"{one.nudge.to} was nudged", team=team, item=one.nudge.id)
 
-    def _sleep_until_due(self, plane: Plane) -> None:
+    def _sleep_until_due(self, plane: SyncRoom) -> None:
         """A round of the loop when the next member or item is due; in between nothing is looked at."""
         now, wall = plane.room.clock.monotonic(), plane.now()
         waits = [at - wall for at in self._outbox_due.values()]
@@ -208,7 +208,7 @@ class SyncWork:
                 done += 1
         return done
 
-    def _is_awake_for(self, plane: Plane, grace: float) -> bool:
+    def _is_awake_for(self, plane: SyncRoom, grace: float) -> bool:
         """After a start, and after a machine has slept, nobody is judged at once: nobody could get on meanwhile."""
         wall, now = plane.now(), plane.room.clock.monotonic()
         ahead = wall - now
@@ -227,5 +227,5 @@ class SyncWork:
             "dropped": found.dropped,
         }
 
-    def _teams(self, plane: Plane) -> list[str]:
+    def _teams(self, plane: SyncRoom) -> list[str]:
         return self._try(plane.room.rosters.teams) or []

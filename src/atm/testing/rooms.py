@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from atm.domain.mail import retention
+from atm.domain.mail.retention import RetentionPolicy
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.teamroom import Teamroom
-from atm.services.worksync.plane import Plane, Policy
+from atm.services.worksync.plane import SyncPolicy, SyncRoom
 from atm.testing.board import MemoryPrograms, MemoryTasks
 from atm.testing.files import MemoryJournal, MemoryRecords, MemorySecrets
 from atm.testing.mail import (
@@ -35,10 +35,10 @@ class MemoryStores:
         self.endpoints = MemoryEndpoints()
 
 
-def memory_room(*, policy: retention.Policy | None = None, seed: int = 0) -> Teamroom:
+def memory_room(*, policy: RetentionPolicy | None = None, seed: int = 0) -> Teamroom:
     """A mailroom without a disk. Its parts are the twins above."""
     clock = FakeClock()
-    chosen = policy or retention.Policy()
+    chosen = policy or RetentionPolicy()
     rosters, inboxes, ledger = MemoryRosters(), MemoryInboxes(), MemoryLedger(clock)
     return Teamroom(
         clock=clock,
@@ -62,8 +62,8 @@ def memory_desk(room: Teamroom | None = None, *, hooks: dict[str, list[str]] | N
     return FullBoardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs, hooks=hooks)
 
 
-def memory_plane(desk: FullBoardroom | None = None, policy: Policy | None = None) -> Plane:
+def memory_plane(desk: FullBoardroom | None = None, policy: SyncPolicy | None = None) -> SyncRoom:
     """Work-sync without a disk."""
     desk = desk or memory_desk()
     find = desk.room.rosters.find
-    return Plane(desk, MemoryRecords(find), MemoryJournal(find), MemorySecrets(find), policy or Policy(), "twin")
+    return SyncRoom(desk, MemoryRecords(find), MemoryJournal(find), MemorySecrets(find), policy or SyncPolicy(), "twin")

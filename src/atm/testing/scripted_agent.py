@@ -36,7 +36,7 @@ HOOK_SECONDS = 120.0
 LONGEST_PASTE = 1 << 20
 
 
-class Vendor(NamedTuple):
+class ScriptedVendor(NamedTuple):
     """How one vendor's agent looks, what it tells its hooks, and what it calls them; an empty name: it has none."""
 
     name: str
@@ -57,27 +57,27 @@ _CLAUDE_DIALOG = ("Do you want to proceed?", "❯ 1. Yes", "  2. No, and tell Cl
 _CODEX_DIALOG = ("Would you like to run the following command?", "› 1. Yes, proceed (y)", "  2. No (esc)")
 _GEMINI_DIALOG = ("Allow execution of: 'true'?", "● 1. Yes, allow once", "  2. No, suggest changes (esc)")
 _VENDORS = (
-    Vendor(
+    ScriptedVendor(
         *("claude", "❯", _CLAUDE_DIALOG, {"permission_mode": "default"}),
         {"notification_type": "permission_prompt", "message": "Claude needs your permission to use Bash"},
         *("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd", "Notification"),
     ),
-    Vendor(
+    ScriptedVendor(
         *("codex", "›", _CODEX_DIALOG, {"permission_mode": "default", "model": "scripted", "turn_id": "turn"}),
         _SHELL_CALL,
         *("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "SessionEnd", "PermissionRequest"),
     ),
-    Vendor(
+    ScriptedVendor(
         *("gemini", ">", _GEMINI_DIALOG, {}),
         {"notification_type": "ToolPermission", "message": "Tool requires permission", "details": {}},
         *("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "SessionEnd", "Notification"),
     ),
-    Vendor("plain", ">", _CLAUDE_DIALOG, {}, {}),
+    ScriptedVendor("plain", ">", _CLAUDE_DIALOG, {}, {}),
 )
 VENDORS = {vendor.name: vendor for vendor in _VENDORS}
 
 
-class Log:
+class AgentLog:
     """What the agent saw, one line of JSON each."""
 
     def __init__(self, path: str) -> None:
@@ -88,10 +88,10 @@ class Log:
             file.write(json.dumps({"kind": kind, **facts}).encode() + b"\n")
 
 
-class Hooks:
+class AgentHooks:
     """Calls the hook program as the vendor does. Whatever goes wrong with it is no answer."""
 
-    def __init__(self, vendor: Vendor, session: str, words: list[str]) -> None:
+    def __init__(self, vendor: ScriptedVendor, session: str, words: list[str]) -> None:
         self._vendor = vendor
         self._session = session
         self._words = words
@@ -139,7 +139,7 @@ def _object(text: str | bytes) -> dict[str, Any] | None:
 class Agent:
     """The agent behind either surface."""
 
-    def __init__(self, vendor: Vendor, hooks: Hooks, log: Log, think: float) -> None:
+    def __init__(self, vendor: ScriptedVendor, hooks: AgentHooks, log: AgentLog, think: float) -> None:
         self.vendor = vendor
         self.log = log
         self.is_asking = False
@@ -249,7 +249,7 @@ class Keys:
         self._pending = self._pending[at:]  # the beginning of a sequence, or of a paste that has not ended yet
 
 
-class Surface:
+class AgentSurface:
     """The picture: what was said, and below it the composer or a dialog. Drawn at the end of the normal screen."""
 
     def __init__(self, agent: Agent, suggestion: str) -> None:
@@ -290,10 +290,10 @@ def _wrapped(text: str, width: int) -> list[str]:
     return [*rows, row] if row else rows
 
 
-class Desk:
+class AgentTerminal:
     """The agent at a terminal: keys come in while it works; prompts wait for their turn."""
 
-    def __init__(self, agent: Agent, surface: Surface) -> None:
+    def __init__(self, agent: Agent, surface: AgentSurface) -> None:
         self._agent = agent
         self._surface = surface
         self._prompts: queue.Queue[str | None] = queue.Queue()
@@ -357,7 +357,7 @@ def run_in_terminal(agent: Agent, suggestion: str, asking: bool) -> None:
         tty.setraw(0)
         _write("\x1b[?2004h")
         agent.begin(asking)
-        Desk(agent, Surface(agent, suggestion)).run()
+        AgentTerminal(agent, AgentSurface(agent, suggestion)).run()
         _write("\x1b[?2004l\r\n")
         termios.tcsetattr(0, termios.TCSADRAIN, before)
     except (OSError, termios.error):  # the terminal is gone
@@ -380,8 +380,10 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--atm", default="", help="the program whose hooks it calls; default: this Python's atm")
     args = parser.parse_args(words)
     vendor = VENDORS[args.vendor]
-    hooks = Hooks(vendor, args.session, shlex.split(args.atm, posix=os.name != "nt") or [sys.executable, "-m", "atm"])
-    agent = Agent(vendor, hooks, Log(args.log), args.think)
+    hooks = AgentHooks(
+        vendor, args.session, shlex.split(args.atm, posix=os.name != "nt") or [sys.executable, "-m", "atm"]
+    )
+    agent = Agent(vendor, hooks, AgentLog(args.log), args.think)
     if not args.headless and not sys.stdin.isatty():
         print("scripted_agent: stdin is no terminal; use --headless", file=sys.stderr)
         return 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 
-from atm.domain.mail.surfacing import Note
+from atm.domain.mail.surfacing import ShowingNote
 from atm.domain.team.endpoints import Endpoint
 
 
@@ -12,12 +12,12 @@ class MemorySurfacings:
     """Twin of `Surfacings`. What is in `notes` without a turn was left by somebody who died."""
 
     def __init__(self) -> None:
-        self.notes: dict[tuple[str, str], Note] = {}
+        self.notes: dict[tuple[str, str], ShowingNote] = {}
         self.held: set[tuple[str, str]] = set()
         self.texts: dict[str, str] = {}
 
-    def turn(self, team: str, member: str, patience: float = 0.0) -> MemoryTurn:  # noqa: ARG002 - nobody else runs
-        return MemoryTurn(self, (team, member))
+    def turn(self, team: str, member: str, patience: float = 0.0) -> MemorySurfacingTurn:  # noqa: ARG002 - nobody else runs
+        return MemorySurfacingTurn(self, (team, member))
 
     def is_cut_off(self, team: str, member: str) -> bool:
         return (team, member) in self.notes
@@ -32,7 +32,7 @@ class MemorySurfacings:
         return path
 
 
-class MemoryTurn:
+class MemorySurfacingTurn:
     """Twin of `SurfacingTurn`."""
 
     def __init__(self, all: MemorySurfacings, key: tuple[str, str]) -> None:
@@ -49,10 +49,10 @@ class MemoryTurn:
         if self._mine:
             self._all.held.discard(self._key)
 
-    def abandoned(self) -> Note | None:
+    def abandoned(self) -> ShowingNote | None:
         return self._all.notes.get(self._key)
 
-    def begin(self, note: Note) -> None:
+    def begin(self, note: ShowingNote) -> None:
         self._all.notes[self._key] = note
 
     def end(self) -> None:

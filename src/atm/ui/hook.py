@@ -86,10 +86,10 @@ def _attend(words: list[str]) -> None:
 
 
 def _visit(layout: Layout, settings: Settings, room: Teamroom, call: HookCall, team: Team, me: str) -> None:
-    from atm.services.delivery.agent_hooks import Visit, attend
+    from atm.services.delivery.agent_hooks import HookVisit, attend
 
     attend(
-        Visit(
+        HookVisit(
             room,
             team,
             me,

@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.formats.files.layout import Layout
-    from atm.ports.checkup import Site
+    from atm.ports.checkup import FilesAround
 
 
-def build_site(layout: Layout, environment: Mapping[str, str]) -> Site:
+def build_site(layout: Layout, environment: Mapping[str, str]) -> FilesAround:
     from atm.system.checkup import SiteOnDisk
 
     return SiteOnDisk(RealDisk(), RealClock(), layout, environment, host=host_name())

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atm.ports.daemon import ServiceUnits
     from atm.system.daemon.log import JsonLog
     from atm.system.daemon.otlp import Otlp
-    from atm.system.daemon.seat import Running
+    from atm.system.daemon.seat import RunningDaemon
 
 
 def start_daemon(
@@ -30,7 +30,7 @@ def start_daemon(
     return start(layout, environment, wait=wait, seconds=READY_SECONDS if seconds is None else seconds)
 
 
-def find_daemon(layout: Layout) -> Running | None:
+def find_daemon(layout: Layout) -> RunningDaemon | None:
     """Who serves this home, if anybody does."""
     from atm.system.daemon.seat import find_running
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.delivery.moments import HookCall
     from atm.domain.team.endpoints import Endpoint
-    from atm.services.delivery.pushing import Reach
+    from atm.services.delivery.pushing import Channels
 
 
 def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> Endpoint:
@@ -35,10 +35,10 @@ def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str
     )
 
 
-def build_reach(settings: Settings) -> Reach:
+def build_reach(settings: Settings) -> Channels:
     """Terminals and servers of agents on this machine."""
-    from atm.services.delivery.pushing import Reach
+    from atm.services.delivery.pushing import Channels
     from atm.system.delivery.opencode import OpenCodeServers
     from atm.system.delivery.tmux import TmuxTerminals
 
-    return Reach(TmuxTerminals(), OpenCodeServers(), panes_allowed=settings.yes("delivery.tmux"))
+    return Channels(TmuxTerminals(), OpenCodeServers(), panes_allowed=settings.yes("delivery.tmux"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.mail.retention import Policy
+from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.mail.retries import MOST_TRIES
 from atm.services.roster.teamroom import Teamroom
 from atm.system.files.archive import ArchiveFolder
@@ -48,7 +48,7 @@ def build_room(
     disk, clock, chance = disk or RealDisk(), clock or RealClock(), chance or RealChance()
     locks = build_locks(layout, disk, clock, chance)
     archive = ArchiveFolder(disk, clock, layout)
-    policy = build_policy(settings) if settings else Policy()
+    policy = build_policy(settings) if settings else RetentionPolicy()
     return Teamroom(
         clock=clock,
         chance=chance,
@@ -114,8 +114,8 @@ class _LazyStores:
         return EndpointFiles(self._disk, self._layout)
 
 
-def build_policy(settings: Settings) -> Policy:
-    return Policy(
+def build_policy(settings: Settings) -> RetentionPolicy:
+    return RetentionPolicy(
         keep_read=settings.whole("retention.keep_read"),
         keep_days=settings.number("retention.keep_days"),
         keep_idle=settings.whole("retention.keep_idle"),

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.formats.files.layout import Layout
     from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.plane import SyncRoom
 
 
-def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> Plane:
+def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> SyncRoom:
     """The work-sync control plane over real files."""
     from atm.domain.worksync.readiness import Thresholds
-    from atm.services.worksync.plane import Plane, Policy
+    from atm.services.worksync.plane import SyncPolicy, SyncRoom
     from atm.system.files.record_store import RecordFiles
     from atm.system.team.team_secrets import SecretFiles
     from atm.system.worksync import JournalFiles
@@ -29,11 +29,11 @@ def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> Plan
     least = Thresholds(
         least_looks=settings.whole("worksync.least_looks"), least_hours=settings.number("worksync.observe_minutes") / 60
     )
-    return Plane(
+    return SyncRoom(
         desk=desk,
         records=RecordFiles(disk, clock, locks, layout),
         journal=JournalFiles(disk, locks, layout),
         secrets=SecretFiles(disk, locks, layout, os.urandom),
-        policy=Policy(settings.number("worksync.quiet_seconds"), least),
+        policy=SyncPolicy(settings.number("worksync.quiet_seconds"), least),
         me=f"{host_name()}:{os.getpid()}",
     )

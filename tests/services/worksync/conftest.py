@@ -21,22 +21,22 @@ from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, outbox, plan
-from atm.services.worksync.plane import Policy
-from atm.services.worksync.reconcile import Look, known_status, look_at, reconcile
-from atm.services.worksync.reports import Answer, note_intent, submit
-from atm.services.worksync.rounds import Round, run_round
+from atm.services.worksync.plane import SyncPolicy
+from atm.services.worksync.reconcile import MemberLook, known_status, look_at, reconcile
+from atm.services.worksync.reports import ReportAnswer, note_intent, submit
+from atm.services.worksync.rounds import SyncRound, run_round
 from atm.testing import memory_desk
 from atm.testing.rooms import memory_plane
 
 LEAD = "lena"
-OPEN = Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0, most_would_nudges=1000.0))
+OPEN = SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0, most_would_nudges=1000.0))
 """Nudges may be sent from the first look on."""
 
 
 class Place:
     """`crew`: the lead lena, the agents ann, bob and cleo, the person hugo, and bot, whom a plugin plays."""
 
-    def __init__(self, policy: Policy = OPEN) -> None:
+    def __init__(self, policy: SyncPolicy = OPEN) -> None:
         self.desk: Any = memory_desk()  # Any: the twins can do more than their ports say
         self.room: Any = self.desk.room
         self.plane: Any = memory_plane(self.desk, policy)
@@ -111,7 +111,7 @@ class Place:
 
     def add(self, *subjects: str, owner: str = "ann", team: str = "crew", **more: Any) -> list[str]:
         """Tasks that lena gives to somebody, who says nothing about it."""
-        wishes = [planning.Wish(subject, owner=owner, **more) for subject in subjects]
+        wishes = [planning.NewTask(subject, owner=owner, **more) for subject in subjects]
         added = planning.add(self.desk, team, LEAD, wishes)
         self.quiet(team=team)
         return [task.id for task in added.tasks]
@@ -124,7 +124,7 @@ class Place:
     def fingerprint(self, name: str = "ann") -> str:
         return str(self.seen(name).fingerprint)
 
-    def look(self, *names: str, trigger: str = "manual_refresh") -> list[Look]:
+    def look(self, *names: str, trigger: str = "manual_refresh") -> list[MemberLook]:
         return reconcile(self.plane, "crew", dict.fromkeys(names or ("ann",), trigger))
 
     def state(self, name: str = "ann") -> str:
@@ -143,10 +143,10 @@ class Place:
     def words(self, name: str, state: str = "still_working", **more: Any) -> dict[str, Any]:
         return {"from": name, "agendaFingerprint": self.fingerprint(name), "state": state, **more}
 
-    def report(self, name: str = "ann", state: str = "still_working", **more: Any) -> Answer:
+    def report(self, name: str = "ann", state: str = "still_working", **more: Any) -> ReportAnswer:
         return submit(self.plane, "crew", self.words(name, state, **more), self.knows(name))
 
-    def intend(self, name: str = "ann", state: str = "still_working", **more: Any) -> Answer:
+    def intend(self, name: str = "ann", state: str = "still_working", **more: Any) -> ReportAnswer:
         return note_intent(self.plane, "crew", self.words(name, state, **more), self.knows(name))
 
     @property
@@ -159,7 +159,7 @@ class Place:
     def dispatch(self, team: str = "crew") -> list[tuple[str, str]]:
         return [(one.outcome, one.why) for one in dispatch(self.plane, team)]
 
-    def round(self, *names: str) -> Round:
+    def round(self, *names: str) -> SyncRound:
         return run_round(self.plane, "crew", dict.fromkeys(names or ("ann",), "manual_refresh"))
 
     def items(self, team: str = "crew") -> list[Nudge]:

@@ -33,14 +33,14 @@ from atm.ports.files.records import OUTBOX
 from atm.services.board import working as board
 from atm.services.board.stall_watch import watch_stalls
 from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.posting import Letter, compose
+from atm.services.mail.posting import Draft, compose
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, update_member
 from atm.services.team.lifecycle import walk
 from atm.services.worksync import nudges
 from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness
-from atm.services.worksync.plane import Policy
+from atm.services.worksync.plane import SyncPolicy
 from atm.services.worksync.reconcile import reconcile
 from atm.services.worksync.reports import submit
 
@@ -48,7 +48,7 @@ from atm.services.worksync.reports import submit
 
 
 def test_nothing_is_planned_before_the_team_was_observed():
-    place = Place(Policy())
+    place = Place(SyncPolicy())
     place.add("the parser")
     assert place.plan() == ["phase2_not_ready"]
     assert place.items() == []
@@ -60,7 +60,7 @@ def test_nothing_is_planned_before_the_team_was_observed():
 
 
 def test_noise_blocks_and_says_why():
-    place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    place = Place(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     for number in range(6):
         place.add(f"work {number}")
         place.look()
@@ -70,7 +70,7 @@ def test_noise_blocks_and_says_why():
 
 
 def test_one_member_that_is_stuck_does_not_veto_its_own_rescue():
-    place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    place = Place(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     place.add("the parser")
     for _ in range(100):
         place.look()
@@ -79,7 +79,7 @@ def test_one_member_that_is_stuck_does_not_veto_its_own_rescue():
 
 
 def test_a_model_that_makes_fingerprints_up_does_not_silence_its_team():
-    place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    place = Place(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     place.add("the parser", owner="bob")
     place.look("ann", "bob")
     for number in range(5):
@@ -217,7 +217,7 @@ def test_a_stall_alert_after_planning_puts_the_nudge_off(place):
 
 
 def test_a_team_that_is_not_ready_any_more_gets_nothing_and_the_item_comes_back_later():
-    place = Place(Policy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
+    place = Place(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     place.add("the parser")
     place.plan()
     for number in range(9):
@@ -625,7 +625,7 @@ def test_somebody_elses_text_under_our_id_is_a_conflict_and_is_not_overwritten(b
     to = find_recipient(busy_place.room, "crew", "ann")
     from atm.domain.worksync.nudges import message_id
 
-    row = compose(busy_place.room, to, Letter(sender="mallory", text="something else"), message_id(item.id))
+    row = compose(busy_place.room, to, Draft(sender="mallory", text="something else"), message_id(item.id))
     busy_place.room.inboxes.append("crew", "ann", [row], fresh=False)
     assert busy_place.dispatch() == [(TERMINAL, "message_conflict")]
     assert busy_place.nudges() == []

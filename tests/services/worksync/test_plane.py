@@ -9,7 +9,7 @@ from tests.chaos import LONG
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain.errors import NoSuchTeam, UnreadableFile, WriteRefused
-from atm.domain.mail.surfacing import Note
+from atm.domain.mail.surfacing import ShowingNote
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.lifecycle import ACTIVE, CONSOLIDATING
 from atm.domain.team.liveness import IDLE, SILENT_AFTER, WAITING, WORKING, Beat
@@ -23,14 +23,14 @@ from atm.domain.worksync.decisions import (
 )
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.team.lifecycle import advance, walk
 from atm.services.worksync.plane import (
     LAUNCH_GRACE,
     PERMISSION_STALE,
     TOOL_STALE,
-    Policy,
+    SyncPolicy,
     busy_state,
     comment_of,
     find_running,
@@ -261,9 +261,9 @@ def test_whoever_has_just_stopped_is_left_in_peace_for_a_quiet_window(place):
 
 def test_mail_that_waits_in_the_spool_or_was_cut_off_is_a_delivery_under_way(place):
     place.room.inboxes.refuse = WriteRefused("the disk is full")
-    assert send(place.room, "crew", "ann", Letter(sender="bob", text="hello")).outcome == "queued"
+    assert send(place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "queued"
     assert (busy(place), busy(place, "bob")) == (DELIVERY_PENDING, "")
-    place.room.surfacings.notes["crew", "bob"] = Note(keys=[], channel="hook", at=place.now)
+    place.room.surfacings.notes["crew", "bob"] = ShowingNote(keys=[], channel="hook", at=place.now)
     assert busy(place, "bob") == DELIVERY_PENDING
     place.passes(89)
     assert (busy(place), busy(place, "bob")) == (DELIVERY_PENDING, DELIVERY_PENDING)
@@ -292,7 +292,7 @@ def test_a_member_that_has_just_been_started_gets_its_grace(place):
 
 def test_of_several_signals_the_strongest_counts(place):
     place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now))
-    place.room.surfacings.notes["crew", "ann"] = Note(keys=[], channel="hook", at=place.now)
+    place.room.surfacings.notes["crew", "ann"] = ShowingNote(keys=[], channel="hook", at=place.now)
     found = []
     for state in (WORKING, WAITING, IDLE):
         place.beats("ann", state)
@@ -306,7 +306,7 @@ def test_of_several_signals_the_strongest_counts(place):
 
 
 def test_with_no_quiet_window_nothing_but_real_work_is_busy():
-    place = Place(Policy(quiet_seconds=0.0, thresholds=OPEN.thresholds))
+    place = Place(SyncPolicy(quiet_seconds=0.0, thresholds=OPEN.thresholds))
     place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now))
     place.beats("ann", IDLE)
     assert busy(place) == ""

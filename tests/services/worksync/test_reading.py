@@ -14,7 +14,7 @@ from atm.formats.files.json_record import encode
 from atm.formats.team.team_config import new_member, with_member
 from atm.services.board import working as board
 from atm.services.team.lifecycle import walk
-from atm.services.worksync.plane import Policy, verify
+from atm.services.worksync.plane import SyncPolicy, verify
 from atm.services.worksync.reading import block_in_words, briefing_block, diagnose, metrics, view, views
 from atm.services.worksync.reconcile import judge
 from atm.services.worksync.reports import submit
@@ -238,7 +238,7 @@ def test_metrics_say_what_happened_and_whether_nudges_may_be_sent(busy_place):
 
 
 def test_metrics_of_a_new_team_collect():
-    place = Place(Policy())
+    place = Place(SyncPolicy())
     found: Any = metrics(place.plane, place.team)
     assert found["phase2Readiness"]["state"] == "collecting_shadow_data"
     assert found["members"] == []

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     """What shall become of a task, decided on its file as it is under the lock."""
 
 
-class Choice:
+class ClaimChoice:
     """What somebody should work on, or why there is nothing."""
 
     __slots__ = ("card", "is_resumed", "refusal")
@@ -44,17 +44,17 @@ class Choice:
         self.is_resumed = is_resumed
 
 
-def choose(board: Board, who: str) -> Choice:
+def choose(board: Board, who: str) -> ClaimChoice:
     """Somebody's own unfinished task first; else the most urgent one that is free."""
     cards = board.cards
     working = [card for card in cards.values() if card.status == IN_PROGRESS]
     own = [card for card in working if card.is_claimed and same_name(card.owner, who)]
     ready = [card for card in own if not card.waits_for_others]
     if ready:
-        return Choice(min(ready, key=urgency), is_resumed=True)
+        return ClaimChoice(min(ready, key=urgency), is_resumed=True)
     pending = [cards[number] for number in sorted(cards) if cards[number].status == PENDING]
     free = next((card for card in by_urgency(pending) if is_free(board, card, who)), None)
-    return Choice(free) if free is not None else Choice(None, why_nothing(board, who))
+    return ClaimChoice(free) if free is not None else ClaimChoice(None, why_nothing(board, who))
 
 
 def is_free(board: Board, card: Card, who: str) -> bool:

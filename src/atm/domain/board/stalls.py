@@ -147,14 +147,14 @@ def says_something(note: Plain) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
+class HolderActivity:
     """What the holder's heartbeat says."""
 
     liveness: str = ""
     state: str = ""
 
 
-def patience(minutes: float, activity: Activity) -> float | None:
+def patience(minutes: float, activity: HolderActivity) -> float | None:
     """
     Seconds without progress that are nothing unusual; None while nothing counts.
 
@@ -168,14 +168,16 @@ def patience(minutes: float, activity: Activity) -> float | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StallTold:
     """When somebody was told of one stall; None for not yet."""
 
     owner_at: float | None = None
     lead_at: float | None = None
 
 
-def judge(*, since: float, now: float, minutes: float, activity: Activity, told: Told, has_lead: bool = True) -> str:
+def judge(
+    *, since: float, now: float, minutes: float, activity: HolderActivity, told: StallTold, has_lead: bool = True
+) -> str:
     """
     Who is to be told now: nobody, the holder, or the lead. Each once for one stall, and nobody else ever.
 

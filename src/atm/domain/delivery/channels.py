@@ -31,7 +31,7 @@ URGENT, ANY, NEVER = "urgent", "any", "never"
 """Which unread mail keeps an agent from ending its turn."""
 
 
-class Choice:
+class ChannelChoice:
     """What to do about unread mail of one agent, and why; the reason is shown to people."""
 
     __slots__ = ("step", "why")
@@ -43,29 +43,31 @@ class Choice:
 
 def choose_channel(
     member: Member, endpoint: Endpoint | None, *, in_claudes_team: bool, is_idle: bool, panes_allowed: bool
-) -> Choice:
+) -> ChannelChoice:
     """The best way to put mail that lies in an inbox before its owner."""
     if member.kind != "agent":
-        return Choice(WAIT, f"{member.kind} members read their inbox themselves")
+        return ChannelChoice(WAIT, f"{member.kind} members read their inbox themselves")
     if in_claudes_team or member.backend in NATIVE_BACKENDS:
-        return Choice(WAIT, "Claude Code takes it from the inbox itself")
+        return ChannelChoice(WAIT, "Claude Code takes it from the inbox itself")
     if endpoint is None:
-        return Choice(WAIT, "no session of this agent is known here; `atm read` and hooks show it")
+        return ChannelChoice(WAIT, "no session of this agent is known here; `atm read` and hooks show it")
     if endpoint.url:
-        return Choice(SERVER, f"the agent's own server at {endpoint.url}")
+        return ChannelChoice(SERVER, f"the agent's own server at {endpoint.url}")
     if endpoint.has_hooks:
         return _beside_hooks(endpoint, is_idle, panes_allowed)
     if not endpoint.pane:
-        return Choice(WAIT, "the agent has neither hooks nor a terminal")
-    return Choice(PANE, f"pane {endpoint.pane}") if panes_allowed else Choice(WAIT, "delivery.tmux is off")
+        return ChannelChoice(WAIT, "the agent has neither hooks nor a terminal")
+    return (
+        ChannelChoice(PANE, f"pane {endpoint.pane}") if panes_allowed else ChannelChoice(WAIT, "delivery.tmux is off")
+    )
 
 
-def _beside_hooks(endpoint: Endpoint, is_idle: bool, panes_allowed: bool) -> Choice:
+def _beside_hooks(endpoint: Endpoint, is_idle: bool, panes_allowed: bool) -> ChannelChoice:
     if not is_idle:
-        return Choice(WAIT, "it works; its next hook shows the mail")
+        return ChannelChoice(WAIT, "it works; its next hook shows the mail")
     if endpoint.pane and panes_allowed:
-        return Choice(WAKE, f"it is idle in pane {endpoint.pane}")
-    return Choice(WAIT, "it is idle; its next prompt shows the mail")
+        return ChannelChoice(WAKE, f"it is idle in pane {endpoint.pane}")
+    return ChannelChoice(WAIT, "it is idle; its next prompt shows the mail")
 
 
 def is_urgent(message: Message) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class AccessRule:
     """One rule about reading, anchored and ready to match absolute paths."""
 
     text: str
@@ -29,14 +29,14 @@ class Scope:
     """One settings file's word on reading files."""
 
     name: str
-    deny: tuple[Rule, ...] = ()
-    allow: tuple[Rule, ...] = ()
+    deny: tuple[AccessRule, ...] = ()
+    allow: tuple[AccessRule, ...] = ()
     folders: tuple[str, ...] = ()
     only_managed_rules: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AccessVerdict:
     """Whether a path is permitted, and by or because of what."""
 
     permitted: bool
@@ -44,13 +44,13 @@ class Verdict:
     reason: str
 
 
-def parse_rule(text: str, scope: str, *, settings_root: str, working_folder: str, home: str) -> Rule | None:
+def parse_rule(text: str, scope: str, *, settings_root: str, working_folder: str, home: str) -> AccessRule | None:
     """A rule about reading, or None for rules about other tools."""
     tool, paren, rest = text.strip().partition("(")
     if tool.strip() != "Read" or (paren and not rest.endswith(")")):
         return None
     pattern = rest[:-1].strip() if paren else "**"
-    return Rule(text, scope, re.compile(_anchored(pattern, settings_root, working_folder, home), re.DOTALL))
+    return AccessRule(text, scope, re.compile(_anchored(pattern, settings_root, working_folder, home), re.DOTALL))
 
 
 def _anchored(pattern: str, settings_root: str, working_folder: str, home: str) -> str:
@@ -112,24 +112,24 @@ def _one_of(body: str) -> str:
     return f"(?!/)[{'^' if negated else ''}{inside}]"
 
 
-def judge(path: str, root: str, scopes: list[Scope]) -> Verdict:
+def judge(path: str, root: str, scopes: list[Scope]) -> AccessVerdict:
     """Decide about a real path. `scopes` come highest first: managed, flags, local, project, user."""
     if scopes and scopes[0].only_managed_rules:
         scopes = [scopes[0], *(Scope(scope.name, folders=scope.folders) for scope in scopes[1:])]
     for scope in scopes:
         for rule in scope.deny:
             if rule.covers(path):
-                return Verdict(False, True, f"{rule.text} is denied in {rule.scope}")
+                return AccessVerdict(False, True, f"{rule.text} is denied in {rule.scope}")
     for scope in scopes:
         for rule in scope.allow:
             if rule.covers(path):
-                return Verdict(True, False, f"{rule.text} is allowed in {rule.scope}")
+                return AccessVerdict(True, False, f"{rule.text} is allowed in {rule.scope}")
         for folder in scope.folders:
             if is_inside(path, folder):
-                return Verdict(True, False, f"{folder} is an additional folder in {scope.name}")
+                return AccessVerdict(True, False, f"{folder} is an additional folder in {scope.name}")
     if is_inside(path, root):
-        return Verdict(True, False, f"inside {root}")
-    return Verdict(False, False, f"outside {root}, and no setting permits it")
+        return AccessVerdict(True, False, f"inside {root}")
+    return AccessVerdict(False, False, f"outside {root}, and no setting permits it")
 
 
 def is_inside(path: str, folder: str) -> bool:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 DAY = 86_400.0
 
 
-class Policy:
+class RetentionPolicy:
     """The numbers of `[retention]`."""
 
     __slots__ = ("compact_above", "keep_days", "keep_idle", "keep_read")
@@ -43,19 +43,19 @@ class RowFacts:
         self.understood = understood
 
 
-def removable(rows: Sequence[RowFacts], policy: Policy, now: float) -> list[int]:
+def removable(rows: Sequence[RowFacts], policy: RetentionPolicy, now: float) -> list[int]:
     """Positions of the rows that may be archived and removed, in file order."""
     return sorted([*_old_reads(rows, policy, now), *_surplus_idle(rows, policy)])
 
 
-def _old_reads(rows: Sequence[RowFacts], policy: Policy, now: float) -> list[int]:
+def _old_reads(rows: Sequence[RowFacts], policy: RetentionPolicy, now: float) -> list[int]:
     reads = [i for i, row in enumerate(rows) if row.understood and row.read and row.idle_sender is None]
     past_the_newest = reads[: max(0, len(reads) - policy.keep_read)]
     too_old = now - policy.keep_days * DAY
     return [i for i in past_the_newest if (at := rows[i].at) is not None and at < too_old]
 
 
-def _surplus_idle(rows: Sequence[RowFacts], policy: Policy) -> list[int]:
+def _surplus_idle(rows: Sequence[RowFacts], policy: RetentionPolicy) -> list[int]:
     kept: dict[str, int] = {}
     surplus = []
     for i in range(len(rows) - 1, -1, -1):

@@ -6,7 +6,7 @@ INBOX, HOOK, SERVER, PANE, PLUGIN = "inbox", "hook", "server", "pane", "plugin"
 """Channels. The inbox always comes first and is durable; the others put what lies there before somebody."""
 
 
-class Note:
+class ShowingNote:
     """What somebody is about to show: the keys of the rows, and through what."""
 
     __slots__ = ("at", "channel", "keys", "where")

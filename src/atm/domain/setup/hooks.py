@@ -119,7 +119,7 @@ CLIENTS: dict[str, Vendor] = {**KNOWN, **EDITORS}
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class VendorPlaces:
     """The folders in which the vendors keep their files. Empty where there is none, because HOME is not set."""
 
     claude: str
@@ -199,7 +199,7 @@ class FoundHook:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class HookStanding:
     """How one file compares with what should be in it, by the names of events."""
 
     missing: tuple[str, ...] = ()
@@ -210,7 +210,7 @@ class Standing:
         return MISSING if self.missing else OUTDATED if self.outdated else INSTALLED
 
 
-def files_of(vendor: str, scope: str, places: Places) -> tuple[ConfigFile, ...]:
+def files_of(vendor: str, scope: str, places: VendorPlaces) -> tuple[ConfigFile, ...]:
     """
     Where what is ours goes in a vendor's files.
 
@@ -310,7 +310,9 @@ def our_words(words: object) -> tuple[str, ...] | None:
     return tuple(program) if is_atm(program) else None
 
 
-def compare(wanted: tuple[HookEntry, ...], found: list[FoundHook], program: tuple[str, ...], vendor: str) -> Standing:
+def compare(
+    wanted: tuple[HookEntry, ...], found: list[FoundHook], program: tuple[str, ...], vendor: str
+) -> HookStanding:
     """Which of the wanted events have no entry of ours, and which have one that would start another program."""
     ours = {hook.event: hook.command for hook in found if hook.event == hook.command.event}
     missing = tuple(entry.event for entry in wanted if entry.event not in ours)
@@ -319,4 +321,4 @@ def compare(wanted: tuple[HookEntry, ...], found: list[FoundHook], program: tupl
         for entry in wanted
         if entry.event in ours and (ours[entry.event].program, ours[entry.event].vendor) != (program, vendor)
     )
-    return Standing(missing, outdated)
+    return HookStanding(missing, outdated)

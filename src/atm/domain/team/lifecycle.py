@@ -41,7 +41,7 @@ class Move:
         self.by = by
 
 
-class Standing:
+class TeamStanding:
     """Where a team stands, since when, through whom, and how that is known (G10)."""
 
     __slots__ = ("by", "history", "since", "source", "status")

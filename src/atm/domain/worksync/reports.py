@@ -86,7 +86,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ReportVerdict:
     """Accepted, with a lease where there is one; or the reason why not."""
 
     reason: str = ""
@@ -103,7 +103,7 @@ class Verdict:
         return self.reason in IDENTITY_FAILURES
 
 
-def read_report(arguments: Mapping[str, Plain]) -> Report | Verdict:
+def read_report(arguments: Mapping[str, Plain]) -> Report | ReportVerdict:
     """From untrusted arguments, within their sizes; else the verdict `invalid_payload` that says what is wrong."""
     texts = {
         "from": LONGEST_NAME,
@@ -117,13 +117,13 @@ def read_report(arguments: Mapping[str, Plain]) -> Report | Verdict:
     for key, most in texts.items():
         value = arguments.get(key)
         if value is not None and (not isinstance(value, str) or len(value) > most):
-            return Verdict(INVALID_PAYLOAD, detail=f"{key} must be a text of at most {most} characters")
+            return ReportVerdict(INVALID_PAYLOAD, detail=f"{key} must be a text of at most {most} characters")
     said = {key: str(arguments.get(key) or "") for key in texts}
     if not said["from"].strip() or not said["agendaFingerprint"] or said["state"] not in STATES:
         wanted = f"from, agendaFingerprint and state ({', '.join(STATES)}) are needed"
-        return Verdict(INVALID_PAYLOAD, detail=wanted)
+        return ReportVerdict(INVALID_PAYLOAD, detail=wanted)
     ids = _task_ids(arguments.get("taskIds"))
-    if isinstance(ids, Verdict):
+    if isinstance(ids, ReportVerdict):
         return ids
     return Report(
         author=said["from"],
@@ -137,33 +137,37 @@ def read_report(arguments: Mapping[str, Plain]) -> Report | Verdict:
     )
 
 
-def _task_ids(value: Plain) -> list[str] | Verdict:
+def _task_ids(value: Plain) -> list[str] | ReportVerdict:
     if value is None:
         return []
     if not isinstance(value, list) or len(value) > MOST_TASK_IDS:
-        return Verdict(INVALID_PAYLOAD, detail=f"taskIds must be a list of at most {MOST_TASK_IDS} ids")
+        return ReportVerdict(INVALID_PAYLOAD, detail=f"taskIds must be a list of at most {MOST_TASK_IDS} ids")
     try:
         ids = [task_id(id if isinstance(id, str) else "") for id in value]
     except BadTask:
-        return Verdict(INVALID_PAYLOAD, detail="taskIds must be ids of tasks, such as 7 or #7")
+        return ReportVerdict(INVALID_PAYLOAD, detail="taskIds must be ids of tasks, such as 7 or #7")
     if len(set(ids)) != len(ids):
-        return Verdict(INVALID_PAYLOAD, detail="taskIds names a task twice")
+        return ReportVerdict(INVALID_PAYLOAD, detail="taskIds names a task twice")
     return ids
 
 
-def validate(report: Report, ground: Ground) -> Verdict:
+def validate(report: Report, ground: Ground) -> ReportVerdict:
     """The first reason that holds, in this order: who, then what."""
     who = check_identity(ground)
     if who:
-        return Verdict(who)
+        return ReportVerdict(who)
     if ground.agenda is None:
-        return Verdict(AGENDA_UNAVAILABLE)
+        return ReportVerdict(AGENDA_UNAVAILABLE)
     if ground.agenda.unreadable and (report.state == CAUGHT_UP or report.fingerprint != ground.fingerprint):
-        return Verdict(AGENDA_UNAVAILABLE)  # what cannot be read now may be what the report knows of
+        return ReportVerdict(AGENDA_UNAVAILABLE)  # what cannot be read now may be what the report knows of
     if report.fingerprint != ground.fingerprint:
-        return Verdict(STALE_FINGERPRINT)
+        return ReportVerdict(STALE_FINGERPRINT)
     what = _refused_state(report, ground.agenda, ground.comments)
-    return Verdict(what) if what else Verdict(lease_until=lease_until(report.state, ground.trusted.received_at))
+    return (
+        ReportVerdict(what)
+        if what
+        else ReportVerdict(lease_until=lease_until(report.state, ground.trusted.received_at))
+    )
 
 
 def _refused_state(report: Report, agenda: Agenda, comments: Mapping[str, str]) -> str:

@@ -309,14 +309,14 @@ def _read_level(items: list[object], above: str, parent: Draft | None, drafts: l
         path = f"{above}{number}"
         if path.count(".") >= DEEPEST:
             raise NotAPlan(f"item {path[:40]}…: sub-tasks are nested more than {DEEPEST} deep")
-        fields = _Fields(item if isinstance(item, dict) else {"subject": item}, f"item {path}")
+        fields = _PlanFields(item if isinstance(item, dict) else {"subject": item}, f"item {path}")
         draft = fields.draft()
         draft.item = path
         _add(drafts, draft, parent)
         _read_level(fields.children(), f"{path}.", draft, drafts)
 
 
-class _Fields:
+class _PlanFields:
     """The fields of one item, under their own names whatever alias the plan uses."""
 
     __slots__ = ("place", "values")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.mail.surfacing import Note
+from atm.domain.mail.surfacing import ShowingNote
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 LATEST = 1e12
@@ -14,12 +14,12 @@ def _is_key(key: object) -> bool:
     return is_tuple or (isinstance(key, str) and bool(key))
 
 
-def encode_note(note: Note) -> bytes:
+def encode_note(note: ShowingNote) -> bytes:
     keys = [key if isinstance(key, str) else list(key) if isinstance(key, tuple) else None for key in note.keys]
     return to_bytes(encode({"channel": note.channel, "where": note.where, "at": note.at, "keys": keys}) + "\n")
 
 
-def decode_note(data: bytes) -> Note | None:
+def decode_note(data: bytes) -> ShowingNote | None:
     """The note, or None if that is not one."""
     try:
         fields = decode_object(to_text(data))
@@ -29,7 +29,7 @@ def decode_note(data: bytes) -> Note | None:
     if not isinstance(at, int | float) or not isinstance(keys, list):
         return None
     known: list[object] = [tuple(key) if isinstance(key, list) else key for key in keys if _is_key(key)]
-    return Note(
+    return ShowingNote(
         keys=known,
         channel=str(fields.get("channel") or ""),
         at=float(at) if abs(at) < LATEST else 0.0,

@@ -96,7 +96,7 @@ def with_server(text: str, program: tuple[str, ...], words: tuple[str, ...], sha
     if is_blank(text):
         return indent({shape.holder: {SERVER_NAME: shape.entry(command)}}) + "\n"
     source = _read(text, shape)
-    place = Place(source, shape)
+    place = ServerPlace(source, shape)
     if place.member is not None:
         pieces = _updated(source, place.member, shape.command(command))
     elif place.servers is not None:
@@ -110,11 +110,11 @@ def without_server(text: str, shape: ServerShape) -> str:
     """The same file without any server of ours, nor the object that we made to hold it."""
     while (found := server_in(text, shape)) is not None and found.is_ours:
         source = _read(text, shape)
-        text = _checked(source, replaced(text, _cut(source, Place(source, shape))), shape)
+        text = _checked(source, replaced(text, _cut(source, ServerPlace(source, shape))), shape)
     return text
 
 
-class Place:
+class ServerPlace:
     """Where the servers stand in a file, and ours among them. Of two with one name programs see the last."""
 
     __slots__ = ("holder", "member", "servers")
@@ -145,7 +145,7 @@ def _updated(source: Commented, member: Part, command: dict[str, object]) -> lis
     return pieces
 
 
-def _cut(source: Commented, place: Place) -> list[Piece]:
+def _cut(source: Commented, place: ServerPlace) -> list[Piece]:
     holder, servers, member = place.holder, place.servers, place.member
     assert holder is not None
     assert servers is not None

@@ -6,7 +6,7 @@ Both are ours. Fields that we do not know survive every move: sessions keep thei
 
 from __future__ import annotations
 
-from atm.domain.team.lifecycle import MOST_REMEMBERED, MOVES, UNKNOWN, Move, Standing
+from atm.domain.team.lifecycle import MOST_REMEMBERED, MOVES, UNKNOWN, Move, TeamStanding
 from atm.formats.files.json_record import NotJson, RawObject, decode_object, encode, indent, to_bytes, to_text
 
 TYPE_CHECKING = False
@@ -29,13 +29,13 @@ def new_state(team: str, status: str, at: str, by: str) -> bytes:
     return to_bytes(indent(record) + "\n")
 
 
-def decode_state(data: bytes) -> Standing:
+def decode_state(data: bytes) -> TeamStanding:
     """Read it. Raises NotJson if it is no object; a state that we do not know is unknown."""
     fields = decode_object(to_text(data))
     status = fields.get("status")
     if not isinstance(status, str) or status not in MOVES:
-        return Standing(UNKNOWN, f"state.json says {status!r}")
-    return Standing(
+        return TeamStanding(UNKNOWN, f"state.json says {status!r}")
+    return TeamStanding(
         status, "state.json", since=_text(fields, "since"), by=_text(fields, "by"), history=_history(fields)
     )
 

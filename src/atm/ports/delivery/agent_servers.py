@@ -11,7 +11,7 @@ else:
 ACCEPTED, REFUSED, UNKNOWN = "accepted", "refused", "unknown"
 
 
-class Answer:
+class ServerAnswer:
     """What the server said. `unknown`: it may have been taken, and may be offered again under the same id."""
 
     __slots__ = ("evidence", "outcome")
@@ -27,5 +27,5 @@ class AgentServers(Protocol):
     def refusal(self, url: str, session: str) -> str:
         """Why nothing can be told there now; empty if it can. A look that changes nothing."""
 
-    def tell(self, url: str, session: str, id: str, text: str) -> Answer:
+    def tell(self, url: str, session: str, id: str, text: str) -> ServerAnswer:
         """Put a text into a session; `id` makes a second offer of the same text recognisable."""

@@ -14,7 +14,7 @@ else:
     Protocol = object  # typing costs 15 ms to import, and nothing here needs it at run time
 
 
-class Stamp:
+class FileStamp:
     """What a file was when we looked: enough to see that somebody changed or replaced it."""
 
     __slots__ = ("dev", "gid", "ino", "kind", "mode", "mtime_ns", "size", "uid")
@@ -58,10 +58,10 @@ class Disk(Protocol):
     may_stay_open: bool
     """Can a file be renamed and removed while it is open? Not on Windows."""
 
-    def look(self, path: str) -> Stamp | None:
+    def look(self, path: str) -> FileStamp | None:
         """What lies at the path, links not followed; None if nothing does."""
 
-    def look_open(self, fd: int) -> Stamp: ...
+    def look_open(self, fd: int) -> FileStamp: ...
 
     def real_path(self, path: str) -> str: ...
 
@@ -76,7 +76,7 @@ class Disk(Protocol):
 
     def open_read(self, path: str) -> int: ...
 
-    def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:
+    def create(self, path: str, like: FileStamp | None = None, mode: int = 0o600) -> int:
         """Open a new file for reading and writing; it must not exist. `like` gives mode and owner."""
 
     def open_append(self, path: str, mode: int = 0o600) -> int: ...

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.domain.mail.surfacing import Note
+    from atm.domain.mail.surfacing import ShowingNote
 else:
     Protocol = object
 
@@ -23,10 +23,10 @@ class SurfacingTurn(Protocol):
 
     def __exit__(self, *_: object) -> None: ...
 
-    def abandoned(self) -> Note | None:
+    def abandoned(self) -> ShowingNote | None:
         """What a process that died was about to show."""
 
-    def begin(self, note: Note) -> None:
+    def begin(self, note: ShowingNote) -> None:
         """Make it durable."""
 
     def end(self) -> None: ...

@@ -13,7 +13,7 @@ from atm.formats.files.times import from_iso
 from atm.formats.mail.journal import histories
 from atm.services.mail.escalation import SENDER
 from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.posting import Letter, compose, deliver
+from atm.services.mail.posting import Draft, compose, deliver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _tell(desk: Boardroom, team: Team, card: Card, what: str, since: float, name
     minutes = (desk.clock.now() - since) / 60
     head = f"#{card.id} {card.subject} (of {card.owner or 'nobody'})"
     text = f"{head} has waited for {what} for {minutes:.0f} min.\n\nSee `atm tasks show {card.id}`."
-    letter = Letter(sender=SENDER, text=text, summary=f"#{card.id} waits for {what}: {card.subject}"[:100])
+    letter = Draft(sender=SENDER, text=text, summary=f"#{card.id} waits for {what}: {card.subject}"[:100])
     try:
         to = find_recipient(desk.room, team.name, name)
         deliver(desk.room, to, compose(desk.room, to, letter, id), is_new=False)

@@ -23,7 +23,7 @@ BLOCKED = 2
 KEPT = 2000
 
 
-class Verdict:
+class HookVerdict:
     """What all hooks of an event said together."""
 
     __slots__ = ("feedback", "is_blocked", "stop_reason", "warnings")
@@ -36,9 +36,9 @@ class Verdict:
         self.warnings: list[str] = []
 
 
-def run_hooks(desk: Boardroom, event: str, team: str, who: str, task: Task | None = None) -> Verdict:
+def run_hooks(desk: Boardroom, event: str, team: str, who: str, task: Task | None = None) -> HookVerdict:
     """Ask every hook of an event, in order, until one says no."""
-    verdict = Verdict()
+    verdict = HookVerdict()
     for command in desk.hooks.get(event, ()):
         folder = _folder(desk, team, who)
         told = to_bytes(encode(_told(event, team, who, task, folder or desk.programs.here())))
@@ -51,7 +51,7 @@ def run_hooks(desk: Boardroom, event: str, team: str, who: str, task: Task | Non
     return verdict
 
 
-def check_not_blocked(verdict: Verdict, what: str) -> None:
+def check_not_blocked(verdict: HookVerdict, what: str) -> None:
     if verdict.is_blocked:
         raise HookBlocked(
             f"{what}: {verdict.feedback or 'a hook said no'}", "do what the hook asks for, then try again"
@@ -79,7 +79,7 @@ def _told(event: str, team: str, who: str, task: Task | None, folder: str) -> di
     return told
 
 
-def _judge(desk: Boardroom, verdict: Verdict, event: str, command: str, ran: Ran) -> None:
+def _judge(desk: Boardroom, verdict: HookVerdict, event: str, command: str, ran: Ran) -> None:
     if ran.code == 0:
         _obey(verdict, event, ran.output)
     elif ran.code == BLOCKED:
@@ -94,7 +94,7 @@ def _went(desk: Boardroom, ran: Ran) -> str:
     return "could not be started" if ran.code is None else f"ended with {ran.code}"
 
 
-def _obey(verdict: Verdict, event: str, output: str) -> None:
+def _obey(verdict: HookVerdict, event: str, output: str) -> None:
     try:
         said = decode_object(output) if output.lstrip().startswith("{") else {}
     except NotJson:
@@ -105,7 +105,7 @@ def _obey(verdict: Verdict, event: str, output: str) -> None:
         verdict.stop_reason = str(said.get("stopReason") or "")[:KEPT]
 
 
-def _log(desk: Boardroom, event: str, team: str, command: str, ran: Ran, verdict: Verdict) -> None:
+def _log(desk: Boardroom, event: str, team: str, command: str, ran: Ran, verdict: HookVerdict) -> None:
     desk.programs.log(
         {
             "at": to_iso(desk.clock.now()),

@@ -6,7 +6,7 @@ from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import to_iso
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 
 TYPE_CHECKING = False
@@ -41,7 +41,7 @@ def _tell(desk: Boardroom, team: Team, who: str, to: str, text: str, summary: st
     if same_name(who, to) or team.member(to) is None:
         return []  # oneself needs no letter; somebody without an inbox sees it on the board
     try:
-        send(desk.room, team.name, to, Letter(sender=who, text=text, summary=summary[:100]))
+        send(desk.room, team.name, to, Draft(sender=who, text=text, summary=summary[:100]))
     except AtmError as error:
         return [f"{to} could not be told: {error}"]
     return []

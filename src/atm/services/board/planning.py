@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MOST_AT_ONCE = 20_000
 
 
-class Wish:
+class NewTask:
     """A task that somebody wants, before it has a number."""
 
     __slots__ = (
@@ -101,15 +101,15 @@ class Wish:
         """Where it stands in the plan that it comes from, for messages."""
 
 
-def wishes_of(drafts: Sequence[Draft]) -> list[Wish]:
+def wishes_of(drafts: Sequence[Draft]) -> list[NewTask]:
     """The tasks of a plan. Parts are known by their place: two parents may each have a part of the same title."""
     return [_wish(draft, {drafts[position].subject for position in draft.parts}) for draft in drafts]
 
 
-def _wish(draft: Draft, parts: set[str]) -> Wish:
+def _wish(draft: Draft, parts: set[str]) -> NewTask:
     from atm.domain.board.acceptance import COMMAND, check
 
-    return Wish(
+    return NewTask(
         draft.subject,
         description=draft.description,
         depends_on=[title for title in draft.depends_on if title not in parts],
@@ -134,7 +134,7 @@ class Added:
         self.warnings = warnings
 
 
-def add(desk: Boardroom, team: str, who: str, wishes: Sequence[Wish]) -> Added:
+def add(desk: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) -> Added:
     """Add tasks. Hooks are asked before anybody can see them."""
     found = open_team(desk, team)
     if not 0 < len(wishes) <= MOST_AT_ONCE:
@@ -163,7 +163,7 @@ def _add(desk: Boardroom, team: Team, who: str, count: int, prepare: Prepare) ->
     return Added(tasks, turn.board, [*warnings, *_tell_owners(desk, team, who, tasks)])
 
 
-def rehearse(desk: Boardroom, team: str, wishes: Sequence[Wish]) -> Sequence[Wish]:
+def rehearse(desk: Boardroom, team: str, wishes: Sequence[NewTask]) -> Sequence[NewTask]:
     """Check everything that `add` checks, and write nothing."""
     board = desk.tasks.board(open_team(desk, team).name)
     first = max([0, *board.cards, *board.gone]) + 1
@@ -199,7 +199,7 @@ def _prepared(
     desk: Boardroom,
     board: Board,
     who: str,
-    wishes: Sequence[Wish],
+    wishes: Sequence[NewTask],
     numbers: list[int],
     more: dict[str, list[str]] | None = None,
 ) -> tuple[list[NewFile], dict[str, Change]]:
@@ -220,7 +220,7 @@ def _prepared(
     return files, links
 
 
-def _resolved(board: Board, wishes: Sequence[Wish], ids: list[str]) -> dict[str, list[str]]:
+def _resolved(board: Board, wishes: Sequence[NewTask], ids: list[str]) -> dict[str, list[str]]:
     """For every new task the ids it depends on; titles are looked up among the new ones, then on the board."""
     new: dict[str, list[str]] = {}
     for wish, id in zip(wishes, ids, strict=True):
@@ -268,7 +268,7 @@ def _folded(title: str) -> str:
     return " ".join(title.split()).casefold()
 
 
-def _file(desk: Boardroom, who: str, wish: Wish, number: int, needs: list[str], needed_by: list[str]) -> NewFile:
+def _file(desk: Boardroom, who: str, wish: NewTask, number: int, needs: list[str], needed_by: list[str]) -> NewFile:
     by = desk.stamp(who)
     created = by.event("task_created", subject=wish.subject, owner=wish.owner, dependsOn=[*needs] or None)
     own: dict[str, Plain] = {"createdBy": who, "createdAt": by.at, "priority": wish.priority, "events": [created]}
@@ -342,7 +342,7 @@ def _can_change(board: Board, id: str) -> bool:
     return card is not None and not card.problem
 
 
-def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[Wish]) -> tuple[Task, Added]:
+def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[NewTask]) -> tuple[Task, Added]:
     """Make several tasks of one: it waits for its parts, and nobody works on it until they are done."""
     found, mine = open_team(desk, team), task_id(id)
     if not wishes:
@@ -362,9 +362,9 @@ def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[Wish])
     return desk.tasks.read(found.name, mine), added
 
 
-def _heir(wish: Wish, card: Card, waits_for: list[str]) -> Wish:
+def _heir(wish: NewTask, card: Card, waits_for: list[str]) -> NewTask:
     """A part is as urgent as the whole was, touches the same files and waits for the same, unless it says otherwise."""
-    return Wish(
+    return NewTask(
         wish.subject,
         description=wish.description,
         depends_on=[*wish.depends_on, *(f"#{other}" for other in waits_for)],

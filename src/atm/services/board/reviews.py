@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from atm.services.board.boardroom import Boardroom
 
 
-class Outcome:
+class ReviewOutcome:
     """The task as it is now, who waits for whom, and whom nobody could tell."""
 
     __slots__ = ("diagnostics", "reviewer", "task", "warnings")
@@ -31,7 +31,7 @@ class Outcome:
         self.diagnostics = found.diagnostics
 
 
-def request_review(desk: Boardroom, team: str, who: str, id: str, reviewer: str = "") -> Outcome:
+def request_review(desk: Boardroom, team: str, who: str, id: str, reviewer: str = "") -> ReviewOutcome:
     """The owner is done and somebody else shall look."""
     found, by = open_team(desk, team), desk.stamp(who)
     asked = check_known_name(reviewer, "member") if reviewer else ""
@@ -43,27 +43,27 @@ def request_review(desk: Boardroom, team: str, who: str, id: str, reviewer: str 
 
     done = _changed(desk, found, who, id, rule)
     to = done.reviewer or found.lead
-    return Outcome(done, tell(desk, found, who, to, done, "is ready for review"))
+    return ReviewOutcome(done, tell(desk, found, who, to, done, "is ready for review"))
 
 
-def start_review(desk: Boardroom, team: str, who: str, id: str) -> Outcome:
+def start_review(desk: Boardroom, team: str, who: str, id: str) -> ReviewOutcome:
     found, by = open_team(desk, team), desk.stamp(who)
-    return Outcome(_changed(desk, found, who, id, lambda task: reviews.start(task, by)), [])
+    return ReviewOutcome(_changed(desk, found, who, id, lambda task: reviews.start(task, by)), [])
 
 
-def approve(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> Outcome:
+def approve(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> ReviewOutcome:
     found, by = open_team(desk, team), desk.stamp(who)
     done = _changed(desk, found, who, id, lambda task: reviews.approve(task, by, check_text(note, "note")))
-    return Outcome(done, tell(desk, found, who, done.owner, done, f"was approved. {note}".strip()))
+    return ReviewOutcome(done, tell(desk, found, who, done.owner, done, f"was approved. {note}".strip()))
 
 
-def request_changes(desk: Boardroom, team: str, who: str, id: str, note: str) -> Outcome:
+def request_changes(desk: Boardroom, team: str, who: str, id: str, note: str) -> ReviewOutcome:
     found, by = open_team(desk, team), desk.stamp(who)
     done = _changed(desk, found, who, id, lambda task: reviews.request_changes(task, by, check_text(note, "note")))
-    return Outcome(done, tell(desk, found, who, done.owner, done, f"needs changes: {note}"))
+    return ReviewOutcome(done, tell(desk, found, who, done.owner, done, f"needs changes: {note}"))
 
 
-def submit_plan(desk: Boardroom, team: str, who: str, id: str, text: str) -> Outcome:
+def submit_plan(desk: Boardroom, team: str, who: str, id: str, text: str) -> ReviewOutcome:
     """The claimant says what they are going to do, and waits."""
     found, by = open_team(desk, team), desk.stamp(who)
 
@@ -72,18 +72,20 @@ def submit_plan(desk: Boardroom, team: str, who: str, id: str, text: str) -> Out
         return plans.submit(task, by, check_text(text, "plan"))
 
     done = _changed(desk, found, who, id, rule)
-    return Outcome(done, tell(desk, found, who, found.lead, done, f"has a plan that waits for your word:\n{text}"))
+    return ReviewOutcome(
+        done, tell(desk, found, who, found.lead, done, f"has a plan that waits for your word:\n{text}")
+    )
 
 
-def approve_plan(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> Outcome:
+def approve_plan(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> ReviewOutcome:
     return _decide(desk, team, who, id, "approve", note)
 
 
-def reject_plan(desk: Boardroom, team: str, who: str, id: str, feedback: str) -> Outcome:
+def reject_plan(desk: Boardroom, team: str, who: str, id: str, feedback: str) -> ReviewOutcome:
     return _decide(desk, team, who, id, "reject", feedback)
 
 
-def _decide(desk: Boardroom, team: str, who: str, id: str, verb: str, note: str) -> Outcome:
+def _decide(desk: Boardroom, team: str, who: str, id: str, verb: str, note: str) -> ReviewOutcome:
     found, by = open_team(desk, team), desk.stamp(who)
 
     def rule(task: Task) -> Change:
@@ -98,10 +100,10 @@ def _decide(desk: Boardroom, team: str, who: str, id: str, verb: str, note: str)
     warnings = tell(desk, found, who, done.owner, done, words)
     if plans.lead_must_decide(done):
         warnings.append(f"that was the last revision of the plan for #{done.id}: the lead decides now")
-    return Outcome(done, warnings)
+    return ReviewOutcome(done, warnings)
 
 
-def ask(desk: Boardroom, team: str, who: str, id: str, whom: str, question: str) -> Outcome:
+def ask(desk: Boardroom, team: str, who: str, id: str, whom: str, question: str) -> ReviewOutcome:
     """The task waits until the lead or the user has answered."""
     found, by = open_team(desk, team), desk.stamp(who)
 
@@ -109,10 +111,10 @@ def ask(desk: Boardroom, team: str, who: str, id: str, whom: str, question: str)
         return _with_comment(plans.ask(task, by, whom, check_said(question, "question")), task, by, question)
 
     done = _changed(desk, found, who, id, rule)
-    return Outcome(done, tell(desk, found, who, found.lead, done, f"needs an answer of the {whom}: {question}"))
+    return ReviewOutcome(done, tell(desk, found, who, found.lead, done, f"needs an answer of the {whom}: {question}"))
 
 
-def answer(desk: Boardroom, team: str, who: str, id: str, text: str) -> Outcome:
+def answer(desk: Boardroom, team: str, who: str, id: str, text: str) -> ReviewOutcome:
     found, by = open_team(desk, team), desk.stamp(who)
     asked_by = str(desk.tasks.read(found.name, task_id(id)).part("clarification").get("by") or "")
 
@@ -122,7 +124,9 @@ def answer(desk: Boardroom, team: str, who: str, id: str, text: str) -> Outcome:
         return _with_comment(change, task, by, text)
 
     done = _changed(desk, found, who, id, rule)
-    return Outcome(done, tell(desk, found, who, done.owner or asked_by, done, f"your question was answered: {text}"))
+    return ReviewOutcome(
+        done, tell(desk, found, who, done.owner or asked_by, done, f"your question was answered: {text}")
+    )
 
 
 def _with_comment(change: Change, task: Task, by: Stamp, text: str) -> Change:

@@ -29,7 +29,7 @@ COOLDOWN_SECONDS = 600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class StallNote:
     """One alert: about which task, who holds it, and for whom. Its record lies under the id of its message."""
 
     message_id: str
@@ -45,9 +45,9 @@ def alerted_at(records: Records, team: str, ids: Collection[str]) -> dict[str, f
     return {id: at for id, at in times.items() if at is not None}
 
 
-def claim(records: Records, team: str, notes: Collection[Note], now: float) -> list[Note]:
+def claim(records: Records, team: str, notes: Collection[StallNote], now: float) -> list[StallNote]:
     """Enter what is about to be sent. Those that are still to be sent: another process may have been quicker."""
-    ours: list[Note] = []
+    ours: list[StallNote] = []
 
     def change(journal: dict[str, Record]) -> dict[str, Record | None]:
         ours[:] = [note for note in notes if _time_of_alert(journal.get(note.message_id, {})) is None]
@@ -59,7 +59,7 @@ def claim(records: Records, team: str, notes: Collection[Note], now: float) -> l
     return ours
 
 
-def mark(records: Records, team: str, notes: Iterable[Note], times: Mapping[str, float], now: float) -> None:
+def mark(records: Records, team: str, notes: Iterable[StallNote], times: Mapping[str, float], now: float) -> None:
     """Enter what was sent, at the time at which it was. What is too old to be kept is not entered again."""
     new = {
         note.message_id: _record(note, ALERTED, at)
@@ -70,7 +70,7 @@ def mark(records: Records, team: str, notes: Iterable[Note], times: Mapping[str,
         records.change(team, STALLS, lambda journal: {**_leaving(journal, new, now), **new})
 
 
-def _record(note: Note, state: str, at: float) -> Record:
+def _record(note: StallNote, state: str, at: float) -> Record:
     return {
         "taskId": note.task,
         "memberName": note.member,

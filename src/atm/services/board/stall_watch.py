@@ -11,7 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atm.domain.board.stalls import LEAD, OWNER, Activity, Told, judge, last_progress, may_be_overdue, whose_turn
+from atm.domain.board.stalls import (
+    LEAD,
+    OWNER,
+    HolderActivity,
+    StallTold,
+    judge,
+    last_progress,
+    may_be_overdue,
+    whose_turn,
+)
 from atm.domain.board.tasks import COMPLETED, MOST_EVENTS, REVIEW
 from atm.domain.errors import AtmError, NoSuchTask
 from atm.domain.identifiers import derived_id
@@ -22,10 +31,10 @@ from atm.domain.team.liveness import ONLINE
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import from_iso, to_iso
 from atm.services.board.escalation import A_REVIEW, reminder_id
-from atm.services.board.stall_journal import Note, alerted_at, claim, mark, recent_alert
+from atm.services.board.stall_journal import StallNote, alerted_at, claim, mark, recent_alert
 from atm.services.mail.escalation import SENDER
 from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.posting import Letter, compose, deliver
+from atm.services.mail.posting import Draft, compose, deliver
 from atm.services.team.lifecycle import standing
 from atm.services.team.presence import liveness
 
@@ -72,12 +81,12 @@ class Stall:
     task: Task
     holder: Member
     since: float
-    activity: Activity
-    notes: dict[str, Note]
+    activity: HolderActivity
+    notes: dict[str, StallNote]
     """By kind."""
 
 
-class Round:
+class StallRound:
     """One look at a team: what is asked for several times is read once, and only if it is needed."""
 
     def __init__(self, desk: Boardroom, team: Team, board: Board, minutes: float) -> None:
@@ -106,7 +115,7 @@ def watch_stalls(desk: Boardroom, records: Records, team: Team, minutes: float) 
     """Tell whoever is due to be told. A board on which nothing can be overdue costs one look, and nothing is opened."""
     if minutes <= 0 or team.completed or not desk.tasks.exists(team.name):
         return []
-    look = Round(desk, team, desk.tasks.board(team.name), minutes)
+    look = StallRound(desk, team, desk.tasks.board(team.name), minutes)
     before = look.now - minutes * 60
     overdue = [card for card in look.board.sorted() if may_be_overdue(card, before, from_iso)]
     runs_since = _running_since(look) if overdue else None
@@ -117,7 +126,7 @@ def watch_stalls(desk: Boardroom, records: Records, team: Team, minutes: float) 
     return [*unable, *_tell_all(look, records, stalls)] if stalls else unable
 
 
-def _running_since(look: Round) -> float | None:
+def _running_since(look: StallRound) -> float | None:
     """Since when a team runs; None if it does not, or nobody knows: nobody is woken in a team that was stopped."""
     desk, team = look.desk, look.team.name
     if is_claudes_team(team):  # they keep no state, but somebody who is there proves that the session goes on
@@ -130,7 +139,7 @@ def _running_since(look: Round) -> float | None:
 # Finding stalls.
 
 
-def _stalls_among(look: Round, cards: list[Card]) -> tuple[list[Stall], list[Alert]]:
+def _stalls_among(look: StallRound, cards: list[Card]) -> tuple[list[Stall], list[Alert]]:
     found: list[Stall] = []
     unable: list[Alert] = []
     for card in cards:
@@ -145,7 +154,7 @@ def _stalls_among(look: Round, cards: list[Card]) -> tuple[list[Stall], list[Ale
     return found, unable
 
 
-def _stall_of(look: Round, card: Card) -> Stall | None:
+def _stall_of(look: StallRound, card: Card) -> Stall | None:
     """None if it goes on, or is nobody's fault. People are never judged: they say nothing to a board for days."""
     task = look.desk.tasks.read(look.team.name, card.id)
     name = whose_turn(task, is_blocked=bool(look.board.open_blockers(card)))
@@ -161,18 +170,18 @@ def _stall_of(look: Round, card: Card) -> Stall | None:
     return Stall(task, holder, since, _activity(look, holder, name), _notes(look.team, task, holder, since))
 
 
-def _older_events(look: Round, task: Task) -> list[Record]:
+def _older_events(look: StallRound, task: Task) -> list[Record]:
     """From the history, where the file alone does not tell: a claim by another program, or more than a file keeps."""
     is_told = from_iso(task.claimed_at) is not None and len(task.events) < MOST_EVENTS
     return [] if is_told else [one.event for one in look.past(task.id)]
 
 
-def _freed_at(look: Round, card: Card) -> float:
+def _freed_at(look: StallRound, card: Card) -> float:
     """When the last task that this one had to wait for was completed."""
     return max((_finished_at(look, id) for id in look.board.blockers(card)[-MOST_BLOCKERS:]), default=0.0)
 
 
-def _finished_at(look: Round, id: str) -> float:
+def _finished_at(look: StallRound, id: str) -> float:
     try:
         said = look.desk.tasks.read(look.team.name, id).text("finishedAt") if look.board.is_there(id) else ""
     except AtmError:
@@ -183,19 +192,19 @@ def _finished_at(look: Round, id: str) -> float:
     return at if at is not None and at <= look.now else 0.0
 
 
-def _activity(look: Round, holder: Member, written: str) -> Activity:
+def _activity(look: StallRound, holder: Member, written: str) -> HolderActivity:
     presence, team = look.desk.presence, look.team.name
     name = holder.name if presence.last(team, holder.name) is not None else written
     beat = presence.last(team, name)
-    return Activity(liveness(presence, team, name, look.now).value, beat.state if beat is not None else "")
+    return HolderActivity(liveness(presence, team, name, look.now).value, beat.state if beat is not None else "")
 
 
-def _notes(team: Team, task: Task, holder: Member, since: float) -> dict[str, Note]:
+def _notes(team: Team, task: Task, holder: Member, since: float) -> dict[str, StallNote]:
     """The two alerts that one stall may bring. Their ids: by the task, who holds it and when it last got on."""
     ids = {kind: derived_id(team.name, task.id, "stall", to_iso(since), kind, holder.name) for kind in (OWNER, LEAD)}
     if task.review == REVIEW:
         ids |= _shared_ids(team, task, holder, since)
-    return {kind: Note(id, task.id, holder.name, kind, since) for kind, id in ids.items()}
+    return {kind: StallNote(id, task.id, holder.name, kind, since) for kind, id in ids.items()}
 
 
 def _shared_ids(team: Team, task: Task, holder: Member, since: float) -> dict[str, str]:
@@ -217,7 +226,7 @@ def _shared_ids(team: Team, task: Task, holder: Member, since: float) -> dict[st
 # Telling.
 
 
-def _tell_all(look: Round, records: Records, stalls: list[Stall]) -> list[Alert]:
+def _tell_all(look: StallRound, records: Records, stalls: list[Stall]) -> list[Alert]:
     team, now = look.team.name, look.now
     notes = {note.message_id: note for stall in stalls for note in stall.notes.values()}
     sent = alerted_at(records, team, notes)
@@ -230,7 +239,7 @@ def _tell_all(look: Round, records: Records, stalls: list[Stall]) -> list[Alert]
     return list(alerts.values())
 
 
-def _known_to_the_ledger(look: Round, stalls: list[Stall], sent: dict[str, float]) -> dict[str, float]:
+def _known_to_the_ledger(look: StallRound, stalls: list[Stall], sent: dict[str, float]) -> dict[str, float]:
     """
     What was sent, and the journal does not know: its writer was killed, or it was damaged and begun afresh.
 
@@ -245,7 +254,7 @@ def _known_to_the_ledger(look: Round, stalls: list[Stall], sent: dict[str, float
     return found
 
 
-def _due(look: Round, stalls: list[Stall], sent: dict[str, float]) -> dict[str, Stall]:
+def _due(look: StallRound, stalls: list[Stall], sent: dict[str, float]) -> dict[str, Stall]:
     """By the id of the message; the longest stalls first."""
     due: dict[str, Stall] = {}
     for stall in sorted(stalls, key=lambda one: one.since):
@@ -255,7 +264,7 @@ def _due(look: Round, stalls: list[Stall], sent: dict[str, float]) -> dict[str, 
     return due
 
 
-def _verdict(look: Round, stall: Stall, sent: dict[str, float]) -> str:
+def _verdict(look: StallRound, stall: Stall, sent: dict[str, float]) -> str:
     ids = {kind: note.message_id for kind, note in stall.notes.items()}
     lead = look.team.lead
     return judge(
@@ -263,12 +272,12 @@ def _verdict(look: Round, stall: Stall, sent: dict[str, float]) -> str:
         now=look.now,
         minutes=look.minutes,
         activity=stall.activity,
-        told=Told(sent.get(ids[OWNER]), sent.get(ids[LEAD])),
+        told=StallTold(sent.get(ids[OWNER]), sent.get(ids[LEAD])),
         has_lead=look.team.member(lead) is not None and not same_name(stall.holder.name, lead),
     )
 
 
-def _tell(look: Round, stall: Stall, note: Note) -> Alert:
+def _tell(look: StallRound, stall: Stall, note: StallNote) -> Alert:
     to = stall.holder.name if note.kind == OWNER else look.team.lead
     alert = Alert(note.task, note.member, note.kind, to, (look.now - stall.since) / 60)
     room = look.desk.room
@@ -281,7 +290,7 @@ def _tell(look: Round, stall: Stall, note: Note) -> Alert:
     return alert
 
 
-def _letter(stall: Stall, kind: str, minutes: float) -> Letter:
+def _letter(stall: Stall, kind: str, minutes: float) -> Draft:
     id, subject = stall.task.id, one_line(stall.task.subject)[:SHOWN]
     is_review = stall.task.review == REVIEW
     what = f"the review of #{id}" if is_review else f"#{id}"
@@ -289,7 +298,7 @@ def _letter(stall: Stall, kind: str, minutes: float) -> Letter:
         todo = f"It is with {stall.holder.name}, who was told.\n\nSee `atm tasks show {id}`."
     else:
         todo = f"Begin it with `atm tasks review start {id}`, or end it." if is_review else _remedy(id)
-    return Letter(
+    return Draft(
         sender=SENDER,
         text=f"No progress on {what} ({subject}) has been seen for {minutes:.0f} min. {todo}",
         summary=f"no progress on {what}: {subject}"[:SHOWN],

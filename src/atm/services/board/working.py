@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.ports.board.tasks import Turn
     from atm.services.board.boardroom import Boardroom
-    from atm.services.board.hooks import Verdict
+    from atm.services.board.hooks import HookVerdict
 
 MOST_ATTEMPTS = 20
 """Candidates that other programs may take from under our nose before we say that nothing can be had."""
@@ -47,7 +47,7 @@ class Claimed:
         """Tasks taken back from members that went silent."""
         self.overlaps: dict[str, list[str]] = {}
         """Tasks in progress whose files overlap with this one's, and which of their patterns do."""
-        self.verdict: Verdict | None = None
+        self.verdict: HookVerdict | None = None
         """What the hook for idle members said."""
 
 
@@ -80,16 +80,16 @@ def claim(desk: Boardroom, team: str, who: str, id: str | None = None) -> Claime
     return done
 
 
-def _choice(turn: Turn, who: str, wanted: str | None) -> claims.Choice:
+def _choice(turn: Turn, who: str, wanted: str | None) -> claims.ClaimChoice:
     if wanted is None:
         return claims.choose(turn.board, who)
     card = turn.board.card(wanted)
     refusal = claims.may_claim(turn.board, card, who)
-    return claims.Choice(None if refusal else card, refusal, is_resumed=card.is_claimed)
+    return claims.ClaimChoice(None if refusal else card, refusal, is_resumed=card.is_claimed)
 
 
 def _take_or_pass(
-    desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.Choice, wanted: str | None
+    desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.ClaimChoice, wanted: str | None
 ) -> Task | None:
     """None if it has gone meanwhile, or cannot be written: then the next best is tried, unless this one was wanted."""
     try:
@@ -100,7 +100,7 @@ def _take_or_pass(
         return None
 
 
-def _take(desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.Choice) -> Task | None:
+def _take(desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.ClaimChoice) -> Task | None:
     """Under the task's own lock, on its file as it is now: another program may have been quicker."""
     assert choice.card is not None
     if choice.is_resumed:
@@ -164,7 +164,7 @@ def _overlaps(turn: Turn, task: Task) -> dict[str, list[str]]:
     return overlapping(task.files, others)
 
 
-def _tell_idle(desk: Boardroom, team: str, who: str) -> Verdict | None:
+def _tell_idle(desk: Boardroom, team: str, who: str) -> HookVerdict | None:
     """Once in each idle time, not on every look."""
     if not desk.hooks.get("TeammateIdle"):
         return None
@@ -192,7 +192,7 @@ class Completed:
         self.unblocked = board.newly_free(task.id)
         self.was_done = was_done
         """It was completed by the same member before: nothing happened now."""
-        self.verdict: Verdict | None = None
+        self.verdict: HookVerdict | None = None
 
 
 def complete(
@@ -252,7 +252,7 @@ def _prove(desk: Boardroom, team: Team, task: Task, who: str, commit: str) -> li
     return verify(desk, team, task, who, commit)
 
 
-def _ask_hooks(desk: Boardroom, team: str, who: str, task: Task) -> Verdict | None:
+def _ask_hooks(desk: Boardroom, team: str, who: str, task: Task) -> HookVerdict | None:
     if not desk.hooks.get("TaskCompleted"):
         return None
     from atm.services.board.hooks import check_not_blocked, run_hooks

@@ -23,7 +23,7 @@ from atm.services.roster.recovery import recover
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.ports.checkup import FoundLock, Site
+    from atm.ports.checkup import FilesAround, FoundLock
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
 
@@ -34,7 +34,7 @@ LARGE_INBOX = 1_000_000
 UPGRADE = "pip install --upgrade agent-team-manager"
 
 
-def examine(desk: FullBoardroom, site: Site) -> list[Finding]:
+def examine(desk: FullBoardroom, site: FilesAround) -> list[Finding]:
     """Look at everything. Reads only."""
     room = desk.room
     teams = room.rosters.teams()
@@ -46,7 +46,7 @@ def examine(desk: FullBoardroom, site: Site) -> list[Finding]:
     return sorted(found, key=lambda finding: order[finding.severity])
 
 
-def mend(desk: FullBoardroom, site: Site, findings: list[Finding]) -> list[Finding]:
+def mend(desk: FullBoardroom, site: FilesAround, findings: list[Finding]) -> list[Finding]:
     """Do what can be done safely, then look again: what is gone was mended, what is left says how."""
     for finding in findings:
         if finding.mend is not None:
@@ -62,7 +62,7 @@ def mend(desk: FullBoardroom, site: Site, findings: list[Finding]) -> list[Findi
     return [*gone, *left]
 
 
-def _team(room: Teamroom, site: Site, name: str) -> Iterator[Finding]:
+def _team(room: Teamroom, site: FilesAround, name: str) -> Iterator[Finding]:
     try:
         team = room.rosters.load(name)
     except AtmError as error:
@@ -84,7 +84,7 @@ def _team(room: Teamroom, site: Site, name: str) -> Iterator[Finding]:
     yield from _ledger(room, team)
 
 
-def _lock(site: Site, lock: FoundLock) -> Iterator[Finding]:
+def _lock(site: FilesAround, lock: FoundLock) -> Iterator[Finding]:
     path, age = lock.path, f"{lock.age:.0f} s old, {lock.who}"
     remove = partial(site.break_lock, path)
     if lock.kind == "file" and lock.owner == "alive":
@@ -100,7 +100,7 @@ def _lock(site: Site, lock: FoundLock) -> Iterator[Finding]:
         yield Finding("stale-lock", WARNING, f"{path} was left behind ({age})", FIX, path, remove)
 
 
-def _roster(room: Teamroom, site: Site, team: Team) -> Iterator[Finding]:
+def _roster(room: Teamroom, site: FilesAround, team: Team) -> Iterator[Finding]:
     intents, path = room.rosters.abandoned(team.name), team.read_from
     for intent in intents:
         what = f"a command was killed in team {team.name!r}: {intent.get('verb')} {intent.get('name')}"
@@ -201,14 +201,14 @@ def _spool(room: Teamroom) -> Iterator[Finding]:
         yield Finding("spool-failed", PROBLEM, what, "atm spool list; atm spool retry --failed", failed[0].path)
 
 
-def _permissions(site: Site, teams: list[str]) -> Iterator[Finding]:
+def _permissions(site: FilesAround, teams: list[str]) -> Iterator[Finding]:
     for loose in site.loose_paths(teams):
         what = f"{loose.path} has mode {loose.mode:o}: {loose.why}"
         command = f"chmod {loose.should_be:o} {shell_word(loose.path)}"
         yield Finding("wrong-permissions", WARNING, what, command, loose.path, partial(site.tighten, loose))
 
 
-def _homes(site: Site) -> Iterator[Finding]:
+def _homes(site: FilesAround) -> Iterator[Finding]:
     other = site.other_home()
     if other is not None:
         what = f"teams also lie under {other}: agents without your CLAUDE_CONFIG_DIR or ATM_HOME use those"
@@ -223,7 +223,7 @@ def _drift(room: Teamroom) -> Iterator[Finding]:
         yield Finding("format-drift", NOTE, f"fields that we do not know were met and kept: {names}", UPGRADE)
 
 
-def _dead_processes(room: Teamroom, site: Site) -> Iterator[Finding]:
+def _dead_processes(room: Teamroom, site: FilesAround) -> Iterator[Finding]:
     for held in site.held():
         owner = held.inbox_owner
         if held.alive or owner is None:

@@ -6,7 +6,7 @@ from atm.domain.errors import AtmError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.ports.checkup import Site
+    from atm.ports.checkup import FilesAround
     from atm.services.roster.teamroom import Teamroom
 
 STALE_AFTER = 30.0
@@ -23,7 +23,7 @@ class Tidied:
         self.is_young_lock_left = False
 
 
-def tidy(room: Teamroom, site: Site) -> Tidied:
+def tidy(room: Teamroom, site: FilesAround) -> Tidied:
     """Finish what was cut off, and remove what it left. Nothing that a living process holds is touched."""
     done = Tidied()
     for held in site.held():
@@ -44,7 +44,7 @@ def _finish(room: Teamroom, team: str, agent: str) -> int:
     return 1
 
 
-def _tidy_team(site: Site, team: str, done: Tidied) -> None:
+def _tidy_team(site: FilesAround, team: str, done: Tidied) -> None:
     try:
         for path in site.leftovers(team):
             site.remove(path)

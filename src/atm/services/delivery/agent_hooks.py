@@ -49,7 +49,7 @@ ASKS = ("permission", "elicitation")
 """Words in the names of notices that wait for a person."""
 
 
-class Visit:
+class HookVisit:
     """One call of a member's hook."""
 
     __slots__ = ("brief", "call", "carries", "locate", "me", "room", "say", "stop_on", "team")
@@ -82,7 +82,7 @@ class Visit:
         """Where the session runs, looked up when it begins."""
 
 
-def attend(visit: Visit) -> list[Message]:
+def attend(visit: HookVisit) -> list[Message]:
     """Do what the moment allows; the mail that was put into the agent's context."""
     if visit.team.completed:
         return []  # nothing of it may change, not even who is there
@@ -105,7 +105,7 @@ def attend(visit: Visit) -> list[Message]:
     return []
 
 
-def _learn(visit: Visit, moment: str) -> None:
+def _learn(visit: HookVisit, moment: str) -> None:
     """Moments at which nobody listens."""
     if moment in (TURN_DONE, TEAMMATE_IDLE) or (moment == NOTICE and visit.call.reason == IDLE_NOTICE):
         _go_idle(visit)
@@ -117,7 +117,7 @@ def _learn(visit: Visit, moment: str) -> None:
         _sign(visit, "")
 
 
-def _stop(visit: Visit) -> list[Message]:
+def _stop(visit: HookVisit) -> list[Message]:
     if visit.carries == "block" and _may_show(visit):
         if visit.room.surfacings.is_cut_off(visit.team.name, visit.me):
             recover(visit.room, visit.team.name, visit.me)
@@ -131,7 +131,7 @@ def _stop(visit: Visit) -> list[Message]:
     return []
 
 
-def _end(visit: Visit) -> None:
+def _end(visit: HookVisit) -> None:
     """A session that was replaced by a newer one says nothing about the member."""
     endpoint = visit.room.endpoints.of(visit.team.name, visit.me)
     if endpoint is not None and endpoint.session not in ("", visit.call.session):
@@ -140,13 +140,13 @@ def _end(visit: Visit) -> None:
     _sign(visit, ENDED)
 
 
-def _go_idle(visit: Visit) -> None:
+def _go_idle(visit: HookVisit) -> None:
     from atm.services.delivery.idle_notices import goes_idle
 
     goes_idle(visit.room, visit.team, visit.me, _source(visit))
 
 
-def _sign(visit: Visit, state: str) -> None:
+def _sign(visit: HookVisit, state: str) -> None:
     now, presence = visit.room.clock.now(), visit.room.presence
     last = presence.last(visit.team.name, visit.me)
     is_known = last is not None and last.state == (state or last.state) and is_by_hook(last.state_source)
@@ -155,11 +155,11 @@ def _sign(visit: Visit, state: str) -> None:
     beat(presence, visit.team.name, visit.me, now, _source(visit), state=state)
 
 
-def _source(visit: Visit) -> str:
+def _source(visit: HookVisit) -> str:
     return f"{visit.call.vendor} hook {visit.call.event}"
 
 
-def _confirm(visit: Visit) -> None:
+def _confirm(visit: HookVisit) -> None:
     """It goes on after mail was put into its context. One that ends, or begins anew, does not."""
     if visit.call.moment in (START, END):
         return
@@ -172,19 +172,19 @@ def _confirm(visit: Visit) -> None:
         visit.room.endpoints.put(visit.team.name, visit.me, endpoint)
 
 
-def _may_show(visit: Visit) -> bool:
+def _may_show(visit: HookVisit) -> bool:
     """Claude Code puts its own teams' mail before its teammates; ours would come a second time."""
     member = visit.team.member(visit.me)
     return member is not None and not is_claudes_team(visit.team.name) and member.backend not in NATIVE_BACKENDS
 
 
-def _has_mail(visit: Visit) -> bool:
+def _has_mail(visit: HookVisit) -> bool:
     """A look without a lock: most calls find nothing."""
     room, team = visit.room, visit.team.name
     return room.surfacings.is_cut_off(team, visit.me) or bool(unread_for(room, team, visit.me))
 
 
-def _speak(visit: Visit, greeting: str = "") -> list[Message]:
+def _speak(visit: HookVisit, greeting: str = "") -> list[Message]:
     """Say the greeting, if there is one, and as much mail as fits."""
     if not visit.carries:
         return []
@@ -204,12 +204,12 @@ def _speak(visit: Visit, greeting: str = "") -> list[Message]:
         return taken
 
 
-def _say(visit: Visit, text: str) -> None:
+def _say(visit: HookVisit, text: str) -> None:
     if text:
         visit.say(HookAnswer(block=text) if visit.carries == "block" else HookAnswer(context=text))
 
 
-def _remember(visit: Visit, taken: list[Message]) -> None:
+def _remember(visit: HookVisit, taken: list[Message]) -> None:
     """Its next call will show that it went on."""
     room, team = visit.room, visit.team.name
     endpoint = room.endpoints.of(team, visit.me)
@@ -220,7 +220,7 @@ def _remember(visit: Visit, taken: list[Message]) -> None:
     room.endpoints.put(team, visit.me, endpoint)
 
 
-def _in_words(visit: Visit, taken: list[Message], left: int, space: int) -> str:
+def _in_words(visit: HookVisit, taken: list[Message], left: int, space: int) -> str:
     """The first one may be longer than what is left beside a long greeting."""
     shown = [show_one(visit.room, visit.team.name, visit.me, message, space) for message in taken]
     return mail_in_words(visit.me, visit.team.name, shown, left)

@@ -39,9 +39,9 @@ from atm.services.mail.surfacing import Surfacing, unread_for
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.delivery.channels import Choice
+    from atm.domain.delivery.channels import ChannelChoice
     from atm.domain.mail.messages import Message
-    from atm.domain.mail.surfacing import Note
+    from atm.domain.mail.surfacing import ShowingNote
     from atm.domain.team.team import Member, Team
     from atm.ports.delivery.agent_servers import AgentServers
     from atm.ports.delivery.terminals import Terminals
@@ -59,7 +59,7 @@ PANE_LOCK = ".lock"
 SURFACED, AWAKE, WAITING, REFUSED, IN_DOUBT = "surfaced", "woken", "waiting", "refused", "unproven"
 
 
-class Reach:
+class Channels:
     """What this machine can do beyond files."""
 
     __slots__ = ("panes_allowed", "servers", "terminals")
@@ -83,7 +83,7 @@ class Pushed:
         self.ids = ids or []
 
 
-def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
+def push(room: Mailroom, reach: Channels, team: Team, name: str) -> Pushed | None:
     """Put what is unread before its owner, if there is a way; None if nothing is unread."""
     member = team.member(name)
     if member is None or team.completed:
@@ -105,7 +105,7 @@ def push(room: Mailroom, reach: Reach, team: Team, name: str) -> Pushed | None:
     return _to_pane(room, reach, team.name, name, endpoint)
 
 
-def why_it_waits(room: Mailroom, reach: Reach, team: Team, name: str) -> str:
+def why_it_waits(room: Mailroom, reach: Channels, team: Team, name: str) -> str:
     """Why nothing that may be unread can be put before this member now; empty if it can. Reads no mail."""
     member = team.member(name)
     if member is None or team.completed:
@@ -114,7 +114,7 @@ def why_it_waits(room: Mailroom, reach: Reach, team: Team, name: str) -> str:
     return choice.why if endpoint is None or choice.step == WAIT else ""
 
 
-def _way(room: Mailroom, reach: Reach, team: Team, member: Member) -> tuple[Endpoint | None, Choice]:
+def _way(room: Mailroom, reach: Channels, team: Team, member: Member) -> tuple[Endpoint | None, ChannelChoice]:
     endpoint = _living(room, team.name, member.name) or _pane_in_roster(room, member)
     choice = choose_channel(
         member,
@@ -169,7 +169,7 @@ def _past(room: Mailroom, team: str, name: str, message: Message) -> list[str]:
 # An idle agent with hooks.
 
 
-def _wake(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
+def _wake(room: Mailroom, reach: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
     """
     Tell it that mail waits. The prompt that this makes calls the hook, and the hook shows the mail.
 
@@ -202,7 +202,7 @@ def _wake(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint
 # A bare terminal program.
 
 
-def _to_pane(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
+def _to_pane(room: Mailroom, reach: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
     turn = Surfacing(
         room,
         team,
@@ -226,7 +226,7 @@ def _to_pane(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpo
 
 
 def _paste_batch(
-    room: Mailroom, reach: Reach, turn: Surfacing, endpoint: Endpoint, batch: list[Message], tag: str
+    room: Mailroom, reach: Channels, turn: Surfacing, endpoint: Endpoint, batch: list[Message], tag: str
 ) -> Pushed | None:
     team, name = turn.team, turn.member
     try:
@@ -282,7 +282,7 @@ def _last_paste(room: Mailroom, team: str, name: str, message: Message) -> str:
     return next((e.evidence for e in reversed(entries) if e.state == PASTED and e.agent == name), "")
 
 
-def _paste(room: Mailroom, reach: Reach, endpoint: Endpoint, line: str, tag: str) -> Pasted:
+def _paste(room: Mailroom, reach: Channels, endpoint: Endpoint, line: str, tag: str) -> Pasted:
     at, expected = _address(endpoint)
     return paste_line(reach.terminals, room.clock, at, expected, line, tag)
 
@@ -291,7 +291,7 @@ def _address(endpoint: Endpoint) -> tuple[PaneAddress, Expected]:
     return PaneAddress(endpoint.server, endpoint.pane), Expected(endpoint.pane_pid, endpoint.pane_command)
 
 
-def _found_in_pane(room: Mailroom, reach: Reach, endpoint: Endpoint, note: Note) -> str | None:
+def _found_in_pane(room: Mailroom, reach: Channels, endpoint: Endpoint, note: ShowingNote) -> str | None:
     """A process died between pasting and saying so: the pane itself tells."""
     if note.channel != PANE or not note.keys:
         return None
@@ -302,7 +302,7 @@ def _found_in_pane(room: Mailroom, reach: Reach, endpoint: Endpoint, note: Note)
 # An agent with a server of its own.
 
 
-def _to_server(room: Mailroom, reach: Reach, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
+def _to_server(room: Mailroom, reach: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
     turn = Surfacing(room, team, name, SERVER, where=f"{endpoint.url} {endpoint.session}")
     with turn as unread:
         if unread is None:

@@ -9,7 +9,7 @@ from atm.formats.mail.journal import histories
 from atm.formats.mail.spool_entry import SpoolEntry
 from atm.services.mail.bookkeeping import enter, record
 from atm.services.mail.mailroom import find_open_recipient
-from atm.services.mail.posting import Letter, Sent, compose, find_message, is_tagged, send_to
+from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
 from atm.services.mail.spooling import drain_target
 
 TYPE_CHECKING = False
@@ -36,7 +36,7 @@ class Acknowledged:
         self.spool_path: str | None = None
 
 
-def ask(room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], letter: Letter) -> tuple[str, Sent]:
+def ask(room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], letter: Draft) -> tuple[str, Posted]:
     """Send a request under a marker; the asker's inbox must exist, or no answer could arrive."""
     find_open_recipient(room, asker[1], asker[0])
     to = find_open_recipient(room, asked[1], asked[0])
@@ -110,7 +110,7 @@ def find_original(room: Mailroom, message_id: str, teams: list[str], agent: str)
     raise NoSuchMessage(f"{what} {message_id!r}", "see the ids with `atm read --all --json`")
 
 
-def prepare_reply(room: Mailroom, to: Recipient, letter: Letter) -> Original:
+def prepare_reply(room: Mailroom, to: Recipient, letter: Draft) -> Original:
     """Find what a letter answers, and give it the request's marker."""
     me, home = letter.sender.partition("@")[0], letter.home
     teams = [to.team_name] if home is None or same_name(home, to.team_name) else [home, to.team_name]
@@ -119,7 +119,7 @@ def prepare_reply(room: Mailroom, to: Recipient, letter: Letter) -> Original:
     return original
 
 
-def send_reply(room: Mailroom, to: Recipient, letter: Letter) -> Sent:
+def send_reply(room: Mailroom, to: Recipient, letter: Draft) -> Posted:
     """Send a message that answers another: with its request marker, and entered as its answer."""
     original = prepare_reply(room, to, letter)
     composed = compose(room, to, letter)
@@ -168,7 +168,7 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
     except NoSuchMember as error:
         raise NoSuchMember(f"the sender {done.message.sender!r} has no inbox to reply to", error.remedy) from None
     sender = done.agent if to.team_name == done.team else f"{done.agent}@{done.team}"
-    done.reply = compose(room, to, Letter(sender=sender, text=_marked(text, request_in(done.message.text))))
+    done.reply = compose(room, to, Draft(sender=sender, text=_marked(text, request_in(done.message.text))))
     done.reply_to = (to.agent, to.team_name)
     answers = {"team": done.team, "agent": done.agent, "message_id": done.message.id or ""}
     path = room.spool.put(

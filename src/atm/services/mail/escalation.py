@@ -10,7 +10,7 @@ from atm.domain.names import same_name
 from atm.formats.files.times import from_iso
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.posting import Letter, compose, deliver
+from atm.services.mail.posting import Draft, compose, deliver
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def _tell(room: Mailroom, team: Team, waiting: Waiting, name: str) -> Told:
         f"{waiting.agent} has not acknowledged a message of {waiting.sender or 'somebody'} for {minutes:.0f} min: "
         f"{waiting.summary}\n\nSee `atm receipts {waiting.id}`."
     )
-    letter = Letter(sender=SENDER, text=text, summary=f"not acknowledged by {waiting.agent}: {waiting.summary}"[:100])
+    letter = Draft(sender=SENDER, text=text, summary=f"not acknowledged by {waiting.agent}: {waiting.summary}"[:100])
     id = derived_id(waiting.id, waiting.agent, str(waiting.told), name)
     try:
         if room.ledger.about(team.name, [id]):

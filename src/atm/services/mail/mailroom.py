@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from atm.domain.mail.retention import Policy
+    from atm.domain.mail.retention import RetentionPolicy
     from atm.domain.team.team import Member, Team
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.mail.stores import Archive, Inboxes, Ledger, Spool, UpkeepMarks
@@ -48,7 +48,7 @@ class Mailroom(Registry):
         archive: Archive,
         marks: UpkeepMarks,
         drift: Drift,
-        policy: Policy,
+        policy: RetentionPolicy,
         compact_claudes: bool = False,
         most_tries: int = MOST_TRIES,
     ) -> None:

@@ -47,7 +47,7 @@ STILL_WAITS = "earlier mail for this recipient still waits"
 QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
 
 
-class Letter:
+class Draft:
     """What somebody wants to say, before it has an address."""
 
     __slots__ = ("ack_minutes", "action", "home", "is_urgent", "reply_to", "sender", "summary", "text")
@@ -76,7 +76,7 @@ class Letter:
         """An acknowledgement is wanted within so many minutes; None if not."""
 
 
-class Sent:
+class Posted:
     """Where a message went. `outcome` is success, conflict_resolved, queued or failed."""
 
     __slots__ = (
@@ -112,7 +112,7 @@ class Sent:
         return self.message.id or ""
 
 
-def compose(room: Mailroom, to: Recipient, letter: Letter, message_id: str | None = None) -> Message:
+def compose(room: Mailroom, to: Recipient, letter: Draft, message_id: str | None = None) -> Message:
     """The row that will be written, checked."""
     text = check_may_be_sent(check_text(letter.text))
     id = message_id or room.chance.new_id()
@@ -135,13 +135,13 @@ def compose(room: Mailroom, to: Recipient, letter: Letter, message_id: str | Non
     return message
 
 
-def is_tagged(to: Recipient, letter: Letter) -> bool:
+def is_tagged(to: Recipient, letter: Draft) -> bool:
     return bool(letter.action) and appears_offline(to.member)
 
 
 def send_to(
     room: Mailroom, to: Recipient, message: Message, *, tagged: bool = False, ack_minutes: float | None = None
-) -> Sent:
+) -> Posted:
     """Deliver a composed message, and do a little upkeep on the way."""
     put_back_dropped(room, to.team, about=to.agent)
     drain_on_the_way(room)
@@ -159,14 +159,14 @@ def deliver(
     *,
     is_new: bool = True,
     may_wait: bool = True,
-) -> Sent:
+) -> Posted:
     """
     Write to the inbox; where that cannot be done, to the spool. Behind anything that waits already (G4).
 
     A message that may have been delivered before, by a process that died, is not `is_new`: its id is looked for. One
     that is only true now must not `may_wait` in the spool: what kept it out of the inbox is raised.
     """
-    sent = Sent(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
+    sent = Posted(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
     if not room.spool.is_empty() and not drain_target(room, to.team_name, to.agent):
         if not may_wait:
             raise FileBusy(STILL_WAITS, "see `atm spool list`")
@@ -197,7 +197,7 @@ def _append(room: Mailroom, to: Recipient, message: Message, is_new: bool) -> Wr
     raise AssertionError("the last attempt returns or raises")
 
 
-def _queue(room: Mailroom, sent: Sent, reason: str, ack_minutes: float | None) -> Sent:
+def _queue(room: Mailroom, sent: Posted, reason: str, ack_minutes: float | None) -> Posted:
     sent.outcome = "queued"
     sent.spool_path = room.spool.put(
         SpoolEntry(
@@ -215,7 +215,7 @@ def _queue(room: Mailroom, sent: Sent, reason: str, ack_minutes: float | None) -
     return sent
 
 
-def _record(room: Mailroom, sent: Sent, state: str, evidence: str, ack_minutes: float | None) -> None:
+def _record(room: Mailroom, sent: Posted, state: str, evidence: str, ack_minutes: float | None) -> None:
     """
     Enter the message in the ledger.
 

@@ -57,7 +57,7 @@ class Filter:
         return at is None or at > self.since  # a time we cannot read hides nothing
 
 
-class Mail:
+class ShownMail:
     """What a reader is shown."""
 
     __slots__ = ("malformed", "marked", "messages", "too_large", "warnings")
@@ -71,20 +71,20 @@ class Mail:
         self.warnings: list[str] = []
 
 
-def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
+def peek(room: Mailroom, team: str, agent: str, wanted: Filter) -> ShownMail:
     """Look without marking anything."""
     if wanted.everything:
         rows = room.inboxes.rows(team, agent)
         note_drift(room, rows)
         known = [row for row in rows if row.understood]
-        return Mail(wanted.of(known), marked=False, malformed=len(rows) - len(known))
+        return ShownMail(wanted.of(known), marked=False, malformed=len(rows) - len(known))
     seen = seen_lately(room, team, agent)
     fresh = [message for message in room.inboxes.unread(team, agent) if message.id not in seen]
     note_drift(room, fresh)
-    return Mail(wanted.of(fresh), marked=False)
+    return ShownMail(wanted.of(fresh), marked=False)
 
 
-def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
+def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> ShownMail:
     """
     Show to the owner: mark exactly what is shown, and enter it in the ledger.
 
@@ -92,7 +92,7 @@ def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
     nobody else may look at the ledger and conclude that a row was not shown.
     """
     is_cut_off = room.surfacings.is_cut_off(team, agent)
-    shown = Mail([], marked=False)
+    shown = ShownMail([], marked=False)
     if not is_cut_off and (wanted.everything or room.inboxes.size(team, agent) <= CHEAP_LOOK):
         shown = peek(room, team, agent, wanted)
         if all(message.read for message in shown.messages):
@@ -107,13 +107,13 @@ def take(room: Mailroom, team: str, agent: str, wanted: Filter) -> Mail:
         return _claim(room, team, agent, wanted, shown)
 
 
-def _claim(room: Mailroom, team: str, agent: str, wanted: Filter, shown: Mail) -> Mail:
+def _claim(room: Mailroom, team: str, agent: str, wanted: Filter, shown: ShownMail) -> ShownMail:
     seen = seen_lately(room, team, agent)
     keys = {message.key for message in shown.messages if not message.read and wanted.everything}
 
     def choose(unread: list[Message]) -> list[Message]:
         # A foreign rewrite may have turned rows back to unread that were shown before: marked again, not shown.
-        fresh = Mail(wanted.of([message for message in unread if message.id not in seen]), marked=True)
+        fresh = ShownMail(wanted.of([message for message in unread if message.id not in seen]), marked=True)
         if not wanted.everything:
             shown.messages, shown.too_large = fresh.messages, fresh.too_large
             keys.update(message.key for message in fresh.messages)
@@ -127,7 +127,7 @@ def _claim(room: Mailroom, team: str, agent: str, wanted: Filter, shown: Mail) -
     return shown
 
 
-def give_back(room: Mailroom, team: str, agent: str, mail: Mail, why: str) -> None:
+def give_back(room: Mailroom, team: str, agent: str, mail: ShownMail, why: str) -> None:
     """Showing it failed: make the rows unread again."""
     taken = [message for message in mail.messages if not message.read]
     room.inboxes.mark(team, agent, {message.key for message in taken}, False)
@@ -135,7 +135,7 @@ def give_back(room: Mailroom, team: str, agent: str, mail: Mail, why: str) -> No
 
 
 def _enter(
-    room: Mailroom, team: str, agent: str, messages: list[Message], state: str, evidence: str, mail: Mail
+    room: Mailroom, team: str, agent: str, messages: list[Message], state: str, evidence: str, mail: ShownMail
 ) -> None:
     try:
         record(room, team, agent, [message.id for message in messages if message.id], state, evidence)

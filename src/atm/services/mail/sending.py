@@ -8,7 +8,7 @@ from atm.domain.names import same_name
 from atm.domain.team.team import appears_offline, check_open
 from atm.formats.mail.protocol_message import check_may_be_sent
 from atm.services.mail.mailroom import find_open_recipient
-from atm.services.mail.posting import Letter, Sent, compose, deliver, is_tagged, send_to
+from atm.services.mail.posting import Draft, Posted, compose, deliver, is_tagged, send_to
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.retention import compact_if_due
 from atm.services.mail.spooling import drain_on_the_way
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from atm.services.mail.mailroom import Mailroom
 
 
-def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
+def send(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
     """Send one message."""
     to = find_open_recipient(room, team, agent)
     if letter.reply_to:
@@ -29,7 +29,7 @@ def send(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
     return send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter), ack_minutes=letter.ack_minutes)
 
 
-def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
+def plan(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
     """What `send` would write, without writing it."""
     to = find_open_recipient(room, team, agent)
     if letter.reply_to:
@@ -37,12 +37,12 @@ def plan(room: Mailroom, team: str, agent: str, letter: Letter) -> Sent:
 
         prepare_reply(room, to, letter)
     offline = appears_offline(to.member)
-    sent = Sent(team=to.team_name, agent=to.agent, message=compose(room, to, letter), offline=offline)
+    sent = Posted(team=to.team_name, agent=to.agent, message=compose(room, to, letter), offline=offline)
     sent.tagged = is_tagged(to, letter)
     return sent
 
 
-def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent]]:
+def broadcast(room: Mailroom, team: str, letter: Draft) -> tuple[str, list[Posted]]:
     """Send to every member but the sender, under one id. One failure stops nobody else's copy."""
     found = check_open(find_team(room, team))
     others = [name for name in dict.fromkeys(found.names) if not same_name(name, letter.sender)]
@@ -58,7 +58,7 @@ def broadcast(room: Mailroom, team: str, letter: Letter) -> tuple[str, list[Sent
     return message_id, [_one_of_many(room, found.name, name, letter, message_id) for name in others]
 
 
-def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_id: str) -> Sent:
+def _one_of_many(room: Mailroom, team: str, agent: str, letter: Draft, message_id: str) -> Posted:
     try:
         to = find_open_recipient(room, team, agent)
         sent = deliver(room, to, compose(room, to, letter, message_id), letter.ack_minutes)
@@ -66,6 +66,6 @@ def _one_of_many(room: Mailroom, team: str, agent: str, letter: Letter, message_
         compact_if_due(room, to)
     except AtmError as error:
         nothing = Message(id=message_id, sender=letter.sender, text=letter.text, timestamp="", read=False)
-        sent = Sent(team=team, agent=agent, message=nothing)
+        sent = Posted(team=team, agent=agent, message=nothing)
         sent.outcome, sent.error = "failed", error
     return sent

@@ -9,7 +9,7 @@ the unread, unless it finds that it was shown.
 from __future__ import annotations
 
 from atm.domain.mail.receipts import RETURNED, already_read
-from atm.domain.mail.surfacing import INBOX, Note
+from atm.domain.mail.surfacing import INBOX, ShowingNote
 from atm.formats.mail.inbox import LARGEST_ROW
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import enter, note_drift, seen_lately
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     class Finder(Protocol):
         """Looks whether mail of a turn that was cut off was shown after all; None if nobody can tell."""
 
-        def __call__(self, note: Note, /) -> str | None: ...
+        def __call__(self, note: ShowingNote, /) -> str | None: ...
 
 
 class Surfacing:
@@ -86,7 +86,7 @@ class Surfacing:
 
     def take(self, messages: list[Message]) -> list[Message]:
         """Make these ours to show; those that somebody else has read meanwhile are left out."""
-        note = Note(
+        note = ShowingNote(
             keys=[message.key for message in messages],
             channel=self.channel,
             at=self._room.clock.now(),

@@ -18,23 +18,23 @@ from atm.domain.setup.hooks import (
     SERVER,
     USER,
     ConfigFile,
-    Standing,
+    HookStanding,
     files_of,
 )
 from atm.formats.setup.hook_settings import NotEditable, is_blank
-from atm.services.setup.vendor_parts import Wish, parts_of
+from atm.services.setup.vendor_parts import WantedEntries, parts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from atm.domain.setup.hooks import Places
+    from atm.domain.setup.hooks import VendorPlaces
     from atm.domain.setup.server_entries import Identity
     from atm.ports.setup import VendorFiles
-    from atm.services.setup.vendor_parts import Part
+    from atm.services.setup.vendor_parts import SettingsPart
 
 CREATED, CHANGED, REMOVED, UNCHANGED, REFUSED = "created", "changed", "removed", "unchanged", "refused"
-NOT_LOOKED_AT = Standing()
+NOT_LOOKED_AT = HookStanding()
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class FileChange:
     file: ConfigFile
     before: str | None = None
     after: str | None = None
-    standing: Standing = NOT_LOOKED_AT
+    standing: HookStanding = NOT_LOOKED_AT
     """How it stood before."""
     notes: tuple[str, ...] = ()
     """What its owner should know, though nothing is wrong with the file."""
@@ -79,7 +79,7 @@ def detect(files: VendorFiles, project: str) -> dict[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class SetupOrder:
     """What is to be done to the files: which kinds of ours are meant, whether they go, and what the server is told."""
 
     kinds: Collection[str] = KINDS
@@ -87,18 +87,18 @@ class Order:
     identity: Identity | None = None
     """Whom the MCP server acts for; None leaves the names that an entry has."""
 
-    def wish(self, program: tuple[str, ...]) -> Wish:
-        return Wish(program, self.identity, is_gentle=set(self.kinds) != {SERVER})
+    def wish(self, program: tuple[str, ...]) -> WantedEntries:
+        return WantedEntries(program, self.identity, is_gentle=set(self.kinds) != {SERVER})
 
     def kinds_in(self, file: ConfigFile) -> list[str]:
         return [kind for kind in file.kinds if kind in self.kinds]
 
 
-SET_UP = Order()
+SET_UP = SetupOrder()
 
 
 def plan(
-    files: VendorFiles, vendors: Sequence[str], scope: str, project: str, order: Order = SET_UP
+    files: VendorFiles, vendors: Sequence[str], scope: str, project: str, order: SetupOrder = SET_UP
 ) -> list[FileChange]:
     """What would change. Nothing is written."""
     places, program = files.places(project), files.program()
@@ -107,7 +107,7 @@ def plan(
     return changes if order.remove else [_with_warning(files, change, scope, places, order) for change in changes]
 
 
-def apply(files: VendorFiles, changes: Sequence[FileChange], order: Order = SET_UP) -> list[FileChange]:
+def apply(files: VendorFiles, changes: Sequence[FileChange], order: SetupOrder = SET_UP) -> list[FileChange]:
     """Do what was planned, on the files as they are now; what really happened to each."""
     program = files.program()
     if not order.remove:
@@ -117,7 +117,7 @@ def apply(files: VendorFiles, changes: Sequence[FileChange], order: Order = SET_
 
 
 def check(
-    files: VendorFiles, vendors: Sequence[str], scope: str, project: str, order: Order = SET_UP
+    files: VendorFiles, vendors: Sequence[str], scope: str, project: str, order: SetupOrder = SET_UP
 ) -> list[FileChange]:
     """How every file stands; those that are not `is_installed` lack something."""
     return plan(files, vendors, scope, project, order)
@@ -136,7 +136,7 @@ def _chosen(files: VendorFiles, file: ConfigFile) -> ConfigFile:
     return ours[0] if ours else both[texts[0] is None and texts[1] is not None]
 
 
-def _planned(files: VendorFiles, file: ConfigFile, program: tuple[str, ...], order: Order) -> FileChange:
+def _planned(files: VendorFiles, file: ConfigFile, program: tuple[str, ...], order: SetupOrder) -> FileChange:
     try:
         before = files.read(file)
         after = _edit(files, file, program, order)(before)
@@ -148,7 +148,7 @@ def _planned(files: VendorFiles, file: ConfigFile, program: tuple[str, ...], ord
     return FileChange(file, before, after, standing, () if order.remove else notes)
 
 
-def _applied(files: VendorFiles, change: FileChange, program: tuple[str, ...], order: Order) -> FileChange:
+def _applied(files: VendorFiles, change: FileChange, program: tuple[str, ...], order: SetupOrder) -> FileChange:
     if change.what == REFUSED or (change.what == UNCHANGED and not order.remove):
         return change
     before, after = change.before, change.after
@@ -164,14 +164,16 @@ def _applied(files: VendorFiles, change: FileChange, program: tuple[str, ...], o
     return replace(change, before=before, after=after)
 
 
-def _is_of_no_interest(file: ConfigFile, before: str | None, after: str | None, order: Order) -> bool:
+def _is_of_no_interest(file: ConfigFile, before: str | None, after: str | None, order: SetupOrder) -> bool:
     """What was there before we made the file: ours is gone, or has come into a file that somebody made since."""
     if order.remove:
         return not _has_ours(file, after or "")
     return not (before is None or is_blank(before) or _has_ours(file, before))
 
 
-def _with_warning(files: VendorFiles, change: FileChange, scope: str, places: Places, order: Order) -> FileChange:
+def _with_warning(
+    files: VendorFiles, change: FileChange, scope: str, places: VendorPlaces, order: SetupOrder
+) -> FileChange:
     """
     Hooks that stand in both scopes are run twice, which costs time at every step of the agent.
 
@@ -196,7 +198,7 @@ def _has_ours(file: ConfigFile, text: str, kinds: Collection[str] = KINDS) -> bo
     return any(_is_in(part, text) for part in parts_of(file, [kind for kind in file.kinds if kind in kinds]))
 
 
-def _is_in(part: Part, text: str) -> bool:
+def _is_in(part: SettingsPart, text: str) -> bool:
     try:
         return part.is_in(text)
     except NotEditable:
@@ -208,7 +210,7 @@ def _refusal(file: ConfigFile, error: NotEditable) -> AtmError:
 
 
 def _edit(
-    files: VendorFiles, file: ConfigFile, program: tuple[str, ...], order: Order
+    files: VendorFiles, file: ConfigFile, program: tuple[str, ...], order: SetupOrder
 ) -> Callable[[str | None], str | None]:
     """The change of one file as a function of its text, so that it can be made again on another version of it."""
     parts, wish = parts_of(file, order.kinds_in(file)), order.wish(program)
@@ -235,9 +237,11 @@ def _edit(
     return take_out if order.remove else put_in
 
 
-def _look(file: ConfigFile, text: str, program: tuple[str, ...], order: Order) -> tuple[Standing, tuple[str, ...]]:
+def _look(
+    file: ConfigFile, text: str, program: tuple[str, ...], order: SetupOrder
+) -> tuple[HookStanding, tuple[str, ...]]:
     """How a file stands, and what its owner should know."""
     looks = [part.look(text, order.wish(program)) for part in parts_of(file, order.kinds_in(file))]
     missing = tuple(name for standing, _ in looks for name in standing.missing)
     outdated = tuple(name for standing, _ in looks for name in standing.outdated)
-    return Standing(missing, outdated), tuple(note for _, notes in looks for note in notes)
+    return HookStanding(missing, outdated), tuple(note for _, notes in looks for note in notes)

@@ -17,7 +17,7 @@ from atm.domain.setup.hooks import (
     PLUGIN,
     SERVER,
     ConfigFile,
-    Standing,
+    HookStanding,
     compare,
     entries_for,
     notify_words,
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from atm.domain.setup.server_entries import Identity, ServerEntry
 
-    class Part(Protocol):
+    class SettingsPart(Protocol):
         """One kind of thing of ours in one file."""
 
-        def put(self, text: str, wish: Wish) -> str: ...
+        def put(self, text: str, wish: WantedEntries) -> str: ...
 
         def take(self, text: str) -> str: ...
 
@@ -47,12 +47,12 @@ if TYPE_CHECKING:
         def leaves_nothing(self, text: str) -> bool:
             """Is there nothing in this text that anybody could miss?"""
 
-        def look(self, text: str, wish: Wish) -> tuple[Standing, tuple[str, ...]]:
+        def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
             """How it stands, and what the owner of the file should know."""
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class WantedEntries:
     """What is to be entered."""
 
     program: tuple[str, ...]
@@ -62,14 +62,14 @@ class Wish:
     """Is a server of somebody else that is called like ours spoken of, instead of being a reason to refuse the file?"""
 
 
-class Hooks:
+class HooksPart:
     """Hooks in JSON."""
 
     def __init__(self, file: ConfigFile, shape: vendor_settings.Shape) -> None:
         self.file = file
         self.shape = shape
 
-    def put(self, text: str, wish: Wish) -> str:
+    def put(self, text: str, wish: WantedEntries) -> str:
         return vendor_settings.with_hooks(text, entries_for(self.file.vendor, wish.program), self.shape)
 
     def take(self, text: str) -> str:
@@ -81,7 +81,7 @@ class Hooks:
     def leaves_nothing(self, text: str) -> bool:
         return vendor_settings.holds_nothing(text)
 
-    def look(self, text: str, wish: Wish) -> tuple[Standing, tuple[str, ...]]:
+    def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
         found, off = vendor_settings.hooks_in(text, self.shape), vendor_settings.switched_off(text, self.shape)
         standing = compare(entries_for(self.file.vendor, wish.program), found, wish.program, self.file.vendor)
         return standing, (f"{off} in {self.file.path} keeps our hooks from running",) if off else ()
@@ -93,7 +93,7 @@ class Notify:
     def __init__(self, file: ConfigFile) -> None:
         self.file = file
 
-    def put(self, text: str, wish: Wish) -> str:
+    def put(self, text: str, wish: WantedEntries) -> str:
         if codex_notify.has_other_notify(text):
             return text
         return codex_notify.with_notify(text, notify_words(wish.program))
@@ -107,7 +107,7 @@ class Notify:
     def leaves_nothing(self, text: str) -> bool:
         return is_blank(text)
 
-    def look(self, text: str, wish: Wish) -> tuple[Standing, tuple[str, ...]]:
+    def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
         path, notes = self.file.path, []
         if codex_notify.has_other_notify(text):
             notes.append(f"notify in {path} belongs to another program and is left alone; the Stop hook does its work")
@@ -115,14 +115,14 @@ class Notify:
             notes.append(f"{path} has hooks of its own, so Codex will warn that hooks.json has some too; both run")
         found = codex_notify.notify_program(text)
         if codex_notify.has_other_notify(text) or found == wish.program:
-            return Standing(), tuple(notes)
-        return Standing(missing=("notify",)) if found is None else Standing(outdated=("notify",)), tuple(notes)
+            return HookStanding(), tuple(notes)
+        return HookStanding(missing=("notify",)) if found is None else HookStanding(outdated=("notify",)), tuple(notes)
 
 
-class Plugin:
+class PluginPart:
     """The plugin file for OpenCode: all of it is ours, or none."""
 
-    def put(self, text: str, wish: Wish) -> str:
+    def put(self, text: str, wish: WantedEntries) -> str:
         self._check(text)
         wanted = opencode_plugin.plugin_text(wish.program)
         return text if opencode_plugin.says_the_same(text, wanted) else wanted
@@ -139,11 +139,11 @@ class Plugin:
     def leaves_nothing(self, text: str) -> bool:
         return is_blank(text)
 
-    def look(self, text: str, wish: Wish) -> tuple[Standing, tuple[str, ...]]:
+    def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
         if is_blank(text):
-            return Standing(missing=("plugin",)), ()
+            return HookStanding(missing=("plugin",)), ()
         is_current = opencode_plugin.says_the_same(text, opencode_plugin.plugin_text(wish.program))
-        return (Standing() if is_current else Standing(outdated=("plugin",))), ()
+        return (HookStanding() if is_current else HookStanding(outdated=("plugin",))), ()
 
     @staticmethod
     def _check(text: str) -> None:
@@ -159,7 +159,7 @@ class Server:
     def __init__(self, file: ConfigFile) -> None:
         self.file = file
 
-    def put(self, text: str, wish: Wish) -> str:
+    def put(self, text: str, wish: WantedEntries) -> str:
         found = self._found(text)
         if found is not None and not found.is_ours:
             if wish.is_gentle:
@@ -184,18 +184,18 @@ class Server:
             return is_blank(text)
         return server_settings.holds_nothing(text, server_settings.SHAPES[self.file.vendor])
 
-    def look(self, text: str, wish: Wish) -> tuple[Standing, tuple[str, ...]]:
+    def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
         found = self._found(text)
         if found is None:
-            return Standing(missing=("MCP server",)), ()
+            return HookStanding(missing=("MCP server",)), ()
         if not found.is_ours:
             note = (
                 f"a server called {SERVER_NAME} in {self.file.path} is not ours and is left alone, so ours is not there"
             )
-            return Standing(missing=("MCP server",)), (note,)
+            return HookStanding(missing=("MCP server",)), (note,)
         notes = (f"{SERVER_NAME} in {self.file.path} is switched off",) if found.is_off else ()
         is_right = (found.program, found.words) == (wish.program, _words(found, wish))
-        return Standing() if is_right else Standing(outdated=("MCP server",)), notes
+        return HookStanding() if is_right else HookStanding(outdated=("MCP server",)), notes
 
     def _found(self, text: str) -> ServerEntry | None:
         if self.file.vendor == CODEX:
@@ -210,22 +210,22 @@ class Server:
         )
 
 
-def _words(found: ServerEntry | None, wish: Wish) -> tuple[str, ...]:
+def _words(found: ServerEntry | None, wish: WantedEntries) -> tuple[str, ...]:
     """Names that were given replace all that stand there; where none were given, those stay."""
     if wish.identity is not None:
         return wish.identity.words
     return found.words if found is not None else ()
 
 
-def parts_of(file: ConfigFile, kinds: Iterable[str]) -> list[Part]:
+def parts_of(file: ConfigFile, kinds: Iterable[str]) -> list[SettingsPart]:
     """What these kinds are in a file."""
     return [_PARTS[kind](file) for kind in kinds]
 
 
-_PARTS: dict[str, Callable[[ConfigFile], Part]] = {
-    HOOKS: lambda file: Hooks(file, GROUPED),
-    NAMED_HOOKS: lambda file: Hooks(file, NAMED),
+_PARTS: dict[str, Callable[[ConfigFile], SettingsPart]] = {
+    HOOKS: lambda file: HooksPart(file, GROUPED),
+    NAMED_HOOKS: lambda file: HooksPart(file, NAMED),
     NOTIFY: Notify,
-    PLUGIN: lambda _: Plugin(),
+    PLUGIN: lambda _: PluginPart(),
     SERVER: Server,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, TeamNotOurs
 from atm.domain.names import is_claudes_team
-from atm.domain.team.lifecycle import ACTIVE, COMPLETE, INIT, PENDING, UNKNOWN, Move, Standing, check_move, way_to
+from atm.domain.team.lifecycle import ACTIVE, COMPLETE, INIT, PENDING, UNKNOWN, Move, TeamStanding, check_move, way_to
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
 from atm.formats.team.team_state import completed_mark, decode_mark, decode_state, moved, new_state
@@ -45,26 +45,26 @@ def check_ours(team: Team) -> Team:
     return team
 
 
-def standing(room: Registry, team: str) -> Standing:
+def standing(room: Registry, team: str) -> TeamStanding:
     """Where a team stands. The mark of completion outweighs the file beside it: it is written first."""
     if is_claudes_team(team):
-        return Standing(UNKNOWN, "Claude Code's teams keep no such state")
+        return TeamStanding(UNKNOWN, "Claude Code's teams keep no such state")
     mark = room.states.mark(team)
     found = _from_file(room, team)
     if mark is not None:
         at, by = decode_mark(mark)
-        return Standing(COMPLETE, "COMPLETED", since=at or found.since, by=by or found.by, history=found.history)
+        return TeamStanding(COMPLETE, "COMPLETED", since=at or found.since, by=by or found.by, history=found.history)
     return found
 
 
-def _from_file(room: Registry, team: str) -> Standing:
+def _from_file(room: Registry, team: str) -> TeamStanding:
     data = room.states.read(team)
     if data is None:
-        return Standing(ACTIVE, NO_FILE)
+        return TeamStanding(ACTIVE, NO_FILE)
     try:
         return decode_state(data)
     except NotJson as error:
-        return Standing(UNKNOWN, f"state.json cannot be read: {error}")
+        return TeamStanding(UNKNOWN, f"state.json cannot be read: {error}")
 
 
 def begin(room: Registry, team: str, by: str) -> None:

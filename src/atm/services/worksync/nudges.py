@@ -36,7 +36,7 @@ from atm.formats.worksync.outbox import decode_nudge, encode_nudge
 from atm.formats.worksync.status import decode_status
 from atm.ports.files.records import OUTBOX, STATUS
 from atm.services.mail.mailroom import Recipient, find_recipient
-from atm.services.mail.posting import Letter, compose, deliver
+from atm.services.mail.posting import Draft, compose, deliver
 from atm.services.worksync.plane import find_running
 from atm.services.worksync.reconcile import known_status, look_at
 
@@ -45,15 +45,15 @@ if TYPE_CHECKING:
     from atm.domain.plain import Record
     from atm.domain.team.team import Team
     from atm.domain.worksync.nudges import Payload
-    from atm.services.worksync.plane import Plane
-    from atm.services.worksync.reconcile import Look
+    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.reconcile import MemberLook
 
 MOST_CLAIMED = 10
 SOON = 60.0
 COOLDOWN = 600.0
 
 
-def readiness(plane: Plane, team: str) -> Readiness:
+def readiness(plane: SyncRoom, team: str) -> Readiness:
     """From the figures of every member that is still there."""
     found, _ = find_running(plane, team)
     here = {name.casefold() for name in found.names} if found is not None else set()
@@ -62,7 +62,7 @@ def readiness(plane: Plane, team: str) -> Readiness:
     return assess(statuses, plane.now(), plane.policy.thresholds)
 
 
-def outbox(plane: Plane, team: str) -> list[Nudge]:
+def outbox(plane: SyncRoom, team: str) -> list[Nudge]:
     return [decode_nudge(id, team, record) for id, record in plane.records.read(team, OUTBOX).items()]
 
 
@@ -81,7 +81,7 @@ class Planned:
 NOT_READY, TOO_SOON, NOBODY = "phase2_not_ready", "nudged_already", "nobody_to_tell"
 
 
-def plan(plane: Plane, team: Team, looks: Sequence[Look]) -> list[Planned]:
+def plan(plane: SyncRoom, team: Team, looks: Sequence[MemberLook]) -> list[Planned]:
     """See to it that an item waits for everybody who needs one."""
     due = [look for look in looks if look.would_nudge]
     if not due:
@@ -98,7 +98,7 @@ def plan(plane: Plane, team: Team, looks: Sequence[Look]) -> list[Planned]:
     return done
 
 
-def _plan_one(plane: Plane, team: Team, look: Look) -> Planned:
+def _plan_one(plane: SyncRoom, team: Team, look: MemberLook) -> Planned:
     planned = Planned(look.member, TOO_SOON)
     now = plane.now()
 
@@ -122,13 +122,13 @@ def _plan_one(plane: Plane, team: Team, look: Look) -> Planned:
     return planned
 
 
-def _rung(known: Sequence[Nudge], look: Look, now: float) -> str:
+def _rung(known: Sequence[Nudge], look: MemberLook, now: float) -> str:
     accepted = look.status.accepted
     at = accepted.last_at if accepted is not None and accepted.fingerprint == look.seen.fingerprint else None
     return rules.next_rung(known, look.member, look.seen.fingerprint, at, now)
 
 
-def _wanted(team: Team, look: Look, rung: str) -> Nudge | None:
+def _wanted(team: Team, look: MemberLook, rung: str) -> Nudge | None:
     to = look.member if rung != ESCALATION else _whom_to_tell(team, look.member)
     if not to:
         return None
@@ -158,7 +158,7 @@ class Dispatched:
     why: str = ""
 
 
-def dispatch(plane: Plane, team: str) -> list[Dispatched]:
+def dispatch(plane: SyncRoom, team: str) -> list[Dispatched]:
     """Send what is due in a team that runs, each after looking at everything once more."""
     found, state = find_running(plane, team)
     if found is None or not state.runs:
@@ -166,7 +166,7 @@ def dispatch(plane: Plane, team: str) -> list[Dispatched]:
     return [_dispatch_one(plane, found.name, nudge) for nudge in _claim_due(plane, found)]
 
 
-def next_due(plane: Plane, team: str) -> float | None:
+def next_due(plane: SyncRoom, team: str) -> float | None:
     """When something in the outbox is worth another look. In a team that was stopped nothing is."""
     known = outbox(plane, team)
     if not any(one.status in rules.UNSETTLED for one in known) or not find_running(plane, team)[1].runs:
@@ -179,11 +179,11 @@ def next_due(plane: Plane, team: str) -> float | None:
 WAITING = (rules.PENDING, RETRYABLE)
 
 
-def _held_until(plane: Plane, nudge: Nudge) -> float:
+def _held_until(plane: SyncRoom, nudge: Nudge) -> float:
     return 0.0 if _is_abandoned(plane, nudge) else (nudge.claimed_at or 0.0) + rules.CLAIM_SECONDS
 
 
-def _is_abandoned(plane: Plane, nudge: Nudge) -> bool:
+def _is_abandoned(plane: SyncRoom, nudge: Nudge) -> bool:
     """Claimed by a process of this machine that is gone: nobody need wait until the claim wears off."""
     host, _, pid = nudge.claimed_by.rpartition(":")
     presence = plane.room.presence
@@ -191,11 +191,11 @@ def _is_abandoned(plane: Plane, nudge: Nudge) -> bool:
     return is_ours and not presence.process_runs(int(pid))
 
 
-def _is_due(plane: Plane, nudge: Nudge, now: float) -> bool:
+def _is_due(plane: SyncRoom, nudge: Nudge, now: float) -> bool:
     return rules.is_due(nudge, now) or _is_abandoned(plane, nudge)
 
 
-def _claim_due(plane: Plane, team: Team) -> list[Nudge]:
+def _claim_due(plane: SyncRoom, team: Team) -> list[Nudge]:
     """One for each member at a time: what a second one may do depends on what becomes of the first."""
     claimed: list[Nudge] = []
 
@@ -215,7 +215,7 @@ def _claim_due(plane: Plane, team: Team) -> list[Nudge]:
     return claimed
 
 
-def _dispatch_one(plane: Plane, team: str, nudge: Nudge) -> Dispatched:
+def _dispatch_one(plane: SyncRoom, team: str, nudge: Nudge) -> Dispatched:
     try:
         done = _validated(plane, team, nudge)
     except AtmError as error:
@@ -224,7 +224,7 @@ def _dispatch_one(plane: Plane, team: str, nudge: Nudge) -> Dispatched:
     return done
 
 
-def _put_off(plane: Plane, nudge: Nudge, why: str) -> Dispatched:
+def _put_off(plane: SyncRoom, nudge: Nudge, why: str) -> Dispatched:
     again, failures = plane.now() + rules.backoff(nudge), nudge.failures + 1
 
     def becomes(current: Nudge, now: float) -> Nudge:
@@ -237,7 +237,7 @@ def _put_off(plane: Plane, nudge: Nudge, why: str) -> Dispatched:
     return Dispatched(nudge, RETRYABLE, why)
 
 
-def _validated(plane: Plane, team: str, nudge: Nudge) -> Dispatched:
+def _validated(plane: SyncRoom, team: str, nudge: Nudge) -> Dispatched:
     """Everything again, immediately before the insert (section 15.2)."""
     verdict = _revalidate(plane, team, nudge)
     if isinstance(verdict, Refused):
@@ -256,7 +256,7 @@ class Refused:
     again_at: float | None = None
 
 
-def _revalidate(plane: Plane, team: str, nudge: Nudge) -> Refused | Payload:
+def _revalidate(plane: SyncRoom, team: str, nudge: Nudge) -> Refused | Payload:
     found, state = find_running(plane, team)
     now = plane.now()
     if found is None or not state.runs:
@@ -284,7 +284,7 @@ def _revalidate(plane: Plane, team: str, nudge: Nudge) -> Refused | Payload:
     return payload if payload.hash == nudge.payload_hash else Refused(TERMINAL, "payload_conflict")
 
 
-def _left_in_peace(plane: Plane, nudge: Nudge, busy: str, until: float | None, cooldown: str) -> Refused | None:
+def _left_in_peace(plane: SyncRoom, nudge: Nudge, busy: str, until: float | None, cooldown: str) -> Refused | None:
     now = plane.now()
     if busy:
         return Refused(
@@ -296,7 +296,7 @@ def _left_in_peace(plane: Plane, nudge: Nudge, busy: str, until: float | None, c
     return Refused(RETRYABLE, "member_nudge_rate_limited", limited) if limited is not None else None
 
 
-def _insert(plane: Plane, team: str, nudge: Nudge, payload: Payload) -> Dispatched:
+def _insert(plane: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Dispatched:
     """Once: marked as about to happen, looked for, inserted under an id that follows from the item, marked as done."""
     id = message_id(nudge.id)
     to = find_recipient(plane.room, team, nudge.to)
@@ -319,7 +319,7 @@ def _insert(plane: Plane, team: str, nudge: Nudge, payload: Payload) -> Dispatch
     return _done(plane, nudge, DELIVERED, id, "")
 
 
-def _done(plane: Plane, nudge: Nudge, status: str, id: str, why: str, at: float | None = None) -> Dispatched:
+def _done(plane: SyncRoom, nudge: Nudge, status: str, id: str, why: str, at: float | None = None) -> Dispatched:
     def becomes(current: Nudge, now: float) -> Nudge:
         return replace(rules.settle(current, status, now, why=why, at=at), message_id=id)
 
@@ -327,7 +327,7 @@ def _done(plane: Plane, nudge: Nudge, status: str, id: str, why: str, at: float 
     return Dispatched(nudge, status, why)
 
 
-def _known_message(plane: Plane, to: Recipient, id: str) -> Message | None:
+def _known_message(plane: SyncRoom, to: Recipient, id: str) -> Message | None:
     """What was written under this id before: in the ledger, or in the inbox if the ledger was not reached."""
     for entry in plane.room.ledger.about(to.team_name, [id]):
         if entry.message is not None:
@@ -335,8 +335,8 @@ def _known_message(plane: Plane, to: Recipient, id: str) -> Message | None:
     return next((row for row in plane.room.inboxes.rows(to.team_name, to.agent) if row.id == id), None)
 
 
-def _message(plane: Plane, to: Recipient, payload: Payload, id: str) -> Message:
-    letter = Letter(sender=SENDER, text=payload.text, summary="Work sync check")
+def _message(plane: SyncRoom, to: Recipient, payload: Payload, id: str) -> Message:
+    letter = Draft(sender=SENDER, text=payload.text, summary="Work sync check")
     message = compose(plane.room, to, letter, id)
     if not to.in_claudes_team:  # Claude Code removes rows with fields that it does not know
         record = RawObject(message.raw)
@@ -346,7 +346,7 @@ def _message(plane: Plane, to: Recipient, payload: Payload, id: str) -> Message:
     return message
 
 
-def _settle(plane: Plane, nudge: Nudge, becomes: Callable[[Nudge, float], Nudge]) -> bool:
+def _settle(plane: SyncRoom, nudge: Nudge, becomes: Callable[[Nudge, float], Nudge]) -> bool:
     """Write what became of a claimed item; False if the claim is not ours any more."""
     is_ours = False
 

@@ -46,7 +46,7 @@ CLOCK_TOLERANCE = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class SyncPolicy:
     """Times and thresholds. Constants with names, no switches (seed 002, section 22)."""
 
     quiet_seconds: float = QUIET_SECONDS
@@ -54,14 +54,14 @@ class Policy:
 
 
 @dataclass(frozen=True, slots=True)
-class Plane:
+class SyncRoom:
     """Everything that the control plane is made with."""
 
     desk: FullBoardroom
     records: Records
     journal: AuditJournal
     secrets: TeamSecrets
-    policy: Policy = field(default_factory=Policy)
+    policy: SyncPolicy = field(default_factory=SyncPolicy)
     me: str = "atm"
     """Who claims items of the outbox: this process."""
 
@@ -84,7 +84,7 @@ class Plane:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class TeamRunning:
     """Whether anything may be accepted from a team, or sent to it; and how that is known."""
 
     runs: bool
@@ -92,40 +92,40 @@ class Running:
     why: str
 
 
-def find_running(plane: Plane, team: str) -> tuple[Team | None, Running]:
+def find_running(plane: SyncRoom, team: str) -> tuple[Team | None, TeamRunning]:
     """A team, and whether it runs. One that is not there does not."""
     try:
         found = find_team(plane.room, team)
     except NoSuchTeam as error:
-        return None, Running(False, "deleted", str(error))
+        return None, TeamRunning(False, "deleted", str(error))
     return found, running(plane, found)
 
 
-def running(plane: Plane, team: Team) -> Running:
+def running(plane: SyncRoom, team: Team) -> TeamRunning:
     """What nobody knows to run does not: nothing is accepted or sent on a guess (G8)."""
     if team.completed:
-        return Running(False, COMPLETE, "the team is complete")
+        return TeamRunning(False, COMPLETE, "the team is complete")
     found = standing(plane.room, team.name)
     if found.status in (STOPPED, COMPLETE):
-        return Running(False, found.status, f"{found.source} says {found.status}")
+        return TeamRunning(False, found.status, f"{found.source} says {found.status}")
     if found.status != UNKNOWN and found.source != NO_FILE:
-        return Running(True, found.status, found.source)
+        return TeamRunning(True, found.status, found.source)
     if is_claudes_team(team.name) or found.source == NO_FILE:
         # A roster alone proves nothing: Claude Code's teams keep no state, and others may have been left behind.
         awake = next((name for name in team.names if _is_online(plane, team.name, name)), "")
         if awake:
-            return Running(True, "active", f"heartbeat of {awake}")
-    return Running(False, UNKNOWN, found.source)
+            return TeamRunning(True, "active", f"heartbeat of {awake}")
+    return TeamRunning(False, UNKNOWN, found.source)
 
 
-def _is_online(plane: Plane, team: str, name: str) -> bool:
+def _is_online(plane: SyncRoom, team: str, name: str) -> bool:
     return liveness(plane.room.presence, team, name, plane.now()).value == ONLINE
 
 
 # What is there to do?
 
 
-def read_agendas(plane: Plane, team: Team, members: Iterable[str]) -> dict[str, Agenda]:
+def read_agendas(plane: SyncRoom, team: Team, members: Iterable[str]) -> dict[str, Agenda]:
     """Of these members, from the board as it is now. The one way to an agenda: every surface and decision uses it."""
     tasks, wanted = plane.desk.tasks, list(members)
     if not tasks.exists(team.name):
@@ -135,7 +135,7 @@ def read_agendas(plane: Plane, team: Team, members: Iterable[str]) -> dict[str, 
     return build_agendas(board, team.name, wanted, team.lead, reviewers)
 
 
-def _reviewers(plane: Plane, team: Team, board: Board, wanted: set[str]) -> dict[str, Reviewer]:
+def _reviewers(plane: SyncRoom, team: Team, board: Board, wanted: set[str]) -> dict[str, Reviewer]:
     """Whose turn it is in each review that is going on and could concern somebody: only those files are read."""
     found: dict[str, Reviewer] = {}
     for card in board.cards.values():
@@ -151,7 +151,7 @@ def _reviewers(plane: Plane, team: Team, board: Board, wanted: set[str]) -> dict
     return found
 
 
-def comment_of(plane: Plane, agenda: Agenda, comment: str) -> dict[str, str]:
+def comment_of(plane: SyncRoom, agenda: Agenda, comment: str) -> dict[str, str]:
     """Which task of the agenda a comment stands in."""
     if not comment:
         return {}
@@ -168,7 +168,7 @@ def comment_of(plane: Plane, agenda: Agenda, comment: str) -> dict[str, str]:
 # Is somebody in the middle of something?
 
 
-def busy_state(plane: Plane, team: str, member: str) -> Busy:
+def busy_state(plane: SyncRoom, team: str, member: str) -> Busy:
     """The strongest signal. Where it is not known, a member is left in peace for a while, not for ever."""
     now, room = plane.now(), plane.room
     last = room.presence.last(team, member)
@@ -192,7 +192,7 @@ def _in_a_turn(last: Beat | None, now: float) -> Busy:
     return Busy()
 
 
-def _being_delivered(plane: Plane, team: str, member: str, now: float) -> Busy:
+def _being_delivered(plane: SyncRoom, team: str, member: str, now: float) -> Busy:
     """Mail is on its way: for a quiet window. What waits for longer is the delivery's business, and no reason."""
     room, quiet = plane.room, plane.policy.quiet_seconds
     try:
@@ -210,7 +210,7 @@ def _being_delivered(plane: Plane, team: str, member: str, now: float) -> Busy:
     return Busy(DELIVERY_PENDING, since + quiet) if since is not None and now - since < quiet else Busy()
 
 
-def _launching(plane: Plane, team: str, member: str, now: float) -> Busy:
+def _launching(plane: SyncRoom, team: str, member: str, now: float) -> Busy:
     endpoint = plane.room.endpoints.of(team, member)
     grace = min(LAUNCH_GRACE, plane.policy.quiet_seconds)
     if endpoint is None or not 0 <= now - endpoint.at < grace:
@@ -226,14 +226,14 @@ def _just_active(last: Beat | None, now: float, quiet: float) -> Busy:
     return Busy(RECENT_ACTIVITY, since + quiet) if now - since < quiet else Busy()
 
 
-def issue(plane: Plane, team: str, member: str, fingerprint: str) -> str:
+def issue(plane: SyncRoom, team: str, member: str, fingerprint: str) -> str:
     """A report token for this member and this agenda."""
     from atm.formats.worksync.report_token import issue_token
 
     return issue_token(plane.secrets.secret(team), team, member, fingerprint, plane.now())
 
 
-def verify(plane: Plane, team: str, member: str, fingerprint: str, token: str, at: float) -> str:
+def verify(plane: SyncRoom, team: str, member: str, fingerprint: str, token: str, at: float) -> str:
     """ok, missing, expired or invalid; invalid too if the secret cannot be read."""
     from atm.domain.worksync.identity import TOKEN_INVALID, TOKEN_MISSING
     from atm.formats.worksync.report_token import verify_token

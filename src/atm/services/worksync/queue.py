@@ -14,7 +14,7 @@ from atm.domain.worksync.triggers import LONGEST_WAIT, QUIET_SECONDS, TIME_PASSE
 
 
 @dataclass(slots=True)
-class Entry:
+class QueueEntry:
     """One member that waits, or is being looked at."""
 
     team: str
@@ -44,7 +44,7 @@ class SyncQueue:
 
     def __init__(self, quiet: float = QUIET_SECONDS) -> None:
         self.quiet = quiet
-        self._entries: dict[tuple[str, str], Entry] = {}
+        self._entries: dict[tuple[str, str], QueueEntry] = {}
         self._later: dict[tuple[str, str], tuple[float, str, str]] = {}
         self._taken = self._coalesced = self._dropped = 0
 
@@ -54,7 +54,7 @@ class SyncQueue:
         for member in members:
             entry = self._entries.get(_key(team, member))
             if entry is None:
-                entry = Entry(team, member, now, now + wait)
+                entry = QueueEntry(team, member, now, now + wait)
                 self._entries[_key(team, member)] = entry
             elif entry.running:
                 entry.again, entry.again_due = True, max(entry.again_due, now + wait)
@@ -90,7 +90,7 @@ class SyncQueue:
             entry = self._entries.pop(_key(team, member), None)
             if entry is not None and entry.again:
                 due = max(entry.again_due, now)
-                self._entries[_key(team, member)] = Entry(team, member, now, due, entry.triggers)
+                self._entries[_key(team, member)] = QueueEntry(team, member, now, due, entry.triggers)
 
     def drop(self, team: str, keep: Collection[str] = ()) -> None:
         """The team was stopped, or these are all that are left of it."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.domain.worksync.statuses import MemberStatus
-    from atm.services.worksync.plane import Plane, Running
+    from atm.services.worksync.plane import SyncRoom, TeamRunning
 
 FEATURE, REPORT_TOOL = "member-work-sync", "member_work_sync_report"
 HOW_TO_REPORT = (
@@ -54,7 +54,7 @@ class View:
 
     team: str
     member: str
-    running: Running
+    running: TeamRunning
     seen: Seen | None = None
     decision: Decision | None = None
     status: MemberStatus | None = None
@@ -120,12 +120,12 @@ def _remembered(status: MemberStatus) -> dict[str, Plain]:
     return said
 
 
-def view(plane: Plane, team: Team, member: str) -> View:
+def view(plane: SyncRoom, team: Team, member: str) -> View:
     """Of one member, by its spelling in the roster."""
     return views(plane, team, [member])[0]
 
 
-def views(plane: Plane, team: Team, members: list[str]) -> list[View]:
+def views(plane: SyncRoom, team: Team, members: list[str]) -> list[View]:
     state = running(plane, team)
     known = plane.records.read(team.name, STATUS, [name.casefold() for name in members])
     statuses = {name: known_status(known, team.name, name) for name in members}
@@ -135,7 +135,7 @@ def views(plane: Plane, team: Team, members: list[str]) -> list[View]:
     return [_view(plane, team.name, name, state, seen[name], statuses[name]) for name in members]
 
 
-def _view(plane: Plane, team: str, name: str, state: Running, seen: Seen, status: MemberStatus | None) -> View:
+def _view(plane: SyncRoom, team: str, name: str, state: TeamRunning, seen: Seen, status: MemberStatus | None) -> View:
     decision = decide(seen.agenda, seen.lease(status), seen.busy)
     known_since = status.transitions[-1].at if status is not None and status.transitions else seen.at
     is_known = status is not None and status.fingerprint == seen.fingerprint
@@ -147,7 +147,7 @@ def _view(plane: Plane, team: str, name: str, state: Running, seen: Seen, status
 # The block in a briefing.
 
 
-def briefing_block(plane: Plane, team: Team, member: str, *, can_report: bool) -> dict[str, Plain]:
+def briefing_block(plane: SyncRoom, team: Team, member: str, *, can_report: bool) -> dict[str, Plain]:
     """
     What a member reads about its own agenda (section 13.1). Only ever given to that member: it holds a token.
 
@@ -173,7 +173,7 @@ def briefing_block(plane: Plane, team: Team, member: str, *, can_report: bool) -
     return block
 
 
-def _token(plane: Plane, team: str, member: str, fingerprint: str) -> str:
+def _token(plane: SyncRoom, team: str, member: str, fingerprint: str) -> str:
     """None where no secret can be kept: the rest of the briefing does not depend on it."""
     try:
         return issue(plane, team, member, fingerprint)
@@ -200,7 +200,7 @@ def block_in_words(block: Mapping[str, Plain]) -> str:
 # Figures and diagnostics.
 
 
-def metrics(plane: Plane, team: Team) -> dict[str, Plain]:
+def metrics(plane: SyncRoom, team: Team) -> dict[str, Plain]:
     """Whether the fingerprints are stable, the reports useful, the nudges few; and whether nudges may be sent."""
     ready = nudges.readiness(plane, team.name)
     records = plane.records.read(team.name, STATUS)
@@ -232,7 +232,7 @@ def metrics(plane: Plane, team: Team) -> dict[str, Plain]:
     }
 
 
-def diagnose(plane: Plane, team: Team, member: str) -> dict[str, Plain]:
+def diagnose(plane: SyncRoom, team: Team, member: str) -> dict[str, Plain]:
     """Everything that is known about one member, for whoever wants to know why. For the lead, people and itself."""
     found = view(plane, team, member)
     name = member.casefold()

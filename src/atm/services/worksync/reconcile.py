@@ -3,7 +3,7 @@ Reconcile: look at members afresh, decide, and remember what was seen. Level-tri
 matter, only what is there.
 
 It reads the board, the roster and signs of life, and writes the status file, nothing else: no message, no task, no
-mark. A nudge that is due is only said to be due (`Look.would_nudge`); planning one is another use case.
+mark. A nudge that is due is only said to be due (`MemberLook.would_nudge`); planning one is another use case.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.domain.worksync.agenda import Agenda
     from atm.domain.worksync.statuses import ReportRecord
-    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.plane import SyncRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class MemberLook:
     """One member, looked at."""
 
     member: str
@@ -70,7 +70,7 @@ class Look:
     would_nudge: bool
 
 
-def reconcile(plane: Plane, team: str, members: Mapping[str, str]) -> list[Look]:
+def reconcile(plane: SyncRoom, team: str, members: Mapping[str, str]) -> list[MemberLook]:
     """
     Look at these members (each with the trigger that made us look), in one pass over the board.
 
@@ -91,7 +91,7 @@ def reconcile(plane: Plane, team: str, members: Mapping[str, str]) -> list[Look]
     return _remember(plane, found, wanted, seen)
 
 
-def look_at(plane: Plane, team: Team, members: list[str]) -> dict[str, Seen]:
+def look_at(plane: SyncRoom, team: Team, members: list[str]) -> dict[str, Seen]:
     """Everything that a decision about these members needs, read afresh. Writes nothing."""
     now = plane.now()
     seen, alerts = {}, alerts_of(plane.records, team.name)
@@ -106,8 +106,8 @@ def look_at(plane: Plane, team: Team, members: list[str]) -> dict[str, Seen]:
     return seen
 
 
-def _remember(plane: Plane, team: Team, members: Mapping[str, str], seen: Mapping[str, Seen]) -> list[Look]:
-    looks: list[Look] = []
+def _remember(plane: SyncRoom, team: Team, members: Mapping[str, str], seen: Mapping[str, Seen]) -> list[MemberLook]:
+    looks: list[MemberLook] = []
 
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         looks.clear()
@@ -133,7 +133,7 @@ def known_status(records: Mapping[str, Record], team: str, member: str) -> Membe
     return decode_status(team, member, record) if record is not None else None
 
 
-def judge(former: MemberStatus | None, seen: Seen, trigger: str) -> Look:
+def judge(former: MemberStatus | None, seen: Seen, trigger: str) -> MemberLook:
     """The next status after a look. Pure."""
     decision = decide(seen.agenda, seen.lease(former), seen.busy)
     due = seen.is_agent and would_nudge(decision, seen.agenda, quiet=True, cooldown=bool(seen.cooldown))
@@ -144,7 +144,7 @@ def judge(former: MemberStatus | None, seen: Seen, trigger: str) -> Look:
         nudges = {**status.would_nudges}
         nudges.setdefault(seen.fingerprint, seen.at)
         status.would_nudges = dict([*nudges.items()][-MOST_HISTORY:])
-    return Look(seen.agenda.member, seen, status, decision, due)
+    return MemberLook(seen.agenda.member, seen, status, decision, due)
 
 
 def next_status(former: MemberStatus | None, seen: Seen, decision: Decision) -> MemberStatus:

@@ -26,7 +26,7 @@ from atm.domain.worksync.reports import (
     TEAM_INACTIVE,
     Ground,
     Report,
-    Verdict,
+    ReportVerdict,
     check_identity,
     intent_id,
     read_report,
@@ -43,7 +43,7 @@ from atm.services.worksync.reconcile import Seen, known_status, look_at, next_st
 if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record
     from atm.domain.team.team import Team
-    from atm.services.worksync.plane import Plane, Running
+    from atm.services.worksync.plane import SyncRoom, TeamRunning
 
 NOT_NOW = (AGENDA_UNAVAILABLE, CAPABILITY_UNAVAILABLE)
 """Verdicts about us and not about the report."""
@@ -69,10 +69,10 @@ PENDING_INSTRUCTION = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ReportAnswer:
     """What became of a report."""
 
-    verdict: Verdict
+    verdict: ReportVerdict
     report: Report | None = None
     seen: Seen | None = None
     """The agenda, where the reporter may see it."""
@@ -109,13 +109,13 @@ class Answer:
 
 
 def submit(
-    plane: Plane, team: str, arguments: Mapping[str, Plain], trusted: Trusted, at: float | None = None
-) -> Answer:
+    plane: SyncRoom, team: str, arguments: Mapping[str, Plain], trusted: Trusted, at: float | None = None
+) -> ReportAnswer:
     """
     Judge a report and write down what came of it. `at` is when its token was shown to us, if not now.
     """
     opened = _opened(plane, team, arguments)
-    if isinstance(opened, Answer):
+    if isinstance(opened, ReportAnswer):
         return opened
     report, found, state, author = opened
     try:
@@ -135,25 +135,29 @@ def submit(
             _write(plane, found, author.name, report, verdict, seen, trusted)
         except AtmError as error:  # what is not durable is not accepted; the former status stays as it was
             plane.note(found.name, "status_unwritable", author.name, why=str(error))
-            return Answer(Verdict(CAPABILITY_UNAVAILABLE), report)
+            return ReportAnswer(ReportVerdict(CAPABILITY_UNAVAILABLE), report)
         if verdict.ok:
             return _still_so(plane, found, author, report, verdict, seen)
-        return Answer(verdict, report, None if verdict.reason == AGENDA_UNAVAILABLE else seen)
-    return Answer(verdict, report)
+        return ReportAnswer(verdict, report, None if verdict.reason == AGENDA_UNAVAILABLE else seen)
+    return ReportAnswer(verdict, report)
 
 
-def _opened(plane: Plane, team: str, arguments: Mapping[str, Plain]) -> tuple[Report, Team, Running, Author] | Answer:
+def _opened(
+    plane: SyncRoom, team: str, arguments: Mapping[str, Plain]
+) -> tuple[Report, Team, TeamRunning, Author] | ReportAnswer:
     """What a report says, the team, whether it runs, and whom the report claims to be from."""
     report = read_report(arguments)
-    if isinstance(report, Verdict):
-        return Answer(report)
+    if isinstance(report, ReportVerdict):
+        return ReportAnswer(report)
     found, state = find_running(plane, team)
     if found is None:
-        return Answer(Verdict(TEAM_INACTIVE), report)
+        return ReportAnswer(ReportVerdict(TEAM_INACTIVE), report)
     return report, found, state, resolve_author(report.author, found)
 
 
-def _still_so(plane: Plane, team: Team, author: Author, report: Report, verdict: Verdict, seen: Seen) -> Answer:
+def _still_so(
+    plane: SyncRoom, team: Team, author: Author, report: Report, verdict: ReportVerdict, seen: Seen
+) -> ReportAnswer:
     """
     The board may have changed while the lease was written. The lease is for the former agenda and holds nothing then,
     and whoever reported is told so. A board that cannot be read any more, or not all of it, says nothing about that.
@@ -161,23 +165,23 @@ def _still_so(plane: Plane, team: Team, author: Author, report: Report, verdict:
     try:
         again = look_at(plane, team, [author.name])[author.name]
     except AtmError:
-        return Answer(verdict, report, seen)
+        return ReportAnswer(verdict, report, seen)
     newly_unreadable = set(again.agenda.unreadable) - set(seen.agenda.unreadable)
     if again.fingerprint == seen.fingerprint or newly_unreadable:
-        return Answer(verdict, report, seen)
-    return Answer(Verdict(STALE_FINGERPRINT), report, again)
+        return ReportAnswer(verdict, report, seen)
+    return ReportAnswer(ReportVerdict(STALE_FINGERPRINT), report, again)
 
 
-def _seen(plane: Plane, team: Team, author: Author, state: Running) -> Seen | None:
+def _seen(plane: SyncRoom, team: Team, author: Author, state: TeamRunning) -> Seen | None:
     if author.refused or not state.runs:
         return None
     return look_at(plane, team, [author.name])[author.name]
 
 
 def _ground(
-    plane: Plane,
+    plane: SyncRoom,
     team: str,
-    state: Running,
+    state: TeamRunning,
     author: Author,
     trusted: Trusted,
     token: str,
@@ -199,7 +203,7 @@ def _ground(
 
 
 def _write(
-    plane: Plane, team: Team, member: str, report: Report, verdict: Verdict, seen: Seen, trusted: Trusted
+    plane: SyncRoom, team: Team, member: str, report: Report, verdict: ReportVerdict, seen: Seen, trusted: Trusted
 ) -> None:
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         former = known_status(records, team.name, member)
@@ -223,7 +227,9 @@ def _write(
     plane.records.change(team.name, STATUS, change, keys=[member.casefold()])
 
 
-def _record(team: str, member: str, report: Report, verdict: Verdict, seen: Seen, trusted: Trusted) -> ReportRecord:
+def _record(
+    team: str, member: str, report: Report, verdict: ReportVerdict, seen: Seen, trusted: Trusted
+) -> ReportRecord:
     return ReportRecord(
         id=report_id(team, member, report),
         fingerprint=report.fingerprint,
@@ -243,20 +249,20 @@ def _record(team: str, member: str, report: Report, verdict: Verdict, seen: Seen
 # Reports that nobody can judge now.
 
 
-def note_intent(plane: Plane, team: str, arguments: Mapping[str, Plain], trusted: Trusted) -> Answer:
+def note_intent(plane: SyncRoom, team: str, arguments: Mapping[str, Plain], trusted: Trusted) -> ReportAnswer:
     """
     Keep a report for the daemon. Only one that may be its author's: who is refused now stays refused.
 
     Nothing here says that it is right: the agenda is not even looked at.
     """
     opened = _opened(plane, team, arguments)
-    if isinstance(opened, Answer):
+    if isinstance(opened, ReportAnswer):
         return opened
     report, found, state, author = opened
     token = verify(plane, found.name, author.name, report.fingerprint, report.token, trusted.received_at)
     refused = check_identity(_ground(plane, found.name, state, author, trusted, token, None, report))
     if refused:
-        return Answer(Verdict(refused), report)
+        return ReportAnswer(ReportVerdict(refused), report)
     intent = Intent(
         id=intent_id(found.name, author.name, report),
         team=found.name,
@@ -265,14 +271,16 @@ def note_intent(plane: Plane, team: str, arguments: Mapping[str, Plain], trusted
         identity=trusted.source,
         received=trusted.received_at,
     )
-    return Answer(Verdict(), report, is_pending=True) if _keep(plane, intent) else Answer(_FULL, report)
+    return (
+        ReportAnswer(ReportVerdict(), report, is_pending=True) if _keep(plane, intent) else ReportAnswer(_FULL, report)
+    )
 
 
 _ARGUMENTS = ("from", "agendaFingerprint", "state", "taskIds", "blockerCommentId", "note", "reportToken", "reportedAt")
-_FULL = Verdict(CAPABILITY_UNAVAILABLE)
+_FULL = ReportVerdict(CAPABILITY_UNAVAILABLE)
 
 
-def _keep(plane: Plane, intent: Intent) -> bool:
+def _keep(plane: SyncRoom, intent: Intent) -> bool:
     """False if as many wait as may: a flood must not push out what came before it."""
     kept = True
 
@@ -299,7 +307,7 @@ def _expired(known: list[Intent], now: float) -> list[str]:
     return list(dict.fromkeys([*old, *(one.id for one in settled[: max(0, len(settled) - room)])]))
 
 
-def replay(plane: Plane, team: str) -> int:
+def replay(plane: SyncRoom, team: str) -> int:
     """Put every report that waits through the validator, once; how many were judged."""
     waiting = [
         intent
@@ -315,7 +323,7 @@ def replay(plane: Plane, team: str) -> int:
     return judged
 
 
-def _judged(plane: Plane, intent: Intent) -> tuple[str, str] | None:
+def _judged(plane: SyncRoom, intent: Intent) -> tuple[str, str] | None:
     """
     What becomes of it; None if that cannot be said now, and it goes on waiting.
 
@@ -338,10 +346,10 @@ def _judged(plane: Plane, intent: Intent) -> tuple[str, str] | None:
     return (ACCEPTED, "") if answer.ok else (REJECTED, answer.verdict.reason)
 
 
-def _is_on_record(plane: Plane, intent: Intent) -> bool:
+def _is_on_record(plane: SyncRoom, intent: Intent) -> bool:
     """Was it accepted before, by a daemon that could not say so any more? Its lease must not begin anew."""
     report = read_report(intent.raw)
-    if isinstance(report, Verdict):
+    if isinstance(report, ReportVerdict):
         return False
     id = report_id(intent.team, intent.member, report)
     known = plane.records.read(intent.team, STATUS, [intent.member.casefold()])
@@ -352,7 +360,7 @@ def _is_on_record(plane: Plane, intent: Intent) -> bool:
     )
 
 
-def _settle(plane: Plane, intent: Intent, status: str, reason: str) -> None:
+def _settle(plane: SyncRoom, intent: Intent, status: str, reason: str) -> None:
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         record = records.get(intent.id)
         if record is None or decode_intent(intent.id, intent.team, record).status != PENDING:

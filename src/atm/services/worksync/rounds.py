@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.domain.worksync.triggers import Route
     from atm.services.worksync.nudges import Dispatched, Planned
-    from atm.services.worksync.plane import Plane
-    from atm.services.worksync.reconcile import Look
+    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.reconcile import MemberLook
 
 MARGIN = 1.0
 """Seconds after a lease has run out at which it is looked at."""
 
 
 @dataclass(slots=True)
-class Round:
+class SyncRound:
     """What a round did."""
 
     team: str
-    looks: list[Look] = field(default_factory=list)
+    looks: list[MemberLook] = field(default_factory=list)
     planned: list[Planned] = field(default_factory=list)
     dispatched: list[Dispatched] = field(default_factory=list)
     again: dict[str, float] = field(default_factory=dict)
@@ -48,8 +48,8 @@ class Round:
     outbox_due: float | None = None
 
 
-def run_round(plane: Plane, team: str, members: Mapping[str, str]) -> Round:
-    done = Round(team)
+def run_round(plane: SyncRoom, team: str, members: Mapping[str, str]) -> SyncRound:
+    done = SyncRound(team)
     done.looks = reconcile(plane, team, members)
     if done.looks:
         found = find_team(plane.room, team)
@@ -63,7 +63,7 @@ def run_round(plane: Plane, team: str, members: Mapping[str, str]) -> Round:
     return done
 
 
-def _again_at(look: Look) -> float | None:
+def _again_at(look: MemberLook) -> float | None:
     if look.decision.kind == VALID_LEASE:
         return look.decision.lease_until
     if look.decision.kind == SUPPRESSED_BUSY:
@@ -71,7 +71,7 @@ def _again_at(look: Look) -> float | None:
     return look.seen.at + RECOVERY_AFTER if look.decision.kind == NEEDS_SYNC else None
 
 
-def forget_members(plane: Plane, team: Team) -> int:
+def forget_members(plane: SyncRoom, team: Team) -> int:
     """What was remembered of somebody who left goes after a week; until then it explains what happened."""
     here, before = {name.casefold() for name in team.names}, plane.now() - HISTORY_SECONDS
 
@@ -86,7 +86,7 @@ def forget_members(plane: Plane, team: Team) -> int:
     return len(gone)
 
 
-def members_of(plane: Plane, team: Team, routes: Iterable[Route]) -> dict[str, set[str]]:
+def members_of(plane: SyncRoom, team: Team, routes: Iterable[Route]) -> dict[str, set[str]]:
     """Whom events are about, by trigger, as the board says now: it is looked at once. Names in events are hints."""
     board: Board | None = None
     spelled = {name.casefold(): name for name in team.names}
@@ -102,7 +102,7 @@ def members_of(plane: Plane, team: Team, routes: Iterable[Route]) -> dict[str, s
     return found
 
 
-def _what_beat_tells(plane: Plane, team: str, member: str) -> str:
+def _what_beat_tells(plane: SyncRoom, team: str, member: str) -> str:
     """As the file says now: an event only tells that there was a sign of life."""
     last = plane.room.presence.last(team, member)
     return trigger_of_beat(last, is_by_hook=last is not None and is_by_hook(last.source))

@@ -56,7 +56,7 @@ class RealPrograms:
             process = _start(command, folder, facts or {})
         except (OSError, ValueError) as error:  # no such folder, no shell, a NUL in the command
             return Ran(None, str(error))
-        tails = [_Tail(process.stdout), _Tail(process.stderr)]
+        tails = [_OutputTail(process.stdout), _OutputTail(process.stderr)]
         threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
         timed_out = not _wait(process, began + seconds, meanwhile)
         _stop(process)
@@ -131,7 +131,7 @@ def _feed(stdin: IO[bytes] | None, data: bytes) -> None:
         return
 
 
-class _Tail:
+class _OutputTail:
     """The end of what a program writes."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:

@@ -15,7 +15,7 @@ from atm.formats.board.task import apply, change_from_record, change_to_record, 
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.ports.board.tasks import NewFile
 from atm.system.board.board_scan import only_card
-from atm.system.board.task_rule import Rule
+from atm.system.board.task_rule import TaskRule
 from atm.system.files.refusals import explained, refused
 from atm.system.files.whole_files import read_whole, temporary_of, write_new, write_over
 
@@ -139,7 +139,7 @@ def _create(turn: TaskHold, file: NewFile) -> None:
 
 
 def _change(turn: TaskHold, id: str, change: Change) -> Task:
-    made = turn.edit(int(id), Rule(int(id), lambda _: change, change.event))
+    made = turn.edit(int(id), TaskRule(int(id), lambda _: change, change.event))
     assert made.task is not None
     if change.event is None:
         turn.put(made.task, is_proven=int(id) not in turn.scan.unproven)

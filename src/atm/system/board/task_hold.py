@@ -12,7 +12,7 @@ from atm.formats.board.board_index import UNSETTLED, Row
 from atm.formats.board.task import task_mark
 from atm.formats.board.task_history import PastLine
 from atm.system.board.board_scan import only_card
-from atm.system.board.task_rule import Rule
+from atm.system.board.task_rule import TaskRule
 from atm.system.files.locking import LockLost
 from atm.system.files.refusals import refused
 from atm.system.files.shared_edit import EditWhole, edit_shared
@@ -52,7 +52,7 @@ class TaskHold:
         self.board = scan.board()
         return True
 
-    def edit(self, number: int, rule: Rule) -> Rule:
+    def edit(self, number: int, rule: TaskRule) -> TaskRule:
         path = f"{self.folder}/{number}.json"
         self.still_ours()
         try:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Record
 
 
-class Rule:
+class TaskRule:
     """A rule over tasks as a change of bytes, which can be made again on another version of the file."""
 
     __slots__ = ("_number", "_rule", "error", "event", "seen", "task")

@@ -13,7 +13,7 @@ from atm.domain.errors import AtmError, UnreadableFile
 from atm.system.board.task_batch import Batch, finish_former
 from atm.system.board.task_catch_up import catch_up
 from atm.system.board.task_hold import MARK, TaskHold
-from atm.system.board.task_rule import Rule
+from atm.system.board.task_rule import TaskRule
 from atm.system.files.locking import BREAK_AFTER, WATCH_FOR
 from atm.system.files.refusals import explained, refused
 from atm.system.files.shared_edit import EditWhole, edit_shared
@@ -95,7 +95,7 @@ class TaskTurn(TaskHold):
 
     def change(self, id: str, rule: Callable[[Task], Change | None]) -> Task | None:
         self.board.card(id)
-        made = self.edit(int(id), Rule(int(id), rule))
+        made = self.edit(int(id), TaskRule(int(id), rule))
         if made.task is None:
             self._see(int(id), made.seen)
         elif made.event is not None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.formats.files.layout import Layout
-    from atm.system.daemon.seat import Running
+    from atm.system.daemon.seat import RunningDaemon
 
 QUERY_SECONDS = 0.5
 READY_SECONDS = 30.0
@@ -82,7 +82,7 @@ def listen(layout: Layout, fields: dict[str, Plain]) -> Iterator[dict[str, Plain
                     yield result
 
 
-def _connect(running: Running, seconds: float) -> socket.socket:
+def _connect(running: RunningDaemon, seconds: float) -> socket.socket:
     made = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         made.settimeout(seconds)
@@ -198,7 +198,7 @@ def what_was_left(layout: Layout) -> list[str]:
     return [str(one) for one in found] if isinstance(found, list) else []
 
 
-def _is_gone(running: Running, seconds: float) -> bool:
+def _is_gone(running: RunningDaemon, seconds: float) -> bool:
     end = time.monotonic() + seconds
     while running.is_alive:
         if time.monotonic() >= end:

@@ -26,7 +26,7 @@ LONGEST_ADDRESS = 100
 """Bytes. Linux allows 107, macOS 103."""
 
 
-class Running:
+class RunningDaemon:
     """The daemon that sits there."""
 
     __slots__ = ("began", "pid", "since", "socket", "version")
@@ -99,7 +99,7 @@ def _private(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
 
 
-def take_seat(layout: Layout) -> Seat | Running | None:
+def take_seat(layout: Layout) -> Seat | RunningDaemon | None:
     """The seat; or who sits there; or None if somebody does who has not said yet who he is."""
     folder = layout.daemon
     try:
@@ -115,7 +115,7 @@ def take_seat(layout: Layout) -> Seat | Running | None:
     return Seat(layout, fd, _socket_path(layout))
 
 
-def find_running(layout: Layout) -> Running | None:
+def find_running(layout: Layout) -> RunningDaemon | None:
     """The daemon of this home, if one runs."""
     try:
         with open(f"{layout.daemon}/pid.json", "rb") as file:
@@ -126,7 +126,7 @@ def find_running(layout: Layout) -> Running | None:
     if not isinstance(pid, int) or isinstance(pid, bool):
         return None
     texts = {name: str(facts.get(name) or "") for name in ("began", "since", "socket", "version")}
-    found = Running(pid=pid, **texts)
+    found = RunningDaemon(pid=pid, **texts)
     return found if found.is_alive and not is_free(layout) else None
 
 

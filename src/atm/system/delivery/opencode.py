@@ -15,7 +15,7 @@ import urllib.parse
 
 from atm.domain.identifiers import derived_id
 from atm.formats.files.json_record import encode, to_bytes
-from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, Answer
+from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, ServerAnswer
 
 SECONDS = 10.0
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -37,23 +37,23 @@ class OpenCodeServers:
             return f"OpenCode at {url[:100]} does not answer: {error}"
         return "" if status == 200 else f"OpenCode at {address} says {status} of the session: {said[:200]}"
 
-    def tell(self, url: str, session: str, id: str, text: str) -> Answer:
+    def tell(self, url: str, session: str, id: str, text: str) -> ServerAnswer:
         try:
             address, path = _place(url, session)
         except OSError as error:
-            return Answer(REFUSED, str(error))
+            return ServerAnswer(REFUSED, str(error))
         return self._tell(address, path, f"[atm:{derived_id(id)[:18]}]", text)
 
-    def _tell(self, address: str, path: str, mark: str, text: str) -> Answer:
+    def _tell(self, address: str, path: str, mark: str, text: str) -> ServerAnswer:
         try:
             is_there = self._holds(address, path, mark)
         except OSError as error:
-            return Answer(REFUSED, f"OpenCode at {address} does not answer: {error}")
+            return ServerAnswer(REFUSED, f"OpenCode at {address} does not answer: {error}")
         if is_there:
-            return Answer(ACCEPTED, f"OpenCode at {address} had taken it before; {mark} is in the session")
+            return ServerAnswer(ACCEPTED, f"OpenCode at {address} had taken it before; {mark} is in the session")
         return self._offer(address, path, mark, {"parts": [{"type": "text", "text": f"{text}\n{mark}"}]})
 
-    def _offer(self, address: str, path: str, mark: str, body: dict[str, object]) -> Answer:
+    def _offer(self, address: str, path: str, mark: str, body: dict[str, object]) -> ServerAnswer:
         """
         Without waiting for the model; a version that cannot do that takes it as context without a reply.
 
@@ -67,12 +67,12 @@ class OpenCodeServers:
             is_fine = 200 <= status < 300
             taken = status == 204 or (is_fine and (mark in said or self._holds(address, path, mark)))
         except OSError as error:
-            return Answer(UNKNOWN, f"OpenCode at {address} did not say whether it took it: {error}")
+            return ServerAnswer(UNKNOWN, f"OpenCode at {address} did not say whether it took it: {error}")
         if taken:
-            return Answer(ACCEPTED, f"OpenCode at {address} took it ({status}) as {mark}")
+            return ServerAnswer(ACCEPTED, f"OpenCode at {address} took it ({status}) as {mark}")
         if is_fine:
-            return Answer(UNKNOWN, f"OpenCode at {address} said {status}, but the session does not hold it")
-        return Answer(REFUSED, f"OpenCode at {address} refused it ({status}): {said[:200]}")
+            return ServerAnswer(UNKNOWN, f"OpenCode at {address} said {status}, but the session does not hold it")
+        return ServerAnswer(REFUSED, f"OpenCode at {address} refused it ({status}): {said[:200]}")
 
     def _holds(self, address: str, path: str, mark: str) -> bool:
         """Is a text with this mark in the session?"""

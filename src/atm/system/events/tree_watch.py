@@ -74,7 +74,7 @@ RESCAN = Touched("rescan")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class WatchedPlace:
     """What a folder is for."""
 
     kind: str
@@ -84,7 +84,7 @@ class Place:
         return [Touched(kind, self.team) for kind in table.get(self.kind, ())]
 
 
-class Places:
+class WatchedPlaces:
     """What the names in a folder mean. Knows paths, touches none."""
 
     def __init__(self, layout: Layout, settings: Iterable[str]) -> None:
@@ -95,15 +95,15 @@ class Places:
             is_file = path.endswith(".toml")
             self._files |= {path} if is_file else {f"{path}/{name}" for name in REPO_FILES}
             folders[os.path.dirname(path) if is_file else path] = None
-        self.roots: list[tuple[str, Place]] = [
-            (layout.teams, Place(TEAMS)),
-            (layout.task_lists, Place(LISTS)),
-            (os.path.dirname(layout.our_data("session-")), Place(OWN_TEAMS)),
-            (layout.spool_pending, Place(PENDING)),
-            *((folder, Place(SETTINGS)) for folder in folders),
+        self.roots: list[tuple[str, WatchedPlace]] = [
+            (layout.teams, WatchedPlace(TEAMS)),
+            (layout.task_lists, WatchedPlace(LISTS)),
+            (os.path.dirname(layout.our_data("session-")), WatchedPlace(OWN_TEAMS)),
+            (layout.spool_pending, WatchedPlace(PENDING)),
+            *((folder, WatchedPlace(SETTINGS)) for folder in folders),
         ]
 
-    def inside(self, place: Place, folder: str, name: str) -> Place | None:
+    def inside(self, place: WatchedPlace, folder: str, name: str) -> WatchedPlace | None:
         """What a folder in this folder is for; None if it is nothing to us."""
         if not is_safe_name(name):
             is_repos = place.kind == SETTINGS and f"{folder}/{name}/config.toml" in self._files
@@ -111,14 +111,14 @@ class Places:
         if place.kind in (TEAM, OWN_TEAM):
             return self._inside_team(f"{folder}/{name}", place.team)
         kind = {TEAMS: TEAM, LISTS: LIST, OWN_TEAMS: OWN_TEAM}.get(place.kind)
-        return Place(kind, name) if kind else None
+        return WatchedPlace(kind, name) if kind else None
 
-    def _inside_team(self, path: str, team: str) -> Place | None:
+    def _inside_team(self, path: str, team: str) -> WatchedPlace | None:
         endpoints = os.path.dirname(self._layout.endpoint(team, "x"))
         known = {self._layout.inboxes(team): INBOXES, self._layout.heartbeats(team): HEARTBEATS, endpoints: ENDPOINTS}
-        return Place(known[path], team) if path in known else None
+        return WatchedPlace(known[path], team) if path in known else None
 
-    def file_meaning(self, place: Place, folder: str, name: str) -> Touched | None:
+    def file_meaning(self, place: WatchedPlace, folder: str, name: str) -> Touched | None:
         """What it says when a file of this name changes; None for locks, temporary files and what is not ours."""
         if place.kind == SETTINGS:
             path = f"{folder}/{name}"
@@ -153,12 +153,12 @@ class TreeWatch:
         self, layout: Layout, settings: Iterable[str] = (), *, native: bool = True, notifier: Inotify | None = None
     ) -> None:
         self._layout = layout
-        self._places = Places(layout, settings)
+        self._places = WatchedPlaces(layout, settings)
         self._notifier = notifier or (_open_notifier() if native else None)
-        self._watched: dict[str, Place] = {}
+        self._watched: dict[str, WatchedPlace] = {}
         self._ways: dict[str, set[str]] = {}
         """Folders on the way to a root, and the names in them that lead there. Other names are not our business."""
-        self._refused: dict[str, Place | None] = {}
+        self._refused: dict[str, WatchedPlace | None] = {}
         """Folders for which there were no watches left; None for one on the way."""
         self._touched: dict[Touched, None] = {}
         self._seen: dict[Touched, int] | None = None
@@ -180,7 +180,7 @@ class TreeWatch:
 
     def watch_settings_of(self, settings: Iterable[str]) -> None:
         """From now on these settings files matter, instead of those that were named before."""
-        self._places = Places(self._layout, settings)
+        self._places = WatchedPlaces(self._layout, settings)
         kept = {folder for path, _ in self._places.roots for folder in (path, f"{path}/{REPO_FOLDER}")}
         for folder in [folder for folder, place in self._watched.items() if place.kind == SETTINGS]:
             if folder not in kept:
@@ -241,12 +241,12 @@ class TreeWatch:
         if must_settle:
             self._settle()
 
-    def _look_into(self, place: Place, folder: str, name: str) -> None:
+    def _look_into(self, place: WatchedPlace, folder: str, name: str) -> None:
         inner = self._places.inside(place, folder, name)
         if inner is not None:
             self._enter(f"{folder}/{name}", inner)
 
-    def _enter(self, folder: str, place: Place) -> None:
+    def _enter(self, folder: str, place: WatchedPlace) -> None:
         """Watch what lies here now, and everything in it, unless it is the folder that we watch already."""
         assert self._notifier is not None
         former = self._notifier.watch_of(folder) if folder in self._watched else None
@@ -264,7 +264,7 @@ class TreeWatch:
             else:
                 self._tell(self._places.file_meaning(place, folder, name))
 
-    def _watch(self, folder: str, place: Place | None) -> bool:
+    def _watch(self, folder: str, place: WatchedPlace | None) -> bool:
         """Links are followed on the way to a root. Below it they could lead anywhere: nobody reads what is there."""
         assert self._notifier is not None
         self._notifier.is_exhausted = False
@@ -341,7 +341,7 @@ class TreeWatch:
             self._look_through(path, place, found)
         return found
 
-    def _look_through(self, folder: str, place: Place, found: dict[Touched, int]) -> None:
+    def _look_through(self, folder: str, place: WatchedPlace, found: dict[Touched, int]) -> None:
         for arrival in place.said_by(ARRIVALS):
             found[arrival] = found.get(arrival, 0) ^ _stamp(folder, is_folder=True)
         for name, is_folder in _entries(folder):

@@ -6,7 +6,7 @@ import errno
 import os
 import stat
 
-from atm.ports.files.disk import Stamp
+from atm.ports.files.disk import FileStamp
 from atm.system.files import disk as folder_sync
 from atm.system.files import exchange, flock
 
@@ -24,13 +24,13 @@ class RealDisk:
     def __init__(self) -> None:
         self.may_stay_open = os.name != "nt"
 
-    def look(self, path: str) -> Stamp | None:
+    def look(self, path: str) -> FileStamp | None:
         try:
             return _stamp(os.lstat(path))
         except (FileNotFoundError, NotADirectoryError):
             return None
 
-    def look_open(self, fd: int) -> Stamp:
+    def look_open(self, fd: int) -> FileStamp:
         return _stamp(os.fstat(fd))
 
     def real_path(self, path: str) -> str:
@@ -71,7 +71,7 @@ class RealDisk:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         raise OSError(errno.EINVAL, "it is not a file", path)
 
-    def create(self, path: str, like: Stamp | None = None, mode: int = 0o600) -> int:
+    def create(self, path: str, like: FileStamp | None = None, mode: int = 0o600) -> int:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, like.mode if like else mode)
         if like is not None:
             _take_after(fd, path, like)
@@ -154,13 +154,13 @@ class RealDisk:
         os.write(fd, data.ljust(os.fstat(fd).st_size))
 
 
-def _stamp(found: os.stat_result) -> Stamp:
+def _stamp(found: os.stat_result) -> FileStamp:
     mode = found.st_mode
     if stat.S_ISREG(mode):
         kind = "file"
     else:
         kind = "folder" if stat.S_ISDIR(mode) else "link" if stat.S_ISLNK(mode) else "other"
-    return Stamp(
+    return FileStamp(
         dev=found.st_dev,
         ino=found.st_ino,
         size=found.st_size,
@@ -172,7 +172,7 @@ def _stamp(found: os.stat_result) -> Stamp:
     )
 
 
-def _take_after(fd: int, path: str, like: Stamp) -> None:
+def _take_after(fd: int, path: str, like: FileStamp) -> None:
     """Give a new file the mode and owner of the one it will replace: its other writers must keep their access."""
     if os.name == "nt":
         return

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.ports.files.clock import Chance, Clock
-    from atm.ports.files.disk import Disk, Stamp
+    from atm.ports.files.disk import Disk, FileStamp
 
 PATIENCE = 5.0
 """Seconds that a writer waits before it spools (D3)."""
@@ -321,7 +321,7 @@ class _Watch:
             return "unknown"
         return "alive" if self._locks.is_alive(pid) else "dead"
 
-    def _is_old_and_still(self, found: Stamp) -> bool:
+    def _is_old_and_still(self, found: FileStamp) -> bool:
         clock = self._locks.clock
         if clock.now() - found.mtime_ns / 1e9 <= BREAK_AFTER:
             return False

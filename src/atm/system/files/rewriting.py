@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.ports.files.clock import Clock
-    from atm.ports.files.disk import Disk, Stamp
+    from atm.ports.files.disk import Disk, FileStamp
     from atm.system.files.locking import SharedLock
 else:
     Protocol = object
@@ -61,7 +61,7 @@ class Version:
     def __init__(self, disk: Disk, fd: int) -> None:
         self._disk = disk
         self._fd = fd
-        self.stamp: Stamp = disk.look_open(fd)
+        self.stamp: FileStamp = disk.look_open(fd)
         self.size = self.stamp.size
         self._data: bytes | None = None
         self.settled = True
@@ -282,7 +282,7 @@ class Rewriter:
             if path not in self._foreign:
                 return path
 
-    def _create(self, path: str, like: Stamp) -> int:
+    def _create(self, path: str, like: FileStamp) -> int:
         try:
             return self._disk.create(path, like)
         except FileExistsError:  # a killed process with our number left it; we hold the lock, so it is dead

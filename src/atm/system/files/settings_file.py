@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.ports.files.disk import Stamp
+from atm.ports.files.disk import FileStamp
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import read_whole, write_over
 
@@ -22,6 +22,6 @@ def change_settings(locks: Locks, path: str, change: Callable[[str], str]) -> No
         real = disk.real_path(path)
         disk.make_folders(real.rpartition("/")[0], 0o755)
         with locks.private(real):
-            found: Stamp | None = disk.look(real)
+            found: FileStamp | None = disk.look(real)
             text = read_whole(disk, real).decode("utf-8") if found is not None else ""
             write_over(disk, real, change(text).encode("utf-8"), mode=found.mode if found is not None else NEW_FILE)

@@ -76,7 +76,7 @@ class Append(InboxEdit):
         return inbox.with_rows([*inbox.rows, *self.added]) if cut is None else data[:cut] + spliced(raws)
 
 
-class Claim(InboxEdit):
+class ClaimRows(InboxEdit):
     """Mark the unread rows that `choose` picks as read. The first to mark a row is the one that shows it."""
 
     def __init__(self, choose: Callable[[list[Message]], list[Message]]) -> None:

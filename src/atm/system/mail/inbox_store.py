@@ -13,7 +13,7 @@ from atm.system.files.refusals import explained, in_team
 from atm.system.files.rewriting import Version
 from atm.system.files.shared_edit import edit_shared
 from atm.system.files.whole_files import read_whole
-from atm.system.mail.inbox_edits import Append, ChangeRows, Claim, Mark
+from atm.system.mail.inbox_edits import Append, ChangeRows, ClaimRows, Mark
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class InboxStore:
         return Written(merged, len(edit.added))
 
     def claim(self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]) -> list[Message]:
-        edit = Claim(choose)
+        edit = ClaimRows(choose)
         self._edit(team, agent, edit)
         return edit.claimed or []
 

@@ -6,7 +6,7 @@ import os
 import sys
 
 from atm.domain.errors import FileNotAllowed, UnreadableFile, WriteRefused
-from atm.domain.mail.file_access import Rule, Scope, parse_rule
+from atm.domain.mail.file_access import AccessRule, Scope, parse_rule
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 
 TYPE_CHECKING = False
@@ -82,7 +82,7 @@ class SettingsAndFiles:
         if not isinstance(permissions, dict):
             return Scope(path)
 
-        def rules(key: str) -> tuple[Rule, ...]:
+        def rules(key: str) -> tuple[AccessRule, ...]:
             found = (
                 parse_rule(text, path, settings_root=settings_root, working_folder=root, home=self._home)
                 for text in _strings(permissions.get(key))

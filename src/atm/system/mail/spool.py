@@ -123,11 +123,11 @@ class SpoolFolder:
             self._disk.rename(spooled.path, path)
             spooled.path = path
 
-    def exclusively(self) -> _Turn:
-        return _Turn(self._locks.private(self._pending, patience=0))
+    def exclusively(self) -> _SpoolTurn:
+        return _SpoolTurn(self._locks.private(self._pending, patience=0))
 
 
-class _Turn:
+class _SpoolTurn:
     """One drain at a time; a second one goes away at once instead of waiting."""
 
     __slots__ = ("_lock",)

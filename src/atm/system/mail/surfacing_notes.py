@@ -10,7 +10,7 @@ from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.mail.surfacing import Note
+    from atm.domain.mail.surfacing import ShowingNote
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
@@ -29,8 +29,8 @@ class SurfacingNotes:
         self._locks = locks
         self._layout = layout
 
-    def turn(self, team: str, member: str, patience: float = 0.0) -> _Turn:
-        return _Turn(self._disk, self._locks, self._layout.surfacing(team, member), patience)
+    def turn(self, team: str, member: str, patience: float = 0.0) -> _NotesTurn:
+        return _NotesTurn(self._disk, self._locks, self._layout.surfacing(team, member), patience)
 
     def is_cut_off(self, team: str, member: str) -> bool:
         return self.cut_off_since(team, member) is not None
@@ -53,7 +53,7 @@ class SurfacingNotes:
         return path
 
 
-class _Turn:
+class _NotesTurn:
     """One agent's mail, held by a lock that dies with its process."""
 
     __slots__ = ("_disk", "_lock", "_path")
@@ -76,14 +76,14 @@ class _Turn:
         with explained(self._path):
             self._lock.release()
 
-    def abandoned(self) -> Note | None:
+    def abandoned(self) -> ShowingNote | None:
         with explained(self._path):  # one that cannot be read is not none: mail may be behind it
             try:
                 return decode_note(read_whole(self._disk, self._path))
             except FileNotFoundError:
                 return None
 
-    def begin(self, note: Note) -> None:
+    def begin(self, note: ShowingNote) -> None:
         with explained(self._path):
             self._disk.make_folders(self._path.rpartition("/")[0], 0o700)
             write_over(self._disk, self._path, encode_note(note))

@@ -16,7 +16,7 @@ import shutil
 import sys
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile, WriteRefused
-from atm.domain.setup.hooks import Before, Places
+from atm.domain.setup.hooks import Before, VendorPlaces
 from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
 from atm.formats.setup.hook_settings import is_blank
 from atm.system.files.refusals import explained
@@ -56,7 +56,7 @@ class VendorFilesOnDisk:
 
     # Where things are.
 
-    def places(self, project: str) -> Places:
+    def places(self, project: str) -> VendorPlaces:
         """`ATM_HOME` moves these too: whoever tries atm in a sandbox must not find hooks in their real files."""
         sandbox = self._folder("ATM_HOME")
         home = sandbox or self._folder("HOME") or self._folder("USERPROFILE")
@@ -70,7 +70,7 @@ class VendorFilesOnDisk:
             "win32": root("APPDATA", "/AppData/Roaming"),
         }
         code = editor.get(sys.platform, config)
-        return Places(
+        return VendorPlaces(
             claude=self._layout.claude_root,
             codex=root("CODEX_HOME", "/.codex"),
             gemini=gemini and f"{gemini}/.gemini",
@@ -86,7 +86,7 @@ class VendorFilesOnDisk:
         value = self._environment.get(variable)
         return _with_slashes(os.path.abspath(value)) if value else ""
 
-    def evidence(self, vendor: Vendor, places: Places) -> str:
+    def evidence(self, vendor: Vendor, places: VendorPlaces) -> str:
         for program in vendor.programs:
             if found := self._on_path(program):
                 return found

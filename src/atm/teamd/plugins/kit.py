@@ -30,7 +30,7 @@ from atm.services.roster.members import add_member, create_team
 from atm.teamd.plugins.api import Cancel, Capability, Plugin, PluginError, Sent
 from atm.teamd.plugins.discovery import checked_metadata
 from atm.teamd.plugins.inside.context import Context, EventStream, MailDesk
-from atm.teamd.plugins.inside.desk import Desk
+from atm.teamd.plugins.inside.desk import PluginRoom
 from atm.teamd.plugins.inside.folder import Folder
 from atm.testing import FakeClock, MemoryTasks, memory_room
 
@@ -95,7 +95,7 @@ class TimedCancel(Cancel):
 class RecordingMail(MailDesk):
     """Mail that remembers what was sent."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PluginRoom) -> None:
         super().__init__(desk)
         self.sent: list[SentMail] = []
 
@@ -149,7 +149,7 @@ class PluginHarness:
         made = checked_metadata(plugin.metadata(), plugin.metadata().name)
         self._borrowed = tempfile.mkdtemp(prefix="atm-plugin-") if temp_dir is None else None
         self.cancel = TimedCancel(self.clock)
-        self._desk = Desk(
+        self._desk = PluginRoom(
             plugin=made.name,
             place="",
             capabilities=frozenset(made.capabilities if capabilities is None else capabilities),
@@ -217,7 +217,7 @@ class PluginHarness:
 
     def write(self, to: str, text: str, *, sender: str = "ann", team: str | None = None) -> str:
         """Somebody writes to a member; the message's id."""
-        done = mail.send(self.room, team or self.team, to, posting.Letter(sender=sender, text=text))
+        done = mail.send(self.room, team or self.team, to, posting.Draft(sender=sender, text=text))
         self._desk.hint.set()
         return done.message_id
 

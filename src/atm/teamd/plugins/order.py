@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PluginOrder:
     """One plugin in one place."""
 
     name: str
@@ -36,7 +36,7 @@ class Order:
         return asdict(self)
 
 
-def order_from(fields: Mapping[str, Plain]) -> Order:
+def order_from(fields: Mapping[str, Plain]) -> PluginOrder:
     """The order that `fields` made. It comes from our own host."""
-    known = {key: value for key, value in fields.items() if key in Order.__slots__}
-    return Order(**known)  # type: ignore[arg-type]
+    known = {key: value for key, value in fields.items() if key in PluginOrder.__slots__}
+    return PluginOrder(**known)  # type: ignore[arg-type]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from atm.domain.plugins import Policy
+from atm.domain.plugins import RestartPolicy
 from atm.formats.files.layout import Layout
 from atm.teamd.places import Place
 from atm.teamd.plugins.discovery import Found
-from atm.teamd.plugins.order import Order
+from atm.teamd.plugins.order import PluginOrder
 
 LARGEST_NUMBER = 1e9
 
@@ -18,7 +18,7 @@ LARGEST_NUMBER = 1e9
 class Bounds:
     """How long plugins may take, in seconds, and how much. Tests have shorter ones."""
 
-    policy: Policy = field(default_factory=Policy)
+    policy: RestartPolicy = field(default_factory=RestartPolicy)
     silent_after: float = 10.0
     """No beat for so long: its event loop is blocked. A plugin's section may say otherwise."""
     init_within: float = 30.0
@@ -59,8 +59,8 @@ class Spec:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return float(value) if is_number and 0 < value < LARGEST_NUMBER else otherwise  # type: ignore[operator, arg-type]
 
-    def order(self, layout: Layout, bounds: Bounds) -> Order:
-        return Order(
+    def order(self, layout: Layout, bounds: Bounds) -> PluginOrder:
+        return PluginOrder(
             name=self.plugin,
             target=self.target,
             root=self.root,

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
-    from atm.ui.demo.board_run import Report
+    from atm.ui.demo.board_run import DemoReport
 
 WIDTH = 30
 
@@ -29,7 +29,7 @@ def show_board(args: Args, session: Session) -> int:
         )
         session.print(style(f"sandbox {crew.sandbox}, seed {crew.seed}", DIM))
 
-    def watch(gone: float, states: dict[str, int], report: Report) -> None:
+    def watch(gone: float, states: dict[str, int], report: DemoReport) -> None:
         if live:
             sys.stdout.write("\r\x1b[K" + _line(gone, states, report))
             sys.stdout.flush()
@@ -47,14 +47,14 @@ def show_board(args: Args, session: Session) -> int:
     return 0 if report.clean else 1
 
 
-def _line(gone: float, states: dict[str, int], report: Report) -> str:
+def _line(gone: float, states: dict[str, int], report: DemoReport) -> str:
     done = int(WIDTH * states.get("completed", 0) / report.tasks)
     bar = "█" * done + "░" * (WIDTH - done)
     counts = "  ".join(f"{shown.symbol} {states[state]}" for state, shown in LOOKS.items() if states.get(state))
     return f"{bar} {gone:4.1f}s  {counts}  kills {report.kills}"
 
 
-def _rows(report: Report) -> list[tuple[str, int | str]]:
+def _rows(report: DemoReport) -> list[tuple[str, int | str]]:
     proof = report.proof
     return [
         ("tasks", report.tasks),
@@ -68,7 +68,7 @@ def _rows(report: Report) -> list[tuple[str, int | str]]:
     ]
 
 
-def _show(session: Session, style: Style, report: Report, sandbox: str | None) -> None:
+def _show(session: Session, style: Style, report: DemoReport, sandbox: str | None) -> None:
     session.print(
         "\n".join(table(["What", "Count"], [[what, str(count)] for what, count in _rows(report)], right=(1,)))
     )
@@ -84,7 +84,7 @@ def _show(session: Session, style: Style, report: Report, sandbox: str | None) -
         session.print(f"look at it: ATM_HOME={sandbox}/home atm tasks history --team crew")
 
 
-def _as_json(report: Report, seed: int, sandbox: str | None) -> dict[str, object]:
+def _as_json(report: DemoReport, seed: int, sandbox: str | None) -> dict[str, object]:
     proof = report.proof
     return {
         "action": "demo",

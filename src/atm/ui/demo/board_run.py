@@ -28,7 +28,7 @@ LONGEST = 300.0
 
 
 @dataclass(slots=True)
-class Report:
+class DemoReport:
     """How it went."""
 
     tasks: int
@@ -63,9 +63,9 @@ class Crew:
         }
         self._layout = find_layout(self._environment)
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
-        self._report = Report(tasks, workers)
+        self._report = DemoReport(tasks, workers)
 
-    def work(self, watch: Callable[[float, dict[str, int], Report], None]) -> Report:
+    def work(self, watch: Callable[[float, dict[str, int], DemoReport], None]) -> DemoReport:
         """Until everything is finished. `watch` is called several times a second."""
         self._found()
         started, next_kill, finished = time.monotonic(), 1.0, 0
@@ -141,7 +141,7 @@ class Crew:
             self._atm("teams", "add-member", TEAM, name)
         self._start(name)
 
-    def _count(self) -> Report:
+    def _count(self) -> DemoReport:
         tasks = build_tasks(self._layout)
         with tasks.turn(TEAM) as turn:  # whatever a killed process left is finished here
             board = turn.board

@@ -17,7 +17,7 @@ from atm.domain.mail.messages import Message
 from atm.formats.files.json_record import NotJson, RawArray, to_bytes, to_text
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import encode_row, only
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TEAM, READER = "storm", "reader"
 
 
-class Log:
+class StormLog:
     """Append-only, one record a line."""
 
     def __init__(self, path: str) -> None:
@@ -43,21 +43,21 @@ class Log:
         os.write(self._fd, (" ".join(map(str, words)) + "\n").encode())
 
 
-def send_mail(layout: Layout, log: Log, name: str, stop: str) -> None:
+def send_mail(layout: Layout, log: StormLog, name: str, stop: str) -> None:
     """Send until told to stop. A message counts from the moment its sending was reported."""
     room = build_room(layout)
     number = 0
     while not os.path.exists(stop):
         number += 1
         try:
-            sent = send(room, TEAM, READER, Letter(sender=name, text=f"message {number} of {name} ({os.getpid()})"))
+            sent = send(room, TEAM, READER, Draft(sender=name, text=f"message {number} of {name} ({os.getpid()})"))
         except AtmError as error:
             log.write("refused", type(error).__name__)
             continue
         log.write("sent", sent.message_id, sent.outcome, sent.merged)
 
 
-def read_mail(layout: Layout, log: Log, stop: str) -> None:
+def read_mail(layout: Layout, log: StormLog, stop: str) -> None:
     """The owner of the inbox: consumes, and writes down every id it was shown."""
     room = build_room(layout)
     while not os.path.exists(stop):
@@ -67,7 +67,7 @@ def read_mail(layout: Layout, log: Log, stop: str) -> None:
         time.sleep(0.02)
 
 
-def _read_once(room: object, log: Log) -> int | None:
+def _read_once(room: object, log: StormLog) -> int | None:
     """How much there was to read; None if it was refused: then nobody knows."""
     try:
         mail = take(room, TEAM, READER, Filter())  # type: ignore[arg-type]
@@ -79,7 +79,7 @@ def _read_once(room: object, log: Log) -> int | None:
     return len(mail.messages)
 
 
-def settle(layout: Layout, log: Log) -> None:
+def settle(layout: Layout, log: StormLog) -> None:
     """After the storm: deliver what waits, put back what was dropped, read what is left."""
     room = build_room(layout)
     for _ in range(50):
@@ -89,7 +89,7 @@ def settle(layout: Layout, log: Log) -> None:
             return
 
 
-def rewrite_rudely(layout: Layout, log: Log, stop: str, seed: int) -> None:
+def rewrite_rudely(layout: Layout, log: StormLog, stop: str, seed: int) -> None:
     """
     A rival that respects no lock: reads the inbox, dawdles, and writes back what it had read.
 
@@ -131,7 +131,7 @@ def _write_rudely(path: str, data: bytes, in_place: bool) -> None:
 
 def main(words: list[str]) -> None:
     role, sandbox, log_path, stop, extra = words
-    layout, log = find_layout({"ATM_HOME": sandbox}), Log(log_path)
+    layout, log = find_layout({"ATM_HOME": sandbox}), StormLog(log_path)
     if role == "sender":
         send_mail(layout, log, extra, stop)
     elif role == "reader":

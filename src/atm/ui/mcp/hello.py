@@ -28,7 +28,7 @@ class BadHello(RequestError):
     code = "bad-hello"
 
 
-class Claim:
+class IdentityClaim:
     """Whom the launcher says is calling; what it may do is decided by the roster (`identity.py`)."""
 
     __slots__ = FIELDS
@@ -43,11 +43,11 @@ class Claim:
         """What ATM_CONFIG says there."""
 
 
-def encode_hello(claim: Claim) -> bytes:
+def encode_hello(claim: IdentityClaim) -> bytes:
     return _line({"v": VERSION, "hello": "mcp", **{name: getattr(claim, name) for name in FIELDS}})
 
 
-def decode_hello(line: bytes) -> Claim:
+def decode_hello(line: bytes) -> IdentityClaim:
     """Raises BadHello."""
     try:
         said = decode_object(to_text(line[: LONGEST_HELLO + 1]))
@@ -59,7 +59,7 @@ def decode_hello(line: bytes) -> Claim:
         raise BadHello(
             f"this daemon greets in version {VERSION}, not {said.get('v')!r}", "restart it: `atm daemon restart`"
         )
-    claim = Claim(**{name: _text(said.get(name), name) for name in FIELDS})
+    claim = IdentityClaim(**{name: _text(said.get(name), name) for name in FIELDS})
     if not all(path.startswith("/") for path in (claim.folder, claim.config) if path):
         # Relative to whom? The daemon is somewhere else.
         raise BadHello("a path in the greeting is not absolute", "connect with `atm mcp`")

@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
     from atm.services.roster.teamroom import Teamroom
-    from atm.ui.mcp.hello import Claim
+    from atm.ui.mcp.hello import IdentityClaim
 
 LARGEST_SETTINGS = 1 << 20
 FROM_LAUNCHER, FROM_TOKEN, NOBODY = "environment", "token", "nobody"
 
 
-def admit(layout: Layout, claim: Claim, *, has_daemon: bool, source: str = FROM_LAUNCHER) -> Caller:
+def admit(layout: Layout, claim: IdentityClaim, *, has_daemon: bool, source: str = FROM_LAUNCHER) -> Caller:
     """The caller of a new connection. Raises AtmError for names that nobody may bear, and for broken settings."""
     if claim.role and claim.role not in ROLES:
         raise UsageError(f"there is no role {claim.role[:40]!r}", f"use one of {', '.join(ROLES)}, or none")
@@ -78,7 +78,7 @@ def _check_settings_file(path: str) -> None:
         raise BadSetting(f"{path} is no settings file", "name a file, or unset ATM_CONFIG", path)
 
 
-def _environment(claim: Claim) -> dict[str, str]:
+def _environment(claim: IdentityClaim) -> dict[str, str]:
     """Only what the launcher said. The daemon's own environment is that of whoever happened to start it."""
     said = {"ATM_TEAM": claim.team, "ATM_IDENTITY": claim.member, "ATM_CONFIG": claim.config}
     return {name: value for name, value in said.items() if value}

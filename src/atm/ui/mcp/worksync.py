@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import NoSuchMember, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
-from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, Verdict
+from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, ReportVerdict
 from atm.services.delivery.briefing import brief
 from atm.services.worksync.reading import block_in_words, briefing_block, view
-from atm.services.worksync.reports import Answer, note_intent, submit
+from atm.services.worksync.reports import ReportAnswer, note_intent, submit
 from atm.ui.mcp.actor import actor, home, leads
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
@@ -27,7 +27,7 @@ from atm.wiring.worksync import build_plane
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.plane import SyncRoom
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 
@@ -35,7 +35,7 @@ MOST_WORK, LONGEST_WORK = 10, 160
 _SOURCES = {"environment": PROCESS_TEAM, "token": RUNTIME_SESSION}
 
 
-def plane_of(caller: Caller) -> Plane:
+def plane_of(caller: Caller) -> SyncRoom:
     return build_plane(caller.layout, caller.settings, caller.desk)
 
 
@@ -114,7 +114,7 @@ def agenda_text(caller: Caller, member: str) -> str:
 def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
     """Whose it is, the connection knows; `from` is a claim. Nothing but the work-sync files is written."""
     if not caller.team:
-        return Answer(Verdict(CAPABILITY_UNAVAILABLE, detail="this connection belongs to no team")).fields()
+        return ReportAnswer(ReportVerdict(CAPABILITY_UNAVAILABLE, detail="this connection belongs to no team")).fields()
     plane = plane_of(caller)
     trusted = Trusted("mcp", plane.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
     given: dict[str, Plain] = {key: value for key, value in arguments.items() if value is not None}
@@ -124,7 +124,7 @@ def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
     return answer  # and no heartbeat: a report is no progress, also not by way of a sign of life
 
 
-def _judged(plane: Plane, caller: Caller, given: dict[str, Plain], trusted: Trusted) -> dict[str, Plain]:
+def _judged(plane: SyncRoom, caller: Caller, given: dict[str, Plain], trusted: Trusted) -> dict[str, Plain]:
     """By the daemon: this is it, or it can be asked; else the report is noted for it."""
     if caller.has_daemon:
         return submit(plane, caller.team, given, trusted).fields()

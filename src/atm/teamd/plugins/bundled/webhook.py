@@ -51,7 +51,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What came of one try."""
 
     delivered: bool
@@ -166,7 +166,7 @@ def signature(secret: bytes, timestamp: str, body: bytes) -> str:
     return "sha256=" + hmac.new(secret, timestamp.encode() + b"." + body, hashlib.sha256).hexdigest()
 
 
-async def post(target: Target, id: str, kind: str, body: bytes, timestamp: str) -> Answer:
+async def post(target: Target, id: str, kind: str, body: bytes, timestamp: str) -> HttpAnswer:
     """One try, redirects on the same host included."""
     headers = {
         "Content-Type": "application/json",
@@ -182,22 +182,22 @@ async def post(target: Target, id: str, kind: str, body: bytes, timestamp: str) 
         try:
             status, said = await _exchange(urlsplit(url), body, headers, target.timeout)
         except (OSError, http.client.HTTPException, ValueError) as error:
-            return Answer(False, True, f"{type(error).__name__}: {error}")
+            return HttpAnswer(False, True, f"{type(error).__name__}: {error}")
         if status not in (301, 302, 307, 308):
             return judged(status, said)
         further = urljoin(url, said.get("location", ""))
         if not _same_host(url, further):
-            return Answer(False, False, f"it redirects to another host, which is not followed ({status})")
+            return HttpAnswer(False, False, f"it redirects to another host, which is not followed ({status})")
         url = further
-    return Answer(False, False, "it redirects in circles")
+    return HttpAnswer(False, False, "it redirects in circles")
 
 
-def judged(status: int, headers: Mapping[str, str]) -> Answer:
+def judged(status: int, headers: Mapping[str, str]) -> HttpAnswer:
     if 200 <= status < 300 or status == 303:
-        return Answer(True, False, "")
+        return HttpAnswer(True, False, "")
     wait = headers.get("retry-after", "")
     after = float(wait) if wait.isascii() and wait.isdecimal() and len(wait) < 6 else 0.0
-    return Answer(False, status >= 500 or status in (408, 429), f"the server answers {status}", after)
+    return HttpAnswer(False, status >= 500 or status in (408, 429), f"the server answers {status}", after)
 
 
 def _same_host(one: str, other: str) -> bool:

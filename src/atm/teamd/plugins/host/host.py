@@ -16,7 +16,7 @@ from atm.ports.files.clock import Chance, Clock
 from atm.system.machine import RealChance, RealClock
 from atm.teamd.places import Place
 from atm.teamd.plugins.discovery import Found, command, discover
-from atm.teamd.plugins.host.instance import Log, PluginInstance, Surroundings
+from atm.teamd.plugins.host.instance import PluginInstance, PluginLog, Surroundings
 from atm.teamd.plugins.host.member_book import Played
 from atm.teamd.plugins.host.member_care import MemberCare
 from atm.teamd.plugins.host.run import Spawn
@@ -42,7 +42,7 @@ class PluginHost:
         *,
         layout: Layout,
         environment: Mapping[str, str],
-        log: Log,
+        log: PluginLog,
         publish: Callable[[TeamEvent], None],
         bounds: Bounds | None = None,
         clock: Clock | None = None,

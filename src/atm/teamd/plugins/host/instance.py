@@ -15,12 +15,12 @@ from typing import Any, Protocol
 from atm.domain import plugins as plugin_health
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.names import same_name
-from atm.domain.plugins import DISABLED, RUN, RUNNING, Health
+from atm.domain.plugins import DISABLED, RUN, RUNNING, PluginHealth
 from atm.ports.files.clock import Chance, Clock
 from atm.teamd.plugins.api import Capability
 from atm.teamd.plugins.host.member_book import Played
 from atm.teamd.plugins.host.member_care import MemberCare
-from atm.teamd.plugins.host.run import Ears, Outcome, PluginRun, Spawn
+from atm.teamd.plugins.host.run import Ears, PluginRun, RunOutcome, Spawn
 from atm.teamd.plugins.spec import Bounds, Spec
 
 TYPE_CHECKING = False
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
 
 
-class Log(Protocol):
+class PluginLog(Protocol):
     """A line in the daemon's log."""
 
     def __call__(self, level: str, source: str, text: str, **fields: Any) -> None: ...
@@ -47,7 +47,7 @@ class Surroundings:
 
     spawn: Spawn
     bounds: Bounds
-    log: Log
+    log: PluginLog
     publish: Callable[[TeamEvent], None]
     clock: Clock
     chance: Chance
@@ -62,7 +62,7 @@ class PluginInstance:
     def __init__(self, spec: Spec, around: Surroundings) -> None:
         self.spec = spec
         self._around = around
-        self._health = Health(since=around.clock.monotonic())
+        self._health = PluginHealth(since=around.clock.monotonic())
         self._stop = asyncio.Event()
         self._stop_by = 0.0
         self._run: PluginRun | None = None
@@ -125,7 +125,7 @@ class PluginInstance:
             try:
                 await self._run_once()
             except Exception as error:  # noqa: BLE001 - the edge of a loop: our own mistakes must not end it either
-                self._conclude(Outcome(RUN, f"the host failed: {type(error).__name__}: {error}"))
+                self._conclude(RunOutcome(RUN, f"the host failed: {type(error).__name__}: {error}"))
             if self._health.retry_at is None:
                 return
             await self._retire_members(keep_inbox=True)
@@ -151,7 +151,7 @@ class PluginInstance:
         self._was_killed = outcome.was_killed
         self._conclude(outcome)
 
-    def _conclude(self, outcome: Outcome) -> None:
+    def _conclude(self, outcome: RunOutcome) -> None:
         now = self._now()
         if self._stop.is_set():
             self._become(plugin_health.stopped(self._health, now))
@@ -170,7 +170,7 @@ class PluginInstance:
         """Forget old failures of a plugin that runs well; called now and then."""
         self._health = plugin_health.settled(self._health, self._now(), self._around.bounds.policy)
 
-    def _become(self, health: Health) -> None:
+    def _become(self, health: PluginHealth) -> None:
         changed = health.state != self._health.state
         self._health = health
         if changed:

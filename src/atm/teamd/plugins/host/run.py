@@ -32,7 +32,7 @@ MEGABYTE = 1024 * 1024
 
 
 @dataclass(slots=True)
-class Outcome:
+class RunOutcome:
     """How a run ended."""
 
     phase: str = INIT
@@ -71,7 +71,7 @@ class PluginRun:
         self._clock = clock
         self._ears = ears
         self._child = PluginChild(mark, self._hear, self._say)
-        self._outcome = Outcome()
+        self._outcome = RunOutcome()
         self._has_said_end = False
         self._quiet = 0.0
         self._age = 0.0
@@ -92,7 +92,7 @@ class PluginRun:
     def hint_mail(self) -> None:
         self._child.send(words.MAIL, {})
 
-    async def go(self, spawn: Spawn, stop: asyncio.Event, seconds_to_stop: Callable[[], float]) -> Outcome:
+    async def go(self, spawn: Spawn, stop: asyncio.Event, seconds_to_stop: Callable[[], float]) -> RunOutcome:
         """Run it until it ends, oversteps a bound, or `stop` is set."""
         bounds = self._bounds
         try:
@@ -151,7 +151,7 @@ class PluginRun:
             return f"it was silent for {silent_after:g} s: something blocks its event loop"
         return ""
 
-    def _concluded(self, trouble: str, code: int | None) -> Outcome:
+    def _concluded(self, trouble: str, code: int | None) -> RunOutcome:
         outcome = self._outcome
         for aside in self._asides:
             aside.cancel()

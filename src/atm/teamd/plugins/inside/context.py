@@ -18,7 +18,7 @@ from atm.services.team.registry import find_team
 from atm.teamd.plugins.api import Cancel, Capability, Letter, PluginError, Sent, TeamFacts, Unread
 from atm.teamd.plugins.inside import mail as plugin_mail
 from atm.teamd.plugins.inside import synthetic_members
-from atm.teamd.plugins.inside.desk import Desk
+from atm.teamd.plugins.inside.desk import PluginRoom
 from atm.teamd.plugins.inside.folder import Folder
 from atm.teamd.plugins.inside.letters import Outgoing
 
@@ -26,7 +26,7 @@ from atm.teamd.plugins.inside.letters import Outgoing
 class MailDesk:
     """See `plugin_api.Mail`."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PluginRoom) -> None:
         self._desk = desk
         self._outgoing = Outgoing(desk)
 
@@ -72,7 +72,7 @@ class MailDesk:
 class RosterDesk:
     """See `plugin_api.Roster`."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PluginRoom) -> None:
         self._desk = desk
 
     async def teams(self) -> list[str]:
@@ -146,7 +146,13 @@ class Context:
     """See `plugin_api.PluginContext`."""
 
     def __init__(
-        self, desk: Desk, *, system: SystemContext, config: Mapping[str, object], folder: Folder, events: EventStream
+        self,
+        desk: PluginRoom,
+        *,
+        system: SystemContext,
+        config: Mapping[str, object],
+        folder: Folder,
+        events: EventStream,
     ) -> None:
         self._desk = desk
         self._folder = folder

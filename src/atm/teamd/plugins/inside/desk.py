@@ -37,7 +37,7 @@ class Runner(Protocol):
 
 
 @dataclass(slots=True)
-class Desk:
+class PluginRoom:
     """All that the parts of one context share."""
 
     plugin: str

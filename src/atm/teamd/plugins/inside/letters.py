@@ -10,7 +10,7 @@ from atm.domain.mail.messages import Message
 from atm.formats.files.times import from_iso
 from atm.teamd.plugins.api import Letter
 from atm.teamd.plugins.inside import mail as plugin_mail
-from atm.teamd.plugins.inside.desk import Desk
+from atm.teamd.plugins.inside.desk import PluginRoom
 
 
 class OwnLetter:
@@ -41,7 +41,7 @@ class OwnLetter:
 class Outgoing:
     """The letters of one plugin: each is handed out once, and again only after it failed."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: PluginRoom) -> None:
         self._desk = desk
         self._resting: dict[tuple[str, str, object], float] = {}
         """Letters that were handed out, and the second from which on they may be handed out again."""

@@ -25,10 +25,10 @@ from atm.teamd.places import load_places
 from atm.teamd.plugins import wire as wire_words
 from atm.teamd.plugins.api import Cancel, Plugin, PluginError, PluginMetadata
 from atm.teamd.plugins.inside.context import Context, EventStream
-from atm.teamd.plugins.inside.desk import Desk
+from atm.teamd.plugins.inside.desk import PluginRoom
 from atm.teamd.plugins.inside.folder import folder_of
 from atm.teamd.plugins.inside.synthetic_members import retire
-from atm.teamd.plugins.order import Order
+from atm.teamd.plugins.order import PluginOrder
 from atm.teamd.plugins.process_care import MARK, kill_strays
 from atm.teamd.plugins.report import LogLines, describe_error
 from atm.teamd.plugins.wire import LineWriter, decode_line
@@ -76,7 +76,7 @@ class HostBook:
 class Life:
     """One run of one plugin, from its context to its end."""
 
-    def __init__(self, plugin: Plugin, metadata: PluginMetadata, order: Order, wire: LineWriter) -> None:
+    def __init__(self, plugin: Plugin, metadata: PluginMetadata, order: PluginOrder, wire: LineWriter) -> None:
         self._plugin = plugin
         self._order = order
         self._wire = wire
@@ -86,7 +86,7 @@ class Life:
         self._cancel = Cancel()
         self._book = HostBook(wire)
         self._events = EventStream(self._cancel, lambda count: wire.send(wire_words.TOOK, n=count))
-        self._desk: Desk | None = None
+        self._desk: PluginRoom | None = None
         self.is_orphaned = False
         self.phase = INIT
 
@@ -210,7 +210,7 @@ class Life:
         order = self._order
         layout, settings = order.layout, settings_of(order)
         room = build_room(layout, settings)
-        self._desk = Desk(
+        self._desk = PluginRoom(
             plugin=order.name,
             place=order.repo or "",
             capabilities=self._capabilities,
@@ -228,13 +228,13 @@ class Life:
         return Context(self._desk, system=system, config=order.config, folder=folder, events=self._events)
 
 
-def _release(order: Order, settings: Settings, team: str, name: str) -> None:
+def _release(order: PluginOrder, settings: Settings, team: str, name: str) -> None:
     from atm.services.board.working import release_all
 
     release_all(build_desk(order.layout, settings, build_room(order.layout, settings)), team, "", name)
 
 
-def settings_of(order: Order) -> Settings:
+def settings_of(order: PluginOrder) -> Settings:
     """The settings of the place that the plugin works in; defaults if that is gone by now."""
     places, _ = load_places(order.layout, os.environ)
     found = next((place for place in places if place.repo == order.repo), None)

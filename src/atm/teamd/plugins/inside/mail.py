@@ -69,7 +69,7 @@ def send_as(
     """Send a message in a plugin's name, in that of a member it plays, or of somebody outside."""
     recipient = find_open_recipient(room, team, to)
     signed = check_signature(room, recipient.team, plugin, sender or plugin)
-    letter = posting.Letter(sender=signed, text=text, summary=summary)
+    letter = posting.Draft(sender=signed, text=text, summary=summary)
     if once is None:
         done = posting.send_to(room, recipient, posting.compose(room, recipient, letter))
         return Sent(done.message_id, done.team, done.agent, done.outcome, tuple(done.warnings))
@@ -78,7 +78,7 @@ def send_as(
     )
 
 
-def _send_once(room: Teamroom, to: Recipient, letter: posting.Letter, id: str) -> Sent:
+def _send_once(room: Teamroom, to: Recipient, letter: posting.Draft, id: str) -> Sent:
     """The ledger knows what was sent, also where the inbox does not hold it any more."""
     past = histories(room.ledger.entries(to.team_name)[0])
     if (id, to.agent) in past:

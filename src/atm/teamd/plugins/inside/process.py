@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from atm.domain.plugins import INIT
 from atm.teamd.plugins.api import Plugin, PluginMetadata
 from atm.teamd.plugins.discovery import load_plugin
-from atm.teamd.plugins.order import Order, order_from
+from atm.teamd.plugins.order import PluginOrder, order_from
 from atm.teamd.plugins.report import describe_error, introduction, tell_end
 from atm.teamd.plugins.wire import HELLO, START, LineWriter, decode_line, read_lines
 
@@ -51,7 +51,7 @@ def move_streams() -> tuple[int, int]:
     return source, target
 
 
-def _first_order(lines: Iterator[bytes]) -> Order | None:
+def _first_order(lines: Iterator[bytes]) -> PluginOrder | None:
     for line in lines:
         decoded = decode_line(line)
         if decoded is not None and decoded[0] == START:
@@ -59,7 +59,9 @@ def _first_order(lines: Iterator[bytes]) -> Order | None:
     return None  # the daemon ended before it said anything
 
 
-def _live(plugin: Plugin, metadata: PluginMetadata, order: Order, wire: LineWriter, lines: Iterator[bytes]) -> int:
+def _live(
+    plugin: Plugin, metadata: PluginMetadata, order: PluginOrder, wire: LineWriter, lines: Iterator[bytes]
+) -> int:
     from atm.teamd.plugins.inside.life import Life, end_everything
 
     loop = asyncio.new_event_loop()

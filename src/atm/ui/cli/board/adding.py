@@ -6,7 +6,7 @@ from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, check
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.untrusted_text import one_line
 from atm.services.board import planning
-from atm.services.board.planning import Wish
+from atm.services.board.planning import NewTask
 from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ LARGEST_PLAN = 5_000_000
 
 def _add(args: Args, session: Session) -> int:
     team, who = team_of(args, session), session.identity(args)
-    wish = Wish(
+    wish = NewTask(
         args.need("subject"),
         description=args.text("description") or "",
         depends_on=_named(args.many("depends_on")),
@@ -80,7 +80,7 @@ def _import(args: Args, session: Session) -> int:
     return _imported(session, team, added)
 
 
-def _would_import(session: Session, team: str, wishes: list[Wish]) -> int:
+def _would_import(session: Session, team: str, wishes: list[NewTask]) -> int:
     subjects = [wish.subject for wish in planning.rehearse(session.desk, team, wishes)]
     listed = "\n".join(f"  {one_line(subject)}" for subject in subjects)
     session.tell(
@@ -111,7 +111,7 @@ def _split(args: Args, session: Session) -> int:
     subjects = args.many("into")
     if not subjects:
         raise UsageError("--into is missing", 'name the parts: --into "first part" "second part"')
-    task, added = planning.split(session.desk, team, who, args.need("id"), [Wish(subject) for subject in subjects])
+    task, added = planning.split(session.desk, team, who, args.need("id"), [NewTask(subject) for subject in subjects])
     words = f"#{task.id} waits for its parts: {ids([part.id for part in added.tasks])}"
     parts = [task_json(part, added.board) for part in added.tasks]
     return report(session, "split", team, task, words, added.board, added.warnings, parts=[*parts])

@@ -10,7 +10,7 @@ from atm.ui.cli.board.view import report, team_of
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.services.board.reviews import Outcome
+    from atm.services.board.reviews import ReviewOutcome
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -83,7 +83,7 @@ def _plan_text(args: Args) -> str:
     return read_text(path or "-")
 
 
-def _tell(session: Session, action: str, team: str, done: Outcome, words: str, *, verb: str = "") -> int:
+def _tell(session: Session, action: str, team: str, done: ReviewOutcome, words: str, *, verb: str = "") -> int:
     warnings = [*done.warnings, *done.diagnostics]
     more: dict[str, Plain] = {"reviewer": done.reviewer, "diagnostics": [*done.diagnostics]}
     if verb:

@@ -14,7 +14,7 @@ from atm.ui.cli.render import table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.services.delivery.pushing import Reach
+    from atm.services.delivery.pushing import Channels
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -51,7 +51,7 @@ def execute(args: Args, session: Session) -> int:
     return 0 if done else 3
 
 
-def _push(session: Session, reach: Reach, team: Team, name: str) -> Pushed | None:
+def _push(session: Session, reach: Channels, team: Team, name: str) -> Pushed | None:
     """One member's trouble is no other's."""
     try:
         return push(session.room, reach, team, name)

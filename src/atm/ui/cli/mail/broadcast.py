@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.services.mail.posting import Sent
+from atm.services.mail.posting import Posted
 from atm.services.mail.sending import broadcast
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.mail.send import URGENCY, report_warnings, watch_for_ack, write_letter
@@ -44,7 +44,7 @@ def execute(args: Args, session: Session) -> int:
     return 0 if not failed else 1 if failed == len(copies) else 2
 
 
-def _counts(copies: list[Sent]) -> dict[str, int]:
+def _counts(copies: list[Posted]) -> dict[str, int]:
     outcomes = [sent.outcome for sent in copies]
     return {
         "total": len(copies),
@@ -55,7 +55,7 @@ def _counts(copies: list[Sent]) -> dict[str, int]:
     }
 
 
-def _as_json(team: str, message_id: str, copies: list[Sent]) -> dict[str, object]:
+def _as_json(team: str, message_id: str, copies: list[Posted]) -> dict[str, object]:
     return {
         "action": "broadcast",
         "team": team,
@@ -65,7 +65,7 @@ def _as_json(team: str, message_id: str, copies: list[Sent]) -> dict[str, object
     }
 
 
-def _one(sent: Sent) -> dict[str, object]:
+def _one(sent: Posted) -> dict[str, object]:
     result: dict[str, object] = {"agent": sent.agent, "outcome": sent.outcome, "seq": sent.seq}
     if sent.merged:
         result["merged_messages"] = sent.merged
@@ -76,10 +76,10 @@ def _one(sent: Sent) -> dict[str, object]:
     return result
 
 
-def _words(copies: list[Sent], message_id: str) -> str:
+def _words(copies: list[Posted], message_id: str) -> str:
     from atm.ui.cli.render import table
 
-    def detail(sent: Sent) -> str:
+    def detail(sent: Posted) -> str:
         error: AtmError | None = sent.error
         return str(error) if error else sent.spool_path or (f"seq {sent.seq}" if sent.seq else "")
 

@@ -7,7 +7,7 @@ import sys
 from atm.domain.errors import BadMessage, NoSuchMember, UnreadableFile, UsageError
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.reading import Filter, Mail, give_back, peek, take
+from atm.services.mail.reading import Filter, ShownMail, give_back, peek, take
 from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.mail.view import message_json
@@ -91,7 +91,7 @@ def whose(args: Args, session: Session) -> tuple[Recipient, bool]:
     return owner, at_home and owner.agent.casefold() == me.casefold()
 
 
-def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> Mail:
+def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> ShownMail:
     wanted = Filter(
         everything=args.flag("all"),
         sender=args.text("from"),
@@ -105,7 +105,7 @@ def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> Mail
     return _wait(session, owner, lambda: look(session.room, owner.team_name, owner.agent, wanted), wait)
 
 
-def _wait(session: Session, owner: Recipient, look: Callable[[], Mail], seconds: float) -> Mail:
+def _wait(session: Session, owner: Recipient, look: Callable[[], ShownMail], seconds: float) -> ShownMail:
     """Look until there is something. An inbox that cannot be read at the moment may be whole at the next look."""
     from atm.wiring.events import build_watch
 
@@ -125,7 +125,7 @@ def _wait(session: Session, owner: Recipient, look: Callable[[], Mail], seconds:
             drain_on_the_way(session.room)  # nobody else may come by, and the reader has time
 
 
-def _show(session: Session, owner: Recipient, mail: Mail) -> None:
+def _show(session: Session, owner: Recipient, mail: ShownMail) -> None:
     if session.as_json:
         session.print_json(_as_json(owner, mail))
     else:
@@ -134,7 +134,7 @@ def _show(session: Session, owner: Recipient, mail: Mail) -> None:
         show_mail(session, owner, mail)
 
 
-def _as_json(owner: Recipient, mail: Mail) -> dict[str, object]:
+def _as_json(owner: Recipient, mail: ShownMail) -> dict[str, object]:
     return {
         "action": "read",
         "team": owner.team_name,

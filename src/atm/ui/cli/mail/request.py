@@ -8,8 +8,8 @@ from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.mail.conversations import ask, await_answer, find_answer
-from atm.services.mail.posting import Letter
-from atm.services.mail.reading import Mail, give_back
+from atm.services.mail.posting import Draft
+from atm.services.mail.reading import ShownMail, give_back
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
 from atm.ui.cli.mail.send import clean, report_warnings
 
@@ -44,7 +44,7 @@ def execute(args: Args, session: Session) -> int:
     asker, asked = _mailbox(args, session, "from"), _mailbox(args, session, "to")
     sender = asker[0] if asker[1] == asked[1] else f"{asker[0]}@{asker[1]}"
     action = session.settings.text("messaging.offline_action")
-    letter = Letter(sender=sender, text=clean(args.need("message")), action=action)
+    letter = Draft(sender=sender, text=clean(args.need("message")), action=action)
     clock = session.room.clock
     started = clock.monotonic()
     request_id, sent = ask(session.room, asker, asked, letter)
@@ -65,7 +65,9 @@ def execute(args: Args, session: Session) -> int:
         sys.stdout.flush()
     except (OSError, ValueError):
         if answer is not None and not answer.read:  # nobody saw it
-            give_back(session.room, asker[1], asker[0], Mail([answer], marked=True), "the output could not be written")
+            give_back(
+                session.room, asker[1], asker[0], ShownMail([answer], marked=True), "the output could not be written"
+            )
         raise
     if answer is None and not session.as_json:
         raise AtmError(

@@ -7,7 +7,7 @@ import sys
 from atm.domain.errors import BadMessage, UsageError
 from atm.domain.mail.messages import LARGEST_TEXT
 from atm.domain.names import same_name
-from atm.services.mail.posting import Letter, Sent
+from atm.services.mail.posting import Draft, Posted
 from atm.services.mail.sending import plan, send
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
 
@@ -63,7 +63,7 @@ def execute(args: Args, session: Session) -> int:
     return 0
 
 
-def write_letter(args: Args, session: Session, team: str) -> Letter:
+def write_letter(args: Args, session: Session, team: str) -> Draft:
     """The sender, the text and the tag for somebody who is away: flag, then settings, then default."""
     sender = session.identity(args, "from")
     home = session.home_team()
@@ -72,7 +72,7 @@ def write_letter(args: Args, session: Session, team: str) -> Letter:
 
         sender = sender_address(session.room, sender, home, team)
     action = args.text("offline_action")
-    return Letter(
+    return Draft(
         sender=sender,
         text=read_text(args),
         summary=clean(args.text("summary") or "") or None,
@@ -84,7 +84,7 @@ def write_letter(args: Args, session: Session, team: str) -> Letter:
     )
 
 
-def watch_for_ack(session: Session, letter: Letter) -> None:
+def watch_for_ack(session: Session, letter: Draft) -> None:
     """Somebody must be there to notice that no acknowledgement comes: the daemon."""
     if letter.ack_minutes is not None:
         session.need_daemon("an acknowledgement that does not come")
@@ -135,7 +135,7 @@ def clean(text: str) -> str:
     return text
 
 
-def refer_to_file(args: Args, session: Session, letter: Letter, agent: str, team: str) -> None:
+def refer_to_file(args: Args, session: Session, letter: Draft, agent: str, team: str) -> None:
     """Add a file reference to the text, after asking both sides' settings."""
     from atm.services.mail.mailroom import find_recipient
     from atm.wiring.mail import build_references
@@ -146,7 +146,7 @@ def refer_to_file(args: Args, session: Session, letter: Letter, agent: str, team
     letter.text = f"{letter.text}\n\n{note}" if letter.text else note
 
 
-def as_json(sent: Sent) -> dict[str, object]:
+def as_json(sent: Posted) -> dict[str, object]:
     result: dict[str, object] = {
         "action": "send",
         "team": sent.team,
@@ -164,7 +164,7 @@ def as_json(sent: Sent) -> dict[str, object]:
     return result
 
 
-def report_warnings(session: Session, sent: Sent) -> None:
+def report_warnings(session: Session, sent: Posted) -> None:
     if sent.offline:
         tagged = " Message will be queued with call-to-action." if sent.tagged else ""
         session.warn(f"Warning: Agent {sent.agent} appears offline.{tagged}")
@@ -172,7 +172,7 @@ def report_warnings(session: Session, sent: Sent) -> None:
         session.warn(f"Warning: {warning}")
 
 
-def _words(sent: Sent) -> str:
+def _words(sent: Posted) -> str:
     where = f"{sent.agent}@{sent.team}"
     if sent.outcome == "queued":
         return f"queued for {where}  {sent.message_id[:8]}  {sent.spool_path}"
@@ -180,7 +180,7 @@ def _words(sent: Sent) -> str:
     return f"sent to {where}  {sent.message_id[:8]}  seq {sent.seq}{merged}"
 
 
-def _show_plan(session: Session, sent: Sent) -> int:
+def _show_plan(session: Session, sent: Posted) -> int:
     if session.as_json:
         session.print_json({**as_json(sent), "outcome": "dry_run", "dry_run": True, "message": sent.message.text})
         return 0

@@ -11,11 +11,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
     from atm.services.mail.mailroom import Recipient
-    from atm.services.mail.reading import Mail
+    from atm.services.mail.reading import ShownMail
     from atm.ui.cli.session import Session
 
 
-def show_mail(session: Session, owner: Recipient, mail: Mail) -> None:
+def show_mail(session: Session, owner: Recipient, mail: ShownMail) -> None:
     shown = mail.messages
     style = Style(session)
     where = one_line(f"{owner.agent}@{owner.team_name}")

@@ -59,14 +59,14 @@ NO_SERVER = "this atm was installed without its extra `mcp`, so the server canno
 
 def run(session: Session, args: Args) -> int:
     from atm.domain.setup.hooks import SERVER
-    from atm.services.setup.planning import Order, apply, check, plan
+    from atm.services.setup.planning import SetupOrder, apply, check, plan
     from atm.ui.cli.setup.view import Doing, scope_of, show_changes, show_standing
     from atm.wiring.setup import build_vendor_files
 
     scope, project = scope_of(args), session.settings.root
     clients, identity = _clients(args), _identity(args, scope)
     files = build_vendor_files(session.layout, session.environment)
-    order = Order((SERVER,), args.flag("remove"), identity)
+    order = SetupOrder((SERVER,), args.flag("remove"), identity)
     notes = (NO_SERVER,) if not order.remove and not files.can_serve() else ()
     doing = Doing("mcp install", scope, order.remove, args.flag("dry_run"), notes)
     if args.flag("check"):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.ui.cli.session import Session
-    from atm.ui.mcp.hello import Claim
+    from atm.ui.mcp.hello import IdentityClaim
 
 ROLES = ("teammate", "lead", "human", "observer")
 _TEAM = Option("--team", "-t", value="TEAM", help="the agent's team (default: ATM_TEAM, settings, or the only one)")
@@ -117,10 +117,10 @@ def _check_streams(session: Session) -> None:
         session.warn("waiting for MCP on standard input: agent programs start this; see `atm mcp install`")
 
 
-def claim_of(args: Args, environment: Mapping[str, str]) -> Claim:
+def claim_of(args: Args, environment: Mapping[str, str]) -> IdentityClaim:
     """What the launcher says: flags first, then the environment."""
     from atm.domain.names import check_known_name, check_sender
-    from atm.ui.mcp.hello import Claim
+    from atm.ui.mcp.hello import IdentityClaim
 
     team, member = args.text("team"), args.text("as")
     if team is not None:
@@ -131,7 +131,7 @@ def claim_of(args: Args, environment: Mapping[str, str]) -> Claim:
     if role and role not in ROLES:
         raise UsageError(f"ATM_ROLE is {role[:40]!r}", f"use one of {', '.join(ROLES)}")
     config = environment.get("ATM_CONFIG", "")
-    return Claim(
+    return IdentityClaim(
         team=team or environment.get("ATM_TEAM", ""),
         member=member or environment.get("ATM_IDENTITY", ""),
         role=role,

@@ -74,13 +74,13 @@ def _update(args: Args, session: Session) -> int:
 
 def _remove(args: Args, session: Session) -> int:
     team, agent = find_team(session.room, args.need("team")).name, args.need("agent")
-    tasks = Tasks(session, team)
+    tasks = HeldTasks(session, team)
     done = remove_member(session.room, team, agent, force=args.flag("force"), first=tasks.free)
     words, nobody = f"removed {agent} from {team}", f"{agent} is not in {team}"
     return _gone(session, "remove-member", agent, done, tasks, words, nobody)
 
 
-class Tasks:
+class HeldTasks:
     """What somebody who leaves holds on the board: it is given back first."""
 
     def __init__(self, session: Session, team: str) -> None:
@@ -94,7 +94,7 @@ class Tasks:
         self.freed += release_all(self._session.desk, self.team, "", agent)
 
 
-def _gone(session: Session, action: str, agent: str, done: Removed, tasks: Tasks, words: str, nobody: str) -> int:
+def _gone(session: Session, action: str, agent: str, done: Removed, tasks: HeldTasks, words: str, nobody: str) -> int:
     kept = f"; its mail is kept at {done.archive_path}" if done.archive_path else ""
     back = f"; back on the board: {' '.join(f'#{id}' for id in tasks.freed)}" if tasks.freed else ""
     result: dict[str, object] = {"action": action, "team": tasks.team, "agent": agent, "removed": done.removed}
@@ -123,7 +123,7 @@ def _join(args: Args, session: Session) -> int:
 
 def _leave(args: Args, session: Session) -> int:
     team, me = _my_team(args, session), session.identity(args)
-    tasks = Tasks(session, team)
+    tasks = HeldTasks(session, team)
     done = leave(session.room, team, me, force=args.flag("force"), first=tasks.free)
     return _gone(session, "leave", me, done, tasks, f"{me} left {team}", f"{me} is not in {team}")
 

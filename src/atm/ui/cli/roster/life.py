@@ -8,11 +8,11 @@ from atm.domain.untrusted_text import one_line
 from atm.services.roster.members import create_team
 from atm.services.team.lifecycle import advance, standing
 from atm.services.team.registry import find_team
-from atm.ui.cli.roster.joining import Tasks
+from atm.ui.cli.roster.joining import HeldTasks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.team.lifecycle import Standing
+    from atm.domain.team.lifecycle import TeamStanding
     from atm.services.roster.cleanup import Item
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -30,7 +30,7 @@ def _by(args: Args, session: Session) -> str:
     return session.identity(args, "by")
 
 
-def standing_json(known: Standing) -> dict[str, object]:
+def standing_json(known: TeamStanding) -> dict[str, object]:
     return {
         "state": known.status,
         "since": known.since or None,
@@ -104,7 +104,7 @@ def _cleanup(args: Args, session: Session) -> int:
 
     doing = args.flag("yes") and not args.flag("dry_run")
     team, force = args.need("team"), args.flag("force")
-    items = plan_cleanup(session.room, team, args.text("agent"), force=force, first=Tasks(session, team).free)
+    items = plan_cleanup(session.room, team, args.text("agent"), force=force, first=HeldTasks(session, team).free)
     if doing:
         clean_up(items)
     if session.as_json:

@@ -38,7 +38,7 @@ NO_SERVER = "the MCP server is left out: this atm was installed without its extr
 
 
 def execute(args: Args, session: Session) -> int:
-    from atm.services.setup.planning import Order, apply, check, detect, plan
+    from atm.services.setup.planning import SetupOrder, apply, check, detect, plan
     from atm.ui.cli.setup.view import Doing, names_of, scope_of, show_changes, show_standing
     from atm.wiring.setup import build_vendor_files
 
@@ -49,7 +49,7 @@ def execute(args: Args, session: Session) -> int:
         return _say_nothing_found(session, files)
     # A server that cannot start would be an error message at every start of every agent.
     left_out = not remove and not files.can_serve() and not args.flag("no_mcp")
-    order = Order(WITHOUT_SERVER if left_out or args.flag("no_mcp") else KINDS, remove)
+    order = SetupOrder(WITHOUT_SERVER if left_out or args.flag("no_mcp") else KINDS, remove)
     doing = Doing("init", scope, remove, args.flag("dry_run"), (NO_SERVER,) if left_out else ())
     if args.flag("check"):
         return show_standing(session, doing, check(files, vendors, scope, project, order))

@@ -18,8 +18,8 @@ from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.services.worksync.plane import Plane
-    from atm.services.worksync.rounds import Round
+    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.rounds import SyncRound
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -52,7 +52,7 @@ def _arguments(args: Args, session: Session) -> dict[str, Plain]:
     return {key: value for key, value in given.items() if value is not None}
 
 
-def _known_author(session: Session, plane: Plane) -> Trusted:
+def _known_author(session: Session, plane: SyncRoom) -> Trusted:
     """The environment comes from whoever launched the agent. A flag, or a file that agents share, proves nothing."""
     name = session.environment.get("ATM_IDENTITY", "")
     home = session.environment.get("ATM_TEAM", "")
@@ -82,7 +82,7 @@ def nudge(args: Args, session: Session) -> int:
     return 0 if is_done else 3
 
 
-def _came_of_it(done: Round, name: str) -> tuple[str, bool]:
+def _came_of_it(done: SyncRound, name: str) -> tuple[str, bool]:
     """Whether a nudge went out; else the guard that kept it."""
     look = next((one for one in done.looks if same_name(one.member, name)), None)
     sent = [one for one in done.dispatched if same_name(one.nudge.member, name)]

@@ -7,7 +7,7 @@ from atm.ui.cli.arguments import MANY, NUMBER, TEAM, Args, Argument, Command, Op
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.plane import SyncRoom
     from atm.ui.cli.session import Session
 
 _MEMBER = Argument("member", "whose (default: everybody)", required=False, complete="member")
@@ -117,7 +117,7 @@ def execute(args: Args, session: Session) -> int:
     return code
 
 
-def open_plane(args: Args, session: Session) -> tuple[Plane, Team]:
+def open_plane(args: Args, session: Session) -> tuple[SyncRoom, Team]:
     """The control plane, and the team that is meant."""
     from atm.services.team.registry import find_team
     from atm.wiring.worksync import build_plane

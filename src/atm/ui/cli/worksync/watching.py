@@ -14,7 +14,7 @@ from atm.wiring.events import build_watch
 
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.services.worksync.plane import Plane
+    from atm.services.worksync.plane import SyncRoom
     from atm.services.worksync.reading import View
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -34,7 +34,7 @@ def watch(args: Args, session: Session) -> int:
     return 0
 
 
-def _show(session: Session, plane: Plane, team: Team, shown: dict[str, tuple[str, str]], me: str) -> None:
+def _show(session: Session, plane: SyncRoom, team: Team, shown: dict[str, tuple[str, str]], me: str) -> None:
     found = views(plane, team, team.names)
     if is_live() and not session.as_json:
         lines = status_table(found, plane.now())

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Task
     from atm.domain.plain import Plain
-    from atm.services.board.reviews import Outcome
+    from atm.services.board.reviews import ReviewOutcome
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema
 
@@ -51,6 +51,6 @@ def answer(
     return {"task": preview(task, board), **known({"warnings": lines(warnings), **(more or {})})}
 
 
-def outcome(caller: Caller, done: Outcome) -> dict[str, Plain]:
+def outcome(caller: Caller, done: ReviewOutcome) -> dict[str, Plain]:
     """The same for reviews, plans and questions, where somebody waits for somebody."""
     return answer(caller, done.task, warnings=[*done.warnings, *done.diagnostics])

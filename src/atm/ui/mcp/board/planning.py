@@ -9,7 +9,7 @@ from atm.domain.board.tasks import PRIORITIES
 from atm.domain.errors import BadTask, NotAllowed, UsageError
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
-from atm.services.board.planning import Wish
+from atm.services.board.planning import NewTask
 from atm.ui.mcp.actor import actor, leads, sign
 from atm.ui.mcp.board.changes import ID, acting, answer, changed, outcome
 from atm.ui.mcp.board.view import TASKS, preview
@@ -34,7 +34,7 @@ FORMATS = ("markdown", "json", "yaml")
 
 def _add(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    wish = Wish(
+    wish = NewTask(
         given.text("subject"),
         description=given.text("description"),
         depends_on=given.texts("depends_on"),
@@ -78,7 +78,7 @@ def _import(caller: Caller, given: Given) -> dict[str, Plain]:
     return _added(caller, planning.add(caller.desk, team, me, wishes))
 
 
-def _rehearsed(wishes: Sequence[Wish]) -> dict[str, Plain]:
+def _rehearsed(wishes: Sequence[NewTask]) -> dict[str, Plain]:
     tasks: list[Plain] = [{"subject": line(wish.subject)} for wish in wishes[:MOST_SHOWN]]
     return {"count": len(wishes), "tasks": tasks, "dry_run": True}
 
@@ -92,7 +92,7 @@ def _added(caller: Caller, added: Added) -> dict[str, Plain]:
 
 def _split(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    wishes = [Wish(subject) for subject in given.texts("into")]
+    wishes = [NewTask(subject) for subject in given.texts("into")]
     task, added = planning.split(caller.desk, team, me, given.text("id"), wishes)
     parts: list[Plain] = [preview(part, added.board) for part in added.tasks[:MOST_SHOWN]]
     return answer(caller, task, added.board, warnings=added.warnings, more={"parts": parts})

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.plain import Plain
-    from atm.services.board.hooks import Verdict
+    from atm.services.board.hooks import HookVerdict
     from atm.services.board.working import Claimed
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
@@ -57,7 +57,7 @@ def _warnings(done: Claimed) -> list[str]:
     return [*released, *touched, *(done.verdict.warnings if done.verdict else ())]
 
 
-def _said_by_hook(verdict: Verdict | None) -> dict[str, Plain]:
+def _said_by_hook(verdict: HookVerdict | None) -> dict[str, Plain]:
     if verdict is None:
         return {}
     feedback = beginning(verdict.feedback, LONGEST_FEEDBACK) if verdict.is_blocked else ""

@@ -82,23 +82,23 @@ class Gate:
         else:
             await refusal(send)
 
-    async def _refusal(self, scope: Scope) -> Refusal | None:
+    async def _refusal(self, scope: Scope) -> HttpRefusal | None:
         hosts, origins = _headers(scope, b"host"), _headers(scope, b"origin")
         if len(hosts) != 1 or hosts[0].lower() not in self._hosts:
-            return Refusal(403, "bad-host", "this server answers to its own address only")
+            return HttpRefusal(403, "bad-host", "this server answers to its own address only")
         if any(origin.lower() not in self._origins for origin in origins):
-            return Refusal(403, "bad-origin", "this server is not for pages of other sites")
+            return HttpRefusal(403, "bad-origin", "this server is not for pages of other sites")
         token = await self._bearer(scope)
         if token is None:
             wait = self._strangers.take(self._clock(), MOST_STRANGERS, STRANGERS_PER_SECOND)
-            return _too_many(wait) if wait else Refusal(401, "no-token", "a good token is missing", _CHALLENGE)
+            return _too_many(wait) if wait else HttpRefusal(401, "no-token", "a good token is missing", _CHALLENGE)
         wait = self._bucket(token.id).take(self._clock(), BURST, PER_SECOND)
         if wait:
             return _too_many(wait)
         try:
             await self._admit(scope, token)
         except AtmError as error:
-            return Refusal(403, error.code, str(error)[:500])
+            return HttpRefusal(403, error.code, str(error)[:500])
         return None
 
     async def _bearer(self, scope: Scope) -> AccessToken | None:
@@ -120,7 +120,7 @@ class Gate:
 _CHALLENGE = {"www-authenticate": 'Bearer realm="atm", error="invalid_token"'}
 
 
-class Refusal:
+class HttpRefusal:
     """A short answer in JSON. It says nothing of what it was compared with."""
 
     def __init__(self, status: int, code: str, error: str, headers: dict[str, str] | None = None) -> None:
@@ -134,8 +134,8 @@ class Refusal:
         await send({"type": "http.response.body", "body": self._body})
 
 
-def _too_many(wait: float) -> Refusal:
-    return Refusal(429, "too-many-calls", "too many calls; wait a little", {"retry-after": str(int(wait) + 1)})
+def _too_many(wait: float) -> HttpRefusal:
+    return HttpRefusal(429, "too-many-calls", "too many calls; wait a little", {"retry-after": str(int(wait) + 1)})
 
 
 def _headers(scope: Scope, name: bytes) -> list[str]:

@@ -18,7 +18,7 @@ from atm.domain.errors import AtmError
 from atm.services.access import find
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.loops import in_thread
-from atm.ui.mcp.hello import Claim
+from atm.ui.mcp.hello import IdentityClaim
 from atm.ui.mcp.identity import FROM_TOKEN
 from atm.ui.mcp.serving.daemon_events import follow_daemon
 from atm.ui.mcp.serving.host import load_reception
@@ -133,7 +133,7 @@ class HttpServer:
         bearer = _bearer_of(token)
         async with self._admitting:
             if bearer not in self._clients:
-                claim = Claim(token.team, token.member, token.role, self._folder, self._config)
+                claim = IdentityClaim(token.team, token.member, token.role, self._folder, self._config)
                 self._clients[bearer] = await self._reception.admit(claim, FROM_TOKEN)
         scope[CLIENT], scope[TOKEN] = self._clients[bearer], bearer
         # The SDK keeps sessions apart by this.

@@ -8,7 +8,7 @@ from atm.domain.errors import RequestError
 from atm.domain.names import parse_address, same_name
 from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail.mailroom import find_recipient, sender_address
-from atm.services.mail.posting import Letter
+from atm.services.mail.posting import Draft
 from atm.services.mail.sending import broadcast, send
 from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.mcp.actor import actor, mailbox, sign
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.services.mail.posting import Sent
+    from atm.services.mail.posting import Posted
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 
@@ -47,8 +47,8 @@ def _address(caller: Caller, team: Team, given: str) -> tuple[str, str]:
     return agent, named or team.name
 
 
-def _letter(caller: Caller, team: Team, me: str, target: str, given: Given) -> Letter:
-    return Letter(
+def _letter(caller: Caller, team: Team, me: str, target: str, given: Given) -> Draft:
+    return Draft(
         sender=sender_address(caller.room, me, team.name, target),
         text=given.text("text"),
         summary=given.text("summary") or None,
@@ -60,7 +60,7 @@ def _letter(caller: Caller, team: Team, me: str, target: str, given: Given) -> L
     )
 
 
-def _warnings(caller: Caller, sent: Sent, letter: Letter) -> list[str]:
+def _warnings(caller: Caller, sent: Posted, letter: Draft) -> list[str]:
     found = [f"{sent.agent} appears offline"] if sent.offline else []
     if letter.ack_minutes is not None and not caller.has_daemon:
         found.append("no daemon runs, so nobody notices if the acknowledgement does not come")

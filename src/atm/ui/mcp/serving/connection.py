@@ -62,7 +62,7 @@ class Deliveries(Protocol):
     def lost(self, request: Id) -> None: ...
 
 
-class Lines:
+class SocketLines:
     """A socket's lines as the SDK's messages."""
 
     def __init__(

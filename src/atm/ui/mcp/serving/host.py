@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from atm.domain.events import TeamEvent
     from atm.teamd.surfaces import DaemonFacts
-    from atm.ui.mcp.hello import Claim
+    from atm.ui.mcp.hello import IdentityClaim
     from atm.ui.mcp.serving.client import Client
     from atm.ui.mcp.serving.reception import Reception
 
@@ -150,7 +150,7 @@ class McpHost:
             self._facts.log(level, self.name, text)
 
 
-async def _greeted(reader: asyncio.StreamReader) -> Claim:
+async def _greeted(reader: asyncio.StreamReader) -> IdentityClaim:
     try:
         line = await asyncio.wait_for(reader.readuntil(b"\n"), HELLO_SECONDS)
     except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, OSError):

@@ -10,7 +10,7 @@ from atm.teamd.loops import in_thread
 from atm.ui.mcp.identity import FROM_LAUNCHER, admit, asked_role
 from atm.ui.mcp.offer import full_offer
 from atm.ui.mcp.serving.client import Client
-from atm.ui.mcp.serving.connection import Lines
+from atm.ui.mcp.serving.connection import SocketLines
 from atm.ui.mcp.serving.server import build_server
 from atm.ui.mcp.serving.workers import TooSlow, Workers
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from atm.formats.files.layout import Layout
-    from atm.ui.mcp.hello import Claim
+    from atm.ui.mcp.hello import IdentityClaim
     from atm.ui.mcp.offer import Offer
     from atm.ui.mcp.serving.server import AtmServer, Context, Log
 
@@ -37,7 +37,7 @@ class Reception:
         self.workers = Workers()
         hear_logger("mcp", log)
 
-    async def admit(self, claim: Claim, source: str = FROM_LAUNCHER) -> Client:
+    async def admit(self, claim: IdentityClaim, source: str = FROM_LAUNCHER) -> Client:
         """Who comes; raises AtmError for those who may not."""
         admitting = in_thread(lambda: admit(self._layout, claim, has_daemon=self._has_daemon, source=source))
         try:
@@ -59,7 +59,7 @@ class Reception:
         """One connection, to its end."""
         client.sees_delivery = True
         try:
-            lines = Lines(reader, writer, client)
+            lines = SocketLines(reader, writer, client)
             await lines.serve(self.server(lambda _: client), beside)
         finally:
             await asyncio.shield(client.close())

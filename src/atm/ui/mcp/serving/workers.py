@@ -26,7 +26,7 @@ class TooSlow(AtmError):
     code = "too-slow"
 
 
-class Busy(AtmError):
+class TooManyCalls(AtmError):
     """Everybody is at work already."""
 
     code = "busy"
@@ -77,7 +77,7 @@ class Workers:
             running = in_thread(work)
         except RuntimeError:  # the system gives no more threads
             _free(places)
-            raise Busy("there is no thread left for this", "ask again in a moment") from None
+            raise TooManyCalls("there is no thread left for this", "ask again in a moment") from None
         running.add_done_callback(lambda done: _leave(done, places))
         return running
 
@@ -91,7 +91,7 @@ class Workers:
         except BaseException as error:
             _free(taken)
             if isinstance(error, TimeoutError):
-                raise Busy("too many calls are under way", "wait for their answers, then ask again") from None
+                raise TooManyCalls("too many calls are under way", "wait for their answers, then ask again") from None
             raise
 
 

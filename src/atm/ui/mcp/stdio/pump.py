@@ -37,7 +37,7 @@ STREAMS = ("subscriptions/listen",)
 """Requests that are answered when they end, if ever: nobody waits for them at the end."""
 
 
-class Lines:
+class PumpLines:
     """Bytes as they come, as whole lines. A line that is too long is left out, and `too_long` counts it."""
 
     def __init__(self, longest: int) -> None:
@@ -110,7 +110,7 @@ class Pump:
         self._in, self._out = stdin, stdout
         self._line: Line | None = None
         self._to_daemon, self._to_client = bytearray(), bytearray()
-        self._from_client, self._from_daemon = Lines(LONGEST_LINE), Lines(4 * LONGEST_LINE)
+        self._from_client, self._from_daemon = PumpLines(LONGEST_LINE), PumpLines(4 * LONGEST_LINE)
         self._waiting: dict[str, str] = {}
         """Requests without an answer: the id as JSON, and the method."""
         self._unheard: set[str] = set()

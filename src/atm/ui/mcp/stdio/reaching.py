@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.formats.files.layout import Layout
-    from atm.ui.mcp.hello import Claim
+    from atm.ui.mcp.hello import IdentityClaim
 
 WELCOME_SECONDS = 30.0
 """The first client of a daemon waits for the import of the SDK."""
@@ -34,7 +34,7 @@ class Reaching:
         self,
         layout: Layout,
         environment: Mapping[str, str],
-        claim: Claim,
+        claim: IdentityClaim,
         may_autostart: Callable[[], bool],
         warn: Callable[[str], None],
     ) -> None:
