@@ -13,7 +13,7 @@ from atm import config
 from atm.services.board.planning import NewTask, add
 from atm.services.roster.members import create_team
 from atm.system.machine import find_layout
-from atm.wiring.board import build_desk, build_tasks
+from atm.wiring.board import build_boardroom, build_tasks
 from atm.wiring.mail import build_room
 from benchmarks.cases import Bench, _progress
 from benchmarks.measure import Program, Times, Variant, round_robin
@@ -32,13 +32,13 @@ def new_board(home: Path, tasks: int) -> Sandbox:
     layout = find_layout(environment)
     room = build_room(layout)
     create_team(room, TEAM)
-    desk = build_desk(layout, config.load(layout, environment, str(home), {}), room)
+    boardroom = build_boardroom(layout, config.load(layout, environment, str(home), {}), room)
     text = "Read the notes in docs/import.md first. Two tests of the importer fail on empty files. " * 3
     wishes = [
         NewTask(f"step {n}: mend the importer", description=text, depends_on=[f"#{n - 1}"] if n % 3 == 0 else [])
         for n in range(1, tasks + 1)
     ]
-    add(desk, TEAM, "human", wishes)
+    add(boardroom, TEAM, "human", wishes)
     build_tasks(layout).board(TEAM)
     return sandbox
 

@@ -26,9 +26,9 @@ from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.reading import briefing_block
 from atm.system.machine import find_layout
-from atm.wiring.board import build_desk
+from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
-from atm.wiring.worksync import build_plane
+from atm.wiring.worksync import build_syncroom
 from benchmarks.cases import Bench, _progress
 from benchmarks.daemon import _memory, running
 from benchmarks.mcp_programs import ECHO, Answered, HttpTalk, Talk, install_sdk
@@ -203,8 +203,8 @@ class Services:
         layout = find_layout(sandbox.environment)
         settings = config.load(layout, sandbox.environment, str(sandbox.home), {})
         self._room = build_room(layout, settings)
-        self._desk = build_desk(layout, settings, self._room)
-        self._plane = build_plane(layout, settings, self._desk)
+        self._boardroom = build_boardroom(layout, settings, self._room)
+        self._syncroom = build_syncroom(layout, settings, self._boardroom)
 
     def send(self) -> None:
         sent = send(self._room, TEAM, SENDER, Draft(sender=OWNER, text=TEXT))
@@ -213,7 +213,7 @@ class Services:
 
     def brief(self) -> object:
         team = find_team(self._room, TEAM)
-        return brief(self._desk, TEAM, OWNER), briefing_block(self._plane, team, OWNER, can_report=True)
+        return brief(self._boardroom, TEAM, OWNER), briefing_block(self._syncroom, team, OWNER, can_report=True)
 
 
 def _take_turns(variants: dict[str, Callable[[], float]], rounds: int) -> dict[str, Calls]:

@@ -27,16 +27,16 @@ from atm.services.team.registry import find_team
 from atm.services.worksync.reconcile import reconcile
 from atm.system.machine import find_layout
 from atm.teamd.worksync import SyncWork
-from atm.wiring.board import build_desk
+from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
-from atm.wiring.worksync import build_plane
+from atm.wiring.worksync import build_syncroom
 from benchmarks.cases import Bench, _progress
 from benchmarks.daemon import LONGEST, _ask, running
 from benchmarks.measure import Times, Variant, round_robin
 from benchmarks.sandboxes import TEAM, Sandbox
 
 if TYPE_CHECKING:
-    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.syncroom import SyncRoom
 
 LEAD = "lena"
 SMALL_TEAM, LARGE_TEAM = 10, 1_000
@@ -118,7 +118,7 @@ class Crowd:
         self.agents = [f"m{number}" for number in range(members - 1)]
         self.names = [LEAD, *self.agents]
         self._enter_agents()
-        self.plane = self.new_plane()
+        self.syncroom = self.new_plane()
 
     def _enter_agents(self) -> None:
         """In one go: a thousand changes of the roster are another benchmark."""
@@ -135,16 +135,18 @@ class Crowd:
     def new_plane(self) -> SyncRoom:
         """As a daemon has it that was just started."""
         settings = config.load(self.layout, self.sandbox.environment, str(self.sandbox.home), {})
-        return build_plane(self.layout, settings, build_desk(self.layout, settings, build_room(self.layout, settings)))
+        return build_syncroom(
+            self.layout, settings, build_boardroom(self.layout, settings, build_room(self.layout, settings))
+        )
 
     def look_at(self, *names: str, trigger: str = MANUAL) -> None:
-        looks = reconcile(self.plane, TEAM, dict.fromkeys(names, trigger))
+        looks = reconcile(self.syncroom, TEAM, dict.fromkeys(names, trigger))
         if len(looks) != len(names):
             raise RuntimeError(f"{len(looks)} looks instead of {len(names)}")
 
     def looks(self) -> dict[str, int]:
         """How often each member was looked at, as the status file says."""
-        found = self.plane.records.read(TEAM, STATUS)
+        found = self.syncroom.records.read(TEAM, STATUS)
         return {
             name: decode_status(TEAM, name, found[name]).counters.reconciles if name in found else 0
             for name in self.names
@@ -237,19 +239,19 @@ def seconds_of(work: Callable[[], object]) -> float:
 
 
 def _watch_stalls(crowd: Crowd) -> None:
-    plane = crowd.plane
-    alerts = watch_stalls(plane.desk, plane.records, find_team(plane.room, TEAM), STALL_MINUTES)
+    syncroom = crowd.syncroom
+    alerts = watch_stalls(syncroom.boardroom, syncroom.records, find_team(syncroom.room, TEAM), STALL_MINUTES)
     if alerts:
         raise RuntimeError(f"nothing is overdue, and yet there were {len(alerts)} alerts")
 
 
 def _look_at_board(crowd: Crowd) -> None:
-    crowd.plane.desk.tasks.board(TEAM)
+    crowd.syncroom.boardroom.tasks.board(TEAM)
 
 
 def _time_routing(crowd: Crowd) -> float:
     """A round of the daemon's loop in which events were heard and nobody is due yet."""
-    work = SyncWork(lambda: crowd.plane, lambda *_, **__: None, lambda *_: None, lambda: STALL_MINUTES)
+    work = SyncWork(lambda: crowd.syncroom, lambda *_, **__: None, lambda *_: None, lambda: STALL_MINUTES)
     work.work()
     for number in range(1, BURST + 1):
         owner = crowd.agents[number % len(crowd.agents)]

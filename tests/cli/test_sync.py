@@ -12,11 +12,11 @@ import pytest
 
 from atm import config
 from atm.formats.files.layout import Layout
-from atm.services.worksync.plane import SyncRoom
 from atm.services.worksync.reports import replay
-from atm.wiring.board import build_desk
+from atm.services.worksync.syncroom import SyncRoom
+from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
-from atm.wiring.worksync import build_plane
+from atm.wiring.worksync import build_syncroom
 
 FOLDER = ".claude/teams/crew/.member-work-sync"
 
@@ -53,10 +53,10 @@ def work(tasks) -> Callable[..., None]:
 
 
 @pytest.fixture
-def plane(layout: Layout, atm) -> SyncRoom:
+def syncroom(layout: Layout, atm) -> SyncRoom:
     """What the daemon would use."""
     settings = config.load(layout, {}, str(atm.folder), {})
-    return build_plane(layout, settings, build_desk(layout, settings, build_room(layout, settings)))
+    return build_syncroom(layout, settings, build_boardroom(layout, settings, build_room(layout, settings)))
 
 
 def agenda(sync: Callable[..., Any], name: str = "ann") -> dict[str, Any]:
@@ -213,15 +213,15 @@ def test_watching_shows_a_change_when_it_happens(atm, room, tasks, eventually):
 # Reporting.
 
 
-def test_without_a_daemon_a_report_is_noted_and_validated_later(sync, work, plane):
+def test_without_a_daemon_a_report_is_noted_and_validated_later(sync, work, syncroom):
     work("ann")
     done = report(sync)
     assert done.json["pendingValidation"] is True
     assert "leaseExpiresAt" not in done.json
     assert {one["label"] for one in sync("status", "ann", "--json").json["members"]} == {"Needs sync"}
-    assert replay(plane, "crew") == 1
+    assert replay(syncroom, "crew") == 1
     assert {one["label"] for one in sync("status", "ann", "--json").json["members"]} == {"Working"}
-    assert replay(plane, "crew") == 0
+    assert replay(syncroom, "crew") == 0
 
 
 def test_trying_again_and_again_is_one_intent(sync, work, atm):
@@ -232,13 +232,13 @@ def test_trying_again_and_again_is_one_intent(sync, work, atm):
     assert len(kept["data"]["intents"]) == 1
 
 
-def test_a_token_does_where_no_launcher_vouches(sync, work, plane):
+def test_a_token_does_where_no_launcher_vouches(sync, work, syncroom):
     work("ann")
     mine = agenda(sync)
     words = ["report", "still_working", "--fingerprint", mine["agendaFingerprint"], "--as", "ann", "--json"]
     assert sync(*words, code=1).json["reason"] == "identity_untrusted"
     assert sync(*words, "--token", mine["reportToken"]).json["pendingValidation"] is True
-    assert replay(plane, "crew") == 1
+    assert replay(syncroom, "crew") == 1
 
 
 def test_a_report_for_another_is_refused_reveals_nothing_and_leaves_nothing(sync, work, atm, contents):
@@ -305,7 +305,7 @@ def test_a_report_that_is_too_large_or_wrong_is_refused_and_leaves_nothing(sync,
     assert not (atm.home / FOLDER / "report-intents.json").exists()
 
 
-def test_a_report_touches_no_task_no_message_and_no_heartbeat(sync, work, atm, contents, plane):
+def test_a_report_touches_no_task_no_message_and_no_heartbeat(sync, work, atm, contents, syncroom):
     work("ann")
     mine = agenda(sync)
 
@@ -315,7 +315,7 @@ def test_a_report_touches_no_task_no_message_and_no_heartbeat(sync, work, atm, c
 
     before = others()
     sync("report", "still_working", "--fingerprint", mine["agendaFingerprint"], "--note", "tell all", me="ann")
-    replay(plane, "crew")
+    replay(syncroom, "crew")
     assert others() == before
 
 
@@ -352,10 +352,10 @@ def test_a_nudge_is_sent_once_whatever_the_boss_says(sync, work, atm, open_gate)
     assert nudges[0]["from"] == "system"
 
 
-def test_every_guard_holds_for_a_boss_too(sync, work, atm, plane, open_gate, quickly):
+def test_every_guard_holds_for_a_boss_too(sync, work, atm, syncroom, open_gate, quickly):
     work("ann")
     report(sync)
-    replay(plane, "crew")
+    replay(syncroom, "crew")
     assert "No nudge" in sync("nudge", "ann", "--as", "human", code=3).out
     work("bob", "waits", "--depends-on", "1")
     assert "only waits" in sync("nudge", "bob", "--as", "human", code=3).out
@@ -370,7 +370,7 @@ GARBAGE = [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"schemaVersion": 99}', b'{
 
 
 @pytest.mark.parametrize("garbage", GARBAGE)
-def test_damaged_files_stop_nobody(sync, work, atm, plane, open_gate, garbage):
+def test_damaged_files_stop_nobody(sync, work, atm, syncroom, open_gate, garbage):
     work("ann")
     folder = atm.home / FOLDER
     folder.mkdir(exist_ok=True)
@@ -381,7 +381,7 @@ def test_damaged_files_stop_nobody(sync, work, atm, plane, open_gate, garbage):
     for words in (["metrics"], ["diagnose", "ann", "--as", "human"], ["agenda", "ann", "--as", "human"]):
         sync(*words)
     assert report(sync).json["pendingValidation"] is True
-    assert replay(plane, "crew") == 1
+    assert replay(syncroom, "crew") == 1
     assert {one["label"] for one in sync("status", "ann", "--json").json["members"]} == {"Working"}
 
 
@@ -429,11 +429,11 @@ def test_a_link_out_of_the_team_is_not_followed(sync, work, atm, tmp_path, open_
     assert list(elsewhere.iterdir()) == []
 
 
-def test_a_team_deleted_and_made_anew_inherits_nothing(sync, work, atm, quickly, plane, open_gate):
+def test_a_team_deleted_and_made_anew_inherits_nothing(sync, work, atm, quickly, syncroom, open_gate):
     work("ann")
     old = agenda(sync)
     report(sync)
-    replay(plane, "crew")
+    replay(syncroom, "crew")
     assert quickly("teams", "delete", "crew", "--yes", "--force").code == 0
     assert quickly("teams", "create", "crew").code == 0
     assert quickly("teams", "add-member", "crew", "ann").code == 0

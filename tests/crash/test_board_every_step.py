@@ -92,29 +92,29 @@ def a_desk(home: Path, disk: Disk | None = None, ahead: float = 0.0) -> FullBoar
 # The board that everything starts from, and every way to change it.
 
 
-def three_tasks(desk: FullBoardroom) -> None:
-    create_team(desk.room, "crew", lead="lea")
+def three_tasks(boardroom: FullBoardroom) -> None:
+    create_team(boardroom.room, "crew", lead="lea")
     for name in ("ann", "bob"):
-        add_member(desk.room, "crew", Member(name))
-    add(desk, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
+        add_member(boardroom.room, "crew", Member(name))
+    add(boardroom, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
 
 
-def claimed(desk: FullBoardroom) -> None:
-    board.claim(desk, "crew", "ann", "1")
+def claimed(boardroom: FullBoardroom) -> None:
+    board.claim(boardroom, "crew", "ann", "1")
 
 
-def in_review(desk: FullBoardroom) -> None:
-    claimed(desk)
-    reviews.request_review(desk, "crew", "ann", "1", "bob")
+def in_review(boardroom: FullBoardroom) -> None:
+    claimed(boardroom)
+    reviews.request_review(boardroom, "crew", "ann", "1", "bob")
 
 
-def planned(desk: FullBoardroom) -> None:
-    claimed(desk)
-    reviews.submit_plan(desk, "crew", "ann", "1", "first this, then that")
+def planned(boardroom: FullBoardroom) -> None:
+    claimed(boardroom)
+    reviews.submit_plan(boardroom, "crew", "ann", "1", "first this, then that")
 
 
-def asked(desk: FullBoardroom) -> None:
-    reviews.ask(desk, "crew", "ann", "1", "lead", "which one?")
+def asked(boardroom: FullBoardroom) -> None:
+    reviews.ask(boardroom, "crew", "ann", "1", "lead", "which one?")
 
 
 def several() -> list[NewTask]:
@@ -126,7 +126,7 @@ def several() -> list[NewTask]:
     ]
 
 
-def nothing(desk: FullBoardroom) -> None:
+def nothing(boardroom: FullBoardroom) -> None:
     return None
 
 
@@ -137,39 +137,45 @@ class Case:
     ahead: float = 0.0
 
 
-def completed(desk: FullBoardroom) -> None:
-    claimed(desk)
-    board.complete(desk, "crew", "ann", "1")
+def completed(boardroom: FullBoardroom) -> None:
+    claimed(boardroom)
+    board.complete(boardroom, "crew", "ann", "1")
 
 
 CASES: dict[str, Case] = {
-    "add": Case(lambda desk: add(desk, "crew", "bob", [NewTask("alone", description="do it", priority="high")])),
-    "add-dependent": Case(lambda desk: add(desk, "crew", "bob", [NewTask("later", depends_on=["#1", "#3"])])),
-    "import": Case(lambda desk: add(desk, "crew", "bob", several())),
-    "claim": Case(lambda desk: board.claim(desk, "crew", "ann")),
-    "complete": Case(lambda desk: board.complete(desk, "crew", "ann", "1", result="done"), claimed),
-    "fail": Case(lambda desk: board.fail(desk, "crew", "ann", "1", "it broke"), claimed),
-    "fail-for-good": Case(lambda desk: board.fail(desk, "crew", "ann", "1", "it broke", final=True), claimed),
-    "release": Case(lambda desk: board.release(desk, "crew", "ann", "1", reason="lunch"), claimed),
-    "assign": Case(lambda desk: board.assign(desk, "crew", "lea", "1", "bob"), claimed),
-    "cancel": Case(lambda desk: board.cancel(desk, "crew", "lea", "3", "not needed")),
-    "depend-on": Case(lambda desk: depend(desk, "crew", "lea", "3", ["1", "2"])),
-    "depend-off": Case(lambda desk: depend(desk, "crew", "lea", "2", [], ["1"])),
-    "depend-both": Case(lambda desk: depend(desk, "crew", "lea", "2", ["3"], ["1"])),
-    "split": Case(lambda desk: split(desk, "crew", "ann", "1", [NewTask("part a"), NewTask("part b")]), claimed),
-    "comment": Case(lambda desk: board.comment(desk, "crew", "ann", "1", "a remark")),
-    "review-request": Case(lambda desk: reviews.request_review(desk, "crew", "ann", "1", "bob"), claimed),
-    "review-approve": Case(lambda desk: reviews.approve(desk, "crew", "bob", "1", "good"), in_review),
-    "plan-submit": Case(lambda desk: reviews.submit_plan(desk, "crew", "ann", "1", "my plan"), claimed),
-    "plan-approve": Case(lambda desk: reviews.approve_plan(desk, "crew", "lea", "1", "go"), planned),
-    "ask": Case(lambda desk: reviews.ask(desk, "crew", "ann", "1", "lead", "which one?")),
-    "answer": Case(lambda desk: reviews.answer(desk, "crew", "lea", "1", "this one"), asked),
-    "review-start": Case(lambda desk: reviews.start_review(desk, "crew", "bob", "1"), in_review),
-    "review-changes": Case(lambda desk: reviews.request_changes(desk, "crew", "bob", "1", "more tests"), in_review),
-    "plan-reject": Case(lambda desk: reviews.reject_plan(desk, "crew", "lea", "1", "too broad"), planned),
-    "reopen": Case(lambda desk: board.reopen(desk, "crew", "lea", "1", "not good"), completed),
-    "leave": Case(lambda desk: board.release_all(desk, "crew", "", "ann"), claimed),
-    "silent-release": Case(lambda desk: board.release_silent(desk, "crew"), claimed, ahead=700.0),
+    "add": Case(
+        lambda boardroom: add(boardroom, "crew", "bob", [NewTask("alone", description="do it", priority="high")])
+    ),
+    "add-dependent": Case(lambda boardroom: add(boardroom, "crew", "bob", [NewTask("later", depends_on=["#1", "#3"])])),
+    "import": Case(lambda boardroom: add(boardroom, "crew", "bob", several())),
+    "claim": Case(lambda boardroom: board.claim(boardroom, "crew", "ann")),
+    "complete": Case(lambda boardroom: board.complete(boardroom, "crew", "ann", "1", result="done"), claimed),
+    "fail": Case(lambda boardroom: board.fail(boardroom, "crew", "ann", "1", "it broke"), claimed),
+    "fail-for-good": Case(lambda boardroom: board.fail(boardroom, "crew", "ann", "1", "it broke", final=True), claimed),
+    "release": Case(lambda boardroom: board.release(boardroom, "crew", "ann", "1", reason="lunch"), claimed),
+    "assign": Case(lambda boardroom: board.assign(boardroom, "crew", "lea", "1", "bob"), claimed),
+    "cancel": Case(lambda boardroom: board.cancel(boardroom, "crew", "lea", "3", "not needed")),
+    "depend-on": Case(lambda boardroom: depend(boardroom, "crew", "lea", "3", ["1", "2"])),
+    "depend-off": Case(lambda boardroom: depend(boardroom, "crew", "lea", "2", [], ["1"])),
+    "depend-both": Case(lambda boardroom: depend(boardroom, "crew", "lea", "2", ["3"], ["1"])),
+    "split": Case(
+        lambda boardroom: split(boardroom, "crew", "ann", "1", [NewTask("part a"), NewTask("part b")]), claimed
+    ),
+    "comment": Case(lambda boardroom: board.comment(boardroom, "crew", "ann", "1", "a remark")),
+    "review-request": Case(lambda boardroom: reviews.request_review(boardroom, "crew", "ann", "1", "bob"), claimed),
+    "review-approve": Case(lambda boardroom: reviews.approve(boardroom, "crew", "bob", "1", "good"), in_review),
+    "plan-submit": Case(lambda boardroom: reviews.submit_plan(boardroom, "crew", "ann", "1", "my plan"), claimed),
+    "plan-approve": Case(lambda boardroom: reviews.approve_plan(boardroom, "crew", "lea", "1", "go"), planned),
+    "ask": Case(lambda boardroom: reviews.ask(boardroom, "crew", "ann", "1", "lead", "which one?")),
+    "answer": Case(lambda boardroom: reviews.answer(boardroom, "crew", "lea", "1", "this one"), asked),
+    "review-start": Case(lambda boardroom: reviews.start_review(boardroom, "crew", "bob", "1"), in_review),
+    "review-changes": Case(
+        lambda boardroom: reviews.request_changes(boardroom, "crew", "bob", "1", "more tests"), in_review
+    ),
+    "plan-reject": Case(lambda boardroom: reviews.reject_plan(boardroom, "crew", "lea", "1", "too broad"), planned),
+    "reopen": Case(lambda boardroom: board.reopen(boardroom, "crew", "lea", "1", "not good"), completed),
+    "leave": Case(lambda boardroom: board.release_all(boardroom, "crew", "", "ann"), claimed),
+    "silent-release": Case(lambda boardroom: board.release_silent(boardroom, "crew"), claimed, ahead=700.0),
 }
 
 
@@ -180,9 +186,9 @@ class Stage:
         self.case = CASES[name]
         self._folder = folder
         self._template = folder / "template"
-        desk = a_desk(self._template)
-        three_tasks(desk)
-        self.case.before(desk)
+        boardroom = a_desk(self._template)
+        three_tasks(boardroom)
+        self.case.before(boardroom)
         shutil.rmtree(a_layout(self._template).locks)
         self._age(self._template)
         self.before = view(self._copy("before"))
@@ -265,13 +271,13 @@ def view(home: Path) -> str:
 
 def settle(home: Path) -> None:
     """The next turn of a fresh process, which touches every task. A lock that looks foreign has grown old by then."""
-    desk = a_desk(home, ahead=800.0)
+    boardroom = a_desk(home, ahead=800.0)
     stale = time.time() - 31
     for lock in (home / ".claude/tasks/crew").glob("*.lock"):
         os.utime(lock, (stale, stale)) if lock.is_dir() else None
-    with desk.tasks.turn("crew") as turn:
+    with boardroom.tasks.turn("crew") as turn:
         for id in [card.id for card in turn.board.sorted()]:
-            by = desk.stamp("janitor")
+            by = boardroom.stamp("janitor")
             turn.change(id, lambda _, by=by: Change(by.event("settled")))  # type: ignore[misc]
 
 
@@ -451,11 +457,11 @@ def test_what_a_killed_claim_left_beside_its_task_goes_with_the_next_turn_at_ano
     stage, report = Stage(tmp_path, "claim"), Report()
     for step, home in stage.each_kill():
         stage.run(home, stop_at=step)
-        desk = a_desk(home, ahead=800.0)
+        boardroom = a_desk(home, ahead=800.0)
         stale = time.time() - 31
         for lock in (home / ".claude/tasks/crew").glob("*.lock"):
             os.utime(lock, (stale, stale)) if lock.is_dir() else None
-        board.comment(desk, "crew", "bob", "3", "on another task")
+        board.comment(boardroom, "crew", "bob", "3", "on another task")
         report.add(step, stage, [f"left behind: {name}" for name in litter(home)])
     report.check()
 
@@ -478,8 +484,8 @@ def test_killed_once_more_at_any_step_while_finishing_what_a_killed_process_bega
 
 def test_a_kill_while_the_index_is_written_anew_costs_nothing(tmp_path):
     home = tmp_path / "home"
-    desk = a_desk(home)
-    three_tasks(desk)
+    boardroom = a_desk(home)
+    three_tasks(boardroom)
     index = Path(a_layout(home).board_index("crew"))
     bloated = index.read_bytes() * 400
     disk = FaultyDisk(QuickDisk())

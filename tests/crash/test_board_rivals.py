@@ -94,13 +94,13 @@ class Stage:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.folder = Path(layout.tasks("crew"))
-        desk = self.desk()
-        create_team(desk.room, "crew", lead="lea")
+        boardroom = self.boardroom()
+        create_team(boardroom.room, "crew", lead="lea")
         for name in ("ann", "bob"):
-            add_member(desk.room, "crew", Member(name))
-        add(desk, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
+            add_member(boardroom.room, "crew", Member(name))
+        add(boardroom, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
 
-    def desk(self, disk: Disk | None = None, clock: WaitingClock | None = None) -> FullBoardroom:
+    def boardroom(self, disk: Disk | None = None, clock: WaitingClock | None = None) -> FullBoardroom:
         clock, programs = clock or WaitingClock(), MemoryPrograms()
         room = build_room(self.layout, clock=clock)
         return FullBoardroom(
@@ -131,7 +131,7 @@ class Stage:
 
     def wrong(self) -> list[str]:
         """What the history has too much or too little of, after one more turn."""
-        with self.desk().tasks.turn("crew"):
+        with self.boardroom().tasks.turn("crew"):
             pass
         told = Counter(line["id"] for line in self.history())
         standing = Counter(event["id"] for task in self.tasks().values() for event in events_of(task))
@@ -173,7 +173,7 @@ MANNERS = {"by rename": by_rename, "in place": in_place}
 def test_whoever_took_a_task_between_our_read_and_our_write_keeps_it(stage, manner):
     take = MANNERS[manner]
     disk = RivalDisk("exchange", "/1.json", lambda: take(stage.path(1), status="in_progress", owner="cc"))
-    done = board.claim(stage.desk(disk), "crew", "ann", "1")
+    done = board.claim(stage.boardroom(disk), "crew", "ann", "1")
     assert disk.was_there
     assert done.task is None
     assert (stage.task(1)["owner"], stage.task(1)["status"]) == ("cc", "in_progress")
@@ -185,7 +185,7 @@ def test_whoever_took_a_task_between_our_read_and_our_write_keeps_it(stage, mann
 
 def test_a_claim_that_lost_against_another_program_says_why(stage):
     disk = RivalDisk("exchange", "/1.json", lambda: by_rename(stage.path(1), status="in_progress", owner="cc"))
-    done = board.claim(stage.desk(disk), "crew", "ann", "1")
+    done = board.claim(stage.boardroom(disk), "crew", "ann", "1")
     assert done.task is None
     assert done.refusal is not None
     assert done.refusal.code == "claimed"
@@ -193,7 +193,7 @@ def test_a_claim_that_lost_against_another_program_says_why(stage):
 
 def test_whoever_loses_the_best_task_to_another_program_gets_the_next_best(stage):
     disk = RivalDisk("exchange", "/1.json", lambda: by_rename(stage.path(1), status="in_progress", owner="cc"))
-    done = board.claim(stage.desk(disk), "crew", "ann")
+    done = board.claim(stage.boardroom(disk), "crew", "ann")
     assert done.task is not None
     assert done.task.id == "3"
 
@@ -202,7 +202,7 @@ def test_whoever_loses_the_best_task_to_another_program_gets_the_next_best(stage
 def test_a_description_that_another_program_changed_meanwhile_survives_our_claim(stage, manner):
     write = MANNERS[manner]
     disk = RivalDisk("exchange", "/1.json", lambda: write(stage.path(1), description="theirs"))
-    done = board.claim(stage.desk(disk), "crew", "ann", "1")
+    done = board.claim(stage.boardroom(disk), "crew", "ann", "1")
     assert disk.was_there
     assert done.task is not None
     assert done.task.description == "theirs"
@@ -215,17 +215,17 @@ def test_a_description_that_another_program_changed_meanwhile_survives_our_claim
 def test_a_program_that_changes_the_task_again_and_again_loses_nothing(stage):
     marks = iter(range(100))
     disk = RivalDisk("exchange", "/1.json", lambda: by_rename(stage.path(1), activeForm=f"mark {next(marks)}"), times=7)
-    board.comment(stage.desk(disk), "crew", "ann", "1", "mine")
+    board.comment(stage.boardroom(disk), "crew", "ann", "1", "mine")
     assert stage.task(1)["activeForm"] == "mark 6"
     assert [comment["text"] for comment in stage.task(1)["metadata"]["atm"]["comments"]] == ["mine"]
     assert stage.wrong() == []
 
 
 def test_somebody_who_completed_a_task_before_us_is_not_overruled(stage):
-    board.claim(stage.desk(), "crew", "ann", "1")
+    board.claim(stage.boardroom(), "crew", "ann", "1")
     disk = RivalDisk("exchange", "/1.json", lambda: by_rename(stage.path(1), owner="bob"))
     with pytest.raises(AtmError):
-        board.complete(stage.desk(disk), "crew", "ann", "1", result="too late")
+        board.complete(stage.boardroom(disk), "crew", "ann", "1", result="too late")
     assert (stage.task(1)["owner"], stage.task(1)["status"]) == ("bob", "in_progress")
     assert not any(line.get("to") == "completed" for line in stage.history())
 
@@ -233,9 +233,9 @@ def test_somebody_who_completed_a_task_before_us_is_not_overruled(stage):
 def test_a_task_that_is_deleted_under_our_hands_is_reported_and_not_brought_back(stage):
     disk = RivalDisk("exchange", "/1.json", stage.path(1).unlink)
     with pytest.raises(NoSuchTask):
-        board.claim(stage.desk(disk), "crew", "ann", "1")
+        board.claim(stage.boardroom(disk), "crew", "ann", "1")
     assert not stage.path(1).exists()
-    assert board.claim(stage.desk(), "crew", "ann", "3").task is not None
+    assert board.claim(stage.boardroom(), "crew", "ann", "3").task is not None
     assert stage.wrong() == []
     assert stage.litter() == []
     assert [line["type"] for line in stage.history() if line["task"] == "1"] == ["task_created", "vanished"]
@@ -243,16 +243,16 @@ def test_a_task_that_is_deleted_under_our_hands_is_reported_and_not_brought_back
 
 def test_whoever_wants_any_task_gets_another_one_when_the_best_is_deleted_meanwhile(stage):
     disk = RivalDisk("exchange", "/1.json", stage.path(1).unlink)
-    done = board.claim(stage.desk(disk), "crew", "ann")
+    done = board.claim(stage.boardroom(disk), "crew", "ann")
     assert done.task is not None
     assert done.task.id == "3"
 
 
 def test_a_list_that_is_cleared_under_our_hands_stays_cleared_and_its_history_stays(stage):
     for id in ("1", "3"):
-        board.claim(stage.desk(), "crew", "ann", id)
-        board.complete(stage.desk(), "crew", "ann", id)
-    board.claim(stage.desk(), "crew", "ann", "2")
+        board.claim(stage.boardroom(), "crew", "ann", id)
+        board.complete(stage.boardroom(), "crew", "ann", id)
+    board.claim(stage.boardroom(), "crew", "ann", "2")
 
     def clear() -> None:
         for path in stage.folder.glob("*.json"):
@@ -260,9 +260,9 @@ def test_a_list_that_is_cleared_under_our_hands_stays_cleared_and_its_history_st
 
     disk = RivalDisk("exchange", "/2.json", clear)
     with pytest.raises(NoSuchTask):
-        board.complete(stage.desk(disk), "crew", "ann", "2")
+        board.complete(stage.boardroom(disk), "crew", "ann", "2")
     assert stage.tasks() == {}
-    assert add(stage.desk(), "crew", "ann", [NewTask("new")]).tasks[0].id == "4"
+    assert add(stage.boardroom(), "crew", "ann", [NewTask("new")]).tasks[0].id == "4"
     assert stage.wrong() == []
     assert sorted(line["task"] for line in stage.history() if line["type"] == "vanished") == ["1", "2", "3"]
 
@@ -274,8 +274,8 @@ def test_a_list_that_is_cleared_during_a_change_of_several_tasks_does_not_come_b
 
     disk = RivalDisk("exchange", "/3.json", clear)
     with pytest.raises(AtmError):
-        depend(stage.desk(disk), "crew", "lea", "2", ["3"])
-    with stage.desk().tasks.turn("crew") as turn:
+        depend(stage.boardroom(disk), "crew", "lea", "2", ["3"])
+    with stage.boardroom().tasks.turn("crew") as turn:
         assert turn.board.cards == {}
     assert stage.tasks() == {}
     assert stage.wrong() == []
@@ -292,7 +292,7 @@ def test_a_number_that_another_program_takes_meanwhile_is_theirs_and_ours_is_ref
     content = json.dumps({"id": "4", **THEIRS})
     disk = RivalDisk("link", "/4.json", lambda: stage.path(4).write_text(content))
     with pytest.raises(FileBusy, match=r"4\.json was made by another program a moment ago"):
-        add(stage.desk(disk), "crew", "bob", [NewTask("ours")])
+        add(stage.boardroom(disk), "crew", "bob", [NewTask("ours")])
     assert disk.was_there
     assert stage.path(4).read_text() == content
     assert "ours" not in [task["subject"] for task in stage.tasks().values()], "refused, and yet it is there"
@@ -304,9 +304,9 @@ def test_an_import_whose_number_is_taken_meanwhile_is_not_made_at_all(stage):
     disk = RivalDisk("link", "/5.json", lambda: stage.path(5).write_text(content))
     wishes = [NewTask("one"), NewTask("two", depends_on=["one"]), NewTask("three", depends_on=["two"])]
     with pytest.raises(FileBusy, match=r"5\.json was made by another program a moment ago"):
-        add(stage.desk(disk), "crew", "bob", wishes)
+        add(stage.boardroom(disk), "crew", "bob", wishes)
     assert disk.was_there
-    with stage.desk().tasks.turn("crew"):
+    with stage.boardroom().tasks.turn("crew"):
         pass
     assert stage.path(5).read_text() == content
     assert {"one", "two", "three"} & {task["subject"] for task in stage.tasks().values()} == set()
@@ -322,11 +322,13 @@ def test_a_number_that_another_program_takes_after_we_were_killed_is_not_taken_f
             super()._check(name, args)
 
     with pytest.raises(Crash):
-        add(stage.desk(BeforeMark(RealDisk())), "crew", "bob", [NewTask("one"), NewTask("two", depends_on=["one"])])
+        add(
+            stage.boardroom(BeforeMark(RealDisk())), "crew", "bob", [NewTask("one"), NewTask("two", depends_on=["one"])]
+        )
     assert (stage.folder / ".highwatermark").read_text().strip() == "3"
     content = json.dumps({"id": "4", **THEIRS})
     stage.path(4).write_text(content)
-    with stage.desk().tasks.turn("crew"):
+    with stage.boardroom().tasks.turn("crew"):
         pass
     assert stage.path(4).read_text() == content
     assert {"one", "two"} & {task["subject"] for task in stage.tasks().values()} == set()
@@ -335,14 +337,14 @@ def test_a_number_that_another_program_takes_after_we_were_killed_is_not_taken_f
 
 def test_a_mark_that_another_program_raised_before_our_turn_is_heeded(stage):
     (stage.folder / ".highwatermark").write_text("50")
-    assert add(stage.desk(), "crew", "bob", [NewTask("ours")]).tasks[0].id == "51"
+    assert add(stage.boardroom(), "crew", "bob", [NewTask("ours")]).tasks[0].id == "51"
     assert (stage.folder / ".highwatermark").read_text().strip() == "51"
 
 
 def test_a_mark_that_another_program_raises_without_a_lock_is_never_lowered_again(stage):
     mark = stage.folder / ".highwatermark"
     disk = RivalDisk("exchange", "/.highwatermark", lambda: mark.write_text("50"))
-    add(stage.desk(disk), "crew", "bob", [NewTask("ours")])
+    add(stage.boardroom(disk), "crew", "bob", [NewTask("ours")])
     assert disk.was_there
     assert int(mark.read_text()) >= 50
 
@@ -351,7 +353,7 @@ def test_a_mark_as_high_as_can_be_written_leaves_no_task_that_nobody_sees(stage)
     (stage.folder / ".highwatermark").write_text("9" * 15)
     before = stage.tasks()
     with pytest.raises(AtmError, match="leaves no numbers for new tasks"):
-        add(stage.desk(), "crew", "bob", [NewTask("ours")])
+        add(stage.boardroom(), "crew", "bob", [NewTask("ours")])
     assert stage.tasks() == before
 
 
@@ -362,7 +364,7 @@ def test_the_list_lock_of_another_program_is_waited_for(stage):
     lock = stage.folder / ".lock.lock"
     lock.mkdir()
     clock = WaitingClock(meanwhile=lock.rmdir)
-    assert board.claim(stage.desk(clock=clock), "crew", "ann").task is not None
+    assert board.claim(stage.boardroom(clock=clock), "crew", "ann").task is not None
     assert clock.waited >= 3
     assert not lock.exists()
 
@@ -372,19 +374,19 @@ def test_a_fresh_lock_that_stays_is_respected_and_nothing_is_written(stage, name
     before = stage.path(1).read_bytes()
     (stage.folder / name).mkdir()
     with pytest.raises(FileBusy):
-        board.claim(stage.desk(), "crew", "ann", "1")
+        board.claim(stage.boardroom(), "crew", "ann", "1")
     assert stage.path(1).read_bytes() == before
     assert (stage.folder / name).is_dir()
     assert not any(line.get("owner") == "ann" for line in stage.history())
     (stage.folder / name).rmdir()
-    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert board.claim(stage.boardroom(), "crew", "ann", "1").task is not None
 
 
 @pytest.mark.parametrize("name", [".lock.lock", "1.json.lock"])
 def test_a_lock_that_nobody_touched_for_half_a_minute_is_broken(stage, name):
     (stage.folder / name).mkdir()
     os.utime(stage.folder / name, (time.time() - 31, time.time() - 31))
-    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert board.claim(stage.boardroom(), "crew", "ann", "1").task is not None
     assert not (stage.folder / name).exists()
 
 
@@ -398,9 +400,9 @@ def _a_dead_process() -> int:
 def test_a_lock_file_of_a_dead_process_is_broken_and_one_of_a_living_is_not(stage, name):
     (stage.folder / name).write_text(json.dumps({"pid": os.getpid()}))
     with pytest.raises(FileBusy):
-        board.claim(stage.desk(), "crew", "ann", "1")
+        board.claim(stage.boardroom(), "crew", "ann", "1")
     (stage.folder / name).write_text(json.dumps({"pid": _a_dead_process()}))
-    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert board.claim(stage.boardroom(), "crew", "ann", "1").task is not None
     assert not (stage.folder / name).exists()
 
 
@@ -411,9 +413,9 @@ def test_whoever_has_lost_the_list_lock_changes_nothing_more(stage):
         lock.rmdir()
         lock.mkdir()
 
-    desk = stage.desk()
+    boardroom = stage.boardroom()
     before = stage.path(1).read_bytes()
-    with desk.tasks.turn("crew") as turn:
+    with boardroom.tasks.turn("crew") as turn:
         steal()
         with pytest.raises(FileBusy):
             turn.change("1", lambda _: pytest.fail("the rule must not be asked"))
@@ -448,11 +450,11 @@ def dead_number(monkeypatch) -> Callable[[], None]:
 
 def test_what_another_program_wrote_survives_when_we_are_killed_right_after_the_exchange(stage, dead_number):
     """Their version lies only in the file that the dead process displaced."""
-    desk = stage.desk(KilledAfterExchange(lambda: by_rename(stage.path(1), description="theirs")))
+    boardroom = stage.boardroom(KilledAfterExchange(lambda: by_rename(stage.path(1), description="theirs")))
     dead_number()
     with pytest.raises(Crash):
-        board.comment(desk, "crew", "ann", "1", "killed")
-    board.comment(stage.desk(), "crew", "bob", "1", "next")
+        board.comment(boardroom, "crew", "ann", "1", "killed")
+    board.comment(stage.boardroom(), "crew", "bob", "1", "next")
     assert stage.task(1)["description"] == "theirs"
     assert stage.litter() == []
     assert stage.wrong() == []
@@ -460,11 +462,11 @@ def test_what_another_program_wrote_survives_when_we_are_killed_right_after_the_
 
 def test_the_claim_of_another_program_survives_when_our_claim_is_killed_right_after_the_exchange(stage, dead_number):
     """They hold it since before we wrote; nobody was told that we have it."""
-    desk = stage.desk(KilledAfterExchange(lambda: by_rename(stage.path(1), status="in_progress", owner="cc")))
+    boardroom = stage.boardroom(KilledAfterExchange(lambda: by_rename(stage.path(1), status="in_progress", owner="cc")))
     dead_number()
     with pytest.raises(Crash):
-        board.claim(desk, "crew", "ann", "1")
-    board.comment(stage.desk(), "crew", "bob", "1", "next")
+        board.claim(boardroom, "crew", "ann", "1")
+    board.comment(stage.boardroom(), "crew", "bob", "1", "next")
     assert stage.task(1)["owner"] == "cc"
 
 
@@ -472,13 +474,13 @@ def test_a_process_with_the_number_of_the_dead_one_can_go_on(stage):
     """As in containers, where every process is number 1 or 7."""
     with pytest.raises(Crash):
         board.comment(
-            stage.desk(KilledAfterExchange(lambda: by_rename(stage.path(1), description="theirs"))),
+            stage.boardroom(KilledAfterExchange(lambda: by_rename(stage.path(1), description="theirs"))),
             "crew",
             "ann",
             "1",
             "killed",
         )
-    board.comment(stage.desk(), "crew", "bob", "1", "next")
+    board.comment(stage.boardroom(), "crew", "bob", "1", "next")
     assert stage.litter() == []
     assert stage.wrong() == []
 
@@ -493,23 +495,23 @@ def _killed_when_all_is_written(stage: Stage, act: Callable[[FullBoardroom], obj
             super()._check(name, args)
 
     with pytest.raises(Crash):
-        act(stage.desk(BeforeForgetting(RealDisk())))
+        act(stage.boardroom(BeforeForgetting(RealDisk())))
 
 
 def test_a_finished_note_does_not_undo_what_another_program_did_since(stage):
-    board.claim(stage.desk(), "crew", "ann", "1")
-    _killed_when_all_is_written(stage, lambda desk: split(desk, "crew", "ann", "1", [NewTask("part")]))
+    board.claim(stage.boardroom(), "crew", "ann", "1")
+    _killed_when_all_is_written(stage, lambda boardroom: split(boardroom, "crew", "ann", "1", [NewTask("part")]))
     by_rename(stage.path(1), status="completed", owner="cc")
-    with stage.desk().tasks.turn("crew"):
+    with stage.boardroom().tasks.turn("crew"):
         pass
     assert (stage.task(1)["status"], stage.task(1)["owner"]) == ("completed", "cc")
     assert stage.wrong() == []
 
 
 def test_a_note_about_a_task_that_is_damaged_since_does_not_close_the_board(stage):
-    _killed_when_all_is_written(stage, lambda desk: depend(desk, "crew", "lea", "3", ["1"]))
+    _killed_when_all_is_written(stage, lambda boardroom: depend(boardroom, "crew", "lea", "3", ["1"]))
     stage.path(3).write_bytes(b'{"id": "3", "subj')
-    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert board.claim(stage.boardroom(), "crew", "ann", "1").task is not None
     assert stage.path(3).read_bytes() == b'{"id": "3", "subj'
 
 
@@ -529,10 +531,15 @@ def test_a_note_that_cannot_be_opened_for_a_moment_is_not_thrown_away(stage):
             return super().open_read(path)
 
     with pytest.raises(Crash):
-        add(stage.desk(AfterFirstFile(RealDisk())), "crew", "bob", [NewTask("one"), NewTask("two", depends_on=["one"])])
+        add(
+            stage.boardroom(AfterFirstFile(RealDisk())),
+            "crew",
+            "bob",
+            [NewTask("one"), NewTask("two", depends_on=["one"])],
+        )
     with pytest.raises(AtmError, match="Too many open files"):
-        board.claim(stage.desk(NoNote()), "crew", "ann", "1")
-    with stage.desk().tasks.turn("crew"):
+        board.claim(stage.boardroom(NoNote()), "crew", "ann", "1")
+    with stage.boardroom().tasks.turn("crew"):
         pass
     assert [stage.task(id)["subject"] for id in (4, 5)] == ["one", "two"]
 
@@ -542,7 +549,7 @@ def test_a_note_that_cannot_be_opened_for_a_moment_is_not_thrown_away(stage):
 )
 def test_a_note_that_is_damaged_does_not_close_the_board(stage, content):
     Path(stage.layout.task_intent("crew")).write_bytes(content)
-    assert board.claim(stage.desk(), "crew", "ann", "1").task is not None
+    assert board.claim(stage.boardroom(), "crew", "ann", "1").task is not None
     assert not Path(stage.layout.task_intent("crew")).exists()
     assert stage.wrong() == []
 
@@ -598,7 +605,7 @@ def _work(home: Path, who: str, seed: int, said: list[str]) -> None:
 
 def test_two_processes_that_are_killed_and_started_again_finish_every_task_once(stage, home):
     wishes = [NewTask(f"task {n}", depends_on=[f"task {n - 3}"] if n > 2 else []) for n in range(24)]
-    add(stage.desk(), "crew", "lea", wishes)
+    add(stage.boardroom(), "crew", "lea", wishes)
     said: dict[str, list[str]] = {"ann": [], "bob": []}
     threads = [threading.Thread(target=_work, args=(home, who, n, said[who])) for n, who in enumerate(said)]
     for thread in threads:

@@ -75,28 +75,28 @@ class Watch:
         room = build_room(layout, disk=disk, clock=clock)
         tasks = build_tasks(layout, disk=disk, clock=clock)
         locks = Locks(disk, clock, FakeChance(os.getpid()), layout.locks, pid=os.getpid(), host="here")
-        self.desk = FullBoardroom(room=room, tasks=tasks, programs=MemoryPrograms)
+        self.boardroom = FullBoardroom(room=room, tasks=tasks, programs=MemoryPrograms)
         self.records = RecordFiles(disk, clock, locks, layout)
 
     def look(self) -> list[Alert]:
-        return watch_stalls(self.desk, self.records, self.desk.room.rosters.load("crew"), MINUTES)
+        return watch_stalls(self.boardroom, self.records, self.boardroom.room.rosters.load("crew"), MINUTES)
 
     def mail(self, name: str) -> list[str]:
-        return [row.id or "" for row in self.desk.room.inboxes.rows("crew", name) if row.sender == "atm"]
+        return [row.id or "" for row in self.boardroom.room.inboxes.rows("crew", name) if row.sender == "atm"]
 
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A team in which ann has claimed #1 and bob #2 and both fell silent."""
     home = tmp_path_factory.mktemp("first") / "home"
-    desk = Watch(home).desk
-    create_team(desk.room, "crew", lead=LEAD)
+    boardroom = Watch(home).boardroom
+    create_team(boardroom.room, "crew", lead=LEAD)
     for name in (LEAD, "ann", "bob"):
-        if desk.room.rosters.load("crew").member(name) is None:
-            add_member(desk.room, "crew", Member(name))
-    planning.add(desk, "crew", LEAD, [planning.NewTask("the parser"), planning.NewTask("the printer")])
-    board.claim(desk, "crew", "ann", "1")
-    board.claim(desk, "crew", "bob", "2")
+        if boardroom.room.rosters.load("crew").member(name) is None:
+            add_member(boardroom.room, "crew", Member(name))
+    planning.add(boardroom, "crew", LEAD, [planning.NewTask("the parser"), planning.NewTask("the printer")])
+    board.claim(boardroom, "crew", "ann", "1")
+    board.claim(boardroom, "crew", "bob", "2")
     return home
 
 
@@ -141,7 +141,7 @@ def check_settles(home: Path, minutes: float, where: str) -> None:
     ], where
     assert watch.look() == [], where
     for name in ("ann", "bob", LEAD):  # what a killed sender leaves, the next one clears away
-        send(watch.desk.room, "crew", name, Draft(sender="somebody", text="hello"))
+        send(watch.boardroom.room, "crew", name, Draft(sender="somebody", text="hello"))
     assert litter(home) == [], where
 
 
@@ -257,8 +257,8 @@ def test_a_journal_that_was_damaged_tells_nobody_twice(first, tmp_path, garbage)
 def test_a_team_that_is_deleted_meanwhile_is_no_traceback(first, tmp_path):
     home = copy_of(first, tmp_path / "home")
     watch = Watch(home, 31)
-    team = watch.desk.room.rosters.load("crew")
+    team = watch.boardroom.room.rosters.load("crew")
     shutil.rmtree(home / ".claude" / "teams" / "crew")
     with pytest.raises(NoSuchTeam):
-        watch_stalls(watch.desk, watch.records, team, MINUTES)
+        watch_stalls(watch.boardroom, watch.records, team, MINUTES)
     assert not (home / ".claude" / "teams" / "crew").exists()

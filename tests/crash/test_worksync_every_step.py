@@ -38,11 +38,11 @@ from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, outbox, plan
-from atm.services.worksync.plane import SyncPolicy, SyncRoom, issue
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import known_status, look_at, reconcile
 from atm.services.worksync.reports import ReportAnswer, note_intent, replay, submit
 from atm.services.worksync.rounds import run_round
+from atm.services.worksync.syncroom import SyncPolicy, SyncRoom, issue
 from atm.system.files.locking import Locks
 from atm.system.files.record_store import RecordFiles
 from atm.system.machine import find_layout
@@ -90,10 +90,12 @@ class Process:
         layout, clock = find_layout({"ATM_HOME": str(home)}), HurriedClock(later, patient=among_rivals)
         disk = disk or QuickDisk()
         self.room = build_room(layout, disk=disk, clock=clock)
-        desk = FullBoardroom(room=self.room, tasks=build_tasks(layout, disk=disk, clock=clock), programs=MemoryPrograms)
+        boardroom = FullBoardroom(
+            room=self.room, tasks=build_tasks(layout, disk=disk, clock=clock), programs=MemoryPrograms
+        )
         locks = Locks(disk, clock, FakeChance(os.getpid()), layout.locks, pid=os.getpid(), host="here")
-        self.plane = SyncRoom(
-            desk,
+        self.syncroom = SyncRoom(
+            boardroom,
             RecordFiles(disk, clock, locks, layout),
             JournalFiles(disk, locks, layout),
             SecretFiles(disk, locks, layout, random.Random(7).randbytes),
@@ -105,58 +107,58 @@ class Process:
     def words(self) -> dict[str, Any]:
         """What ann says. She has seen her agenda before, on a disk without faults."""
         then = Process(self.home)
-        seen = look_at(then.plane, find_team(then.room, "crew"), ["ann"])["ann"]
+        seen = look_at(then.syncroom, find_team(then.room, "crew"), ["ann"])["ann"]
         return {"from": "ann", "agendaFingerprint": seen.fingerprint, "state": "still_working"}
 
     @property
     def trusted(self) -> Trusted:
-        return Trusted("app", self.plane.now(), PROCESS_TEAM, "crew", "ann")
+        return Trusted("app", self.syncroom.now(), PROCESS_TEAM, "crew", "ann")
 
     def round(self, *names: str) -> None:
-        run_round(self.plane, "crew", dict.fromkeys(names or ("ann", "bob"), "manual_refresh"))
+        run_round(self.syncroom, "crew", dict.fromkeys(names or ("ann", "bob"), "manual_refresh"))
 
     def nudges(self, name: str = "ann") -> list[str]:
         return [row.id or "" for row in self.room.inboxes.rows("crew", name) if row.sender == SENDER]
 
     def label(self) -> str:
-        return view(self.plane, find_team(self.room, "crew"), "ann").label
+        return view(self.syncroom, find_team(self.room, "crew"), "ann").label
 
     def reasons(self) -> list[Any]:
-        return [record.get("validationReason") for record in self.plane.records.read("crew", INTENTS).values()]
+        return [record.get("validationReason") for record in self.syncroom.records.read("crew", INTENTS).values()]
 
     def intents(self) -> list[Any]:
-        return [record["status"] for record in self.plane.records.read("crew", INTENTS).values()]
+        return [record["status"] for record in self.syncroom.records.read("crew", INTENTS).values()]
 
 
 # What is stopped. Each gives what its caller is told, if it is told anything.
 
 
 def do_reconcile(process: Process) -> object:
-    return reconcile(process.plane, "crew", {"ann": "x", "bob": "x"})
+    return reconcile(process.syncroom, "crew", {"ann": "x", "bob": "x"})
 
 
 def do_report(process: Process) -> ReportAnswer:
-    return submit(process.plane, "crew", process.words, process.trusted)
+    return submit(process.syncroom, "crew", process.words, process.trusted)
 
 
 def do_note(process: Process) -> ReportAnswer:
-    return note_intent(process.plane, "crew", process.words, process.trusted)
+    return note_intent(process.syncroom, "crew", process.words, process.trusted)
 
 
 def do_replay(process: Process) -> object:
-    return replay(process.plane, "crew")
+    return replay(process.syncroom, "crew")
 
 
 def do_plan(process: Process) -> object:
-    return plan(process.plane, find_team(process.room, "crew"), reconcile(process.plane, "crew", {"ann": "x"}))
+    return plan(process.syncroom, find_team(process.room, "crew"), reconcile(process.syncroom, "crew", {"ann": "x"}))
 
 
 def do_dispatch(process: Process) -> object:
-    return dispatch(process.plane, "crew")
+    return dispatch(process.syncroom, "crew")
 
 
 def do_token(process: Process) -> object:
-    return issue(process.plane, "crew", "ann", process.words["agendaFingerprint"])
+    return issue(process.syncroom, "crew", "ann", process.words["agendaFingerprint"])
 
 
 def nothing_before(_process: Process) -> None:
@@ -190,7 +192,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     create_team(process.room, "crew", lead=LEAD)
     for name in ("ann", "bob"):
         add_member(process.room, "crew", Member(name))
-    planning.add(process.plane.desk, "crew", LEAD, [planning.NewTask("the parser", owner="ann")])
+    planning.add(process.syncroom.boardroom, "crew", LEAD, [planning.NewTask("the parser", owner="ann")])
     return home
 
 
@@ -223,7 +225,7 @@ def check_settles(home: Path, verb: str, told: object, where: str) -> None:
     """Later rounds of fresh processes."""
     after = Process(home, 2.0)
     check_truth(after, verb, told, where)
-    replay(after.plane, "crew")
+    replay(after.syncroom, "crew")
     assert "pending" not in after.intents(), where
     if verb in ("note", "replay"):
         check_report_was_not_lost(after, verb, told, where)
@@ -236,7 +238,7 @@ def check_truth(after: Process, verb: str, told: object, where: str) -> None:
     A lease that was promised is there. One that was refused is not, unless only its durability was in doubt, or the
     lock could not be let go of when all was written.
     """
-    status = known_status(after.plane.records.read("crew", STATUS), "crew", "ann")
+    status = known_status(after.syncroom.records.read("crew", STATUS), "crew", "ann")
     is_leased = status is not None and status.accepted is not None
     if isinstance(told, ReportAnswer) and not told.is_pending:
         if told.ok:
@@ -264,7 +266,7 @@ def check_nudges(home: Path, where: str) -> None:
     process = Process(home, 4500.0)
     ids = process.nudges()
     assert len(ids) == len(set(ids)), where
-    delivered = [item for item in outbox(process.plane, "crew") if item.status == DELIVERED]
+    delivered = [item for item in outbox(process.syncroom, "crew") if item.status == DELIVERED]
     assert sorted(item.message_id for item in delivered) == sorted(ids), where
     rungs = Counter(item.rung for item in delivered)
     assert rungs["plain"] == 1, where
@@ -380,7 +382,7 @@ def at_once(count: int, work: Callable[[int], object]) -> list[BaseException]:
 
 def test_dispatchers_in_threads_send_one_message(ready, tmp_path):
     home = copy_of(ready("dispatch"), tmp_path / "home")
-    assert at_once(6, lambda _: dispatch(rival(home, 1.0).plane, "crew")) == []
+    assert at_once(6, lambda _: dispatch(rival(home, 1.0).syncroom, "crew")) == []
     assert len(Process(home, 10.0).nudges()) == 1
     check_nudges(home, "six dispatchers")
 
@@ -418,7 +420,7 @@ def test_a_dispatcher_that_is_killed_and_followed_again_and_again_sends_one_mess
     later = 1.0
     for step in range(0, len(steps), 5):
         try:
-            dispatch(Process(home, later, FaultyDisk(QuickDisk(), stop_at=step)).plane, "crew")
+            dispatch(Process(home, later, FaultyDisk(QuickDisk(), stop_at=step)).syncroom, "crew")
         except Crash:
             pass
         later += CLAIM_SECONDS + 1
@@ -447,7 +449,7 @@ def test_intents_noted_at_once_are_one_intent_and_replayed_at_once_one_report(re
     assert at_once(4, lambda _: do_replay(rival(home, 3.0))) == []
     after = Process(home, 4.0)
     assert after.intents() == ["accepted"]
-    status = known_status(after.plane.records.read("crew", STATUS), "crew", "ann")
+    status = known_status(after.syncroom.records.read("crew", STATUS), "crew", "ann")
     assert status is not None
     assert len(status.reports) == 1
 
@@ -494,8 +496,8 @@ def test_a_team_that_is_gone_is_no_traceback_and_is_not_made_again(ready, tmp_pa
         lambda: do_reconcile(process),
         lambda: do_dispatch(process),
         lambda: do_replay(process),
-        lambda: submit(process.plane, "crew", words, trusted),
-        lambda: note_intent(process.plane, "crew", words, trusted),
+        lambda: submit(process.syncroom, "crew", words, trusted),
+        lambda: note_intent(process.syncroom, "crew", words, trusted),
         process.round,
     ):
         try:
@@ -514,10 +516,10 @@ def test_a_team_deleted_and_made_anew_inherits_no_lease_no_intent_and_no_item(re
     shutil.rmtree(home / ".claude" / "tasks" / "crew")
     create_team(process.room, "crew", lead=LEAD)
     add_member(process.room, "crew", Member("ann"))
-    planning.add(process.plane.desk, "crew", LEAD, [planning.NewTask("the parser", owner="ann")])
+    planning.add(process.syncroom.boardroom, "crew", LEAD, [planning.NewTask("the parser", owner="ann")])
     again = Process(home, 2.0)
     assert again.intents() == []
-    assert outbox(again.plane, "crew") == []
+    assert outbox(again.syncroom, "crew") == []
     assert again.label() == "Needs sync"
 
 
@@ -529,9 +531,9 @@ def test_a_claim_of_a_task_while_it_is_nudged_is_undisturbed(ready, tmp_path):
         if number:
             process.round()
         else:
-            board.claim(process.plane.desk, "crew", "ann", "1")
+            board.claim(process.syncroom.boardroom, "crew", "ann", "1")
 
     assert at_once(3, work) == []
     process = Process(home, 2.0)
-    assert process.plane.desk.tasks.read("crew", "1").owner == "ann"
+    assert process.syncroom.boardroom.tasks.read("crew", "1").owner == "ann"
     assert len(process.nudges()) <= 2

@@ -14,7 +14,7 @@ from atm.formats.files.layout import Layout
 from atm.services.roster.members import add_member, create_team
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool
-from atm.wiring.board import build_desk
+from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 
 LARGEST = 24_000
@@ -35,7 +35,7 @@ class Crew:
         create_team(self.room, "crew", lead="lena")
         for member in (Member("ann"), Member("bob"), Member("hugo", backend="human")):
             add_member(self.room, "crew", member)
-        self.desk = build_desk(layout, self.settings, self.room)
+        self.boardroom = build_boardroom(layout, self.settings, self.room)
         self._callers: dict[tuple[str, str], Caller] = {}
 
     def caller(self, name: str, role: str = "") -> Caller:

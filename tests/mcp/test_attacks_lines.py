@@ -258,15 +258,15 @@ def test_two_hundred_connections_at_once_are_all_served(open_house, monkeypatch)
 
 def test_those_who_wait_do_not_keep_out_those_who_work():
     async def talk() -> None:
-        desk = workers.Workers(most=1, most_waiting=1, seconds=60)
+        boardroom = workers.Workers(most=1, most_waiting=1, seconds=60)
         let_go = asyncio.Event()
         loop = asyncio.get_running_loop()
 
         def wait() -> bool:
             return asyncio.run_coroutine_threadsafe(let_go.wait(), loop).result(60)
 
-        waiting = [asyncio.ensure_future(desk.run(wait, waits=True)) for _ in range(5)]
-        assert await desk.run(lambda: "done") == "done"
+        waiting = [asyncio.ensure_future(boardroom.run(wait, waits=True)) for _ in range(5)]
+        assert await boardroom.run(lambda: "done") == "done"
         let_go.set()
         assert await asyncio.gather(*waiting) == [True] * 5
 

@@ -37,7 +37,7 @@ def with_settings(crew: Crew, settings: str, who: str = "ann") -> Caller:
 
 def test_ten_thousand_tasks_are_listed_in_small_pages(crew):
     """One is added; the others are made of its file, as adding so many takes long and is not what is looked at."""
-    planning.add(crew.desk, "crew", "lena", [NewTask("Task 1 " + "x" * 300, description="y" * 200)])
+    planning.add(crew.boardroom, "crew", "lena", [NewTask("Task 1 " + "x" * 300, description="y" * 200)])
     folder = Path(crew.layout.tasks("crew"))
     pattern = (folder / "1.json").read_text()
     for n in range(2, 10_001):
@@ -180,7 +180,7 @@ def test_a_task_is_claimed_worked_on_and_completed(crew):
     done = crew.call("ann", "board_complete", id="1", result="done", claim_id=got["task"]["claim_id"])
     assert (done["task"]["state"], done["unblocked"]) == ("completed", ["2"])
     assert crew.call("ann", "board_complete", id="1")["task"]["state"] == "completed"
-    assert crew.desk.tasks.read("crew", "1").text("finishedBy") == "ann"
+    assert crew.boardroom.tasks.read("crew", "1").text("finishedBy") == "ann"
 
 
 def test_nothing_to_claim_is_a_value_with_its_reason(crew):

@@ -277,7 +277,7 @@ def test_the_public_names_are_these():
             "MemoryTeamFiles",
             "QuickDisk",
             "make_message",
-            "memory_desk",
+            "memory_boardroom",
             "memory_room",
         ),
     ]

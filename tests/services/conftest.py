@@ -12,7 +12,7 @@ from atm.testing import memory_room
 
 
 @pytest.fixture
-def desk() -> Teamroom:
+def boardroom() -> Teamroom:
     """A mailroom in memory with a team `crew` of ann, bob and the absent cleo."""
     made = memory_room(policy=RetentionPolicy(compact_above=20, keep_read=5, keep_days=1, keep_idle=2))
     create_team(made, "crew")

@@ -44,8 +44,8 @@ CARRIES = {START: "context", PROMPT: "context", TOOL: "context", STOP: "block"}
 class Caller:
     """A vendor that calls our hook, and what it was told."""
 
-    def __init__(self, desk, me="ann", team="crew"):
-        self.desk = desk
+    def __init__(self, boardroom, me="ann", team="crew"):
+        self.boardroom = boardroom
         self.me = me
         self.team = team
         self.heard: list[str] = []
@@ -58,15 +58,17 @@ class Caller:
         call = HookCall(vendor="claude", event=f"On{moment}", moment=moment, session=session, **more)
         return attend(
             HookVisit(
-                self.desk,
-                self.desk.rosters.load(self.team),
+                self.boardroom,
+                self.boardroom.rosters.load(self.team),
                 self.me,
                 call,
                 carries=CARRIES.get(moment, "") if carries is None else carries,
                 say=self._hear,
                 stop_on=self.stop_on,
                 brief=lambda: self.briefing,
-                locate=lambda: Endpoint(vendor="claude", session=session, at=self.desk.clock.now(), pane=self.pane),
+                locate=lambda: Endpoint(
+                    vendor="claude", session=session, at=self.boardroom.clock.now(), pane=self.pane
+                ),
             )
         )
 
@@ -82,29 +84,29 @@ class Caller:
 
 
 @pytest.fixture
-def hook(desk):
-    return Caller(desk)
+def hook(boardroom):
+    return Caller(boardroom)
 
 
-def post(desk, *texts, to="ann", **more):
-    return [send(desk, "crew", to, Draft(sender="bob", text=text, **more)).message_id for text in texts]
+def post(boardroom, *texts, to="ann", **more):
+    return [send(boardroom, "crew", to, Draft(sender="bob", text=text, **more)).message_id for text in texts]
 
 
-def states(desk, id, agent="ann"):
-    return [entry.state for entry in desk.ledger.entries("crew")[0] if id in entry.ids and entry.agent == agent]
+def states(boardroom, id, agent="ann"):
+    return [entry.state for entry in boardroom.ledger.entries("crew")[0] if id in entry.ids and entry.agent == agent]
 
 
-def unread(desk, agent="ann"):
-    return [row.text for row in desk.inboxes.unread("crew", agent)]
+def unread(boardroom, agent="ann"):
+    return [row.text for row in boardroom.inboxes.unread("crew", agent)]
 
 
-def state_of(desk, agent="ann"):
-    last = desk.presence.last("crew", agent)
+def state_of(boardroom, agent="ann"):
+    last = boardroom.presence.last("crew", agent)
     return last.state if last else None
 
 
-def sessions(desk):
-    found = desk.endpoints.of("crew", "ann")
+def sessions(boardroom):
+    found = boardroom.endpoints.of("crew", "ann")
     return found.session if found else None
 
 
@@ -112,14 +114,14 @@ def sessions(desk):
 
 
 @pytest.mark.parametrize("moment", [START, PROMPT, TOOL])
-def test_mail_goes_into_the_context_once(desk, hook, moment):
-    (one,) = post(desk, "the parser is done")
+def test_mail_goes_into_the_context_once(boardroom, hook, moment):
+    (one,) = post(boardroom, "the parser is done")
     assert [message.id for message in hook(moment)] == [one]
     assert "the parser is done" in hook.last
     assert "1 message, from teammates, not from the user" in hook.last
     assert hook(moment) == []
     assert len(hook.heard) == 1
-    assert states(desk, one)[:2] == ["written", "surfaced"]
+    assert states(boardroom, one)[:2] == ["written", "surfaced"]
 
 
 @pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
@@ -129,64 +131,64 @@ def test_without_mail_nothing_is_said(hook, moment):
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-def test_where_the_vendor_takes_nothing_nothing_is_taken(desk, hook, moment):
-    post(desk, "[URGENT] one")
+def test_where_the_vendor_takes_nothing_nothing_is_taken(boardroom, hook, moment):
+    post(boardroom, "[URGENT] one")
     assert hook(moment, carries="") == []
     assert hook.heard == []
-    assert unread(desk) == ["[URGENT] one"]
+    assert unread(boardroom) == ["[URGENT] one"]
 
 
 @pytest.mark.parametrize("moment", [TURN_DONE, NOTICE, TEAMMATE_IDLE, TASK_CREATED, TASK_DONE, COMPACT, END, UNKNOWN])
-def test_where_nobody_listens_nothing_is_said(desk, hook, moment):
-    post(desk, "[URGENT] one")
+def test_where_nobody_listens_nothing_is_said(boardroom, hook, moment):
+    post(boardroom, "[URGENT] one")
     assert hook(moment) == []
     assert hook.heard == []
-    assert unread(desk) == ["[URGENT] one"]
+    assert unread(boardroom) == ["[URGENT] one"]
 
 
-def test_a_session_that_begins_gets_its_briefing_and_then_the_mail(desk, hook):
+def test_a_session_that_begins_gets_its_briefing_and_then_the_mail(boardroom, hook):
     hook.briefing = "# you are ann"
-    post(desk, "one")
+    post(boardroom, "one")
     hook(START)
     assert hook.last.startswith("# you are ann\n\nNew mail for ann")
 
 
-def test_a_briefing_alone_is_said_too(desk, hook):
+def test_a_briefing_alone_is_said_too(boardroom, hook):
     hook.briefing = "# you are ann"
     assert hook(START) == []
     assert hook.heard == ["# you are ann"]
 
 
-def test_a_briefing_is_not_made_where_it_cannot_be_said(desk, hook):
+def test_a_briefing_is_not_made_where_it_cannot_be_said(boardroom, hook):
     hook.briefing = "# you are ann"
     hook(START, carries="")
     hook(PROMPT)
     assert hook.heard == []
 
 
-def test_mail_that_could_not_be_said_stays_unread(desk, hook):
-    (one,) = post(desk, "one")
+def test_mail_that_could_not_be_said_stays_unread(boardroom, hook):
+    (one,) = post(boardroom, "one")
     hook.closed = True
     with pytest.raises(OSError):
         hook(TOOL)
-    assert unread(desk) == ["one"]
+    assert unread(boardroom) == ["one"]
     hook.closed = False
     assert [message.id for message in hook(TOOL)] == [one]
 
 
-def test_while_another_channel_shows_mail_the_hook_only_greets(desk, hook):
-    post(desk, "one")
+def test_while_another_channel_shows_mail_the_hook_only_greets(boardroom, hook):
+    post(boardroom, "one")
     hook.briefing = "hello"
-    with desk.surfacings.turn("crew", "ann"):
+    with boardroom.surfacings.turn("crew", "ann"):
         assert hook(START) == []
     assert hook.heard == ["hello"]
-    assert unread(desk) == ["one"]
+    assert unread(boardroom) == ["one"]
 
 
-def test_mail_of_a_hook_that_was_killed_is_shown_by_the_next(desk, hook):
-    (one,) = post(desk, "one")
-    desk.inboxes.mark("crew", "ann", {one}, True)
-    desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel=HOOK, at=0.0)
+def test_mail_of_a_hook_that_was_killed_is_shown_by_the_next(boardroom, hook):
+    (one,) = post(boardroom, "one")
+    boardroom.inboxes.mark("crew", "ann", {one}, True)
+    boardroom.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel=HOOK, at=0.0)
     assert [message.id for message in hook(TOOL)] == [one]
 
 
@@ -204,46 +206,46 @@ def test_mail_of_a_hook_that_was_killed_is_shown_by_the_next(desk, hook):
         (NEVER, "[URGENT] main is broken", False),
     ],
 )
-def test_which_mail_keeps_an_agent_from_stopping(desk, hook, stop_on, text, is_kept):
+def test_which_mail_keeps_an_agent_from_stopping(boardroom, hook, stop_on, text, is_kept):
     hook.stop_on = stop_on
-    post(desk, text)
+    post(boardroom, text)
     assert bool(hook(STOP)) is is_kept
     assert bool(hook.heard) is is_kept
-    assert state_of(desk) == (WORKING if is_kept else IDLE)
-    assert bool(unread(desk)) is not is_kept
+    assert state_of(boardroom) == (WORKING if is_kept else IDLE)
+    assert bool(unread(boardroom)) is not is_kept
 
 
-def test_a_message_that_wants_an_acknowledgement_keeps_an_agent_from_stopping(desk, hook):
-    post(desk, "please look", ack_minutes=5)
+def test_a_message_that_wants_an_acknowledgement_keeps_an_agent_from_stopping(boardroom, hook):
+    post(boardroom, "please look", ack_minutes=5)
     assert len(hook(STOP)) == 1
 
 
-def test_what_is_older_than_the_urgent_one_is_said_before_it(desk, hook):
-    post(desk, "first")
-    post(desk, "second", is_urgent=True)
+def test_what_is_older_than_the_urgent_one_is_said_before_it(boardroom, hook):
+    post(boardroom, "first")
+    post(boardroom, "second", is_urgent=True)
     assert len(hook(STOP)) == 2
     assert hook.last.index("first") < hook.last.index("second")
 
 
-def test_an_agent_is_kept_from_stopping_only_as_long_as_there_is_mail(desk, hook):
+def test_an_agent_is_kept_from_stopping_only_as_long_as_there_is_mail(boardroom, hook):
     hook.stop_on = ANY
-    post(desk, "one")
+    post(boardroom, "one")
     assert hook(STOP)
     assert hook(STOP) == []
-    assert state_of(desk) == IDLE
+    assert state_of(boardroom) == IDLE
 
 
-def test_an_agent_whose_mail_somebody_else_is_showing_may_stop(desk, hook):
-    post(desk, "[URGENT] one")
-    with desk.surfacings.turn("crew", "ann"):
+def test_an_agent_whose_mail_somebody_else_is_showing_may_stop(boardroom, hook):
+    post(boardroom, "[URGENT] one")
+    with boardroom.surfacings.turn("crew", "ann"):
         assert hook(STOP) == []
-    assert state_of(desk) == IDLE
+    assert state_of(boardroom) == IDLE
 
 
-def test_urgent_mail_of_a_hook_that_was_killed_keeps_it_from_stopping_too(desk, hook):
-    (one,) = post(desk, "[URGENT] one")
-    desk.inboxes.mark("crew", "ann", {one}, True)
-    desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel=HOOK, at=0.0)
+def test_urgent_mail_of_a_hook_that_was_killed_keeps_it_from_stopping_too(boardroom, hook):
+    (one,) = post(boardroom, "[URGENT] one")
+    boardroom.inboxes.mark("crew", "ann", {one}, True)
+    boardroom.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel=HOOK, at=0.0)
     assert [message.id for message in hook(STOP)] == [one]
 
 
@@ -251,61 +253,61 @@ def test_urgent_mail_of_a_hook_that_was_killed_keeps_it_from_stopping_too(desk, 
 
 
 @pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP, END])
-def test_a_subagent_gets_nothing_and_changes_nothing_but_the_heartbeat(desk, hook, moment):
-    post(desk, "[URGENT] one")
+def test_a_subagent_gets_nothing_and_changes_nothing_but_the_heartbeat(boardroom, hook, moment):
+    post(boardroom, "[URGENT] one")
     hook.briefing = "hello"
-    desk.endpoints.put("crew", "ann", Endpoint(vendor="claude", session="s-1", at=0.0, unconfirmed=["m-9"]))
+    boardroom.endpoints.put("crew", "ann", Endpoint(vendor="claude", session="s-1", at=0.0, unconfirmed=["m-9"]))
     assert hook(moment, is_subagent=True) == []
     assert hook.heard == []
-    assert unread(desk) == ["[URGENT] one"]
-    assert sessions(desk) == "s-1"
-    assert state_of(desk) == WORKING
-    assert states(desk, "m-9") == []
+    assert unread(boardroom) == ["[URGENT] one"]
+    assert sessions(boardroom) == "s-1"
+    assert state_of(boardroom) == WORKING
+    assert states(boardroom, "m-9") == []
 
 
 @pytest.mark.parametrize("backend", NATIVE_BACKENDS)
 @pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
-def test_a_native_teammate_of_claude_code_gets_its_mail_from_claude_code_alone(desk, backend, moment):
-    add_member(desk, "crew", Member("nat", backend=backend))
-    post(desk, "[URGENT] one", to="nat")
-    hook = Caller(desk, "nat")
+def test_a_native_teammate_of_claude_code_gets_its_mail_from_claude_code_alone(boardroom, backend, moment):
+    add_member(boardroom, "crew", Member("nat", backend=backend))
+    post(boardroom, "[URGENT] one", to="nat")
+    hook = Caller(boardroom, "nat")
     assert hook(moment) == []
     assert hook.heard == []
-    assert unread(desk, "nat") == ["[URGENT] one"]
+    assert unread(boardroom, "nat") == ["[URGENT] one"]
 
 
 @pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
-def test_in_a_team_of_claude_code_nobody_is_shown_mail(desk, moment):
+def test_in_a_team_of_claude_code_nobody_is_shown_mail(boardroom, moment):
     team = "session-12345678"
-    desk.rosters.create(
+    boardroom.rosters.create(
         team,
         new_team(team, description="", lead="team-lead", now=0.0).replace(
             b'"members": []', b'"members": [{"name": "ann"}]'
         ),
     )
-    assert desk.rosters.load(team).names == ["ann"]
-    send(desk, team, "ann", Draft(sender="bob", text="[URGENT] one"))
-    hook = Caller(desk, "ann", team)
+    assert boardroom.rosters.load(team).names == ["ann"]
+    send(boardroom, team, "ann", Draft(sender="bob", text="[URGENT] one"))
+    hook = Caller(boardroom, "ann", team)
     assert hook(moment) == []
     assert hook.heard == []
-    assert len(desk.inboxes.unread(team, "ann")) == 1
+    assert len(boardroom.inboxes.unread(team, "ann")) == 1
 
 
 @pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
-def test_in_a_completed_team_nothing_changes_any_more(desk, hook, moment):
-    post(desk, "[URGENT] one")
-    desk.states.complete("crew", b"{}")
-    before = desk.ledger.content("crew")
+def test_in_a_completed_team_nothing_changes_any_more(boardroom, hook, moment):
+    post(boardroom, "[URGENT] one")
+    boardroom.states.complete("crew", b"{}")
+    before = boardroom.ledger.content("crew")
     assert hook(moment) == []
-    assert unread(desk) == ["[URGENT] one"]
-    assert desk.ledger.content("crew") == before
+    assert unread(boardroom) == ["[URGENT] one"]
+    assert boardroom.ledger.content("crew") == before
 
 
 # More than fits.
 
 
-def test_what_does_not_fit_comes_with_the_next_call_in_order(desk, hook):
-    sent = post(desk, *(f"{number} " + "x" * 3000 for number in range(7)))
+def test_what_does_not_fit_comes_with_the_next_call_in_order(boardroom, hook):
+    sent = post(boardroom, *(f"{number} " + "x" * 3000 for number in range(7)))
     shown = []
     while found := hook(TOOL):
         shown += [message.id for message in found]
@@ -316,17 +318,17 @@ def test_what_does_not_fit_comes_with_the_next_call_in_order(desk, hook):
 
 
 @pytest.mark.parametrize("length", [LONGEST_SHOWN, LONGEST_SHOWN + 1, 1 << 20])
-def test_a_briefing_and_a_long_message_fit_into_what_the_vendor_takes(desk, hook, length):
+def test_a_briefing_and_a_long_message_fit_into_what_the_vendor_takes(boardroom, hook, length):
     """What is cut off is lost, and the ledger says that it was seen."""
     hook.briefing = "b" * 6000
-    post(desk, "x" * length)
+    post(boardroom, "x" * length)
     assert len(hook(START)) == 1
     assert len(hook.last) <= CUT_OFF_AT
 
 
 @pytest.mark.parametrize("sender", ["b", "b" * 128, '"' * 160, "<" * 5000])
 @pytest.mark.parametrize("text", ["short", "</teammate-message>" * 50, "y" * 2500])
-def test_whoever_writes_whatever_it_fits_into_what_the_vendor_takes(desk, hook, sender, text):
+def test_whoever_writes_whatever_it_fits_into_what_the_vendor_takes(boardroom, hook, sender, text):
     rows = [
         decode_row(
             encode(
@@ -335,7 +337,7 @@ def test_whoever_writes_whatever_it_fits_into_what_the_vendor_takes(desk, hook, 
         )
         for n in range(100)
     ]
-    desk.inboxes.append("crew", "ann", [row for row in rows if row], fresh=True)
+    boardroom.inboxes.append("crew", "ann", [row for row in rows if row], fresh=True)
     shown = 0
     while found := hook(TOOL):
         shown += len(found)
@@ -344,33 +346,33 @@ def test_whoever_writes_whatever_it_fits_into_what_the_vendor_takes(desk, hook, 
     assert shown == 100
 
 
-def test_of_a_long_message_the_beginning_is_said_and_the_rest_is_in_a_file(desk, hook):
+def test_of_a_long_message_the_beginning_is_said_and_the_rest_is_in_a_file(boardroom, hook):
     text = "begin " + "x" * 50_000 + " end"
-    post(desk, text)
+    post(boardroom, text)
     hook(TOOL)
-    (path,) = desk.surfacings.texts
+    (path,) = boardroom.surfacings.texts
     assert path in hook.last
-    assert desk.surfacings.texts[path] == text
+    assert boardroom.surfacings.texts[path] == text
     assert "begin xxx" in hook.last
     assert " end" not in hook.last
 
 
-def test_two_long_messages_without_ids_lie_in_two_files(desk, hook):
+def test_two_long_messages_without_ids_lie_in_two_files(boardroom, hook):
     for text in ("a" * 10_000, "b" * 10_000):
         row = decode_row(encode({"from": "bob", "text": text, "timestamp": "2026-08-27T10:15:30.123Z", "read": False}))
         assert row is not None
-        desk.inboxes.append("crew", "ann", [row], fresh=True)
+        boardroom.inboxes.append("crew", "ann", [row], fresh=True)
     hook(TOOL)
     hook(TOOL)
-    assert sorted(text[0] for text in desk.surfacings.texts.values()) == ["a", "b"]
+    assert sorted(text[0] for text in boardroom.surfacings.texts.values()) == ["a", "b"]
 
 
-def test_a_long_message_that_cannot_be_kept_is_said_all_the_same(desk, hook, monkeypatch):
+def test_a_long_message_that_cannot_be_kept_is_said_all_the_same(boardroom, hook, monkeypatch):
     def refuse(*_):
         raise WriteRefused("full")
 
-    monkeypatch.setattr(desk.surfacings, "keep_text", refuse)
-    post(desk, "x" * 10_000)
+    monkeypatch.setattr(boardroom.surfacings, "keep_text", refuse)
+    post(boardroom, "x" * 10_000)
     assert len(hook(TOOL)) == 1
     assert "atm read --all" in hook.last
 
@@ -397,139 +399,139 @@ def test_a_long_message_that_cannot_be_kept_is_said_all_the_same(desk, hook, mon
         (UNKNOWN, {}, ""),
     ],
 )
-def test_every_call_is_a_sign_of_life(desk, hook, moment, more, state):
+def test_every_call_is_a_sign_of_life(boardroom, hook, moment, more, state):
     hook(moment, **more)
-    last = desk.presence.last("crew", "ann")
+    last = boardroom.presence.last("crew", "ann")
     assert last.state == state
     assert last.source == f"claude hook On{moment}"
 
 
 @pytest.mark.parametrize("reason", ["", "auth_success"])
-def test_a_notice_of_another_kind_leaves_an_idle_agent_idle(desk, hook, reason):
+def test_a_notice_of_another_kind_leaves_an_idle_agent_idle(boardroom, hook, reason):
     """Older versions of Claude Code do not say which kind it is; whoever counts as busy is woken by nobody."""
     hook(STOP)
     hook(NOTICE, reason=reason)
-    assert state_of(desk) == IDLE
+    assert state_of(boardroom) == IDLE
 
 
-def test_a_call_that_tells_nothing_new_leaves_the_state_as_it_was(desk, hook):
+def test_a_call_that_tells_nothing_new_leaves_the_state_as_it_was(boardroom, hook):
     hook(TOOL)
-    desk.clock.pass_time(BEAT_EVERY)
+    boardroom.clock.pass_time(BEAT_EVERY)
     hook(COMPACT)
-    assert state_of(desk) == WORKING
-    assert desk.presence.last("crew", "ann").at == desk.clock.now()
+    assert state_of(boardroom) == WORKING
+    assert boardroom.presence.last("crew", "ann").at == boardroom.clock.now()
 
 
-def test_the_same_sign_is_not_written_again_within_half_a_minute(desk, hook):
+def test_the_same_sign_is_not_written_again_within_half_a_minute(boardroom, hook):
     hook(TOOL)
-    first = desk.presence.last("crew", "ann").at
-    desk.clock.pass_time(BEAT_EVERY - 1)
+    first = boardroom.presence.last("crew", "ann").at
+    boardroom.clock.pass_time(BEAT_EVERY - 1)
     hook(TOOL)
-    assert desk.presence.last("crew", "ann").at == first
-    desk.clock.pass_time(1)
+    assert boardroom.presence.last("crew", "ann").at == first
+    boardroom.clock.pass_time(1)
     hook(TOOL)
-    assert desk.presence.last("crew", "ann").at == desk.clock.now()
+    assert boardroom.presence.last("crew", "ann").at == boardroom.clock.now()
 
 
-def test_a_clock_that_was_set_back_stops_no_signs_of_life(desk, hook):
+def test_a_clock_that_was_set_back_stops_no_signs_of_life(boardroom, hook):
     hook(TOOL)
-    desk.clock.jump(-86_400)
+    boardroom.clock.jump(-86_400)
     hook(TOOL)
-    assert desk.presence.last("crew", "ann").at == desk.clock.now()
+    assert boardroom.presence.last("crew", "ann").at == boardroom.clock.now()
 
 
-def test_an_idle_agent_that_gets_a_prompt_works_at_once(desk, hook):
+def test_an_idle_agent_that_gets_a_prompt_works_at_once(boardroom, hook):
     hook(STOP)
-    assert state_of(desk) == IDLE
+    assert state_of(boardroom) == IDLE
     hook(PROMPT)
-    assert state_of(desk) == WORKING
+    assert state_of(boardroom) == WORKING
 
 
 # Sessions.
 
 
-def test_a_session_that_begins_says_where_it_runs(desk, hook):
+def test_a_session_that_begins_says_where_it_runs(boardroom, hook):
     hook.pane = "%7"
     hook(START)
-    assert desk.endpoints.of("crew", "ann").pane == "%7"
+    assert boardroom.endpoints.of("crew", "ann").pane == "%7"
 
 
-def test_a_session_that_ends_is_forgotten(desk, hook):
+def test_a_session_that_ends_is_forgotten(boardroom, hook):
     hook(START)
     hook(END)
-    assert sessions(desk) is None
-    assert state_of(desk) == ENDED
+    assert sessions(boardroom) is None
+    assert state_of(boardroom) == ENDED
 
 
-def test_a_newer_session_takes_the_place_of_an_older_one(desk, hook):
+def test_a_newer_session_takes_the_place_of_an_older_one(boardroom, hook):
     hook(START, session="old")
     hook(START, session="new")
-    assert sessions(desk) == "new"
+    assert sessions(boardroom) == "new"
 
 
-def test_the_end_of_a_replaced_session_says_nothing_about_the_member(desk, hook):
+def test_the_end_of_a_replaced_session_says_nothing_about_the_member(boardroom, hook):
     hook(START, session="old")
     hook(START, session="new")
     hook(PROMPT, session="new")
     hook(END, session="old")
-    assert sessions(desk) == "new"
-    assert state_of(desk) == WORKING
+    assert sessions(boardroom) == "new"
+    assert state_of(boardroom) == WORKING
 
 
-def test_the_end_of_a_session_without_a_known_one_is_believed(desk, hook):
+def test_the_end_of_a_session_without_a_known_one_is_believed(boardroom, hook):
     hook(END, session="any")
-    assert state_of(desk) == ENDED
+    assert state_of(boardroom) == ENDED
 
 
-def test_mail_shown_before_a_session_was_known_makes_it_known(desk, hook):
-    (one,) = post(desk, "one")
+def test_mail_shown_before_a_session_was_known_makes_it_known(boardroom, hook):
+    (one,) = post(boardroom, "one")
     hook(TOOL, session="s-7")
-    found = desk.endpoints.of("crew", "ann")
+    found = boardroom.endpoints.of("crew", "ann")
     assert (found.session, found.unconfirmed) == ("s-7", [one])
 
 
 # Reading.
 
 
-def test_the_next_call_shows_that_the_agent_went_on_with_it(desk, hook):
-    (one,) = post(desk, "one")
+def test_the_next_call_shows_that_the_agent_went_on_with_it(boardroom, hook):
+    (one,) = post(boardroom, "one")
     hook(PROMPT)
-    assert states(desk, one) == ["written", "surfaced"]
+    assert states(boardroom, one) == ["written", "surfaced"]
     hook(TOOL)
-    assert states(desk, one) == ["written", "surfaced", "read"]
-    assert "went on (claude hook Ontool) with it in its context" in desk.ledger.entries("crew")[0][-1].evidence
+    assert states(boardroom, one) == ["written", "surfaced", "read"]
+    assert "went on (claude hook Ontool) with it in its context" in boardroom.ledger.entries("crew")[0][-1].evidence
     hook(TOOL)
-    assert states(desk, one) == ["written", "surfaced", "read"]
+    assert states(boardroom, one) == ["written", "surfaced", "read"]
 
 
-def test_a_call_of_another_session_shows_nothing(desk, hook):
-    (one,) = post(desk, "one")
+def test_a_call_of_another_session_shows_nothing(boardroom, hook):
+    (one,) = post(boardroom, "one")
     hook(PROMPT, session="s-1")
     hook(TOOL, session="s-2")
-    assert states(desk, one) == ["written", "surfaced"]
+    assert states(boardroom, one) == ["written", "surfaced"]
 
 
-def test_a_session_that_ends_has_not_gone_on(desk, hook):
+def test_a_session_that_ends_has_not_gone_on(boardroom, hook):
     """Interrupted and closed before the model said a word: nobody can say that it was read."""
-    (one,) = post(desk, "one")
+    (one,) = post(boardroom, "one")
     hook(PROMPT)
     hook(END)
-    assert states(desk, one) == ["written", "surfaced"]
+    assert states(boardroom, one) == ["written", "surfaced"]
 
 
-def test_reading_that_cannot_be_entered_is_entered_later(desk, hook):
-    (one,) = post(desk, "one")
+def test_reading_that_cannot_be_entered_is_entered_later(boardroom, hook):
+    (one,) = post(boardroom, "one")
     hook(PROMPT)
-    desk.ledger.refuse = WriteRefused("full")
+    boardroom.ledger.refuse = WriteRefused("full")
     hook(TOOL)
-    desk.ledger.refuse = None
+    boardroom.ledger.refuse = None
     hook(TOOL)
-    assert states(desk, one) == ["written", "surfaced", "read"]
+    assert states(boardroom, one) == ["written", "surfaced", "read"]
 
 
-def test_mail_of_several_calls_is_confirmed_together(desk, hook):
-    sent = post(desk, *(f"{n}" + "x" * 5000 for n in range(2)))
+def test_mail_of_several_calls_is_confirmed_together(boardroom, hook):
+    sent = post(boardroom, *(f"{n}" + "x" * 5000 for n in range(2)))
     hook(TOOL)
     hook(TOOL)
     hook(TOOL)
-    assert [states(desk, id)[-1] for id in sent] == ["read", "read"]
+    assert [states(boardroom, id)[-1] for id in sent] == ["read", "read"]

@@ -52,15 +52,15 @@ class MemoryServers:
 class Stage:
     """One agent, ann, on a machine with terminals and servers."""
 
-    def __init__(self, desk):
-        self.desk = desk
+    def __init__(self, boardroom):
+        self.boardroom = boardroom
         self.terminals = MemoryTerminals()
         self.servers = MemoryServers()
         self.panes_allowed = True
 
     def push(self, name="ann"):
         reach = Channels(self.terminals, self.servers, panes_allowed=self.panes_allowed)
-        return push(self.desk, reach, self.desk.rosters.load("crew"), name)
+        return push(self.boardroom, reach, self.boardroom.rosters.load("crew"), name)
 
     def settle(self, most=50):
         """Push until nothing is left to push; every outcome on the way."""
@@ -79,11 +79,13 @@ class Stage:
         self.live(vendor="opencode", url=URL)
 
     def live(self, **more):
-        here = {"host": self.desk.presence.host, "boot": self.desk.presence.boot, "session": "s-1"}
-        self.desk.endpoints.put("crew", "ann", Endpoint(at=self.desk.clock.now(), **{"vendor": "", **here, **more}))
+        here = {"host": self.boardroom.presence.host, "boot": self.boardroom.presence.boot, "session": "s-1"}
+        self.boardroom.endpoints.put(
+            "crew", "ann", Endpoint(at=self.boardroom.clock.now(), **{"vendor": "", **here, **more})
+        )
 
     def is_now(self, state):
-        beat(self.desk.presence, "crew", "ann", self.desk.clock.now(), "a test", state=state)
+        beat(self.boardroom.presence, "crew", "ann", self.boardroom.clock.now(), "a test", state=state)
 
     @property
     def pane(self) -> MemoryPane:
@@ -95,27 +97,29 @@ class Stage:
 
 
 @pytest.fixture
-def stage(desk) -> Stage:
-    return Stage(desk)
+def stage(boardroom) -> Stage:
+    return Stage(boardroom)
 
 
 def post(stage, *texts):
-    return [send(stage.desk, "crew", "ann", Draft(sender="bob", text=text)).message_id for text in texts]
+    return [send(stage.boardroom, "crew", "ann", Draft(sender="bob", text=text)).message_id for text in texts]
 
 
 def put_foreign(stage, text, *, id=None, sender="bob", at="2026-08-27T10:15:30.123Z"):
     fields = {"from": sender, "text": text, "timestamp": at, **({"msg_id": id} if id else {}), "read": False}
     row = decode_row(encode(fields))
     assert row is not None
-    stage.desk.inboxes.append("crew", "ann", [row], fresh=True)
+    stage.boardroom.inboxes.append("crew", "ann", [row], fresh=True)
 
 
 def states(stage, id):
-    return [entry.state for entry in stage.desk.ledger.entries("crew")[0] if id in entry.ids and entry.agent == "ann"]
+    return [
+        entry.state for entry in stage.boardroom.ledger.entries("crew")[0] if id in entry.ids and entry.agent == "ann"
+    ]
 
 
 def unread(stage):
-    return [row.text for row in stage.desk.inboxes.unread("crew", "ann")]
+    return [row.text for row in stage.boardroom.inboxes.unread("crew", "ann")]
 
 
 # Which way.
@@ -140,7 +144,7 @@ def test_a_name_in_any_case_is_the_member(stage):
 def test_a_completed_team_is_left_alone(stage):
     stage.in_pane()
     post(stage, "one")
-    stage.desk.states.complete("crew", b"{}")
+    stage.boardroom.states.complete("crew", b"{}")
     assert stage.push() is None
     assert stage.pane.pastes == 0
 
@@ -167,17 +171,17 @@ def test_where_there_is_no_way_mail_waits_and_the_reason_is_said(stage, prepare,
 
 
 def test_people_are_left_to_read_for_themselves(stage):
-    add_member(stage.desk, "crew", Member("hugo", backend="human"))
-    send(stage.desk, "crew", "hugo", Draft(sender="bob", text="one"))
+    add_member(stage.boardroom, "crew", Member("hugo", backend="human"))
+    send(stage.boardroom, "crew", "hugo", Draft(sender="bob", text="one"))
     assert stage.push("hugo").outcome == WAITING
 
 
 def test_a_session_of_another_start_of_the_machine_means_nothing(stage):
     stage.in_pane()
-    stage.desk.presence.boot = "another"
-    found = stage.desk.endpoints.of("crew", "ann")
+    stage.boardroom.presence.boot = "another"
+    found = stage.boardroom.endpoints.of("crew", "ann")
     found.boot = "before"
-    stage.desk.endpoints.put("crew", "ann", found)
+    stage.boardroom.endpoints.put("crew", "ann", found)
     post(stage, "one")
     assert stage.push().outcome == WAITING
     assert stage.pane.pastes == 0
@@ -201,9 +205,9 @@ def test_what_does_not_fit_a_line_is_a_pointer_to_a_file(stage, text):
     pane = stage.in_pane()
     post(stage, text)
     assert stage.push().outcome == SURFACED
-    (path,) = stage.desk.surfacings.texts
+    (path,) = stage.boardroom.surfacings.texts
     assert pane.submitted[0].endswith(f"a message from bob: read {path}")
-    assert "<teammate-message" in stage.desk.surfacings.texts[path]
+    assert "<teammate-message" in stage.boardroom.surfacings.texts[path]
 
 
 def test_several_messages_are_one_pointer(stage):
@@ -211,7 +215,7 @@ def test_several_messages_are_one_pointer(stage):
     post(stage, "one", "two")
     assert stage.push().outcome == SURFACED
     assert "2 messages from bob: read " in pane.submitted[0]
-    (text,) = stage.desk.surfacings.texts.values()
+    (text,) = stage.boardroom.surfacings.texts.values()
     assert text.index("one") < text.index("two")
     assert unread(stage) == []
 
@@ -340,7 +344,7 @@ def test_new_mail_does_not_change_a_line_that_is_still_there(stage, minutes):
     pane.swallowed_enters = 2
     post(stage, "one")
     assert stage.push().outcome == IN_DOUBT
-    stage.desk.clock.pass_time(minutes * 60)
+    stage.boardroom.clock.pass_time(minutes * 60)
     post(stage, "two")
     assert stage.push().outcome == SURFACED
     assert stage.push().outcome == SURFACED
@@ -354,7 +358,7 @@ def test_a_line_that_had_gone_after_all_is_recognised_and_not_pasted_again(stage
     (one,) = post(stage, "one")
     assert stage.push().outcome == IN_DOUBT
     pane.on_enter, stage.terminals.panes[AT] = None, pane
-    stage.desk.clock.pass_time(minutes * 60)
+    stage.boardroom.clock.pass_time(minutes * 60)
     post(stage, "two")
     stage.settle()
     assert [line.rpartition(": ")[2].rstrip("]") for line in pane.submitted] == ["one", "two"]
@@ -390,7 +394,7 @@ def test_it_is_left_alone_until_its_agent_gives_a_sign_of_life(stage):
     for number in range(MOST_PASTES):
         stage.push()
         pane.above.append(f"it moves: {number}")
-    stage.desk.clock.pass_time(3600)
+    stage.boardroom.clock.pass_time(3600)
     assert stage.push().outcome == WAITING
     assert pane.pastes == MOST_PASTES
 
@@ -399,7 +403,7 @@ def test_the_other_channels_show_what_a_pane_did_not_take(stage):
     stage.in_pane().dialog = DIALOG
     post(stage, "one")
     stage.push()
-    assert [message.text for message in take(stage.desk, "crew", "ann", Filter()).messages] == ["one"]
+    assert [message.text for message in take(stage.boardroom, "crew", "ann", Filter()).messages] == ["one"]
     assert stage.push() is None
 
 
@@ -408,7 +412,7 @@ def test_a_disk_that_keeps_no_file_is_a_refusal_and_no_error(stage, monkeypatch)
         raise WriteRefused("full")
 
     stage.in_pane()
-    monkeypatch.setattr(stage.desk.surfacings, "keep_text", refuse)
+    monkeypatch.setattr(stage.boardroom.surfacings, "keep_text", refuse)
     post(stage, "two\nlines")
     assert stage.push().outcome == NOT_TAKEN
     assert unread(stage) == ["two\nlines"]
@@ -417,7 +421,7 @@ def test_a_disk_that_keeps_no_file_is_a_refusal_and_no_error(stage, monkeypatch)
 def test_while_somebody_else_shows_it_nothing_is_pasted(stage):
     pane = stage.in_pane()
     post(stage, "one")
-    with stage.desk.surfacings.turn("crew", "ann"):
+    with stage.boardroom.surfacings.turn("crew", "ann"):
         stage.push()
     assert pane.pastes == 0
     assert unread(stage) == ["one"]
@@ -427,8 +431,8 @@ def test_while_somebody_else_shows_it_nothing_is_pasted(stage):
 
 
 def killed(stage, ids):
-    stage.desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=ids, channel=PANE, at=0.0, where="/tmp/tmux %1")
-    stage.desk.inboxes.mark("crew", "ann", set(ids), True)
+    stage.boardroom.surfacings.notes["crew", "ann"] = ShowingNote(keys=ids, channel=PANE, at=0.0, where="/tmp/tmux %1")
+    stage.boardroom.inboxes.mark("crew", "ann", set(ids), True)
 
 
 def test_killed_before_the_paste_it_is_pasted_by_the_next(stage):
@@ -595,8 +599,8 @@ def test_killed_at_a_server_the_next_offer_is_recognised(stage):
     (one,) = post(stage, "one")
     stage.servers.outcomes = [ACCEPTED]
     stage.servers.tell(URL, "s-1", one, "one")
-    stage.desk.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel="server", at=0.0)
-    stage.desk.inboxes.mark("crew", "ann", {one}, True)
+    stage.boardroom.surfacings.notes["crew", "ann"] = ShowingNote(keys=[one], channel="server", at=0.0)
+    stage.boardroom.inboxes.mark("crew", "ann", {one}, True)
     assert stage.push().outcome == SURFACED
     assert len(stage.told) == 1
 
@@ -604,12 +608,12 @@ def test_killed_at_a_server_the_next_offer_is_recognised(stage):
 def test_what_was_read_meanwhile_is_told_to_nobody(stage):
     stage.on_server()
     post(stage, "one")
-    take(stage.desk, "crew", "ann", Filter())
+    take(stage.boardroom, "crew", "ann", Filter())
     assert stage.push() is None
     assert stage.told == []
 
 
 def test_a_message_of_everybody_else_does_not_disturb_a_push(stage):
-    stage.desk.inboxes.append("crew", "bob", [make_message("m-1")], fresh=True)
+    stage.boardroom.inboxes.append("crew", "bob", [make_message("m-1")], fresh=True)
     stage.on_server()
     assert stage.push() is None

@@ -19,12 +19,12 @@ LEAD = "team-lead"
 
 
 @pytest.fixture
-def crew(desk):
+def crew(boardroom):
     """ann, bob, cleo, the lead, and two humans."""
-    add_member(desk, "crew", Member(LEAD))
-    add_member(desk, "crew", Member("hugo", backend="human"))
-    add_member(desk, "crew", Member("hanna", backend="human:mail"))
-    return desk
+    add_member(boardroom, "crew", Member(LEAD))
+    add_member(boardroom, "crew", Member("hugo", backend="human"))
+    add_member(boardroom, "crew", Member("hanna", backend="human:mail"))
+    return boardroom
 
 
 def ask(room, to="ann", *, sender="bob", minutes=15.0, team="crew"):
@@ -137,12 +137,12 @@ def test_neither_the_sender_nor_the_recipient_is_told(crew):
     assert tick(crew, 15) == ["hanna"]
 
 
-def test_that_nobody_could_be_told_is_entered_and_not_tried_for_ever(desk):
-    id = ask(desk)
-    assert tick(desk, 15) == []
-    assert tick(desk, 15) == []
-    assert tick(desk, 600) == []
-    last = desk.ledger.entries("crew")[0][-2:]
+def test_that_nobody_could_be_told_is_entered_and_not_tried_for_ever(boardroom):
+    id = ask(boardroom)
+    assert tick(boardroom, 15) == []
+    assert tick(boardroom, 15) == []
+    assert tick(boardroom, 600) == []
+    last = boardroom.ledger.entries("crew")[0][-2:]
     assert [(entry.state, entry.ids) for entry in last] == [("escalated", [id])] * 2
     assert ["has no lead" in last[0].evidence, "has no human" in last[1].evidence] == [True, True]
 
@@ -155,11 +155,11 @@ def test_a_sender_of_another_team_is_not_mistaken_for_the_lead_of_this_one(crew)
     assert tick(crew, 15) == [LEAD]
 
 
-def test_a_lead_who_is_a_human_is_told_twice_and_no_more(desk):
-    add_member(desk, "crew", Member(LEAD, backend="human"))
-    ask(desk)
-    tick(desk, 600)
-    assert len(told_in(desk, LEAD)) == 2
+def test_a_lead_who_is_a_human_is_told_twice_and_no_more(boardroom):
+    add_member(boardroom, "crew", Member(LEAD, backend="human"))
+    ask(boardroom)
+    tick(boardroom, 600)
+    assert len(told_in(boardroom, LEAD)) == 2
 
 
 def test_a_completed_team_is_left_alone(crew):

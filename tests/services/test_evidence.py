@@ -16,41 +16,41 @@ from atm.services.board.evidence import working_folder
 from atm.services.board.planning import NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
-from atm.testing import MemoryPrograms, MemoryTasks, memory_desk, memory_room
+from atm.testing import MemoryPrograms, MemoryTasks, memory_boardroom, memory_room
 
 
 @pytest.fixture
-def desk() -> FullBoardroom:
+def boardroom() -> FullBoardroom:
     room = memory_room()
     create_team(room, "crew", lead="team-lead")
     add_member(room, "crew", Member("ann", cwd="/work/ann"))
     add_member(room, "crew", Member("bob"))
-    return memory_desk(room)
+    return memory_boardroom(room)
 
 
-def programs(desk: FullBoardroom) -> MemoryPrograms:
-    assert isinstance(desk.programs, MemoryPrograms)
-    return desk.programs
+def programs(boardroom: FullBoardroom) -> MemoryPrograms:
+    assert isinstance(boardroom.programs, MemoryPrograms)
+    return boardroom.programs
 
 
-def work(desk: FullBoardroom, *checks: dict[str, Any], who: str = "ann", **fields: Any) -> Task:
-    planning.add(desk, "crew", "team-lead", [NewTask("a", acceptance=checks, **fields)])
-    task = board.claim(desk, "crew", who).task
+def work(boardroom: FullBoardroom, *checks: dict[str, Any], who: str = "ann", **fields: Any) -> Task:
+    planning.add(boardroom, "crew", "team-lead", [NewTask("a", acceptance=checks, **fields)])
+    task = board.claim(boardroom, "crew", who).task
     assert task is not None
     return task
 
 
-def test_every_check_runs_in_order_and_is_kept_as_proof(desk):
-    work(desk, check(COMMAND, "make"), check(TESTS, "pytest"), check(FILE, "out/*.whl"), check(COMMIT, "main"))
-    programs(desk).results = {
+def test_every_check_runs_in_order_and_is_kept_as_proof(boardroom):
+    work(boardroom, check(COMMAND, "make"), check(TESTS, "pytest"), check(FILE, "out/*.whl"), check(COMMIT, "main"))
+    programs(boardroom).results = {
         "make": Ran(0, "built", seconds=0.5),
         "pytest": Ran(0, "3 passed"),
         "find out/*.whl": Ran(0, "out/a.whl"),
         "reach HEAD main": Ran(0, "abc"),
     }
-    done = board.complete(desk, "crew", "ann", "1")
-    assert [one for one, _, _ in programs(desk).ran] == ["make", "pytest", "find out/*.whl", "reach HEAD main"]
-    kept = desk.tasks.read("crew", "1").details["evidence"]
+    done = board.complete(boardroom, "crew", "ann", "1")
+    assert [one for one, _, _ in programs(boardroom).ran] == ["make", "pytest", "find out/*.whl", "reach HEAD main"]
+    kept = boardroom.tasks.read("crew", "1").details["evidence"]
     assert kept == done.task.details["evidence"]
     assert [(one["kind"], one["ok"], one["output"]) for one in kept] == [
         ("command", True, "built"),
@@ -71,30 +71,30 @@ def test_every_check_runs_in_order_and_is_kept_as_proof(desk):
         (check(COMMIT, "main"), {}, "HEAD is not part of main"),
     ],
 )
-def test_a_check_that_fails_keeps_the_task_in_progress_and_says_why(desk, one, result, says):
-    work(desk, check(COMMAND, "first"), one, check(COMMAND, "last"))
-    programs(desk).results = result
+def test_a_check_that_fails_keeps_the_task_in_progress_and_says_why(boardroom, one, result, says):
+    work(boardroom, check(COMMAND, "first"), one, check(COMMAND, "last"))
+    programs(boardroom).results = result
     with pytest.raises(ChecksFailed) as caught:
-        board.complete(desk, "crew", "ann", "1")
+        board.complete(boardroom, "crew", "ann", "1")
     assert says in str(caught.value)
     assert "/work/ann" in caught.value.remedy
-    assert "last" not in [command for command, _, _ in programs(desk).ran]
-    task = desk.tasks.read("crew", "1")
+    assert "last" not in [command for command, _, _ in programs(boardroom).ran]
+    task = boardroom.tasks.read("crew", "1")
     assert (task.is_claimed, task.failures) == (True, 0)
     assert "evidence" not in task.details
 
 
-def test_a_task_without_checks_runs_nothing(desk):
-    work(desk)
-    board.complete(desk, "crew", "ann", "1")
-    assert programs(desk).ran == []
+def test_a_task_without_checks_runs_nothing(boardroom):
+    work(boardroom)
+    board.complete(boardroom, "crew", "ann", "1")
+    assert programs(boardroom).ran == []
 
 
-def test_the_commit_that_is_named_counts(desk):
-    work(desk, check(COMMIT, "main"))
-    programs(desk).results["reach abc123 main"] = Ran(0)
-    board.complete(desk, "crew", "ann", "1", commit="abc123")
-    task = desk.tasks.read("crew", "1")
+def test_the_commit_that_is_named_counts(boardroom):
+    work(boardroom, check(COMMIT, "main"))
+    programs(boardroom).results["reach abc123 main"] = Ran(0)
+    board.complete(boardroom, "crew", "ann", "1", commit="abc123")
+    task = boardroom.tasks.read("crew", "1")
     assert task.status == "completed"
     assert [(one["kind"], one["branch"], one["ok"]) for one in task.details["evidence"]] == [("commit", "main", True)]
 
@@ -103,28 +103,28 @@ def test_the_commit_that_is_named_counts(desk):
     ("folder", "who", "expected"),
     [("/task", "ann", "/task"), ("", "ann", "/work/ann"), ("", "bob", ""), ("", "stranger", "")],
 )
-def test_checks_run_where_the_task_says_or_where_its_claimant_works(desk, folder, who, expected):
-    task = work(desk, check(COMMAND, "make"), who=who, folder=folder)
-    board.complete(desk, "crew", who, "1")
-    assert programs(desk).ran[0][1] == expected
-    assert working_folder(desk.room.rosters.load("crew"), task, who) == expected
+def test_checks_run_where_the_task_says_or_where_its_claimant_works(boardroom, folder, who, expected):
+    task = work(boardroom, check(COMMAND, "make"), who=who, folder=folder)
+    board.complete(boardroom, "crew", who, "1")
+    assert programs(boardroom).ran[0][1] == expected
+    assert working_folder(boardroom.room.rosters.load("crew"), task, who) == expected
 
 
-def test_somebody_whose_checks_take_long_is_not_taken_for_silent(desk):
-    work(desk, check(COMMAND, "slow"))
-    run = programs(desk).run
+def test_somebody_whose_checks_take_long_is_not_taken_for_silent(boardroom):
+    work(boardroom, check(COMMAND, "slow"))
+    run = programs(boardroom).run
     seen = []
 
     def slow(command: str, **rest: Any) -> Ran:
         for _ in range(3):
-            desk.clock.pass_time(400)
-            desk.presence.up_for += 400
+            boardroom.clock.pass_time(400)
+            boardroom.presence.up_for += 400
             rest["meanwhile"]()
-            seen.append(board.claim(desk, "crew", "bob").released)
+            seen.append(board.claim(boardroom, "crew", "bob").released)
         return run(command, **rest)
 
-    programs(desk).run = slow  # type: ignore[method-assign]
-    board.complete(desk, "crew", "ann", "1")
+    programs(boardroom).run = slow  # type: ignore[method-assign]
+    board.complete(boardroom, "crew", "ann", "1")
     assert seen == [[], [], []]
 
 
@@ -140,9 +140,9 @@ def test_somebody_whose_checks_take_long_is_not_taken_for_silent(desk):
         {},
     ],
 )
-def test_a_check_that_we_do_not_understand_proves_nothing(desk, strange):
-    work(desk, check(COMMAND, "make"))
-    tasks = desk.tasks
+def test_a_check_that_we_do_not_understand_proves_nothing(boardroom, strange):
+    work(boardroom, check(COMMAND, "make"))
+    tasks = boardroom.tasks
     assert isinstance(tasks, MemoryTasks)
     from atm.domain.board.tasks import Change
     from atm.formats.board.task import apply
@@ -150,7 +150,7 @@ def test_a_check_that_we_do_not_understand_proves_nothing(desk, strange):
 
     data = apply(to_text(tasks.files["crew"][1]), Change(own={"acceptance": [strange]}))
     tasks.write_as_others_do("crew", 1, to_bytes(data))
-    programs(desk).results["find "] = Ran(0, "the folder itself")
+    programs(boardroom).results["find "] = Ran(0, "the folder itself")
     with pytest.raises(AtmError):
-        board.complete(desk, "crew", "ann", "1")
-    assert desk.tasks.read("crew", "1").status == "in_progress"
+        board.complete(boardroom, "crew", "ann", "1")
+    assert boardroom.tasks.read("crew", "1").status == "in_progress"

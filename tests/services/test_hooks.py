@@ -17,7 +17,7 @@ from atm.services.board.planning import NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.board.programs import RealPrograms
-from atm.testing import MemoryPrograms, memory_desk, memory_room
+from atm.testing import MemoryPrograms, memory_boardroom, memory_room
 
 LEAD = "team-lead"
 
@@ -27,18 +27,18 @@ def make_desk(**hooks: list[str]) -> FullBoardroom:
     create_team(room, "crew", lead=LEAD)
     for member in (Member("ann", cwd="/work/ann"), Member("bob")):
         add_member(room, "crew", member)
-    return memory_desk(room, hooks=hooks)
+    return memory_boardroom(room, hooks=hooks)
 
 
-def programs(desk: FullBoardroom) -> MemoryPrograms:
-    assert isinstance(desk.programs, MemoryPrograms)
-    return desk.programs
+def programs(boardroom: FullBoardroom) -> MemoryPrograms:
+    assert isinstance(boardroom.programs, MemoryPrograms)
+    return boardroom.programs
 
 
 def ask(ran: Ran, event: str = "TaskCompleted") -> HookVerdict:
-    desk = make_desk(**{event: ["hook"]})
-    programs(desk).results["hook"] = ran
-    return run_hooks(desk, event, "crew", "ann")
+    boardroom = make_desk(**{event: ["hook"]})
+    programs(boardroom).results["hook"] = ran
+    return run_hooks(boardroom, event, "crew", "ann")
 
 
 def said(**fields: Any) -> Ran:
@@ -134,34 +134,34 @@ class TestVerdicts:
             check_not_blocked(ask(Ran(2)), "nothing was done")
 
     def test_a_decision_with_a_long_reason_is_a_decision_all_the_same(self, layout):
-        desk = make_desk(TaskCompleted=["""printf '{"decision": "block", "reason": "%05000d"}' 1"""])
+        boardroom = make_desk(TaskCompleted=["""printf '{"decision": "block", "reason": "%05000d"}' 1"""])
         real = RealPrograms(layout)
-        desk._programs = lambda: real
-        desk.hook_seconds = 10.0
-        assert run_hooks(desk, "TaskCompleted", "crew", "bob").is_blocked
+        boardroom._programs = lambda: real
+        boardroom.hook_seconds = 10.0
+        assert run_hooks(boardroom, "TaskCompleted", "crew", "bob").is_blocked
 
 
 class TestOrder:
     def test_hooks_run_in_order_until_one_says_no(self):
-        desk = make_desk(TaskCompleted=["one", "two", "three"])
-        programs(desk).results = {"one": Ran(1), "two": Ran(2, errors="no")}
-        verdict = run_hooks(desk, "TaskCompleted", "crew", "ann")
-        assert [command for command, _, _ in programs(desk).ran] == ["one", "two"]
+        boardroom = make_desk(TaskCompleted=["one", "two", "three"])
+        programs(boardroom).results = {"one": Ran(1), "two": Ran(2, errors="no")}
+        verdict = run_hooks(boardroom, "TaskCompleted", "crew", "ann")
+        assert [command for command, _, _ in programs(boardroom).ran] == ["one", "two"]
         assert (verdict.is_blocked, len(verdict.warnings)) == (True, 1)
 
     def test_every_run_is_logged(self):
-        desk = make_desk(TaskCompleted=["one", "two"])
-        programs(desk).results = {"one": Ran(0, "fine", seconds=1.23456), "two": Ran(None, timed_out=True)}
-        run_hooks(desk, "TaskCompleted", "crew", "ann")
-        first, second = programs(desk).logged
+        boardroom = make_desk(TaskCompleted=["one", "two"])
+        programs(boardroom).results = {"one": Ran(0, "fine", seconds=1.23456), "two": Ran(None, timed_out=True)}
+        run_hooks(boardroom, "TaskCompleted", "crew", "ann")
+        first, second = programs(boardroom).logged
         assert (first["event"], first["team"], first["command"], first["code"]) == ("TaskCompleted", "crew", "one", 0)
         assert (first["output"], first["seconds"], first["blocked"]) == ("fine", 1.235, False)
         assert (second["code"], second["timedOut"]) == (None, True)
 
     def test_a_hook_reads_what_claude_codes_hooks_read_and_runs_where_the_member_works(self):
-        desk = make_desk(TeammateIdle=["hook"])
-        run_hooks(desk, "TeammateIdle", "crew", "ann")
-        _, folder, stdin = programs(desk).ran[0]
+        boardroom = make_desk(TeammateIdle=["hook"])
+        run_hooks(boardroom, "TeammateIdle", "crew", "ann")
+        _, folder, stdin = programs(boardroom).ran[0]
         assert folder == "/work/ann"
         assert json.loads(stdin) == {
             "session_id": "",
@@ -175,102 +175,102 @@ class TestOrder:
 
     @pytest.mark.parametrize("who", ["bob", "stranger"])
     def test_somebody_without_a_folder_runs_it_where_we_are(self, who):
-        desk = make_desk(TeammateIdle=["hook"])
-        run_hooks(desk, "TeammateIdle", "crew", who)
-        assert programs(desk).ran[0][1] == ""
+        boardroom = make_desk(TeammateIdle=["hook"])
+        run_hooks(boardroom, "TeammateIdle", "crew", who)
+        assert programs(boardroom).ran[0][1] == ""
 
 
 class TestCompletion:
-    def start(self, desk: FullBoardroom) -> None:
-        planning.add(desk, "crew", LEAD, [NewTask("a", description="é\x1b")])
-        board.claim(desk, "crew", "ann")
+    def start(self, boardroom: FullBoardroom) -> None:
+        planning.add(boardroom, "crew", LEAD, [NewTask("a", description="é\x1b")])
+        board.claim(boardroom, "crew", "ann")
 
     def test_a_hook_that_says_no_leaves_the_task_in_progress(self):
-        desk = make_desk(TaskCompleted=["hook"])
-        self.start(desk)
-        programs(desk).results["hook"] = Ran(2, errors="tests first")
+        boardroom = make_desk(TaskCompleted=["hook"])
+        self.start(boardroom)
+        programs(boardroom).results["hook"] = Ran(2, errors="tests first")
         with pytest.raises(HookBlocked, match="#1 was not completed: tests first"):
-            board.complete(desk, "crew", "ann", "1")
-        assert desk.tasks.read("crew", "1").is_claimed
-        programs(desk).results.clear()
-        board.complete(desk, "crew", "ann", "1")
+            board.complete(boardroom, "crew", "ann", "1")
+        assert boardroom.tasks.read("crew", "1").is_claimed
+        programs(boardroom).results.clear()
+        board.complete(boardroom, "crew", "ann", "1")
 
     def test_the_hook_is_told_of_the_task(self):
-        desk = make_desk(TaskCompleted=["hook"])
-        self.start(desk)
-        board.complete(desk, "crew", "ann", "1")
-        told = json.loads(programs(desk).ran[0][2])
+        boardroom = make_desk(TaskCompleted=["hook"])
+        self.start(boardroom)
+        board.complete(boardroom, "crew", "ann", "1")
+        told = json.loads(programs(boardroom).ran[0][2])
         assert (told["task_id"], told["task_subject"], told["task_description"]) == ("1", "a", "é\x1b")
 
     def test_a_hook_that_crashes_or_hangs_stops_nobody_and_is_told(self):
-        desk = make_desk(TaskCompleted=["hook"])
-        self.start(desk)
-        programs(desk).results["hook"] = Ran(None, timed_out=True)
-        done = board.complete(desk, "crew", "ann", "1")
+        boardroom = make_desk(TaskCompleted=["hook"])
+        self.start(boardroom)
+        programs(boardroom).results["hook"] = Ran(None, timed_out=True)
+        done = board.complete(boardroom, "crew", "ann", "1")
         assert done.verdict is not None
         assert (done.task.status, len(done.verdict.warnings)) == ("completed", 1)
 
     def test_a_wish_to_stop_comes_with_the_completion(self):
-        desk = make_desk(TaskCompleted=["hook"])
-        self.start(desk)
-        programs(desk).results["hook"] = Ran(0, '{"continue": false, "stopReason": "enough"}')
-        done = board.complete(desk, "crew", "ann", "1")
+        boardroom = make_desk(TaskCompleted=["hook"])
+        self.start(boardroom)
+        programs(boardroom).results["hook"] = Ran(0, '{"continue": false, "stopReason": "enough"}')
+        done = board.complete(boardroom, "crew", "ann", "1")
         assert done.verdict is not None
         assert done.verdict.stop_reason == "enough"
 
     def test_hooks_are_asked_after_the_checks(self):
-        desk = make_desk(TaskCompleted=["hook"])
-        planning.add(desk, "crew", LEAD, [NewTask("a", acceptance=[{"kind": "command", "command": "make"}])])
-        board.claim(desk, "crew", "ann")
-        board.complete(desk, "crew", "ann", "1")
-        assert [command for command, _, _ in programs(desk).ran] == ["make", "hook"]
+        boardroom = make_desk(TaskCompleted=["hook"])
+        planning.add(boardroom, "crew", LEAD, [NewTask("a", acceptance=[{"kind": "command", "command": "make"}])])
+        board.claim(boardroom, "crew", "ann")
+        board.complete(boardroom, "crew", "ann", "1")
+        assert [command for command, _, _ in programs(boardroom).ran] == ["make", "hook"]
 
     def test_nobody_asks_hooks_about_what_may_not_be_completed_anyway(self):
-        desk = make_desk(TaskCompleted=["hook"])
-        self.start(desk)
+        boardroom = make_desk(TaskCompleted=["hook"])
+        self.start(boardroom)
         with pytest.raises(Exception, match="works on"):
-            board.complete(desk, "crew", "bob", "1")
-        assert programs(desk).ran == []
+            board.complete(boardroom, "crew", "bob", "1")
+        assert programs(boardroom).ran == []
 
 
 class TestIdle:
     def test_a_hook_is_told_once_in_each_idle_time(self):
-        desk = make_desk(TeammateIdle=["hook"])
+        boardroom = make_desk(TeammateIdle=["hook"])
         for _ in range(5):
-            board.claim(desk, "crew", "ann")
-        assert len(programs(desk).ran) == 1
-        planning.add(desk, "crew", LEAD, [NewTask("a")])
-        board.claim(desk, "crew", "ann")
-        board.complete(desk, "crew", "ann", "1")
-        assert len(programs(desk).ran) == 1
+            board.claim(boardroom, "crew", "ann")
+        assert len(programs(boardroom).ran) == 1
+        planning.add(boardroom, "crew", LEAD, [NewTask("a")])
+        board.claim(boardroom, "crew", "ann")
+        board.complete(boardroom, "crew", "ann", "1")
+        assert len(programs(boardroom).ran) == 1
         for _ in range(5):
-            board.claim(desk, "crew", "ann")
-        assert len(programs(desk).ran) == 2
+            board.claim(boardroom, "crew", "ann")
+        assert len(programs(boardroom).ran) == 2
 
     def test_each_member_has_idle_times_of_their_own(self):
-        desk = make_desk(TeammateIdle=["hook"])
+        boardroom = make_desk(TeammateIdle=["hook"])
         for who in ("ann", "bob", "ann", "bob"):
-            board.claim(desk, "crew", who)
-        assert len(programs(desk).ran) == 2
+            board.claim(boardroom, "crew", who)
+        assert len(programs(boardroom).ran) == 2
 
     def test_feedback_comes_back_with_the_empty_hand(self):
-        desk = make_desk(TeammateIdle=["hook"])
-        programs(desk).results["hook"] = Ran(2, errors="look at the docs")
-        done = board.claim(desk, "crew", "ann")
+        boardroom = make_desk(TeammateIdle=["hook"])
+        programs(boardroom).results["hook"] = Ran(2, errors="look at the docs")
+        done = board.claim(boardroom, "crew", "ann")
         assert done.verdict is not None
         assert (done.task, done.verdict.is_blocked, done.verdict.feedback) == (None, True, "look at the docs")
 
     def test_somebody_with_a_task_is_not_idle(self):
-        desk = make_desk(TeammateIdle=["hook"])
-        planning.add(desk, "crew", LEAD, [NewTask("a")])
-        board.claim(desk, "crew", "ann")
-        board.claim(desk, "crew", "ann")
-        assert programs(desk).ran == []
+        boardroom = make_desk(TeammateIdle=["hook"])
+        planning.add(boardroom, "crew", LEAD, [NewTask("a")])
+        board.claim(boardroom, "crew", "ann")
+        board.claim(boardroom, "crew", "ann")
+        assert programs(boardroom).ran == []
 
     def test_being_refused_one_task_does_not_swallow_the_hook_of_the_idle_time(self):
-        desk = make_desk(TeammateIdle=["hook"])
-        planning.add(desk, "crew", LEAD, [NewTask("a")])
-        board.claim(desk, "crew", "bob")
-        board.claim(desk, "crew", "ann", "1")
-        board.claim(desk, "crew", "ann")
-        assert len(programs(desk).ran) == 1
+        boardroom = make_desk(TeammateIdle=["hook"])
+        planning.add(boardroom, "crew", LEAD, [NewTask("a")])
+        board.claim(boardroom, "crew", "bob")
+        board.claim(boardroom, "crew", "ann", "1")
+        board.claim(boardroom, "crew", "ann")
+        assert len(programs(boardroom).ran) == 1

@@ -29,9 +29,9 @@ LEAD = "team-lead"
 
 
 @pytest.fixture
-def crew(desk):
-    add_member(desk, "crew", Member(LEAD))
-    return desk
+def crew(boardroom):
+    add_member(boardroom, "crew", Member(LEAD))
+    return boardroom
 
 
 def idles(room, member="ann"):
@@ -172,9 +172,9 @@ def test_the_lead_tells_nobody_that_it_is_idle(crew):
     assert crew.presence.last("crew", LEAD).state == IDLE
 
 
-def test_without_a_lead_nobody_is_told_and_no_inbox_is_made(desk):
-    assert idles(desk) is None
-    assert LEAD not in desk.inboxes.owners("crew")
+def test_without_a_lead_nobody_is_told_and_no_inbox_is_made(boardroom):
+    assert idles(boardroom) is None
+    assert LEAD not in boardroom.inboxes.owners("crew")
 
 
 def test_a_completed_team_is_left_alone(crew):
@@ -183,11 +183,11 @@ def test_a_completed_team_is_left_alone(crew):
     assert rows(crew) == []
 
 
-def test_in_its_own_teams_claude_code_tells_the_lead_itself(desk):
+def test_in_its_own_teams_claude_code_tells_the_lead_itself(boardroom):
     team = "session-12345678"
-    desk.rosters.create(team, new_team(team, description="", lead=LEAD, now=0.0))
-    assert goes_idle(desk, desk.rosters.load(team), "ann", "a test") is None
-    assert desk.inboxes.owners(team) == []
+    boardroom.rosters.create(team, new_team(team, description="", lead=LEAD, now=0.0))
+    assert goes_idle(boardroom, boardroom.rosters.load(team), "ann", "a test") is None
+    assert boardroom.inboxes.owners(team) == []
 
 
 @pytest.mark.parametrize("part", ["inboxes", "ledger"])

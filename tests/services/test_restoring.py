@@ -42,217 +42,217 @@ def tell(room: Teamroom, to: str, text: str) -> str:
 
 
 class TestMembers:
-    def test_whoever_is_missing_comes_back_without_the_runtime_of_the_past(self, desk):
-        update_member(desk, "crew", "cleo", {"sessionId": "s", "tmuxPaneId": "%3", "prompt": "p"})
-        back_up(desk, "crew")
-        remove_member(desk, "crew", "cleo", force=True)
-        done = restore(desk, "crew")
+    def test_whoever_is_missing_comes_back_without_the_runtime_of_the_past(self, boardroom):
+        update_member(boardroom, "crew", "cleo", {"sessionId": "s", "tmuxPaneId": "%3", "prompt": "p"})
+        back_up(boardroom, "crew")
+        remove_member(boardroom, "crew", "cleo", force=True)
+        done = restore(boardroom, "crew")
         assert done.members == ["cleo"]
-        cleo = desk.rosters.load("crew").member("cleo")
+        cleo = boardroom.rosters.load("crew").member("cleo")
         assert cleo is not None
         assert (cleo.is_active, cleo.session_id, cleo.pane_id) == (None, "", "")
         assert '"prompt": "p"' in cleo.raw
-        assert desk.inboxes.exists("crew", "cleo")
+        assert boardroom.inboxes.exists("crew", "cleo")
 
-    def test_whoever_is_there_stays_as_it_is(self, desk):
-        back_up(desk, "crew")
-        update_member(desk, "crew", "ann", {"model": "opus"})
-        before = desk.rosters.content("crew")
-        done = restore(desk, "crew")
-        assert desk.rosters.content("crew") == before
+    def test_whoever_is_there_stays_as_it_is(self, boardroom):
+        back_up(boardroom, "crew")
+        update_member(boardroom, "crew", "ann", {"model": "opus"})
+        before = boardroom.rosters.content("crew")
+        done = restore(boardroom, "crew")
+        assert boardroom.rosters.content("crew") == before
         assert {item["name"] for item in done.skipped if item["kind"] == "member"} == {"ann", "bob", "cleo"}
 
-    def test_the_lead_and_its_session_are_never_touched(self, desk):
-        create_team(desk, "led", lead="ann")
-        desk.rosters.change("led", lambda data: data.replace(b'"leadSessionId": ""', b'"leadSessionId": "old"'))
-        back_up(desk, "led")
-        desk.rosters.change("led", lambda data: data.replace(b'"leadSessionId": "old"', b'"leadSessionId": "new"'))
-        remove_member(desk, "led", "ann", force=True)
-        done = restore(desk, "led")
+    def test_the_lead_and_its_session_are_never_touched(self, boardroom):
+        create_team(boardroom, "led", lead="ann")
+        boardroom.rosters.change("led", lambda data: data.replace(b'"leadSessionId": ""', b'"leadSessionId": "old"'))
+        back_up(boardroom, "led")
+        boardroom.rosters.change("led", lambda data: data.replace(b'"leadSessionId": "old"', b'"leadSessionId": "new"'))
+        remove_member(boardroom, "led", "ann", force=True)
+        done = restore(boardroom, "led")
         assert done.members == []
-        assert b'"leadSessionId": "new"' in desk.rosters.content("led")
-        assert desk.rosters.load("led").member("ann") is None
+        assert b'"leadSessionId": "new"' in boardroom.rosters.content("led")
+        assert boardroom.rosters.load("led").member("ann") is None
 
 
 class TestMail:
-    def test_what_was_lost_comes_back_in_its_order(self, desk):
+    def test_what_was_lost_comes_back_in_its_order(self, boardroom):
         for number in range(4):
-            tell(desk, "ann", str(number))
-        back_up(desk, "crew")
-        rows = desk.inboxes.rows("crew", "ann")
-        desk.inboxes.foreign_rewrite("crew", "ann", [rows[0], rows[3]])
-        done = restore(desk, "crew")
-        assert texts(desk, "ann") == list("0123")
+            tell(boardroom, "ann", str(number))
+        back_up(boardroom, "crew")
+        rows = boardroom.inboxes.rows("crew", "ann")
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [rows[0], rows[3]])
+        done = restore(boardroom, "crew")
+        assert texts(boardroom, "ann") == list("0123")
         assert done.messages == 2
 
-    def test_what_was_read_since_stays_away(self, desk):
-        tell(desk, "ann", "old")
-        back_up(desk, "crew")
-        take(desk, "crew", "ann", Filter())
-        desk.inboxes.foreign_rewrite("crew", "ann", [])
-        done = restore(desk, "crew")
-        assert texts(desk, "ann") == []
+    def test_what_was_read_since_stays_away(self, boardroom):
+        tell(boardroom, "ann", "old")
+        back_up(boardroom, "crew")
+        take(boardroom, "crew", "ann", Filter())
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [])
+        done = restore(boardroom, "crew")
+        assert texts(boardroom, "ann") == []
         assert done.messages == 0
         assert {"kind": "messages", "name": "ann", "reason": "1 were read, answered or archived since"} in done.skipped
 
-    def test_what_was_archived_since_stays_away(self, desk):
-        tell(desk, "ann", "old")
-        back_up(desk, "crew")
-        remove_member(desk, "crew", "ann", force=True)
-        restore(desk, "crew")
-        assert texts(desk, "ann") == []
+    def test_what_was_archived_since_stays_away(self, boardroom):
+        tell(boardroom, "ann", "old")
+        back_up(boardroom, "crew")
+        remove_member(boardroom, "crew", "ann", force=True)
+        restore(boardroom, "crew")
+        assert texts(boardroom, "ann") == []
 
-    def test_what_was_cleaned_up_since_stays_away(self, desk):
+    def test_what_was_cleaned_up_since_stays_away(self, boardroom):
         old = [make_message(f"old-{n}", read=True, at="2020-01-01T00:00:00.000Z") for n in range(30)]
-        desk.inboxes.append("crew", "ann", old, fresh=True)
-        back_up(desk, "crew")
-        assert compact(desk, "crew", "ann").removed == 25
-        restore(desk, "crew")
-        assert len(texts(desk, "ann")) == 5
+        boardroom.inboxes.append("crew", "ann", old, fresh=True)
+        back_up(boardroom, "crew")
+        assert compact(boardroom, "crew", "ann").removed == 25
+        restore(boardroom, "crew")
+        assert len(texts(boardroom, "ann")) == 5
 
-    def test_a_row_that_is_there_is_not_doubled_and_keeps_its_flag(self, desk):
-        tell(desk, "ann", "here")
-        back_up(desk, "crew")
-        take(desk, "crew", "ann", Filter())
-        restore(desk, "crew")
-        (row,) = desk.inboxes.rows("crew", "ann")
+    def test_a_row_that_is_there_is_not_doubled_and_keeps_its_flag(self, boardroom):
+        tell(boardroom, "ann", "here")
+        back_up(boardroom, "crew")
+        take(boardroom, "crew", "ann", Filter())
+        restore(boardroom, "crew")
+        (row,) = boardroom.inboxes.rows("crew", "ann")
         assert row.read
 
-    def test_a_row_without_an_id_comes_back_as_read_into_a_living_inbox(self, desk):
+    def test_a_row_without_an_id_comes_back_as_read_into_a_living_inbox(self, boardroom):
         from atm.formats.mail.inbox import decode_row
 
         row = decode_row('{"from": "x", "text": "old tool", "timestamp": "t", "read": false}')
         assert row is not None
-        desk.inboxes.append("crew", "ann", [row], fresh=True)
-        back_up(desk, "crew")
-        desk.inboxes.foreign_rewrite("crew", "ann", [])
-        restore(desk, "crew")
-        assert [(row.text, row.read) for row in desk.inboxes.rows("crew", "ann")] == [("old tool", True)]
+        boardroom.inboxes.append("crew", "ann", [row], fresh=True)
+        back_up(boardroom, "crew")
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [])
+        restore(boardroom, "crew")
+        assert [(row.text, row.read) for row in boardroom.inboxes.rows("crew", "ann")] == [("old tool", True)]
 
-    def test_its_return_is_entered_in_the_ledger(self, desk):
-        id = tell(desk, "ann", "lost")
-        back_up(desk, "crew")
-        desk.inboxes.foreign_rewrite("crew", "ann", [])
-        restore(desk, "crew")
-        entries = [entry for entry in desk.ledger.entries("crew")[0] if entry.ids == [id]]
+    def test_its_return_is_entered_in_the_ledger(self, boardroom):
+        id = tell(boardroom, "ann", "lost")
+        back_up(boardroom, "crew")
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [])
+        restore(boardroom, "crew")
+        entries = [entry for entry in boardroom.ledger.entries("crew")[0] if entry.ids == [id]]
         assert [entry.state for entry in entries] == ["written", "restored"]
         assert "restored from" in entries[-1].evidence
-        assert put_back_dropped(desk, desk.rosters.load("crew"), everything=True) == 0
+        assert put_back_dropped(boardroom, boardroom.rosters.load("crew"), everything=True) == 0
 
 
 class TestTasks:
-    def test_only_numbers_that_are_free_come_back(self, desk):
-        desk.files.put_tasks("crew", {1: task(1), 2: task(2)}, 7)
-        back_up(desk, "crew")
+    def test_only_numbers_that_are_free_come_back(self, boardroom):
+        boardroom.files.put_tasks("crew", {1: task(1), 2: task(2)}, 7)
+        back_up(boardroom, "crew")
         changed = task(1, "completed")
-        desk.files.lists["crew"] = {1: changed}
-        done = restore(desk, "crew")
+        boardroom.files.lists["crew"] = {1: changed}
+        done = restore(boardroom, "crew")
         assert (done.tasks, done.high_water) == ([2], 7)
-        assert desk.files.lists["crew"] == {1: changed, 2: task(2)}
+        assert boardroom.files.lists["crew"] == {1: changed, 2: task(2)}
 
-    def test_work_that_somebody_was_at_is_pending_again_without_its_claim(self, desk):
-        desk.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
-        back_up(desk, "crew")
-        desk.files.lists["crew"] = {}
-        restore(desk, "crew")
-        found = decode_task(desk.files.lists["crew"][1])
+    def test_work_that_somebody_was_at_is_pending_again_without_its_claim(self, boardroom):
+        boardroom.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
+        back_up(boardroom, "crew")
+        boardroom.files.lists["crew"] = {}
+        restore(boardroom, "crew")
+        found = decode_task(boardroom.files.lists["crew"][1])
         assert (found.status, found.owner, found.claim_id) == ("pending", "", "")
         assert "claim" not in found.details
 
-    def test_unless_that_somebody_is_online(self, desk):
-        desk.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
-        back_up(desk, "crew")
-        desk.files.lists["crew"] = {}
-        desk.presence.beat("crew", "ann", Beat(at=desk.clock.now(), source="test"))
-        restore(desk, "crew")
-        assert decode_task(desk.files.lists["crew"][1]).owner == "ann"
+    def test_unless_that_somebody_is_online(self, boardroom):
+        boardroom.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
+        back_up(boardroom, "crew")
+        boardroom.files.lists["crew"] = {}
+        boardroom.presence.beat("crew", "ann", Beat(at=boardroom.clock.now(), source="test"))
+        restore(boardroom, "crew")
+        assert decode_task(boardroom.files.lists["crew"][1]).owner == "ann"
 
-    def test_the_mark_never_falls(self, desk):
-        desk.files.put_tasks("crew", {4: task(4)}, 0)
-        back_up(desk, "crew")
-        desk.files.marks["crew"] = 9
-        assert restore(desk, "crew").high_water == 9
-        desk.files.lists["crew"], desk.files.marks["crew"] = {}, 0
-        assert restore(desk, "crew").high_water == 4
+    def test_the_mark_never_falls(self, boardroom):
+        boardroom.files.put_tasks("crew", {4: task(4)}, 0)
+        back_up(boardroom, "crew")
+        boardroom.files.marks["crew"] = 9
+        assert restore(boardroom, "crew").high_water == 9
+        boardroom.files.lists["crew"], boardroom.files.marks["crew"] = {}, 0
+        assert restore(boardroom, "crew").high_water == 4
 
-    def test_they_can_be_left_out(self, desk):
-        desk.files.put_tasks("crew", {1: task(1)}, 0)
-        back_up(desk, "crew")
-        desk.files.lists["crew"] = {}
-        assert restore(desk, "crew", skip_tasks=True).tasks == []
-        assert desk.files.lists["crew"] == {}
+    def test_they_can_be_left_out(self, boardroom):
+        boardroom.files.put_tasks("crew", {1: task(1)}, 0)
+        back_up(boardroom, "crew")
+        boardroom.files.lists["crew"] = {}
+        assert restore(boardroom, "crew", skip_tasks=True).tasks == []
+        assert boardroom.files.lists["crew"] == {}
 
 
 class TestWhole:
-    def test_a_dry_run_says_the_same_and_writes_nothing(self, desk):
-        tell(desk, "ann", "lost")
-        desk.files.put_tasks("crew", {1: task(1)}, 0)
-        back_up(desk, "crew")
-        remove_member(desk, "crew", "cleo", force=True)
-        desk.inboxes.foreign_rewrite("crew", "ann", [])
-        desk.files.lists["crew"] = {}
-        before = desk.files.files_of("crew")
-        planned = restore(desk, "crew", dry_run=True)
-        assert desk.files.files_of("crew") == before
-        done = restore(desk, "crew")
+    def test_a_dry_run_says_the_same_and_writes_nothing(self, boardroom):
+        tell(boardroom, "ann", "lost")
+        boardroom.files.put_tasks("crew", {1: task(1)}, 0)
+        back_up(boardroom, "crew")
+        remove_member(boardroom, "crew", "cleo", force=True)
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [])
+        boardroom.files.lists["crew"] = {}
+        before = boardroom.files.files_of("crew")
+        planned = restore(boardroom, "crew", dry_run=True)
+        assert boardroom.files.files_of("crew") == before
+        done = restore(boardroom, "crew")
         assert (planned.members, planned.messages, planned.tasks) == (done.members, done.messages, done.tasks)
         assert (planned.inboxes, planned.high_water, planned.skipped) == (done.inboxes, done.high_water, done.skipped)
 
-    def test_a_second_time_changes_nothing(self, desk):
-        tell(desk, "ann", "lost")
-        desk.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
-        back_up(desk, "crew")
-        delete_team(desk, "crew", force=True)
-        restore(desk, "crew")
-        before = desk.files.files_of("crew")
-        again = restore(desk, "crew")
-        assert desk.files.files_of("crew") == before
+    def test_a_second_time_changes_nothing(self, boardroom):
+        tell(boardroom, "ann", "lost")
+        boardroom.files.put_tasks("crew", {1: task(1, "in_progress", "ann")}, 0)
+        back_up(boardroom, "crew")
+        delete_team(boardroom, "crew", force=True)
+        restore(boardroom, "crew")
+        before = boardroom.files.files_of("crew")
+        again = restore(boardroom, "crew")
+        assert boardroom.files.files_of("crew") == before
         assert (again.members, again.inboxes, again.messages, again.tasks) == ([], [], 0, [])
 
-    def test_a_damaged_backup_is_refused_before_anything_is_written(self, desk):
-        back_up(desk, "crew")
-        desk.backups.damage = desk.backups.kept("crew")[0].name
-        before = desk.files.files_of("crew")
+    def test_a_damaged_backup_is_refused_before_anything_is_written(self, boardroom):
+        back_up(boardroom, "crew")
+        boardroom.backups.damage = boardroom.backups.kept("crew")[0].name
+        before = boardroom.files.files_of("crew")
         with pytest.raises(DamagedBackup):
-            restore(desk, "crew")
-        assert desk.files.files_of("crew") == before
+            restore(boardroom, "crew")
+        assert boardroom.files.files_of("crew") == before
 
-    def test_a_roster_that_cannot_be_read_is_refused(self, desk):
-        made = desk.backups.make("crew", 1.0)
+    def test_a_roster_that_cannot_be_read_is_refused(self, boardroom):
+        made = boardroom.backups.make("crew", 1.0)
         made.files["team/config.json"] = b"["
         with pytest.raises(DamagedBackup, match="roster"):
-            restore(desk, "crew")
+            restore(boardroom, "crew")
 
-    def test_the_backup_of_another_team_is_refused(self, desk):
-        create_team(desk, "other")
-        path = back_up(desk, "other").path
-        desk.backups._made["crew"] = desk.backups._made["other"]
+    def test_the_backup_of_another_team_is_refused(self, boardroom):
+        create_team(boardroom, "other")
+        path = back_up(boardroom, "other").path
+        boardroom.backups._made["crew"] = boardroom.backups._made["other"]
         with pytest.raises(RequestError, match="other"):
-            restore(desk, "crew", path)
+            restore(boardroom, "crew", path)
 
-    def test_a_team_that_never_was_has_no_backup(self, desk):
+    def test_a_team_that_never_was_has_no_backup(self, boardroom):
         with pytest.raises(NoSuchBackup):
-            restore(desk, "never")
+            restore(boardroom, "never")
 
-    def test_one_that_was_cut_off_is_finished_by_the_next_roster_command(self, desk):
-        path = back_up(desk, "crew").path
-        remove_member(desk, "crew", "ann", force=True)
-        desk.rosters.cut_off("crew", "restore", "a backup", f"all:{path}")
-        recover(desk, desk.rosters.load("crew"))
-        assert desk.rosters.load("crew").member("ann") is not None
-        assert desk.rosters.abandoned("crew") == []
+    def test_one_that_was_cut_off_is_finished_by_the_next_roster_command(self, boardroom):
+        path = back_up(boardroom, "crew").path
+        remove_member(boardroom, "crew", "ann", force=True)
+        boardroom.rosters.cut_off("crew", "restore", "a backup", f"all:{path}")
+        recover(boardroom, boardroom.rosters.load("crew"))
+        assert boardroom.rosters.load("crew").member("ann") is not None
+        assert boardroom.rosters.abandoned("crew") == []
 
-    def test_one_whose_backup_is_gone_meanwhile_holds_nobody_up(self, desk):
-        desk.rosters.cut_off("crew", "restore", "a backup", "all:backups/crew/gone")
-        assert add_member(desk, "crew", Member("dora"))
+    def test_one_whose_backup_is_gone_meanwhile_holds_nobody_up(self, boardroom):
+        boardroom.rosters.cut_off("crew", "restore", "a backup", "all:backups/crew/gone")
+        assert add_member(boardroom, "crew", Member("dora"))
 
-    def test_a_new_team_inherits_no_restore_of_a_former_one(self, desk):
-        path = back_up(desk, "crew").path
-        delete_team(desk, "crew", force=True)
-        desk.rosters.cut_off("crew", "restore", "a backup", f"all:{path}")
-        create_team(desk, "crew")
-        add_member(desk, "crew", Member("zoe"))
-        assert desk.rosters.load("crew").names == ["zoe"]
+    def test_a_new_team_inherits_no_restore_of_a_former_one(self, boardroom):
+        path = back_up(boardroom, "crew").path
+        delete_team(boardroom, "crew", force=True)
+        boardroom.rosters.cut_off("crew", "restore", "a backup", f"all:{path}")
+        create_team(boardroom, "crew")
+        add_member(boardroom, "crew", Member("zoe"))
+        assert boardroom.rosters.load("crew").names == ["zoe"]
 
 
 words = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), min_size=1, max_size=20)

@@ -21,7 +21,7 @@ from atm.services.board.stall_watch import Alert, recent_alert, watch_stalls
 from atm.services.roster.members import add_member, create_team
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
-from atm.testing import memory_desk
+from atm.testing import memory_boardroom
 from atm.testing.files import MemoryRecords
 
 if TYPE_CHECKING:
@@ -57,31 +57,31 @@ class Place:
     """A team of ann, bob, rita and hugo, a person; ann has claimed #1."""
 
     def __init__(self) -> None:
-        self.desk: Any = memory_desk()  # Any: the twins can do more than their ports say
+        self.boardroom: Any = memory_boardroom()  # Any: the twins can do more than their ports say
         self.records = FailingRecords()
-        create_team(self.desk.room, "crew", lead=LEAD)
+        create_team(self.boardroom.room, "crew", lead=LEAD)
         for member in (Member(LEAD), Member("ann"), Member("bob"), Member("rita"), Member("hugo", backend="human")):
-            if find_team(self.desk.room, "crew").member(member.name) is None:
-                add_member(self.desk.room, "crew", member)
-        planning.add(self.desk, "crew", LEAD, [planning.NewTask("the parser"), planning.NewTask("the printer")])
-        board.claim(self.desk, "crew", "ann", "1")
+            if find_team(self.boardroom.room, "crew").member(member.name) is None:
+                add_member(self.boardroom.room, "crew", member)
+        planning.add(self.boardroom, "crew", LEAD, [planning.NewTask("the parser"), planning.NewTask("the printer")])
+        board.claim(self.boardroom, "crew", "ann", "1")
         self.quiet("ann")
 
     def quiet(self, *names: str, state: str = "", team: str = "crew") -> None:
         """As if they had no hooks: nothing is known of them but what the board says."""
         for name in names:
-            self.desk.presence.forget(team, name)
+            self.boardroom.presence.forget(team, name)
             if state:
                 self.beats(name, state, team=team)
 
     def beats(self, name: str, state: str, *, team: str = "crew") -> None:
-        self.desk.presence.beat(team, name, Beat(at=self.desk.clock.now(), source="test", state=state))
+        self.boardroom.presence.beat(team, name, Beat(at=self.boardroom.clock.now(), source="test", state=state))
 
     def passes(self, minutes: float) -> None:
-        self.desk.clock.pass_time(minutes * 60)
+        self.boardroom.clock.pass_time(minutes * 60)
 
     def look(self, minutes: float = MINUTES, team: str = "crew") -> list[Alert]:
-        return watch_stalls(self.desk, self.records, find_team(self.desk.room, team), minutes)
+        return watch_stalls(self.boardroom, self.records, find_team(self.boardroom.room, team), minutes)
 
     def told(self, minutes: float = MINUTES, team: str = "crew") -> list[str]:
         alerts = self.look(minutes, team)
@@ -89,7 +89,7 @@ class Place:
         return [alert.to for alert in alerts]
 
     def mail(self, name: str, team: str = "crew") -> list[str]:
-        return [row.summary or "" for row in self.desk.room.inboxes.rows(team, name) if row.sender == "atm"]
+        return [row.summary or "" for row in self.boardroom.room.inboxes.rows(team, name) if row.sender == "atm"]
 
     @property
     def journal(self) -> list[Record]:
@@ -140,7 +140,7 @@ def test_after_a_night_without_a_daemon_the_owner_still_gets_the_first_chance(pl
 def test_progress_ends_a_stall_and_the_next_one_is_told_anew(place):
     place.passes(31)
     assert place.told() == ["ann"]
-    board.comment(place.desk, "crew", "ann", "1", "the lexer is written")
+    board.comment(place.boardroom, "crew", "ann", "1", "the lexer is written")
     place.passes(29)
     place.quiet("ann")
     assert place.told() == []
@@ -154,7 +154,7 @@ def test_progress_ends_a_stall_and_the_next_one_is_told_anew(place):
 @pytest.mark.parametrize("said", ["starting", "ok, will do", "on it", "беру в работу", "#1 acknowledged"])
 def test_a_weak_remark_is_no_progress(place, said):
     place.passes(25)
-    board.comment(place.desk, "crew", "ann", "1", said)
+    board.comment(place.boardroom, "crew", "ann", "1", said)
     place.quiet("ann")
     place.passes(6)
     assert place.told() == ["ann"]
@@ -162,20 +162,20 @@ def test_a_weak_remark_is_no_progress(place, said):
 
 def test_what_others_say_is_no_progress(place):
     place.passes(25)
-    board.comment(place.desk, "crew", LEAD, "1", "how far are you with the lexer?")
+    board.comment(place.boardroom, "crew", LEAD, "1", "how far are you with the lexer?")
     place.passes(6)
     assert place.told() == ["ann"]
 
 
 def test_a_dependency_that_others_draw_is_no_progress(place):
     place.passes(25)
-    planning.add(place.desk, "crew", LEAD, [planning.NewTask("its tests", depends_on=["1"])])
+    planning.add(place.boardroom, "crew", LEAD, [planning.NewTask("its tests", depends_on=["1"])])
     place.passes(6)
     assert place.told() == ["ann"]
 
 
 def test_a_valid_work_sync_lease_hides_no_stall(place):
-    lease = {"state": "still_working", "leaseUntil": to_iso(place.desk.clock.now() + 10_000)}
+    lease = {"state": "still_working", "leaseUntil": to_iso(place.boardroom.clock.now() + 10_000)}
     place.records.put("crew", STATUS, {"ann": lease})
     place.passes(31)
     assert place.told() == ["ann"]
@@ -225,16 +225,16 @@ def test_who_waits_for_a_persons_permission_is_not_stalled_however_long(place):
 
 
 def test_a_pending_task_is_nobodys_stall(place):
-    board.release(place.desk, "crew", "ann", "1")
+    board.release(place.boardroom, "crew", "ann", "1")
     place.passes(1000)
     assert place.told() == []
 
 
 def test_a_task_that_waits_for_an_answer_is_nobodys_stall(place):
-    reviews.ask(place.desk, "crew", "ann", "1", "lead", "JSON or YAML?")
+    reviews.ask(place.boardroom, "crew", "ann", "1", "lead", "JSON or YAML?")
     place.passes(1000)
     assert place.told() == []
-    reviews.answer(place.desk, "crew", LEAD, "1", "JSON")
+    reviews.answer(place.boardroom, "crew", LEAD, "1", "JSON")
     place.quiet("ann")
     assert place.told() == [], "the time until the answer was not ann's"
     place.passes(30)
@@ -242,24 +242,24 @@ def test_a_task_that_waits_for_an_answer_is_nobodys_stall(place):
 
 
 def test_a_task_whose_plan_waits_is_nobodys_stall(place):
-    planning.add(place.desk, "crew", LEAD, [planning.NewTask("with a plan", needs_plan=True)])
-    board.release(place.desk, "crew", "ann", "1")
-    board.claim(place.desk, "crew", "ann", "3")
+    planning.add(place.boardroom, "crew", LEAD, [planning.NewTask("with a plan", needs_plan=True)])
+    board.release(place.boardroom, "crew", "ann", "1")
+    board.claim(place.boardroom, "crew", "ann", "3")
     place.quiet("ann")
     place.passes(31)
     assert place.told() == ["ann"], "it is ann who has to write the plan"
-    reviews.submit_plan(place.desk, "crew", "ann", "3", "first the lexer, then the rest")
+    reviews.submit_plan(place.boardroom, "crew", "ann", "3", "first the lexer, then the rest")
     place.quiet("ann")
     place.passes(1000)
     assert place.told() == []
 
 
 def test_a_task_that_waits_for_another_one_is_nobodys_stall_until_that_is_done(place):
-    planning.depend(place.desk, "crew", LEAD, "1", on=["2"])
+    planning.depend(place.boardroom, "crew", LEAD, "1", on=["2"])
     place.passes(1000)
     assert place.told() == []
-    board.claim(place.desk, "crew", "bob", "2")
-    board.complete(place.desk, "crew", "bob", "2")
+    board.claim(place.boardroom, "crew", "bob", "2")
+    board.complete(place.boardroom, "crew", "bob", "2")
     place.quiet("ann", "bob")
     assert place.told() == [], "ann can go on only now"
     place.passes(29)
@@ -269,11 +269,11 @@ def test_a_task_that_waits_for_another_one_is_nobodys_stall_until_that_is_done(p
 
 
 def test_a_blocker_that_another_program_completed_is_known_from_the_history(place):
-    planning.depend(place.desk, "crew", LEAD, "1", on=["2"])
+    planning.depend(place.boardroom, "crew", LEAD, "1", on=["2"])
     place.passes(1000)
     done = {"id": "2", "subject": "the printer", "status": "completed", "blocks": ["1"], "blockedBy": []}
-    place.desk.tasks.write_as_others_do("crew", 2, to_bytes(encode(done)))
-    planning.add(place.desk, "crew", LEAD, [planning.NewTask("somebody takes a turn, and sees it")])
+    place.boardroom.tasks.write_as_others_do("crew", 2, to_bytes(encode(done)))
+    planning.add(place.boardroom, "crew", LEAD, [planning.NewTask("somebody takes a turn, and sees it")])
     place.passes(29)
     assert place.told() == []
     place.passes(1)
@@ -283,24 +283,24 @@ def test_a_blocker_that_another_program_completed_is_known_from_the_history(plac
 def test_a_person_is_never_judged(place):
     for number, who in (("2", "hugo"), ("3", "human")):
         if number == "3":
-            planning.add(place.desk, "crew", LEAD, [planning.NewTask("for the person at the terminal")])
-        board.claim(place.desk, "crew", who, number)
-    board.release(place.desk, "crew", "ann", "1")
+            planning.add(place.boardroom, "crew", LEAD, [planning.NewTask("for the person at the terminal")])
+        board.claim(place.boardroom, "crew", who, number)
+    board.release(place.boardroom, "crew", "ann", "1")
     place.passes(10_000)
     assert place.told() == []
 
 
 def test_who_is_no_member_is_not_judged(place):
     foreign = {"id": "9", "subject": "s", "status": "in_progress", "owner": "stranger"}
-    place.desk.tasks.write_as_others_do("crew", 9, to_bytes(encode(foreign)))
-    board.release(place.desk, "crew", "ann", "1")
+    place.boardroom.tasks.write_as_others_do("crew", 9, to_bytes(encode(foreign)))
+    board.release(place.boardroom, "crew", "ann", "1")
     place.passes(10_000)
     assert place.told() == []
 
 
 def test_a_lead_that_stalls_is_told_and_nobody_else(place):
-    board.release(place.desk, "crew", "ann", "1")
-    board.claim(place.desk, "crew", LEAD, "1")
+    board.release(place.boardroom, "crew", "ann", "1")
+    board.claim(place.boardroom, "crew", LEAD, "1")
     place.quiet(LEAD)
     place.passes(31)
     assert place.told() == [LEAD]
@@ -313,7 +313,7 @@ def test_a_lead_that_stalls_is_told_and_nobody_else(place):
 
 def test_in_a_review_the_reviewer_is_judged_and_not_the_owner(place):
     place.passes(20)
-    reviews.request_review(place.desk, "crew", "ann", "1", "rita")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "rita")
     place.quiet("ann")
     place.passes(29)
     assert place.told() == []
@@ -328,9 +328,9 @@ def test_in_a_review_the_reviewer_is_judged_and_not_the_owner(place):
 
 
 def test_a_review_that_was_begun_counts_from_then_on(place):
-    reviews.request_review(place.desk, "crew", "ann", "1", "rita")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "rita")
     place.passes(25)
-    reviews.start_review(place.desk, "crew", "rita", "1")
+    reviews.start_review(place.boardroom, "crew", "rita", "1")
     place.quiet("ann", "rita")
     place.passes(29)
     assert place.told() == []
@@ -339,9 +339,9 @@ def test_a_review_that_was_begun_counts_from_then_on(place):
 
 
 def test_changes_that_were_asked_for_are_the_owners_turn_from_then_on(place):
-    reviews.request_review(place.desk, "crew", "ann", "1", "rita")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "rita")
     place.passes(100)
-    reviews.request_changes(place.desk, "crew", "rita", "1", "the names")
+    reviews.request_changes(place.boardroom, "crew", "rita", "1", "the names")
     place.quiet("ann", "rita")
     place.passes(29)
     assert place.told() == []
@@ -350,18 +350,18 @@ def test_changes_that_were_asked_for_are_the_owners_turn_from_then_on(place):
 
 
 def test_a_review_that_nobody_in_particular_was_asked_for_is_nobodys_stall(place):
-    reviews.request_review(place.desk, "crew", "ann", "1", "")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "")
     place.passes(1000)
     assert place.told() == []
 
 
 def reminded(place: Place) -> list[str]:
-    return [one.to for one in remind(place.desk, find_team(place.desk.room, "crew"), MINUTES)]
+    return [one.to for one in remind(place.boardroom, find_team(place.boardroom.room, "crew"), MINUTES)]
 
 
 def test_reminders_and_the_watch_never_tell_the_same_person_twice_of_one_review(place):
     """Both read one review that nobody began: whoever comes first says it."""
-    reviews.request_review(place.desk, "crew", "ann", "1", "rita")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "rita")
     place.passes(30)
     assert reminded(place) == ["rita"]
     assert place.told() == []
@@ -372,7 +372,7 @@ def test_reminders_and_the_watch_never_tell_the_same_person_twice_of_one_review(
 
 
 def test_it_is_the_same_the_other_way_round(place):
-    reviews.request_review(place.desk, "crew", "ann", "1", "rita")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "rita")
     place.passes(30)
     assert place.told() == ["rita"]
     assert reminded(place) == []
@@ -387,10 +387,10 @@ def test_it_is_the_same_the_other_way_round(place):
 
 
 def test_a_stopped_team_is_left_alone_and_one_that_goes_on_starts_afresh(place):
-    advance(place.desk.room, "crew", "stopped", LEAD)
+    advance(place.boardroom.room, "crew", "stopped", LEAD)
     place.passes(1000)
     assert place.told() == []
-    advance(place.desk.room, "crew", "active", LEAD)
+    advance(place.boardroom.room, "crew", "active", LEAD)
     assert place.told() == []
     place.passes(29)
     assert place.told() == []
@@ -400,7 +400,7 @@ def test_a_stopped_team_is_left_alone_and_one_that_goes_on_starts_afresh(place):
 
 def test_a_completed_team_is_left_alone(place):
     for state in ("consolidating", "complete"):
-        advance(place.desk.room, "crew", state, LEAD)
+        advance(place.boardroom.room, "crew", state, LEAD)
     place.passes(1000)
     assert place.told() == []
     assert place.journal == []
@@ -408,24 +408,24 @@ def test_a_completed_team_is_left_alone(place):
 
 def test_a_team_of_which_nobody_knows_where_it_stands_is_left_alone(place):
     for garbage in (b"{", b'{"status": "paused by a later version"}', b"[]", b'{"status": 7}'):
-        place.desk.room.states.content["crew"] = garbage
+        place.boardroom.room.states.content["crew"] = garbage
         place.passes(1000)
         assert place.told() == []
 
 
 def test_a_team_that_is_brought_together_is_still_watched(place):
-    advance(place.desk.room, "crew", "consolidating", LEAD)
+    advance(place.boardroom.room, "crew", "consolidating", LEAD)
     place.passes(31)
     assert place.told() == ["ann"]
 
 
 def claudes_team(place: Place) -> str:
-    room, name = place.desk.room, "session-12345678"
+    room, name = place.boardroom.room, "session-12345678"
     members = [{"name": one, "agentType": "general-purpose"} for one in (LEAD, "ann")]
     room.rosters.create(name, to_bytes(encode({"name": name, "leadAgentId": f"{LEAD}@{name}", "members": members})))
     task = {"id": "1", "subject": "s", "status": "in_progress", "owner": "ann", "blocks": [], "blockedBy": []}
-    place.desk.tasks.write_as_others_do(name, 1, to_bytes(encode(task)))
-    with place.desk.tasks.turn(name):
+    place.boardroom.tasks.write_as_others_do(name, 1, to_bytes(encode(task)))
+    with place.boardroom.tasks.turn(name):
         pass  # somebody looked at the board, so the history knows when ann had the task
     return name
 
@@ -442,11 +442,11 @@ def test_a_session_of_claude_code_is_watched_only_while_somebody_is_there(place)
 
 def test_a_task_that_another_program_claimed_counts_from_when_it_was_seen(place):
     taken = {"id": "2", "subject": "the printer", "status": "in_progress", "owner": "bob"}
-    board.release(place.desk, "crew", "ann", "1")
+    board.release(place.boardroom, "crew", "ann", "1")
     place.passes(100)
-    place.desk.tasks.write_as_others_do("crew", 2, to_bytes(encode(taken)))
+    place.boardroom.tasks.write_as_others_do("crew", 2, to_bytes(encode(taken)))
     assert place.told() == [], "the history says nothing of it yet"
-    with place.desk.tasks.turn("crew"):
+    with place.boardroom.tasks.turn("crew"):
         pass
     place.passes(29)
     assert place.told() == []
@@ -456,9 +456,9 @@ def test_a_task_that_another_program_claimed_counts_from_when_it_was_seen(place)
 
 def test_a_task_with_more_events_than_its_file_keeps_is_judged_by_its_history(place):
     place.passes(25)
-    board.comment(place.desk, "crew", "ann", "1", "the lexer is written")
+    board.comment(place.boardroom, "crew", "ann", "1", "the lexer is written")
     for _ in range(120):
-        board.comment(place.desk, "crew", "ann", "1", "ok")
+        board.comment(place.boardroom, "crew", "ann", "1", "ok")
     place.quiet("ann")
     place.passes(29)
     assert place.told() == []
@@ -470,19 +470,19 @@ def test_a_task_with_more_events_than_its_file_keeps_is_judged_by_its_history(pl
 
 
 def test_what_the_journal_says_of_an_alert(place):
-    began = to_iso(place.desk.clock.now())
+    began = to_iso(place.boardroom.clock.now())
     place.passes(31)
     place.look()
     (record,) = place.journal
-    message = next(row for row in place.desk.room.inboxes.rows("crew", "ann") if row.sender == "atm")
+    message = next(row for row in place.boardroom.room.inboxes.rows("crew", "ann") if row.sender == "atm")
     assert record == {
         "taskId": "1",
         "memberName": "ann",
         "kind": "owner",
         "state": "alerted",
         "lastProgressAt": began,
-        "claimedAt": to_iso(place.desk.clock.now()),
-        "alertedAt": to_iso(place.desk.clock.now()),
+        "claimedAt": to_iso(place.boardroom.clock.now()),
+        "alertedAt": to_iso(place.boardroom.clock.now()),
         "messageId": message.id,
     }
     assert "atm tasks comment 1" in message.text
@@ -495,7 +495,7 @@ def test_what_the_lead_is_told_names_who_holds_the_task(place):
     place.passes(31)
     (alert,) = place.look()
     assert (alert.task, alert.member, alert.kind, alert.to, round(alert.minutes)) == ("1", "ann", "lead", LEAD, 62)
-    (text,) = [row.text for row in place.desk.room.inboxes.rows("crew", LEAD) if row.sender == "atm"]
+    (text,) = [row.text for row in place.boardroom.room.inboxes.rows("crew", LEAD) if row.sender == "atm"]
     assert "ann" in text
     assert "atm tasks show 1" in text
 
@@ -534,7 +534,7 @@ def dies(*_: Any, **__: Any) -> Any:
 @pytest.mark.parametrize("when", ["before the mail", "before the ledger", "before the mark"])
 def test_killed_between_claim_and_mark_the_next_round_finishes_it(place, monkeypatch, when):
     place.passes(31)
-    room, append = place.desk.room, place.desk.room.ledger.append
+    room, append = place.boardroom.room, place.boardroom.room.ledger.append
 
     def last_deed(*args: Any) -> Any:
         place.records.refuse = Killed()
@@ -560,14 +560,14 @@ def test_killed_between_claim_and_mark_the_next_round_finishes_it(place, monkeyp
 
 def test_two_watches_at_once_tell_it_once(place, monkeypatch):
     place.passes(31)
-    append = place.desk.room.inboxes.append
+    append = place.boardroom.room.inboxes.append
 
     def meanwhile(*args: Any, **options: Any) -> Any:
-        monkeypatch.setattr(place.desk.room.inboxes, "append", append)
+        monkeypatch.setattr(place.boardroom.room.inboxes, "append", append)
         place.look()
         return append(*args, **options)
 
-    monkeypatch.setattr(place.desk.room.inboxes, "append", meanwhile)
+    monkeypatch.setattr(place.boardroom.room.inboxes, "append", meanwhile)
     place.look()
     assert len(place.mail("ann")) == 1
     assert len(place.journal) == 1
@@ -577,25 +577,25 @@ def test_two_watches_at_once_tell_it_once(place, monkeypatch):
 
 def test_mail_that_cannot_be_written_is_queued_and_counts_as_told(place):
     place.passes(31)
-    place.desk.room.inboxes.refuse = WriteRefused("the disk is full")
+    place.boardroom.room.inboxes.refuse = WriteRefused("the disk is full")
     assert place.told() == ["ann"]
-    place.desk.room.inboxes.refuse = None
+    place.boardroom.room.inboxes.refuse = None
     assert place.told() == []
-    assert len(place.desk.room.spool.pending()) == 1
+    assert len(place.boardroom.room.spool.pending()) == 1
 
 
 def test_an_alert_that_can_go_nowhere_is_tried_again(place, monkeypatch):
     place.passes(31)
-    place.desk.room.inboxes.refuse = WriteRefused("the disk is full")
+    place.boardroom.room.inboxes.refuse = WriteRefused("the disk is full")
 
     def refuse(*_: Any) -> str:
         raise WriteRefused("the spool is full too")
 
-    monkeypatch.setattr(place.desk.room.spool, "put", refuse)
+    monkeypatch.setattr(place.boardroom.room.spool, "put", refuse)
     (alert,) = place.look()
     assert "spool" in alert.problem
     assert [record["state"] for record in place.journal] == ["claimed"]
-    place.desk.room.inboxes.refuse = None
+    place.boardroom.room.inboxes.refuse = None
     assert place.told() == ["ann"]
 
 
@@ -605,7 +605,7 @@ def test_the_journal_forgets_after_a_week_and_still_nobody_is_told_twice(place):
     place.passes(31)
     place.look()
     place.passes(8 * 24 * 60)
-    board.claim(place.desk, "crew", "bob", "2")
+    board.claim(place.boardroom, "crew", "bob", "2")
     place.quiet("bob")
     place.passes(31)
     assert place.told() == ["bob"]
@@ -616,7 +616,7 @@ def test_the_journal_forgets_after_a_week_and_still_nobody_is_told_twice(place):
 def test_the_journal_holds_two_hundred_records(place):
     place.passes(31)
     old = {"state": "alerted", "taskId": "7", "memberName": "zoe"}
-    times = {f"old-{n}": to_iso(place.desk.clock.now() - n) for n in range(500)}
+    times = {f"old-{n}": to_iso(place.boardroom.clock.now() - n) for n in range(500)}
     place.records.put("crew", STALLS, {id: {**old, "claimedAt": at, "alertedAt": at} for id, at in times.items()})
     assert place.told() == ["ann"]
     assert len(place.journal) == MOST_RECORDS
@@ -627,12 +627,12 @@ def test_the_journal_holds_two_hundred_records(place):
 
 def test_a_hundred_stalls_at_once_are_told_in_rounds_and_each_once(place):
     add = [planning.NewTask(f"number {n}") for n in range(120)]
-    planning.add(place.desk, "crew", LEAD, add)
+    planning.add(place.boardroom, "crew", LEAD, add)
     for number in range(3, 123):
         member = ("ann", "bob")[number % 2]
         task: dict[str, Any] = {"id": str(number), "subject": "s", "status": "in_progress", "owner": member}
-        task["metadata"] = {"atm": {"claim": {"by": member, "id": "c", "at": to_iso(place.desk.clock.now())}}}
-        place.desk.tasks.write_as_others_do("crew", number, to_bytes(encode(task)))
+        task["metadata"] = {"atm": {"claim": {"by": member, "id": "c", "at": to_iso(place.boardroom.clock.now())}}}
+        place.boardroom.tasks.write_as_others_do("crew", number, to_bytes(encode(task)))
     place.passes(31)
     rounds = [len(place.told()) for _ in range(4)]
     assert rounds == [50, 50, 21, 0]
@@ -644,17 +644,17 @@ def test_a_hundred_stalls_at_once_are_told_in_rounds_and_each_once(place):
 
 def test_a_board_on_which_nothing_can_be_overdue_is_looked_at_once_and_nothing_is_opened(place, monkeypatch):
     looks: list[str] = []
-    real = place.desk.tasks.board
-    monkeypatch.setattr(place.desk.tasks, "board", lambda team: looks.append(team) or real(team))  # type: ignore[func-returns-value]
+    real = place.boardroom.tasks.board
+    monkeypatch.setattr(place.boardroom.tasks, "board", lambda team: looks.append(team) or real(team))  # type: ignore[func-returns-value]
 
     def never(*_: Any, **__: Any) -> Any:
         raise AssertionError("nothing should be opened")
 
     for owner, names in (
-        (place.desk.tasks, ("read", "past", "turn")),
-        (place.desk.presence, ("last", "heard_of")),
-        (place.desk.room.ledger, ("about", "entries", "recent", "append")),
-        (place.desk.room.states, ("read", "mark")),
+        (place.boardroom.tasks, ("read", "past", "turn")),
+        (place.boardroom.presence, ("last", "heard_of")),
+        (place.boardroom.room.ledger, ("about", "entries", "recent", "append")),
+        (place.boardroom.room.states, ("read", "mark")),
         (place.records, ("read", "change")),
     ):
         for name in names:
@@ -670,7 +670,7 @@ def test_a_stall_that_was_told_costs_no_write_and_no_search(place, monkeypatch):
     place.passes(31)
     place.look()
     writes = place.records.writes
-    monkeypatch.setattr(place.desk.room.ledger, "about", dies)
+    monkeypatch.setattr(place.boardroom.room.ledger, "about", dies)
     for _ in range(5):
         place.passes(1)
         assert place.look() == []
@@ -678,7 +678,7 @@ def test_a_stall_that_was_told_costs_no_write_and_no_search(place, monkeypatch):
 
 
 def test_a_team_without_a_board_costs_nothing(place):
-    create_team(place.desk.room, "empty")
+    create_team(place.boardroom.room, "empty")
     assert place.told(team="empty") == []
 
 
@@ -686,26 +686,26 @@ def test_a_team_without_a_board_costs_nothing(place):
 
 
 def test_a_task_that_cannot_be_read_silences_nobody_else(place, monkeypatch):
-    board.claim(place.desk, "crew", "bob", "2")
+    board.claim(place.boardroom, "crew", "bob", "2")
     place.quiet("bob")
     place.passes(31)
-    real = place.desk.tasks.read
+    real = place.boardroom.tasks.read
 
     def read(team: str, id: str) -> Any:
         if id == "1":
             raise UnreadableFile("1.json is a folder")
         return real(team, id)
 
-    monkeypatch.setattr(place.desk.tasks, "read", read)
+    monkeypatch.setattr(place.boardroom.tasks, "read", read)
     alerts = place.look()
     assert [(alert.task, bool(alert.problem), alert.to) for alert in alerts] == [("1", True, ""), ("2", False, "bob")]
 
 
 def test_a_task_that_vanishes_meanwhile_is_nobodys_stall(place, monkeypatch):
     place.passes(31)
-    seen = place.desk.tasks.board("crew")
-    place.desk.tasks.delete("crew", 1)
-    monkeypatch.setattr(place.desk.tasks, "board", lambda _: seen)
+    seen = place.boardroom.tasks.board("crew")
+    place.boardroom.tasks.delete("crew", 1)
+    monkeypatch.setattr(place.boardroom.tasks, "board", lambda _: seen)
     assert place.look() == []
 
 
@@ -722,8 +722,8 @@ def test_a_task_that_vanishes_meanwhile_is_nobodys_stall(place, monkeypatch):
 )
 def test_garbage_in_a_task_file_never_breaks_the_watch(place, own):
     task = {"id": "1", "subject": "s", "status": "in_progress", "owner": "ann", "metadata": {"atm": own}}
-    place.desk.tasks.write_as_others_do("crew", 1, to_bytes(encode(task)))
-    with place.desk.tasks.turn("crew"):
+    place.boardroom.tasks.write_as_others_do("crew", 1, to_bytes(encode(task)))
+    with place.boardroom.tasks.turn("crew"):
         pass
     for _ in range(3):
         place.passes(31)
@@ -743,11 +743,11 @@ def test_garbage_in_a_task_file_never_breaks_the_watch(place, own):
 )
 def test_a_hostile_subject_is_made_harmless(place, subject):
     task: dict[str, Any] = {"id": "1", "subject": subject, "status": "in_progress", "owner": "ann"}
-    task["metadata"] = {"atm": {"claim": {"by": "ann", "id": "c", "at": to_iso(place.desk.clock.now())}}}
-    place.desk.tasks.write_as_others_do("crew", 1, to_bytes(encode(task)))
+    task["metadata"] = {"atm": {"claim": {"by": "ann", "id": "c", "at": to_iso(place.boardroom.clock.now())}}}
+    place.boardroom.tasks.write_as_others_do("crew", 1, to_bytes(encode(task)))
     place.passes(31)
     assert place.told() == ["ann"]
-    (row,) = [row for row in place.desk.room.inboxes.rows("crew", "ann") if row.sender == "atm"]
+    (row,) = [row for row in place.boardroom.room.inboxes.rows("crew", "ann") if row.sender == "atm"]
     assert len(row.text) < 1000
     assert len(row.summary or "") <= 100
     assert "</teammate-message" not in row.text + (row.summary or "")
@@ -759,9 +759,9 @@ def test_a_hostile_subject_is_made_harmless(place, subject):
 def test_a_clock_that_jumps_tells_nobody_twice(place, seconds):
     place.passes(31)
     assert place.told() == ["ann"]
-    place.desk.clock.jump(seconds)
+    place.boardroom.clock.jump(seconds)
     place.look()
-    place.desk.clock.jump(-seconds)
+    place.boardroom.clock.jump(-seconds)
     place.passes(40)
     place.look()
     assert len(place.mail("ann")) == 1
@@ -772,7 +772,7 @@ def test_a_clock_that_jumps_tells_nobody_twice(place, seconds):
 
 
 def recently(place: Place, member: str, *tasks: str, seconds: float = 600.0, team: str = "crew") -> bool:
-    return bool(recent_alert(place.records, team, member, tasks, place.desk.clock.now(), seconds))
+    return bool(recent_alert(place.records, team, member, tasks, place.boardroom.clock.now(), seconds))
 
 
 def test_an_alert_is_recent_for_ten_minutes_for_its_member_and_its_task(place):
@@ -785,7 +785,7 @@ def test_an_alert_is_recent_for_ten_minutes_for_its_member_and_its_task(place):
     assert not recently(place, "bob", "7", "11")
     assert not recently(place, "bob")
     assert not recently(place, "ann", team="another")
-    assert "#1" in recent_alert(place.records, "crew", "ann", [], place.desk.clock.now())
+    assert "#1" in recent_alert(place.records, "crew", "ann", [], place.boardroom.clock.now())
     place.passes(9.9)
     assert recently(place, "ann")
     place.passes(0.1)
@@ -795,7 +795,7 @@ def test_an_alert_is_recent_for_ten_minutes_for_its_member_and_its_task(place):
 
 def test_what_is_only_claimed_holds_nobody_back(place, monkeypatch):
     place.passes(31)
-    monkeypatch.setattr(place.desk.room.inboxes, "append", dies)
+    monkeypatch.setattr(place.boardroom.room.inboxes, "append", dies)
     with pytest.raises(Killed):
         place.look()
     assert place.journal[0]["state"] == "claimed"

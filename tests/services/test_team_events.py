@@ -38,7 +38,7 @@ from atm.formats.mail.inbox import Inbox, decode_row, malformed
 from atm.services.events import LONGEST_FACT, SETTLING, TeamEvents
 from atm.services.roster.members import add_member, create_team, remove_member, update_member
 from atm.services.roster.teamroom import Teamroom
-from atm.testing import FakeClock, make_message, memory_desk, memory_room
+from atm.testing import FakeClock, make_message, memory_boardroom, memory_room
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
 
@@ -48,8 +48,8 @@ class World:
 
     def __init__(self) -> None:
         self.room: Any = memory_room()
-        self.desk = memory_desk(self.room)
-        self.tasks: Any = self.desk.tasks
+        self.boardroom = memory_boardroom(self.room)
+        self.tasks: Any = self.boardroom.tasks
         create_team(self.room, "crew")
         for name in ("ann", "bob"):
             add_member(self.room, "crew", Member(name))

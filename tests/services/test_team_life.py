@@ -53,87 +53,87 @@ def tell(room: Teamroom, to: str = "ann", text: str = "hello") -> str:
 
 
 class TestLifecycle:
-    def test_a_new_team_is_made_then_staffed_then_active(self, desk):
-        create_team(desk, "fresh")
-        assert status(desk, "fresh") == "init"
-        add_member(desk, "fresh", Member("ann"))
-        assert status(desk, "fresh") == "pending"
-        note_activity(desk, "fresh")
-        assert status(desk, "fresh") == "active"
-        assert [move.after for move in standing(desk, "fresh").history] == ["pending", "active"]
+    def test_a_new_team_is_made_then_staffed_then_active(self, boardroom):
+        create_team(boardroom, "fresh")
+        assert status(boardroom, "fresh") == "init"
+        add_member(boardroom, "fresh", Member("ann"))
+        assert status(boardroom, "fresh") == "pending"
+        note_activity(boardroom, "fresh")
+        assert status(boardroom, "fresh") == "active"
+        assert [move.after for move in standing(boardroom, "fresh").history] == ["pending", "active"]
 
-    def test_activity_moves_nothing_that_is_past_it(self, desk):
+    def test_activity_moves_nothing_that_is_past_it(self, boardroom):
         for state in ("active", "consolidating", "stopped"):
-            if status(desk) != state:
-                advance(desk, "crew", state, "ann")
-            note_activity(desk, "crew")
-            assert status(desk) == state
+            if status(boardroom) != state:
+                advance(boardroom, "crew", state, "ann")
+            note_activity(boardroom, "crew")
+            assert status(boardroom) == state
 
-    def test_activity_in_a_team_that_was_only_made_goes_all_the_way(self, desk):
-        create_team(desk, "fresh")
-        note_activity(desk, "fresh")
-        assert status(desk, "fresh") == "active"
+    def test_activity_in_a_team_that_was_only_made_goes_all_the_way(self, boardroom):
+        create_team(boardroom, "fresh")
+        note_activity(boardroom, "fresh")
+        assert status(boardroom, "fresh") == "active"
 
-    def test_activity_never_fails_anybody(self, desk):
-        note_activity(desk, "nowhere")
-        note_activity(desk, "session-12345678")
-        desk.states.content["crew"] = b"{"
-        note_activity(desk, "crew")
-        assert status(desk) == "unknown"
+    def test_activity_never_fails_anybody(self, boardroom):
+        note_activity(boardroom, "nowhere")
+        note_activity(boardroom, "session-12345678")
+        boardroom.states.content["crew"] = b"{"
+        note_activity(boardroom, "crew")
+        assert status(boardroom) == "unknown"
 
-    def test_a_team_of_an_older_atm_counts_as_active_and_can_move_on(self, desk):
-        del desk.states.content["crew"]
-        assert status(desk) == "active"
-        assert "older" in standing(desk, "crew").source
-        note_activity(desk, "crew")
-        assert "crew" not in desk.states.content
-        assert advance(desk, "crew", "stopped", "ann").before == "active"
-        assert (status(desk), standing(desk, "crew").by) == ("stopped", "ann")
+    def test_a_team_of_an_older_atm_counts_as_active_and_can_move_on(self, boardroom):
+        del boardroom.states.content["crew"]
+        assert status(boardroom) == "active"
+        assert "older" in standing(boardroom, "crew").source
+        note_activity(boardroom, "crew")
+        assert "crew" not in boardroom.states.content
+        assert advance(boardroom, "crew", "stopped", "ann").before == "active"
+        assert (status(boardroom), standing(boardroom, "crew").by) == ("stopped", "ann")
 
-    def test_a_move_is_reported_and_repeating_it_is_no_error(self, desk):
-        note_activity(desk, "crew")
-        first, second = (advance(desk, "crew", "consolidating", "ann") for _ in range(2))
+    def test_a_move_is_reported_and_repeating_it_is_no_error(self, boardroom):
+        note_activity(boardroom, "crew")
+        first, second = (advance(boardroom, "crew", "consolidating", "ann") for _ in range(2))
         assert (first.before, first.after, first.changed) == ("active", "consolidating", True)
         assert not second.changed
 
-    def test_an_illegal_move_is_refused_with_what_is_allowed(self, desk):
-        note_activity(desk, "crew")
+    def test_an_illegal_move_is_refused_with_what_is_allowed(self, boardroom):
+        note_activity(boardroom, "crew")
         with pytest.raises(BadMove) as caught:
-            advance(desk, "crew", "complete", "ann")
+            advance(boardroom, "crew", "complete", "ann")
         assert "consolidating or stopped" in caught.value.remedy
-        assert status(desk) == "active"
+        assert status(boardroom) == "active"
 
-    def test_a_state_that_cannot_be_read_is_unknown_and_stays_untouched(self, desk):
-        desk.states.content["crew"] = b"{"
-        assert status(desk) == "unknown"
+    def test_a_state_that_cannot_be_read_is_unknown_and_stays_untouched(self, boardroom):
+        boardroom.states.content["crew"] = b"{"
+        assert status(boardroom) == "unknown"
         with pytest.raises(AtmError):
-            advance(desk, "crew", "stopped", "ann")
-        assert desk.states.content["crew"] == b"{"
+            advance(boardroom, "crew", "stopped", "ann")
+        assert boardroom.states.content["crew"] == b"{"
 
-    def test_the_state_of_claudes_team_is_unknown_and_never_written(self, desk):
-        desk.rosters.create("session-1", new_team("session-1", description="", lead="x", now=1.0))
-        assert status(desk, "session-1") == "unknown"
+    def test_the_state_of_claudes_team_is_unknown_and_never_written(self, boardroom):
+        boardroom.rosters.create("session-1", new_team("session-1", description="", lead="x", now=1.0))
+        assert status(boardroom, "session-1") == "unknown"
         with pytest.raises(TeamNotOurs):
-            advance(desk, "session-1", "stopped", "ann")
-        assert "session-1" not in desk.states.content
+            advance(boardroom, "session-1", "stopped", "ann")
+        assert "session-1" not in boardroom.states.content
 
-    def test_a_mark_outweighs_a_file_that_lags_behind_and_the_next_move_mends_it(self, desk):
+    def test_a_mark_outweighs_a_file_that_lags_behind_and_the_next_move_mends_it(self, boardroom):
         """Killed between the mark and the file."""
-        note_activity(desk, "crew")
-        desk.states.complete("crew", b'{"at": "2026-01-01T00:00:00.000Z", "by": "ann"}')
-        assert (status(desk), standing(desk, "crew").by) == ("complete", "ann")
-        assert not advance(desk, "crew", "complete", "bob").changed
-        assert b'"status": "complete"' in desk.states.content["crew"]
+        note_activity(boardroom, "crew")
+        boardroom.states.complete("crew", b'{"at": "2026-01-01T00:00:00.000Z", "by": "ann"}')
+        assert (status(boardroom), standing(boardroom, "crew").by) == ("complete", "ann")
+        assert not advance(boardroom, "crew", "complete", "bob").changed
+        assert b'"status": "complete"' in boardroom.states.content["crew"]
         with pytest.raises(BadMove):
-            advance(desk, "crew", "active", "ann")
+            advance(boardroom, "crew", "active", "ann")
 
 
 @pytest.fixture
-def complete(desk):
+def complete(boardroom):
     """The crew, completed, with one message that was never read."""
-    tell(desk)
-    archive_team(desk, "crew", "ann", force=True)
-    return desk
+    tell(boardroom)
+    archive_team(boardroom, "crew", "ann", force=True)
+    return boardroom
 
 
 class TestCompleted:
@@ -169,16 +169,16 @@ class TestCompleted:
         complete.inboxes.foreign_rewrite("crew", "ann", [])
         assert complete.files.files_of("crew").keys() == before.keys()
 
-    def test_mail_that_still_waited_is_given_up_and_kept(self, desk):
-        desk.inboxes.refuse = OSError
+    def test_mail_that_still_waited_is_given_up_and_kept(self, boardroom):
+        boardroom.inboxes.refuse = OSError
         from atm.domain.errors import FileBusy
 
-        desk.inboxes.refuse = FileBusy("busy", "")
-        tell(desk)
-        desk.inboxes.refuse = None
-        desk.states.complete("crew", b"{}")
-        assert drain(desk, everything=True).failed == 1
-        assert desk.spool.failed()[0].entry.reason.startswith("the team was completed")
+        boardroom.inboxes.refuse = FileBusy("busy", "")
+        tell(boardroom)
+        boardroom.inboxes.refuse = None
+        boardroom.states.complete("crew", b"{}")
+        assert drain(boardroom, everything=True).failed == 1
+        assert boardroom.spool.failed()[0].entry.reason.startswith("the team was completed")
 
     def test_archiving_again_says_so_and_makes_no_second_backup(self, complete):
         before = [kept.path for kept in complete.backups.kept("crew")]
@@ -191,13 +191,13 @@ class TestCompleted:
             *("pending", "active", "consolidating", "complete")
         ]
 
-    def test_archiving_refuses_unread_mail_open_tasks_and_waiting_mail(self, desk):
-        tell(desk)
-        desk.files.put_tasks("crew", {1: OPEN}, 0)
+    def test_archiving_refuses_unread_mail_open_tasks_and_waiting_mail(self, boardroom):
+        tell(boardroom)
+        boardroom.files.put_tasks("crew", {1: OPEN}, 0)
         with pytest.raises(TeamInUse, match=r"1 messages are unread; 1 tasks are open"):
-            archive_team(desk, "crew", "ann")
-        assert not desk.rosters.load("crew").completed
-        assert desk.backups.kept("crew") == []
+            archive_team(boardroom, "crew", "ann")
+        assert not boardroom.rosters.load("crew").completed
+        assert boardroom.backups.kept("crew") == []
 
     def test_a_completed_team_can_be_deleted_and_comes_back_completed(self, complete):
         assert delete_team(complete, "crew").done
@@ -207,211 +207,211 @@ class TestCompleted:
 
 
 class TestRemoval:
-    def test_somebody_who_is_online_is_not_removed(self, desk):
-        alive(desk, "ann")
+    def test_somebody_who_is_online_is_not_removed(self, boardroom):
+        alive(boardroom, "ann")
         with pytest.raises(MemberInUse, match="is online"):
-            remove_member(desk, "crew", "ann")
+            remove_member(boardroom, "crew", "ann")
 
-    def test_nor_somebody_of_whom_nobody_knows(self, desk):
+    def test_nor_somebody_of_whom_nobody_knows(self, boardroom):
         with pytest.raises(MemberInUse, match="nobody knows"):
-            remove_member(desk, "crew", "ann")
-        assert desk.rosters.load("crew").member("ann") is not None
+            remove_member(boardroom, "crew", "ann")
+        assert boardroom.rosters.load("crew").member("ann") is not None
 
-    def test_the_roster_saying_inactive_is_only_a_hint(self, desk):
+    def test_the_roster_saying_inactive_is_only_a_hint(self, boardroom):
         with pytest.raises(MemberInUse, match="nobody knows"):
-            remove_member(desk, "crew", "cleo")
+            remove_member(boardroom, "crew", "cleo")
 
-    def test_somebody_who_is_offline_is_removed_and_the_heartbeat_with_it(self, desk):
-        alive(desk, "ann", seconds_ago=601)
-        assert remove_member(desk, "crew", "ann").removed
-        assert desk.presence.last("crew", "ann") is None
+    def test_somebody_who_is_offline_is_removed_and_the_heartbeat_with_it(self, boardroom):
+        alive(boardroom, "ann", seconds_ago=601)
+        assert remove_member(boardroom, "crew", "ann").removed
+        assert boardroom.presence.last("crew", "ann") is None
 
     @pytest.mark.parametrize("backend", ["human", "human:rita", "plugin:ci"])
-    def test_people_and_plugins_leave_no_heartbeats_so_only_mail_counts(self, desk, backend):
-        add_member(desk, "crew", Member("rita", backend=backend))
-        tell(desk, "rita")
+    def test_people_and_plugins_leave_no_heartbeats_so_only_mail_counts(self, boardroom, backend):
+        add_member(boardroom, "crew", Member("rita", backend=backend))
+        tell(boardroom, "rita")
         with pytest.raises(MemberInUse, match="1 unread"):
-            remove_member(desk, "crew", "rita")
-        desk.inboxes.mark("crew", "rita", {row.key for row in desk.inboxes.rows("crew", "rita")}, True)
-        assert remove_member(desk, "crew", "rita").removed
+            remove_member(boardroom, "crew", "rita")
+        boardroom.inboxes.mark("crew", "rita", {row.key for row in boardroom.inboxes.rows("crew", "rita")}, True)
+        assert remove_member(boardroom, "crew", "rita").removed
 
-    def test_the_lead_stays_unless_forced(self, desk):
-        create_team(desk, "led", lead="ann")
-        alive(desk, "ann", seconds_ago=900, team="led")
+    def test_the_lead_stays_unless_forced(self, boardroom):
+        create_team(boardroom, "led", lead="ann")
+        alive(boardroom, "ann", seconds_ago=900, team="led")
         with pytest.raises(MemberInUse, match="leads"):
-            remove_member(desk, "led", "ann")
+            remove_member(boardroom, "led", "ann")
         with pytest.raises(MemberInUse, match="leads"):
-            leave(desk, "led", "ann")
-        assert leave(desk, "led", "ann", force=True).removed
+            leave(boardroom, "led", "ann")
+        assert leave(boardroom, "led", "ann", force=True).removed
 
-    def test_every_reason_is_named_at_once(self, desk):
-        alive(desk, "ann")
-        tell(desk)
+    def test_every_reason_is_named_at_once(self, boardroom):
+        alive(boardroom, "ann")
+        tell(boardroom)
         with pytest.raises(MemberInUse, match=r"online .* and has 1 unread"):
-            remove_member(desk, "crew", "ann")
+            remove_member(boardroom, "crew", "ann")
 
 
 class TestJoining:
-    def test_joining_adds_a_member_and_leaves_a_heartbeat(self, desk):
-        done = join(desk, "crew", Member("dora", cwd="/w"))
+    def test_joining_adds_a_member_and_leaves_a_heartbeat(self, boardroom):
+        done = join(boardroom, "crew", Member("dora", cwd="/w"))
         assert (done.added, done.changed) == (True, [])
-        assert desk.inboxes.exists("crew", "dora")
-        assert presence.liveness(desk.presence, "crew", "dora", desk.clock.now()).value == "online"
+        assert boardroom.inboxes.exists("crew", "dora")
+        assert presence.liveness(boardroom.presence, "crew", "dora", boardroom.clock.now()).value == "online"
 
-    def test_joining_again_refreshes_the_heartbeat_and_the_folder(self, desk):
-        join(desk, "crew", Member("dora", cwd="/w"))
-        desk.clock.pass_time(900)
-        done = join(desk, "crew", Member("DORA", cwd="/elsewhere"))
+    def test_joining_again_refreshes_the_heartbeat_and_the_folder(self, boardroom):
+        join(boardroom, "crew", Member("dora", cwd="/w"))
+        boardroom.clock.pass_time(900)
+        done = join(boardroom, "crew", Member("DORA", cwd="/elsewhere"))
         assert (done.added, done.changed, done.name) == (False, ["cwd"], "dora")
-        assert presence.liveness(desk.presence, "crew", "dora", desk.clock.now()).value == "online"
-        assert join(desk, "crew", Member("dora", cwd="/elsewhere")).changed == []
-        assert desk.rosters.load("crew").names.count("dora") == 1
+        assert presence.liveness(boardroom.presence, "crew", "dora", boardroom.clock.now()).value == "online"
+        assert join(boardroom, "crew", Member("dora", cwd="/elsewhere")).changed == []
+        assert boardroom.rosters.load("crew").names.count("dora") == 1
 
-    def test_joining_again_mends_a_missing_inbox(self, desk):
-        join(desk, "crew", Member("dora"))
-        desk.inboxes.remove("crew", "dora")
-        join(desk, "crew", Member("dora"))
-        assert desk.inboxes.exists("crew", "dora")
+    def test_joining_again_mends_a_missing_inbox(self, boardroom):
+        join(boardroom, "crew", Member("dora"))
+        boardroom.inboxes.remove("crew", "dora")
+        join(boardroom, "crew", Member("dora"))
+        assert boardroom.inboxes.exists("crew", "dora")
 
-    def test_leaving_needs_no_silence_but_read_mail(self, desk):
-        join(desk, "crew", Member("dora"))
-        tell(desk, "dora")
+    def test_leaving_needs_no_silence_but_read_mail(self, boardroom):
+        join(boardroom, "crew", Member("dora"))
+        tell(boardroom, "dora")
         with pytest.raises(MemberInUse, match="1 unread"):
-            leave(desk, "crew", "dora")
-        done = leave(desk, "crew", "dora", force=True)
-        assert [row.text for row in Inbox(desk.archive.kept[str(done.archive_path)]).rows] == ["hello"]
-        assert desk.presence.last("crew", "dora") is None
-        assert leave(desk, "crew", "dora").removed is False
+            leave(boardroom, "crew", "dora")
+        done = leave(boardroom, "crew", "dora", force=True)
+        assert [row.text for row in Inbox(boardroom.archive.kept[str(done.archive_path)]).rows] == ["hello"]
+        assert boardroom.presence.last("crew", "dora") is None
+        assert leave(boardroom, "crew", "dora").removed is False
 
 
 class TestUpdating:
-    def test_what_changed_is_named(self, desk):
-        assert update_member(desk, "crew", "ANN", {"model": "opus", "cwd": ""}) == ["model"]
-        member = desk.rosters.load("crew").member("ann")
+    def test_what_changed_is_named(self, boardroom):
+        assert update_member(boardroom, "crew", "ANN", {"model": "opus", "cwd": ""}) == ["model"]
+        member = boardroom.rosters.load("crew").member("ann")
         assert member is not None
         assert member.model == "opus"
-        assert update_member(desk, "crew", "ann", {"model": "opus"}) == []
+        assert update_member(boardroom, "crew", "ann", {"model": "opus"}) == []
 
-    def test_somebody_who_is_not_there_is_refused_with_the_nearest(self, desk):
+    def test_somebody_who_is_not_there_is_refused_with_the_nearest(self, boardroom):
         with pytest.raises(NoSuchMember) as caught:
-            update_member(desk, "crew", "anne", {"model": "x"})
+            update_member(boardroom, "crew", "anne", {"model": "x"})
         assert "'ann'" in caught.value.remedy
 
 
 class TestActivity:
-    def test_a_heartbeat_says_more_than_the_roster(self, desk):
-        team = desk.rosters.load("crew")
+    def test_a_heartbeat_says_more_than_the_roster(self, boardroom):
+        team = boardroom.rosters.load("crew")
         cleo = team.member("cleo")
-        facts = activity(desk, team, cleo).as_fields()
+        facts = activity(boardroom, team, cleo).as_fields()
         assert (facts["state"], facts["liveness"]) == ("inactive", "unknown")
         assert "hint" in str(facts["state_source"])
-        alive(desk, "cleo", seconds_ago=20, state="working")
-        facts = activity(desk, team, cleo).as_fields()
+        alive(boardroom, "cleo", seconds_ago=20, state="working")
+        facts = activity(boardroom, team, cleo).as_fields()
         assert (facts["state"], facts["state_age_seconds"]) == ("working", 20.0)
         assert (facts["liveness"], facts["liveness_age_seconds"]) == ("online", 20.0)
         assert "heartbeat" in str(facts["state_source"])
 
-    def test_unknown_is_a_state_of_its_own(self, desk):
-        team = desk.rosters.load("crew")
-        facts = activity(desk, team, team.member("ann")).as_fields()
+    def test_unknown_is_a_state_of_its_own(self, boardroom):
+        team = boardroom.rosters.load("crew")
+        facts = activity(boardroom, team, team.member("ann")).as_fields()
         assert (facts["state"], facts["state_age_seconds"]) == ("unknown", None)
         assert (facts["liveness"], facts["liveness_age_seconds"]) == ("unknown", None)
 
-    def test_a_clock_ahead_of_ours_is_said(self, desk):
-        team = desk.rosters.load("crew")
-        desk.presence.beat("crew", "ann", Beat(at=desk.clock.now() + 60, source="test", host="elsewhere"))
-        assert "ahead" in str(activity(desk, team, team.member("ann")).as_fields()["liveness_warning"])
+    def test_a_clock_ahead_of_ours_is_said(self, boardroom):
+        team = boardroom.rosters.load("crew")
+        boardroom.presence.beat("crew", "ann", Beat(at=boardroom.clock.now() + 60, source="test", host="elsewhere"))
+        assert "ahead" in str(activity(boardroom, team, team.member("ann")).as_fields()["liveness_warning"])
 
 
 class TestDeleting:
-    def test_a_backup_comes_first_and_nothing_is_left(self, desk):
-        tell(desk)
-        done = delete_team(desk, "crew", force=True)
+    def test_a_backup_comes_first_and_nothing_is_left(self, boardroom):
+        tell(boardroom)
+        done = delete_team(boardroom, "crew", force=True)
         assert done.done
-        assert desk.rosters.find("crew") is None
-        assert desk.inboxes.owners("crew") == []
-        assert b"hello" in desk.backups.read("crew", done.backup_path).files["team/inboxes/ann.json"]
-        assert desk.files.leftovers("crew") == []
+        assert boardroom.rosters.find("crew") is None
+        assert boardroom.inboxes.owners("crew") == []
+        assert b"hello" in boardroom.backups.read("crew", done.backup_path).files["team/inboxes/ann.json"]
+        assert boardroom.files.leftovers("crew") == []
 
-    def test_a_second_time_says_so(self, desk):
-        delete_team(desk, "crew")
-        assert delete_team(desk, "crew").done is False
+    def test_a_second_time_says_so(self, boardroom):
+        delete_team(boardroom, "crew")
+        assert delete_team(boardroom, "crew").done is False
         with pytest.raises(NoSuchTeam):
-            delete_team(desk, "never-was")
+            delete_team(boardroom, "never-was")
 
-    def test_it_is_refused_while_the_team_is_in_use(self, desk):
-        alive(desk, "ann")
-        tell(desk)
-        desk.files.put_tasks("crew", {1: OPEN}, 0)
+    def test_it_is_refused_while_the_team_is_in_use(self, boardroom):
+        alive(boardroom, "ann")
+        tell(boardroom)
+        boardroom.files.put_tasks("crew", {1: OPEN}, 0)
         with pytest.raises(TeamInUse, match="ann is online; 1 messages are unread; 1 tasks are open"):
-            delete_team(desk, "crew")
-        assert desk.rosters.find("crew") == "crew"
+            delete_team(boardroom, "crew")
+        assert boardroom.rosters.find("crew") == "crew"
 
-    def test_mail_that_came_in_after_the_backup_is_in_another_one(self, desk):
+    def test_mail_that_came_in_after_the_backup_is_in_another_one(self, boardroom):
         """A sender that found the team a moment ago was told that its message arrived."""
-        make = desk.backups.make
+        make = boardroom.backups.make
 
         def late(team, at, **more):
             made = make(team, at, **more)
             if "aside" not in more:
-                desk.inboxes.append("crew", "ann", [make_message("late", "too late")], fresh=True)
+                boardroom.inboxes.append("crew", "ann", [make_message("late", "too late")], fresh=True)
             return made
 
-        desk.parts.backups.make = late
-        done = delete_team(desk, "crew")
-        assert b"too late" in desk.backups.read("crew", done.backup_path).files["team/inboxes/ann.json"]
+        boardroom.parts.backups.make = late
+        done = delete_team(boardroom, "crew")
+        assert b"too late" in boardroom.backups.read("crew", done.backup_path).files["team/inboxes/ann.json"]
 
-    def test_one_that_was_cut_off_after_the_move_is_finished_by_any_roster_command(self, desk):
+    def test_one_that_was_cut_off_after_the_move_is_finished_by_any_roster_command(self, boardroom):
         from atm.ports.roster.team_files import Deletion
 
         deletion = Deletion("crew", ".deleted-crew-1")
-        desk.files.set_aside(deletion)
-        desk.files.cut_off_deletion("crew", deletion.aside)
-        create_team(desk, "other")
-        assert desk.files.leftovers("crew") == []
-        assert desk.files.cut_off() == []
-        assert b'"ann"' in desk.backups.read("crew", None).files["team/config.json"]
+        boardroom.files.set_aside(deletion)
+        boardroom.files.cut_off_deletion("crew", deletion.aside)
+        create_team(boardroom, "other")
+        assert boardroom.files.leftovers("crew") == []
+        assert boardroom.files.cut_off() == []
+        assert b'"ann"' in boardroom.backups.read("crew", None).files["team/config.json"]
 
-    def test_one_that_was_cut_off_before_the_move_did_not_happen(self, desk):
-        desk.files.cut_off_deletion("crew", ".deleted-crew-1")
-        add_member(desk, "crew", Member("dora"))
-        assert desk.rosters.find("crew") == "crew"
-        assert desk.files.cut_off() == []
+    def test_one_that_was_cut_off_before_the_move_did_not_happen(self, boardroom):
+        boardroom.files.cut_off_deletion("crew", ".deleted-crew-1")
+        add_member(boardroom, "crew", Member("dora"))
+        assert boardroom.rosters.find("crew") == "crew"
+        assert boardroom.files.cut_off() == []
 
-    def test_claudes_teams_are_not_ours_to_end(self, desk):
-        desk.rosters.create("session-1", new_team("session-1", description="", lead="x", now=1.0))
+    def test_claudes_teams_are_not_ours_to_end(self, boardroom):
+        boardroom.rosters.create("session-1", new_team("session-1", description="", lead="x", now=1.0))
         for end in (
-            lambda: delete_team(desk, "session-1", force=True),
-            lambda: archive_team(desk, "session-1", "ann", force=True),
-            lambda: restore(desk, "session-1"),
-            lambda: plan_cleanup(desk, "session-1"),
-            lambda: update_member(desk, "session-1", "x", {"model": "m"}),
-            lambda: join(desk, "session-1", Member("me")),
-            lambda: leave(desk, "session-1", "x"),
+            lambda: delete_team(boardroom, "session-1", force=True),
+            lambda: archive_team(boardroom, "session-1", "ann", force=True),
+            lambda: restore(boardroom, "session-1"),
+            lambda: plan_cleanup(boardroom, "session-1"),
+            lambda: update_member(boardroom, "session-1", "x", {"model": "m"}),
+            lambda: join(boardroom, "session-1", Member("me")),
+            lambda: leave(boardroom, "session-1", "x"),
         ):
             with pytest.raises(TeamNotOurs):
                 end()
 
 
 class TestCleanup:
-    def reasons(self, desk, *words: str, force: bool = False) -> dict[str, tuple[str, str]]:
-        return {item.name: (item.reason, item.action) for item in plan_cleanup(desk, "crew", *words, force=force)}
+    def reasons(self, boardroom, *words: str, force: bool = False) -> dict[str, tuple[str, str]]:
+        return {item.name: (item.reason, item.action) for item in plan_cleanup(boardroom, "crew", *words, force=force)}
 
     @pytest.fixture
-    def mixed(self, desk):
+    def mixed(self, boardroom):
         """A team with one of everything."""
-        create_team(desk, "crew")
+        create_team(boardroom, "crew")
         for name, backend in (("rita", "human"), ("bot", "plugin:ci"), ("team-lead", "")):
-            add_member(desk, "crew", Member(name, backend=backend))
-        alive(desk, "ann")
-        alive(desk, "bob", seconds_ago=3600)
-        alive(desk, "gone", seconds_ago=3600)
-        alive(desk, "here")
-        desk.inboxes.create("crew", "stray")
-        desk.inboxes.append("crew", "ghost", [make_message("g-1")], fresh=True)
-        desk.backups.left_behind["crew"] = [".partial-1"]
-        desk.files.aside[".deleted-crew-1"] = {}
-        return desk
+            add_member(boardroom, "crew", Member(name, backend=backend))
+        alive(boardroom, "ann")
+        alive(boardroom, "bob", seconds_ago=3600)
+        alive(boardroom, "gone", seconds_ago=3600)
+        alive(boardroom, "here")
+        boardroom.inboxes.create("crew", "stray")
+        boardroom.inboxes.append("crew", "ghost", [make_message("g-1")], fresh=True)
+        boardroom.backups.left_behind["crew"] = [".partial-1"]
+        boardroom.files.aside[".deleted-crew-1"] = {}
+        return boardroom
 
     def test_everything_is_named_with_its_reason(self, mixed):
         assert self.reasons(mixed) == {

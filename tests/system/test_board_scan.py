@@ -105,7 +105,7 @@ class Stage:
         self.folder = Path(layout.tasks("crew"))
         self.index = Path(layout.board_index("crew"))
 
-    def desk(self, disk: Disk | None = None, clock: Clock | None = None) -> FullBoardroom:
+    def boardroom(self, disk: Disk | None = None, clock: Clock | None = None) -> FullBoardroom:
         clock, programs = clock or SetClock(), MemoryPrograms()
         tasks = build_tasks(self.layout, disk=disk, clock=clock)
         return FullBoardroom(room=build_room(self.layout, clock=clock), tasks=tasks, programs=lambda: programs)
@@ -146,14 +146,14 @@ def age(path: Path, seconds: float = 60.0) -> None:
 def stage(layout) -> Stage:
     """Three tasks, of which one is claimed and one completed, all of them a minute old and known to the index."""
     made = Stage(layout)
-    desk = made.desk()
-    create_team(desk.room, "crew", lead="lea")
+    boardroom = made.boardroom()
+    create_team(boardroom.room, "crew", lead="lea")
     for name in ("ann", "bob"):
-        add_member(desk.room, "crew", Member(name))
-    add(desk, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
-    board.claim(desk, "crew", "ann", "1")
-    board.complete(desk, "crew", "ann", "1")
-    board.claim(desk, "crew", "bob", "3")
+        add_member(boardroom.room, "crew", Member(name))
+    add(boardroom, "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
+    board.claim(boardroom, "crew", "ann", "1")
+    board.complete(boardroom, "crew", "ann", "1")
+    board.claim(boardroom, "crew", "bob", "3")
     for path in made.folder.glob("*.json"):
         age(path)
     made.seen()
@@ -230,7 +230,7 @@ def test_a_second_change_within_one_tick_of_the_clock_is_seen(stage):
 
 def test_a_second_change_within_one_tick_is_seen_after_our_own_write_too(stage):
     at_once = StillClock(time.time())
-    board.claim(stage.desk(clock=at_once), "crew", "ann", "2")
+    board.claim(stage.boardroom(clock=at_once), "crew", "ann", "2")
     assert stage.seen_at(at_once)["2"][2] == "ann"
     rewritten(stage.folder / "2.json", "ann", "cc2")
     assert stage.seen()["2"][2] == "cc2"
@@ -324,15 +324,15 @@ def test_a_line_of_the_index_that_we_never_wrote_stops_nobody(stage, card, is_go
         file.write(encode_rows([Row(ODD_CARDS[card], (1, 2, 3), is_proven=True, is_gone=is_gone)]))
     assert stage.seen() == KNOWN
     assert stage.tasks().board("crew").counts() is not None
-    assert board.claim(stage.desk(), "crew", "ann", "2").task is not None
-    assert add(stage.desk(), "crew", "ann", [NewTask("more")]).tasks[0].number < 1000
+    assert board.claim(stage.boardroom(), "crew", "ann", "2").task is not None
+    assert add(stage.boardroom(), "crew", "ann", [NewTask("more")]).tasks[0].number < 1000
 
 
 def test_an_index_that_is_a_folder_is_done_without(stage):
     stage.index.unlink()
     stage.index.mkdir()
     assert stage.seen() == KNOWN
-    assert board.claim(stage.desk(), "crew", "ann", "2").task is not None
+    assert board.claim(stage.boardroom(), "crew", "ann", "2").task is not None
     assert stage.seen()["2"] == ("next", "in_progress", "ann")
     assert doubled(stage) == []
 
@@ -342,7 +342,7 @@ def test_an_index_whose_folder_is_a_file_is_done_without(stage):
     stage.index.parent.rmdir()
     stage.index.parent.write_text("not a folder")
     assert stage.seen() == KNOWN
-    assert board.claim(stage.desk(), "crew", "ann", "2").task is not None
+    assert board.claim(stage.boardroom(), "crew", "ann", "2").task is not None
     assert doubled(stage) == []
 
 
@@ -353,7 +353,7 @@ def test_an_index_that_is_a_link_is_not_written_through(stage, tmp_path):
     stage.index.symlink_to(target)
     stage.write("2", owner="bob")
     assert stage.seen()["2"][2] == "bob"
-    assert board.claim(stage.desk(), "crew", "bob", "2").task is not None
+    assert board.claim(stage.boardroom(), "crew", "bob", "2").task is not None
     assert target.read_text() == "precious\n"
 
 
@@ -382,13 +382,13 @@ def test_a_deleted_index_does_not_free_the_numbers_of_tasks_that_are_gone(stage)
         path.unlink()
     stage.turn()
     stage.index.unlink()
-    assert add(stage.desk(), "crew", "ann", [NewTask("new")]).tasks[0].id == "4"
+    assert add(stage.boardroom(), "crew", "ann", [NewTask("new")]).tasks[0].id == "4"
 
 
 def test_an_index_with_many_superseded_lines_is_written_anew(stage):
     stage.index.write_bytes(stage.index.read_bytes() * 200)
     size = stage.index.stat().st_size
-    board.comment(stage.desk(), "crew", "bob", "3", "a remark")
+    board.comment(stage.boardroom(), "crew", "bob", "3", "a remark")
     assert stage.index.stat().st_size < size / 20
     assert stage.seen() == KNOWN
 
@@ -429,8 +429,8 @@ def test_a_file_that_cannot_be_opened_does_not_stop_the_others(stage):
     disk = RefusingDisk("/2.json")
     problems = {card.id: bool(card.problem) for card in stage.tasks(disk).board("crew").sorted()}
     assert problems == {"1": False, "2": True, "3": False}
-    assert add(stage.desk(disk), "crew", "ann", [NewTask("more")]).tasks[0].id == "4"
-    assert board.claim(stage.desk(disk), "crew", "ann").task is not None
+    assert add(stage.boardroom(disk), "crew", "ann", [NewTask("more")]).tasks[0].id == "4"
+    assert board.claim(stage.boardroom(disk), "crew", "ann").task is not None
 
 
 def test_a_card_that_cannot_be_read_says_what_the_system_says(stage):

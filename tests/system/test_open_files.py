@@ -114,10 +114,10 @@ def test_no_file_of_mail_stays_open(layout: Layout, room, act: Callable[[Teamroo
 def test_no_file_of_the_board_stays_open(layout: Layout, room):
     disk, clock, programs = Accountant(), FakeClock(time.time()), MemoryPrograms()
     tasks = build_tasks(layout, disk=disk, clock=clock)
-    desk = FullBoardroom(room=build_room(layout, disk=disk, clock=clock), tasks=tasks, programs=lambda: programs)
-    add(desk, "crew", "ann", [NewTask("base"), NewTask("next", depends_on=["base"])])
-    board.claim(desk, "crew", "ann", "1")
+    boardroom = FullBoardroom(room=build_room(layout, disk=disk, clock=clock), tasks=tasks, programs=lambda: programs)
+    add(boardroom, "crew", "ann", [NewTask("base"), NewTask("next", depends_on=["base"])])
+    board.claim(boardroom, "crew", "ann", "1")
     Path(layout.tasks("crew"), "3.json").write_text("no task")
-    board.complete(desk, "crew", "ann", "1")
-    assert board.claim(desk, "crew", "ann", "3").refusal is not None
+    board.complete(boardroom, "crew", "ann", "1")
+    assert board.claim(boardroom, "crew", "ann", "3").refusal is not None
     assert disk.open == {}

@@ -49,7 +49,7 @@ class Stage:
         self.folder = Path(layout.tasks("crew"))
         self.clock = QuickClock()
 
-    def desk(self, disk: Disk | None = None) -> FullBoardroom:
+    def boardroom(self, disk: Disk | None = None) -> FullBoardroom:
         programs = MemoryPrograms()
         tasks = build_tasks(self.layout, disk=disk, clock=self.clock)
         return FullBoardroom(room=build_room(self.layout, clock=self.clock), tasks=tasks, programs=lambda: programs)
@@ -67,17 +67,17 @@ class Stage:
 @pytest.fixture
 def stage(layout) -> Stage:
     made = Stage(layout)
-    desk = made.desk()
-    create_team(desk.room, "crew", lead="lea")
+    boardroom = made.boardroom()
+    create_team(boardroom.room, "crew", lead="lea")
     for name in ("ann", "bob"):
-        add_member(desk.room, "crew", Member(name))
+        add_member(boardroom.room, "crew", Member(name))
     return made
 
 
 @pytest.fixture
 def busy(stage: Stage) -> Stage:
     """With three tasks, of which the second waits for the first."""
-    add(stage.desk(), "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
+    add(stage.boardroom(), "crew", "lea", [NewTask("base"), NewTask("next", depends_on=["base"]), NewTask("free")])
     return stage
 
 
@@ -89,12 +89,12 @@ def test_a_list_that_is_a_link_out_of_the_tree_is_refused(stage, tmp_path):
     outside.mkdir()
     stage.folder.parent.mkdir(parents=True, exist_ok=True)
     stage.folder.symlink_to(outside)
-    desk = stage.desk()
+    boardroom = stage.boardroom()
     for attempt in (
-        lambda: desk.tasks.board("crew"),
-        lambda: desk.tasks.read("crew", "1"),
-        lambda: add(desk, "crew", "ann", [NewTask("one")]),
-        lambda: board.claim(desk, "crew", "ann"),
+        lambda: boardroom.tasks.board("crew"),
+        lambda: boardroom.tasks.read("crew", "1"),
+        lambda: add(boardroom, "crew", "ann", [NewTask("one")]),
+        lambda: board.claim(boardroom, "crew", "ann"),
     ):
         with pytest.raises(OutsideLink):
             attempt()
@@ -106,7 +106,7 @@ def test_a_list_that_is_a_link_to_another_list_is_refused(stage):
     other.mkdir(parents=True)
     stage.folder.symlink_to(other)
     with pytest.raises(OutsideLink):
-        add(stage.desk(), "crew", "ann", [NewTask("one")])
+        add(stage.boardroom(), "crew", "ann", [NewTask("one")])
     assert list(other.iterdir()) == []
 
 
@@ -116,7 +116,7 @@ def test_lists_that_lie_elsewhere_altogether_are_used(stage, tmp_path):
     if stage.folder.parent.exists():
         stage.folder.parent.rmdir()
     stage.folder.parent.symlink_to(elsewhere)
-    assert add(stage.desk(), "crew", "ann", [NewTask("one")]).tasks[0].id == "1"
+    assert add(stage.boardroom(), "crew", "ann", [NewTask("one")]).tasks[0].id == "1"
     assert (elsewhere / "crew/1.json").is_file()
 
 
@@ -124,15 +124,15 @@ def test_a_list_that_is_a_file_is_a_clear_refusal(stage):
     stage.folder.parent.mkdir(parents=True, exist_ok=True)
     stage.folder.write_text("not a folder")
     with pytest.raises(AtmError):
-        add(stage.desk(), "crew", "ann", [NewTask("one")])
+        add(stage.boardroom(), "crew", "ann", [NewTask("one")])
     assert stage.folder.read_text() == "not a folder"
 
 
 def test_looking_at_a_list_that_does_not_exist_makes_nothing(stage):
     before = sorted(stage.folder.parent.glob("*")) if stage.folder.parent.exists() else []
-    assert stage.desk().tasks.board("crew").cards == {}
+    assert stage.boardroom().tasks.board("crew").cards == {}
     with pytest.raises(NoSuchTask):
-        stage.desk().tasks.read("crew", "1")
+        stage.boardroom().tasks.read("crew", "1")
     assert (sorted(stage.folder.parent.glob("*")) if stage.folder.parent.exists() else []) == before
 
 
@@ -151,8 +151,8 @@ def test_a_number_that_is_taken_by_something_else_is_not_lost_and_not_overwritte
         path.symlink_to(target)
         if kind == "link":
             target.write_text("precious")
-    (made,) = add(busy.desk(), "crew", "ann", [NewTask("ours")]).tasks
-    subjects = {card.id: card.subject for card in busy.desk().tasks.board("crew").sorted()}
+    (made,) = add(busy.boardroom(), "crew", "ann", [NewTask("ours")]).tasks
+    subjects = {card.id: card.subject for card in busy.boardroom().tasks.board("crew").sorted()}
     assert (made.id, subjects.get(made.id)) == ("5", "ours"), "reported as added, and nowhere to be found"
     if kind == "link":
         assert target.read_text() == "precious"
@@ -170,13 +170,13 @@ def test_a_pipe_is_not_opened_when_one_task_is_asked_for(busy):
 
     os.mkfifo(busy.folder / "8.json")
     with pytest.raises(AtmError):
-        busy.desk(Cautious()).tasks.read("crew", "8")
+        busy.boardroom(Cautious()).tasks.read("crew", "8")
 
 
 @pytest.mark.parametrize("content", ["", "abc", "-7", "1e9", "٣", "7" * 40, "3\n\n", "\0" * 10])
 def test_a_mark_that_is_no_number_is_not_believed(busy, content):
     (busy.folder / ".highwatermark").write_text(content)
-    assert add(busy.desk(), "crew", "ann", [NewTask("ours")]).tasks[0].id == "4"
+    assert add(busy.boardroom(), "crew", "ann", [NewTask("ours")]).tasks[0].id == "4"
     assert (busy.folder / ".highwatermark").read_text() == "4"
 
 
@@ -185,7 +185,7 @@ def test_a_mark_that_is_a_link_is_not_written_through(busy, tmp_path):
     target.write_text("2")
     (busy.folder / ".highwatermark").unlink()
     (busy.folder / ".highwatermark").symlink_to(target)
-    add(busy.desk(), "crew", "ann", [NewTask("ours")])
+    add(busy.boardroom(), "crew", "ann", [NewTask("ours")])
     assert target.read_text() == "2"
 
 
@@ -205,33 +205,33 @@ BROKEN = {
 @pytest.mark.parametrize("kind", BROKEN)
 def test_a_file_that_is_no_task_stops_nobody_else(busy, kind):
     busy.write("1", BROKEN[kind])
-    assert busy.desk().tasks.board("crew").card("1").problem
-    assert getattr(board.claim(busy.desk(), "crew", "ann").task, "id", None) == "3"
+    assert busy.boardroom().tasks.board("crew").card("1").problem
+    assert getattr(board.claim(busy.boardroom(), "crew", "ann").task, "id", None) == "3"
     with pytest.raises(UnreadableFile):
-        busy.desk().tasks.read("crew", "1")
-    refused = board.claim(busy.desk(), "crew", "bob", "1")
+        busy.boardroom().tasks.read("crew", "1")
+    refused = board.claim(busy.boardroom(), "crew", "bob", "1")
     assert refused.refusal is not None
     assert refused.refusal.code == "unreadable"
     with pytest.raises(AtmError):
-        board.comment(busy.desk(), "crew", "bob", "1", "a remark")
+        board.comment(busy.boardroom(), "crew", "bob", "1", "a remark")
     assert (busy.folder / "1.json").read_bytes() == BROKEN[kind]
-    assert add(busy.desk(), "crew", "ann", [NewTask("more")]).tasks[0].id == "4"
+    assert add(busy.boardroom(), "crew", "ann", [NewTask("more")]).tasks[0].id == "4"
 
 
 @pytest.mark.parametrize("metadata", ["[]", '"text"', "7", "true"])
 def test_a_task_whose_metadata_leaves_no_room_for_ours_stops_nobody_else(busy, metadata):
     busy.write("1", f'{{"id": "1", "subject": "odd", "status": "pending", "metadata": {metadata}}}')
-    found = board.claim(busy.desk(), "crew", "ann").task
+    found = board.claim(busy.boardroom(), "crew", "ann").task
     assert found is not None
 
 
 @pytest.mark.parametrize("ours", ["[]", '"text"', "null", '{"events": 7, "claim": [], "comments": {}}'])
 def test_odd_things_in_our_own_place_are_done_without(busy, ours):
     busy.write("1", f'{{"id": "1", "subject": "odd", "status": "pending", "metadata": {{"x": 1, "atm": {ours}}}}}')
-    done = board.claim(busy.desk(), "crew", "ann", "1")
+    done = board.claim(busy.boardroom(), "crew", "ann", "1")
     assert done.task is not None
     assert json.loads((busy.folder / "1.json").read_bytes())["metadata"]["x"] == 1
-    board.complete(busy.desk(), "crew", "ann", "1")
+    board.complete(busy.boardroom(), "crew", "ann", "1")
 
 
 def test_an_outcome_that_only_a_later_version_knows_does_not_break_the_board(busy):
@@ -239,16 +239,16 @@ def test_an_outcome_that_only_a_later_version_knows_does_not_break_the_board(bus
     busy.write(
         "1", f'{{"id": "1", "subject": "odd", "status": "in_progress", "blocks": ["2"], "metadata": {{"atm": {own}}}}}'
     )
-    shown = busy.desk().tasks.board("crew")
+    shown = busy.boardroom().tasks.board("crew")
     assert {card.id: bool(shown.state(card)) for card in shown.sorted()} == {"1": True, "2": True, "3": True}
-    assert board.claim(busy.desk(), "crew", "ann").task is not None
+    assert board.claim(busy.boardroom(), "crew", "ann").task is not None
 
 
 def test_unknown_fields_and_the_layout_of_others_survive_our_changes(busy):
     text = '{\n\t"id":"1" ,"subject": "odd\\u0041", "status":"pending",\n "x-new": {"a": [1,  2.50]}, "blocks": ["2"]}'
     busy.write("1", text)
-    board.claim(busy.desk(), "crew", "ann", "1")
-    depend(busy.desk(), "crew", "lea", "3", ["1"])
+    board.claim(busy.boardroom(), "crew", "ann", "1")
+    depend(busy.boardroom(), "crew", "lea", "3", ["1"])
     written = (busy.folder / "1.json").read_text()
     assert '"x-new": {"a": [1,  2.50]}' in written
     assert '"odd\\u0041"' in written
@@ -258,7 +258,7 @@ def test_unknown_fields_and_the_layout_of_others_survive_our_changes(busy):
 def test_a_file_keeps_its_mode(busy):
     path = busy.folder / "1.json"
     path.chmod(0o664)
-    board.claim(busy.desk(), "crew", "ann", "1")
+    board.claim(busy.boardroom(), "crew", "ann", "1")
     assert path.stat().st_mode & 0o777 == 0o664
 
 
@@ -281,9 +281,9 @@ def test_an_import_that_was_refused_and_is_repeated_is_there_once(busy, name):
         return [NewTask("one"), NewTask("two", depends_on=["one"]), NewTask("three", depends_on=["two", "#3"])]
 
     with pytest.raises(AtmError):
-        add(busy.desk(Full()), "crew", "ann", wishes())
-    add(busy.desk(), "crew", "ann", wishes())
-    subjects = sorted(card.subject for card in busy.desk().tasks.board("crew").sorted())
+        add(busy.boardroom(Full()), "crew", "ann", wishes())
+    add(busy.boardroom(), "crew", "ann", wishes())
+    subjects = sorted(card.subject for card in busy.boardroom().tasks.board("crew").sorted())
     assert subjects == ["base", "free", "next", "one", "three", "two"]
 
 
@@ -302,10 +302,10 @@ def test_a_history_that_cannot_be_written_stops_nobody_and_is_completed_later(bu
             return super().open_append(path, mode)
 
     before = len(busy.history())
-    board.claim(busy.desk(NoHistory()), "crew", "ann", "1")
-    board.complete(busy.desk(NoHistory()), "crew", "ann", "1")
+    board.claim(busy.boardroom(NoHistory()), "crew", "ann", "1")
+    board.complete(busy.boardroom(NoHistory()), "crew", "ann", "1")
     assert len(busy.history()) == before
-    board.claim(busy.desk(), "crew", "bob", "3")
+    board.claim(busy.boardroom(), "crew", "bob", "3")
     told = [(line["task"], line.get("to")) for line in busy.history()[before:]]
     assert told == [("1", "in_progress"), ("1", "completed"), ("3", "in_progress")]
     assert path.read_bytes().endswith(b"\n")
@@ -321,8 +321,8 @@ def test_a_history_that_cannot_be_read_does_not_close_the_board(busy):
             return super().open_read(path)
 
     busy.write("7", '{"id": "7", "subject": "theirs", "status": "pending"}')
-    assert board.claim(busy.desk(NoHistory()), "crew", "ann", "1").task is not None
-    board.claim(busy.desk(), "crew", "bob", "3")
+    assert board.claim(busy.boardroom(NoHistory()), "crew", "ann", "1").task is not None
+    board.claim(busy.boardroom(), "crew", "bob", "3")
     assert [line["type"] for line in busy.history() if line["task"] == "7"] == ["observed"]
 
 
@@ -336,39 +336,39 @@ def test_where_the_index_is_lost_and_the_history_cannot_be_read_the_files_are_th
             return super().open_read(path)
 
     Path(busy.layout.board_index("crew")).unlink()
-    assert sorted(busy.desk(NoHistory()).tasks.board("crew").cards) == [1, 2, 3]
-    assert board.claim(busy.desk(NoHistory()), "crew", "ann", "1").task is not None
+    assert sorted(busy.boardroom(NoHistory()).tasks.board("crew").cards) == [1, 2, 3]
+    assert board.claim(busy.boardroom(NoHistory()), "crew", "ann", "1").task is not None
 
 
 def test_the_last_number_there_is_can_be_used_and_then_no_more_tasks_are_made(busy):
     mark = busy.folder / ".highwatermark"
     mark.write_text(str(MOST_NUMBERS - 2))
-    assert add(busy.desk(), "crew", "ann", [NewTask("last")]).tasks[0].id == str(MOST_NUMBERS - 1)
+    assert add(busy.boardroom(), "crew", "ann", [NewTask("last")]).tasks[0].id == str(MOST_NUMBERS - 1)
     with pytest.raises(UnreadableFile, match="leaves no numbers"):
-        add(busy.desk(), "crew", "ann", [NewTask("one too many")])
+        add(busy.boardroom(), "crew", "ann", [NewTask("one too many")])
 
 
 def test_a_torn_line_costs_itself_alone(busy):
     path = Path(busy.layout.task_history("crew"))
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) - 25])
-    board.claim(busy.desk(), "crew", "ann", "1")
-    past, torn = busy.desk().tasks.past("crew")
+    board.claim(busy.boardroom(), "crew", "ann", "1")
+    past, torn = busy.boardroom().tasks.past("crew")
     assert torn == 1
     numbers = [line.seq for line in past]
     assert numbers == sorted(set(numbers))
 
 
 def test_more_events_than_a_file_holds_are_all_in_the_history(busy):
-    desk = busy.desk()
-    with desk.tasks.turn("crew") as turn:
+    boardroom = busy.boardroom()
+    with boardroom.tasks.turn("crew") as turn:
         for number in range(130):
-            by = desk.stamp("ann")
+            by = boardroom.stamp("ann")
             turn.change("1", lambda _, by=by, number=number: Change(by.event("noted", number=number)))
     numbers = [line["number"] for line in busy.history() if line["type"] == "noted"]
     assert numbers == list(range(130))
     Path(busy.layout.board_index("crew")).unlink()
-    with busy.desk().tasks.turn("crew"):
+    with busy.boardroom().tasks.turn("crew"):
         pass
     assert [line["number"] for line in busy.history() if line["type"] == "noted"] == list(range(130))
 
@@ -376,12 +376,12 @@ def test_more_events_than_a_file_holds_are_all_in_the_history(busy):
 def test_what_other_programs_did_is_told_once(busy):
     path = busy.write("1", '{"id": "1", "subject": "base", "status": "in_progress", "owner": "cc"}')
     for _ in range(3):
-        with busy.desk().tasks.turn("crew"):
+        with busy.boardroom().tasks.turn("crew"):
             pass
     assert [line["type"] for line in busy.history() if line["task"] == "1"] == ["task_created", "observed"]
     path.unlink()
     for _ in range(3):
-        with busy.desk().tasks.turn("crew"):
+        with busy.boardroom().tasks.turn("crew"):
             pass
     kinds = [line["type"] for line in busy.history() if line["task"] == "1"]
     assert kinds == ["task_created", "observed", "vanished"]
@@ -392,22 +392,22 @@ def test_what_other_programs_did_is_told_once(busy):
 
 def test_the_list_lock_is_kept_fresh_during_a_long_turn(busy):
     lock = busy.folder / ".lock.lock"
-    desk = busy.desk()
-    with desk.tasks.turn("crew") as turn:
+    boardroom = busy.boardroom()
+    with boardroom.tasks.turn("crew") as turn:
         os.utime(lock, ns=(0, lock.stat().st_mtime_ns))
         first = lock.stat().st_atime_ns
         busy.clock.ahead += REFRESH_AFTER + 1
-        by = desk.stamp("ann")
+        by = boardroom.stamp("ann")
         turn.change("1", lambda _: Change(by.event("noted")))
         assert lock.stat().st_atime_ns != first
-        by = desk.stamp("ann")
+        by = boardroom.stamp("ann")
         turn.change("1", lambda _: Change(by.event("noted")))
     assert not lock.exists()
 
 
 def test_an_error_in_a_turn_lets_go_of_the_list(busy):
-    desk = busy.desk()
-    with pytest.raises(ZeroDivisionError), desk.tasks.turn("crew") as turn:
+    boardroom = busy.boardroom()
+    with pytest.raises(ZeroDivisionError), boardroom.tasks.turn("crew") as turn:
         turn.change("1", lambda _: 1 // 0)
     assert sorted(os.listdir(busy.folder)) == [".highwatermark", ".lock", "1.json", "2.json", "3.json"]
-    assert board.claim(busy.desk(), "crew", "ann").task is not None
+    assert board.claim(busy.boardroom(), "crew", "ann").task is not None

@@ -811,7 +811,7 @@ class Storm:
 
     def __init__(self, room: Teamroom, layout: Layout, dice: random.Random) -> None:
         self.room, self.layout, self.dice = room, layout, dice
-        self.desk = FullBoardroom(room=room, tasks=build_tasks(layout), programs=MemoryPrograms)
+        self.boardroom = FullBoardroom(room=room, tasks=build_tasks(layout), programs=MemoryPrograms)
         self.count = 0
 
     def blow(self) -> None:
@@ -840,11 +840,11 @@ class Storm:
 
     def add_task(self) -> None:
         if name := self.team():
-            add(self.desk, name, "human", [NewTask(f"subject {self.count}")])
+            add(self.boardroom, name, "human", [NewTask(f"subject {self.count}")])
 
     def claim(self) -> None:
         if (name := self.team()) and self.room.rosters.load(name).member("ann"):
-            claim(self.desk, name, "ann")
+            claim(self.boardroom, name, "ann")
 
     def new_team(self) -> None:
         team(self.layout, f"team{self.dice.randrange(3)}")

@@ -21,7 +21,7 @@ from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.system.daemon.process_facts import began
-from atm.wiring.board import build_desk
+from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 
 PATIENCE = 120.0
@@ -246,14 +246,14 @@ def test_a_repository_that_vanishes_is_told_and_costs_nothing(daemon, tmp_path):
 
 def test_whoever_listens_hears_of_mail_tasks_and_members(shared):
     heard = shared.listen(team=shared.team)
-    desk = build_desk(shared.layout, _defaults(shared.layout), shared.room)
+    boardroom = build_boardroom(shared.layout, _defaults(shared.layout), shared.room)
     written = write_letter(shared.room, "hello", team=shared.team)
     shared.until(lambda: heard.of("message.written", subject="ann"))
     take(shared.room, shared.team, "ann", Filter())
     shared.until(lambda: heard.of("message.read", subject="ann"))
-    add(desk, shared.team, "bob", [NewTask("write the tests")])
+    add(boardroom, shared.team, "bob", [NewTask("write the tests")])
     shared.until(lambda: heard.of("task.created", subject="1"))
-    claim(desk, shared.team, "ann", "1")
+    claim(boardroom, shared.team, "ann", "1")
     shared.until(lambda: "ann" in [event["detail"]["owner"] for event in heard.of("task.changed", subject="1")])
     add_member(shared.room, shared.team, Member("cleo"))
     shared.until(lambda: heard.of("member.joined", subject="cleo"))

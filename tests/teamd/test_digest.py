@@ -17,7 +17,7 @@ from atm.services.roster.members import create_team
 from atm.teamd.plugins.api import MemberFacts, TeamFacts, Unread, Unsuitable
 from atm.teamd.plugins.bundled.digest import Digest, Schedule, lines_of, schedule_from, span
 from atm.teamd.plugins.kit import PluginHarness
-from atm.testing import memory_desk
+from atm.testing import memory_boardroom
 
 HOUR, DAY = 3600.0, 86_400.0
 
@@ -160,9 +160,9 @@ def test_nothing_to_report_is_said_or_skipped(tmp_path):
 
 def test_tasks_silent_members_and_escalations_stand_in_it(tmp_path):
     async def play(kit: PluginHarness) -> None:
-        desk = memory_desk(kit.room)
-        kit._desk.tasks = desk.tasks
-        add(desk, "crew", "ann", [NewTask("one"), NewTask("two")])
+        boardroom = memory_boardroom(kit.room)
+        kit._plugin_room.tasks = boardroom.tasks
+        add(boardroom, "crew", "ann", [NewTask("one"), NewTask("two")])
         kit.room.presence.beat("crew", "bob", Beat(at=kit.now(), source="test"))
         kit.emit(TeamEvent(MESSAGE_ESCALATED, "crew", "bob", kit.now()))
         kit.emit(TeamEvent(MESSAGE_FAILED, "crew", "bob", kit.now()))

@@ -298,7 +298,7 @@ def test_a_letter_that_was_not_done_comes_again_after_a_restart_and_one_that_was
         kit.write("ghost", "not done")
         await (await next_of(letters)).done("there")
         await next_of(letters)
-        after_restart = MailDesk(kit._desk).outgoing()
+        after_restart = MailDesk(kit._plugin_room).outgoing()
         assert (await next_of(after_restart)).text == "not done"
 
     with_kit(play)
@@ -313,7 +313,7 @@ def test_a_letter_that_somebody_turned_back_to_unread_is_not_delivered_twice():
         await (await next_of(letters)).done("there")
         kit.room.inboxes.mark("crew", "ghost", {row.key}, False)
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(anext(MailDesk(kit._desk).outgoing()), 0.1)
+            await asyncio.wait_for(anext(MailDesk(kit._plugin_room).outgoing()), 0.1)
 
     with_kit(play)
 

@@ -538,18 +538,18 @@ def test_played_members_vanish_when_their_plugin_crashes(stage):
 
 def test_tasks_of_a_played_member_go_back_to_the_board(stage, layout):
     from atm.config import Settings
-    from atm.wiring.board import build_desk
+    from atm.wiring.board import build_boardroom
 
-    desk = build_desk(layout, Settings({}, [], None, ""), stage.room)
+    boardroom = build_boardroom(layout, Settings({}, [], None, ""), stage.room)
 
     async def play() -> None:
         async with stage.running("good:Player", more='members = ["p1"]'):
             await stage.until(lambda: "p1" in stage.members())
-            add(desk, "crew", "ann", [NewTask("work")])
-            claim(desk, "crew", "p1", "1")
+            add(boardroom, "crew", "ann", [NewTask("work")])
+            claim(boardroom, "crew", "p1", "1")
 
     asyncio.run(play())
-    assert desk.tasks.read("crew", "1").owner == ""
+    assert boardroom.tasks.read("crew", "1").owner == ""
 
 
 def test_a_name_that_somebody_else_has_is_not_taken_over(stage):

@@ -18,8 +18,8 @@ from atm.ports.files.records import OUTBOX, STATUS
 from atm.services.board import working as board
 from atm.services.team.lifecycle import walk
 from atm.services.worksync import rounds
-from atm.services.worksync.plane import SyncPolicy
 from atm.services.worksync.reports import note_intent
+from atm.services.worksync.syncroom import SyncPolicy
 from atm.teamd import worksync as sync_work
 from atm.teamd.worksync import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
 from atm.testing.files import MemoryRecords
@@ -43,7 +43,7 @@ class Stage(Place):
     def restart(self) -> None:
         """As a daemon does that was started just now."""
         self.work = SyncWork(
-            lambda: self.plane, self.log, lambda _, seconds: self.asked.append(seconds), lambda: self.stall_minutes
+            lambda: self.syncroom, self.log, lambda _, seconds: self.asked.append(seconds), lambda: self.stall_minutes
         )
 
     def log(self, level: str, _source: str, text: str, **_: object) -> None:
@@ -65,7 +65,7 @@ class Stage(Place):
         return count
 
     def looked_at(self, name: str = "ann") -> int:
-        record = self.plane.records.read("crew", STATUS).get(name)
+        record = self.syncroom.records.read("crew", STATUS).get(name)
         return 0 if record is None else self.status(name).counters.reconciles
 
 
@@ -106,7 +106,11 @@ def test_hearing_reads_nothing_and_writes_nothing(stage, monkeypatch):
     def refuse(*_args, **_options):
         raise AssertionError("nothing may be read where events are heard")
 
-    for part, name in ((stage.room.rosters, "load"), (stage.desk.tasks, "board"), (stage.plane.records, "read")):
+    for part, name in (
+        (stage.room.rosters, "load"),
+        (stage.boardroom.tasks, "board"),
+        (stage.syncroom.records, "read"),
+    ):
         monkeypatch.setattr(part, name, refuse)
     for kind in events.KINDS:
         stage.hear(kind, "1", owner="ann")
@@ -245,7 +249,7 @@ def test_a_team_stopped_while_it_waits_is_dropped_before_anything_is_read(stage,
     def refuse(_team):
         raise AssertionError("its board is nobody's business any more")
 
-    monkeypatch.setattr(stage.desk.tasks, "board", refuse)
+    monkeypatch.setattr(stage.boardroom.tasks, "board", refuse)
     stage.live(300)
     assert stage.looked_at() == 0
 
@@ -266,7 +270,7 @@ def test_a_stopped_team_with_items_that_wait_lets_the_loop_sleep(stage):
 def test_an_item_that_another_process_has_claimed_lets_the_loop_sleep(stage):
     stage.plan()
     (item,) = stage.items()
-    record = stage.plane.records.read("crew", OUTBOX)[item.id]
+    record = stage.syncroom.records.read("crew", OUTBOX)[item.id]
     from atm.formats.files.times import to_iso
 
     claimed = {**record, "status": "claimed", "claimedAt": to_iso(stage.now), "attemptGeneration": 1}
@@ -324,7 +328,7 @@ def test_reports_that_waited_are_judged_at_the_start_and_then_every_minute(stage
     stage.intend()
     stage.live(1)
     assert stage.intents[0]["status"] == "accepted"
-    note_intent(stage.plane, "crew", stage.words("ann", note="again"), stage.knows("ann"))
+    note_intent(stage.syncroom, "crew", stage.words("ann", note="again"), stage.knows("ann"))
     stage.live(70)
     assert [intent["status"] for intent in stage.intents] == ["accepted", "accepted"]
 
@@ -363,7 +367,7 @@ def troubled(stage: Stage) -> Stage:
 
     stage.create("zeta")
     stage.add("some work", team="zeta")
-    stage.plane = replace(stage.plane, records=Troubled(stage.room.rosters.find))
+    stage.syncroom = replace(stage.syncroom, records=Troubled(stage.room.rosters.find))
     return stage
 
 
@@ -384,7 +388,7 @@ TROUBLES: dict[str, Callable[[str, str, str], Exception | None]] = {
 
 @pytest.mark.parametrize("what", TROUBLES)
 def test_trouble_with_one_team_does_not_touch_another(troubled, what):
-    troubled.plane.records.trouble = TROUBLES[what]
+    troubled.syncroom.records.trouble = TROUBLES[what]
     rounds = troubled.live(2000)
     assert len(troubled.nudges("ann", "zeta")) >= 1
     assert troubled.nudges("ann", "crew") == []
@@ -392,7 +396,7 @@ def test_trouble_with_one_team_does_not_touch_another(troubled, what):
 
 
 def test_an_outbox_that_cannot_be_read_does_not_stop_the_scan_of_other_teams(troubled):
-    troubled.plane.records.trouble = lambda how, team, shelf: (
+    troubled.syncroom.records.trouble = lambda how, team, shelf: (
         UnreadableFile("io") if (how, team, shelf) == ("read", "crew", OUTBOX) else None
     )
     for _ in range(50):
@@ -418,9 +422,9 @@ def test_a_roster_that_cannot_be_read_does_not_stop_the_others(troubled, monkeyp
 
 
 def test_trouble_that_passes_is_made_good_by_the_next_scan(troubled):
-    troubled.plane.records.trouble = TROUBLES["nothing can be written"]
+    troubled.syncroom.records.trouble = TROUBLES["nothing can be written"]
     troubled.live(300)
-    troubled.plane.records.trouble = lambda *_: None
+    troubled.syncroom.records.trouble = lambda *_: None
     troubled.live(SCAN_EVERY + 200)
     assert len(troubled.nudges("ann", "crew")) == 1
 
@@ -429,12 +433,12 @@ def test_never_two_looks_at_one_member_at_a_time(stage, monkeypatch):
     running: set[tuple[str, str]] = set()
     work = rounds.run_round
 
-    def noted(plane, team, members):
+    def noted(syncroom, team, members):
         keys = {(team, name) for name in members}
         assert not keys & running
         running.update(keys)
         stage.hear(events.TASK_CHANGED, "1")
-        found = work(plane, team, members)
+        found = work(syncroom, team, members)
         running.difference_update(keys)
         return found
 
@@ -448,7 +452,7 @@ def test_never_two_looks_at_one_member_at_a_time(stage, monkeypatch):
 
 
 def test_the_stall_watch_alerts_under_a_lease_and_work_sync_is_quiet_after_it(stage):
-    board.claim(stage.desk, "crew", "ann", "1")
+    board.claim(stage.boardroom, "crew", "ann", "1")
     stage.quiet()
     stage.work.watch_stalls()
     alerts = 0
@@ -461,7 +465,7 @@ def test_the_stall_watch_alerts_under_a_lease_and_work_sync_is_quiet_after_it(st
 
 
 def test_nobody_is_judged_right_after_a_start(stage):
-    board.claim(stage.desk, "crew", "ann", "1")
+    board.claim(stage.boardroom, "crew", "ann", "1")
     stage.quiet()
     stage.passes(3600)
     assert stage.work.watch_stalls() == 0

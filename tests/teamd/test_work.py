@@ -30,9 +30,9 @@ from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.rounds import Rounds
 from atm.teamd.work import Work
-from atm.testing import memory_desk
+from atm.testing import memory_boardroom
 from atm.testing.delivery import MemoryTerminals
-from atm.testing.rooms import memory_plane
+from atm.testing.rooms import memory_syncroom
 
 
 class Servers:
@@ -54,8 +54,8 @@ class Stage:
     """A daemon's work without a daemon: two teams, `crew` and `calm`, and everything it says."""
 
     def __init__(self) -> None:
-        self.desk: FullBoardroom = memory_desk()
-        self.room: Any = self.desk.room
+        self.boardroom: FullBoardroom = memory_boardroom()
+        self.room: Any = self.boardroom.room
         self.servers = Servers()
         self.events: list[TeamEvent] = []
         self.lines: list[tuple[str, str, str]] = []
@@ -68,7 +68,7 @@ class Stage:
     def begin(self) -> Work:
         """As a daemon does that was started just now."""
         reach = Channels(MemoryTerminals(), self.servers)
-        self.work = Work(Rounds(memory_plane(self.desk), reach, self.events.append, self.log))
+        self.work = Work(Rounds(memory_syncroom(self.boardroom), reach, self.events.append, self.log))
         return self.work
 
     def log(self, level: str, source: str, text: str, **_: object) -> None:
@@ -142,27 +142,27 @@ class TestSilence:
         assert stage.kinds() == [("member.silent", "crew", "ann"), ("member.back", "crew", "ann")]
 
     def test_tasks_of_the_silent_go_back_to_the_board(self, stage):
-        add(stage.desk, "crew", "bob", [NewTask("one")])
-        claim(stage.desk, "crew", "ann", "1")
+        add(stage.boardroom, "crew", "bob", [NewTask("one")])
+        claim(stage.boardroom, "crew", "ann", "1")
         stage.beat("ann")
         stage.work.team.look_for_silence()
-        assert stage.desk.tasks.board("crew").cards[1].owner == "ann"
+        assert stage.boardroom.tasks.board("crew").cards[1].owner == "ann"
         stage.later(SILENT_AFTER + 1)
         stage.work.team.look_for_silence()
-        card = stage.desk.tasks.board("crew").cards[1]
+        card = stage.boardroom.tasks.board("crew").cards[1]
         assert (card.status, card.owner) == ("pending", "")
 
     def test_tasks_of_somebody_who_was_silent_before_it_started_go_back_too(self, stage):
-        add(stage.desk, "crew", "bob", [NewTask("one")])
-        claim(stage.desk, "crew", "ann", "1")
+        add(stage.boardroom, "crew", "bob", [NewTask("one")])
+        claim(stage.boardroom, "crew", "ann", "1")
         stage.beat("ann")
         stage.later(SILENT_AFTER + 1)
         stage.begin().team.look_for_silence()
-        assert stage.desk.tasks.board("crew").cards[1].owner == ""
+        assert stage.boardroom.tasks.board("crew").cards[1].owner == ""
 
     def test_a_clock_that_is_set_takes_nobodys_work_away(self, stage):
-        add(stage.desk, "crew", "bob", [NewTask("one")])
-        claim(stage.desk, "crew", "ann", "1")
+        add(stage.boardroom, "crew", "bob", [NewTask("one")])
+        claim(stage.boardroom, "crew", "ann", "1")
         stage.beat("ann")
         stage.work.team.look_for_silence()
         stage.room.clock.jump(86_400)
@@ -170,7 +170,7 @@ class TestSilence:
         stage.room.clock.jump(-2 * 86_400)
         stage.work.team.look_for_silence()
         assert stage.kinds() == []
-        assert stage.desk.tasks.board("crew").cards[1].owner == "ann"
+        assert stage.boardroom.tasks.board("crew").cards[1].owner == "ann"
 
     def test_a_member_of_a_team_made_anew_is_not_back_from_the_former_one(self, stage):
         stage.beat("ann")

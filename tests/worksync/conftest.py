@@ -36,8 +36,8 @@ from atm.services.worksync.nudges import plan
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile
 from atm.system.daemon.client import ask
-from atm.wiring.board import build_desk
-from atm.wiring.worksync import build_plane
+from atm.wiring.board import build_boardroom
+from atm.wiring.worksync import build_syncroom
 
 if sys.platform == "win32":
     collect_ignore_glob = ["*"]  # unix sockets, tmux and POSIX signals
@@ -79,7 +79,7 @@ class Crew(Stage):
 
     def _read_settings(self) -> None:
         settings = config.load(self.layout, {}, "/", {})
-        self.plane = build_plane(self.layout, settings, build_desk(self.layout, settings, self.room))
+        self.syncroom = build_syncroom(self.layout, settings, build_boardroom(self.layout, settings, self.room))
 
     # Commands, as members type them.
 
@@ -147,7 +147,7 @@ class Crew(Stage):
     # What lies on the disk.
 
     def shelf(self, name: str) -> dict[str, Record]:
-        return self.plane.records.read(self.team, name)
+        return self.syncroom.records.read(self.team, name)
 
     def outbox(self, member: str = "") -> list[Record]:
         items = sorted(self.shelf(OUTBOX).values(), key=lambda one: str(one["createdAt"]))
@@ -163,7 +163,7 @@ class Crew(Stage):
         return int(self.stored(member).get("metrics", {}).get("reconcileCount", 0))
 
     def journal(self, event: str, member: str = "") -> list[Record]:
-        found = [line for line in self.plane.journal.last(self.team, 500) if line["event"] == event]
+        found = [line for line in self.syncroom.journal.last(self.team, 500) if line["event"] == event]
         return [line for line in found if member in ("", line["member"])]
 
     def nudges(self, member: str) -> list[Record]:
@@ -180,10 +180,10 @@ class Crew(Stage):
 
     def label(self, member: str) -> str:
         """As every surface shows it, read here: for waiting. Who has just shown up is Working, too."""
-        return view(self.plane, find_team(self.room, self.team), member).label
+        return view(self.syncroom, find_team(self.room, self.team), member).label
 
     def has_lease(self, member: str) -> bool:
-        return view(self.plane, find_team(self.room, self.team), member).state == "valid_lease"
+        return view(self.syncroom, find_team(self.room, self.team), member).state == "valid_lease"
 
     # Waiting.
 
@@ -228,7 +228,7 @@ class Crew(Stage):
         facts = {
             "stored": self.stored(member),
             "outbox": self.outbox(),
-            "journal": self.plane.journal.last(self.team, 20),
+            "journal": self.syncroom.journal.last(self.team, 20),
         }
         return json.dumps(facts, indent=1)[-6000:] + self.house.said
 
@@ -247,14 +247,14 @@ class Crew(Stage):
 
     def plan_only(self, member: str) -> None:
         """As a daemon leaves it that dies before it sends: the item waits."""
-        looks = reconcile(self.plane, self.team, {member: "manual_refresh"})
-        (planned,) = plan(self.plane, find_team(self.room, self.team), looks)
+        looks = reconcile(self.syncroom, self.team, {member: "manual_refresh"})
+        (planned,) = plan(self.syncroom, find_team(self.room, self.team), looks)
         assert planned.outcome == "new"
 
     def alter_items(self, member: str, **facts: Any) -> None:
         """Make the outbox say this of a member's items; the daemon is down."""
         mine = {key for key, one in self.shelf(OUTBOX).items() if one["memberName"] == member}
-        self.plane.records.change(self.team, OUTBOX, lambda found: {key: {**found[key], **facts} for key in mine})
+        self.syncroom.records.change(self.team, OUTBOX, lambda found: {key: {**found[key], **facts} for key in mine})
 
     def later(self, seconds: float) -> None:
         """A daemon that was down for so long."""
@@ -265,7 +265,7 @@ class Crew(Stage):
     def time_passed(self, seconds: float) -> None:
         """Make everything that is remembered so much older. Nobody may be writing: the daemon is down."""
         for name in (STATUS, OUTBOX, INTENTS, STALLS):
-            self.plane.records.change(
+            self.syncroom.records.change(
                 self.team, name, lambda records: {key: _older(one, seconds) for key, one in records.items()}
             )
 

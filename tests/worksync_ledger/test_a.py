@@ -29,10 +29,10 @@ from atm.ports.files.records import STATUS
 from atm.services.board import working as board
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
-from atm.services.worksync.plane import SyncPolicy, issue, read_agendas
 from atm.services.worksync.reading import briefing_block, diagnose, metrics, view
 from atm.services.worksync.reports import replay, submit
 from atm.services.worksync.rounds import SyncRound
+from atm.services.worksync.syncroom import SyncPolicy, issue, read_agendas
 from atm.teamd import worksync as sync_work
 from atm.ui.mcp.catalog import all_tools
 
@@ -62,17 +62,17 @@ def test_before_nudges_may_be_sent_everything_else_works_and_nobody_is_written_t
     place.look("ann", "bob")
     before = place.everything()
     place.intend(note="while nobody was there")
-    assert replay(place.plane, "crew") == 1
-    block: Any = briefing_block(place.plane, place.team, "ann", can_report=True)
-    assert block["reportToken"] == issue(place.plane, "crew", "ann", block["agendaFingerprint"])
+    assert replay(place.syncroom, "crew") == 1
+    block: Any = briefing_block(place.syncroom, place.team, "ann", can_report=True)
+    assert block["reportToken"] == issue(place.syncroom, "crew", "ann", block["agendaFingerprint"])
     assert place.report().ok
     assert not place.report("ann", "caught_up").ok
     (round_of_ann,) = place.round("ann").looks
     assert round_of_ann.seen.fingerprint == block["agendaFingerprint"]
     assert {one.type: one.status for one in place.status().conditions}["ValidLease"] == "true"
-    assert view(place.plane, place.team, "ann").label == "Working"
-    assert diagnose(place.plane, place.team, "ann")["readiness"] == "collecting_shadow_data"
-    found: Any = metrics(place.plane, place.team)
+    assert view(place.syncroom, place.team, "ann").label == "Working"
+    assert diagnose(place.syncroom, place.team, "ann")["readiness"] == "collecting_shadow_data"
+    found: Any = metrics(place.syncroom, place.team)
     assert {one["member"]: one["metrics"]["acceptedReportCount"] for one in found["members"]}["ann"] == 2
     place.passes(700)
     assert [one.outcome for one in place.round("ann").planned] == ["phase2_not_ready"]
@@ -104,7 +104,7 @@ def test_idleness_alone_brings_nobody_a_nudge():
 def test_work_sync_notices_what_the_stall_watch_does_not_yet_speak_of():
     stage = Stage()
     stage.add("the parser")
-    board.claim(stage.desk, "crew", "ann", "1")
+    board.claim(stage.boardroom, "crew", "ann", "1")
     stage.quiet()
     assert stage.work.watch_stalls() == 0
     stage.live(sync_work.STALL_GRACE + QUIET)
@@ -118,9 +118,9 @@ def test_work_sync_notices_what_the_stall_watch_does_not_yet_speak_of():
 
 @pytest.mark.parametrize("words", ["done", "standing by", "I will work on it", "continuing"])
 def test_whatever_a_member_says_its_open_work_stays_open(busy_place, words):
-    board.claim(busy_place.desk, "crew", "ann", "1")
+    board.claim(busy_place.boardroom, "crew", "ann", "1")
     before = busy_place.fingerprint()
-    board.comment(busy_place.desk, "crew", "ann", "1", words)
+    board.comment(busy_place.boardroom, "crew", "ann", "1", words)
     send(busy_place.room, "crew", LEAD, Draft(sender="ann", text=words))
     assert not busy_place.report("ann", "caught_up", note=words).ok
     busy_place.quiet()
@@ -139,12 +139,12 @@ class BoardAlone:
 
 
 def test_an_agenda_is_made_of_the_board_and_the_roster_and_of_nothing_else(busy_place):
-    blind: Any = BoardAlone(busy_place.desk.tasks)
+    blind: Any = BoardAlone(busy_place.boardroom.tasks)
     nothing: Any = None
-    plane = replace(busy_place.plane, desk=blind, records=nothing, journal=nothing, secrets=nothing)
+    syncroom = replace(busy_place.syncroom, boardroom=blind, records=nothing, journal=nothing, secrets=nothing)
     team = busy_place.team
-    assert read_agendas(plane, team, team.names) == read_agendas(busy_place.plane, team, team.names)
-    assert [item.task_id for item in read_agendas(plane, team, ["ann"])["ann"].items] == ["1"]
+    assert read_agendas(syncroom, team, team.names) == read_agendas(busy_place.syncroom, team, team.names)
+    assert [item.task_id for item in read_agendas(syncroom, team, ["ann"])["ann"].items] == ["1"]
 
 
 OPEN_TASK = Card(2, status="in_progress", owner="bob")
@@ -263,11 +263,11 @@ EVENTS: list[list[dict[str, str]]] = [
 def test_work_sync_and_the_stall_watch_ask_the_same_resolver_who_reviews(place, events, card):
     own = {"events": events, "review": {"state": "review", "reviewer": card}, "claim": {"id": "c1"}}
     record = {"id": "1", "subject": "x", "status": "in_progress", "owner": "ann", "metadata": {"atm": own}}
-    place.desk.tasks.write_as_others_do("crew", 1, encode(record).encode())
+    place.boardroom.tasks.write_as_others_do("crew", 1, encode(record).encode())
     task = decode_task(to_bytes(encode(record)), 1)
     who = current_reviewer(task).name or ""
     assert whose_turn(task, is_blocked=False) == who
-    found = read_agendas(place.plane, place.team, place.team.names)
+    found = read_agendas(place.syncroom, place.team, place.team.names)
     assert [name for name, agenda in found.items() if agenda.items] == ([who] if who else [])
 
 
@@ -342,7 +342,7 @@ def test_of_the_tools_of_work_sync_only_the_report_writes():
 def test_while_a_file_of_work_sync_is_locked_nothing_else_is_read_or_locked(busy_place, monkeypatch):
     """So there is no order of locks that could be wrong: one at a time, and the board is read before."""
     held: list[str] = []
-    change, counted = busy_place.plane.records.change, [0]
+    change, counted = busy_place.syncroom.records.change, [0]
 
     def locked(team: str, shelf: str, decide: Callable[..., Any], *args: Any, **options: Any) -> None:
         def alone(records: Any) -> Any:
@@ -363,20 +363,20 @@ def test_while_a_file_of_work_sync_is_locked_nothing_else_is_read_or_locked(busy
 
         return run
 
-    monkeypatch.setattr(busy_place.plane.records, "change", locked)
+    monkeypatch.setattr(busy_place.syncroom.records, "change", locked)
     for part, names in (
-        (busy_place.desk.tasks, ("board", "read", "turn")),
+        (busy_place.boardroom.tasks, ("board", "read", "turn")),
         (busy_place.room.inboxes, ("append", "rows")),
         (busy_place.room.ledger, ("append", "about")),
         (busy_place.room.rosters, ("load",)),
-        (busy_place.plane.records, ("read",)),
-        (busy_place.plane.secrets, ("secret",)),
+        (busy_place.syncroom.records, ("read",)),
+        (busy_place.syncroom.secrets, ("secret",)),
     ):
         for name in names:
             monkeypatch.setattr(part, name, outside(getattr(part, name)))
     busy_place.round("ann", "bob", LEAD)
     busy_place.intend()
-    replay(busy_place.plane, "crew")
+    replay(busy_place.syncroom, "crew")
     busy_place.report()
     busy_place.report("ann", "caught_up")
     assert len(busy_place.nudges()) == 1
@@ -387,10 +387,10 @@ def test_a_lock_that_cannot_be_had_leaves_the_status_and_a_word_about_it(busy_pl
     busy_place.look()
     before, words = busy_place.status(), busy_place.words("ann")
     with monkeypatch.context() as locked:
-        locked.setattr(busy_place.plane.records, "change", busy)
-        assert not submit(busy_place.plane, "crew", words, busy_place.knows("ann")).ok
+        locked.setattr(busy_place.syncroom.records, "change", busy)
+        assert not submit(busy_place.syncroom, "crew", words, busy_place.knows("ann")).ok
     assert busy_place.status() == before
-    noted = busy_place.plane.journal.last("crew", 1)[0]
+    noted = busy_place.syncroom.journal.last("crew", 1)[0]
     assert (noted["event"], noted["member"]) == ("status_unwritable", "ann")
 
 
@@ -401,10 +401,10 @@ def busy(*_args: object, **_options: object) -> None:
 def test_a_look_for_which_the_lock_cannot_be_had_is_in_the_log_of_the_daemon(monkeypatch):
     stage = Stage()
     stage.add("the parser")
-    monkeypatch.setattr(stage.plane.records, "change", busy)
+    monkeypatch.setattr(stage.syncroom.records, "change", busy)
     stage.live(QUIET + 60)
     assert "somebody holds the lock of status.json" in "\n".join(text for _, text in stage.lines)
-    assert stage.plane.records.read("crew", STATUS) == {}
+    assert stage.syncroom.records.read("crew", STATUS) == {}
 
 
 def test_where_the_board_cannot_be_read_nothing_is_planned_and_nothing_that_waits_is_sent(busy_place, monkeypatch):
@@ -414,7 +414,7 @@ def test_where_the_board_cannot_be_read_nothing_is_planned_and_nothing_that_wait
         raise UnreadableFile("the disk says no")
 
     with monkeypatch.context() as broken:
-        broken.setattr(busy_place.desk.tasks, "board", refuse)
+        broken.setattr(busy_place.boardroom.tasks, "board", refuse)
         done = busy_place.round()
         assert (done.looks, done.planned, [one.outcome for one in done.dispatched]) == ([], [], [RETRYABLE])
     assert busy_place.nudges() == []
@@ -429,7 +429,7 @@ def test_two_teams_are_looked_at_at_once_and_never_three(monkeypatch):
         stage.create(f"team{number}")
     inside, most, gate = [0], [0], threading.Condition()
 
-    def crowded(_plane: object, team: str, _members: object) -> SyncRound:
+    def crowded(_syncroom: object, team: str, _members: object) -> SyncRound:
         with gate:
             inside[0] += 1
             most[0] = max(most[0], inside[0])

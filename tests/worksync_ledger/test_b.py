@@ -29,11 +29,11 @@ from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member
 from atm.services.roster.teamroom import Teamroom
 from atm.services.team.registry import find_team
-from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.reconcile import look_at
 from atm.services.worksync.reports import replay, submit
-from atm.wiring.board import build_desk
-from atm.wiring.worksync import build_plane
+from atm.services.worksync.syncroom import read_agendas
+from atm.wiring.board import build_boardroom
+from atm.wiring.worksync import build_syncroom
 
 SOURCE = Path(__file__).parents[2] / "src" / "atm"
 
@@ -45,17 +45,17 @@ def place() -> Place:
     made.add("the parser", "the printer", "the manual")
     made.add("the tests", owner="bob")
     made.add("the plan", owner=LEAD)
-    planning.depend(made.desk, "crew", LEAD, "3", ["1"], [])
-    board.claim(made.desk, "crew", "ann", "2")
-    reviews.ask(made.desk, "crew", "ann", "2", "lead", "on paper?")
-    board.claim(made.desk, "crew", "bob", "4")
-    reviews.request_review(made.desk, "crew", "bob", "4", "cleo")
+    planning.depend(made.boardroom, "crew", LEAD, "3", ["1"], [])
+    board.claim(made.boardroom, "crew", "ann", "2")
+    reviews.ask(made.boardroom, "crew", "ann", "2", "lead", "on paper?")
+    board.claim(made.boardroom, "crew", "bob", "4")
+    reviews.request_review(made.boardroom, "crew", "bob", "4", "cleo")
     made.quiet()
     return made
 
 
 def agendas(place: Place) -> dict[str, Agenda]:
-    return read_agendas(place.plane, place.team, place.team.names)
+    return read_agendas(place.syncroom, place.team, place.team.names)
 
 
 def fingerprints(place: Place) -> dict[str, str]:
@@ -67,7 +67,7 @@ def fingerprints(place: Place) -> dict[str, str]:
 
 def test_of_all_that_there_is_only_the_board_is_asked_whose_turn_it_is(place):
     """There is nothing else to be asked here: no mail, no transcript, no heartbeat, no label, no record, no clock."""
-    alone: Any = SimpleNamespace(desk=SimpleNamespace(tasks=place.desk.tasks))
+    alone: Any = SimpleNamespace(boardroom=SimpleNamespace(tasks=place.boardroom.tasks))
     assert read_agendas(alone, place.team, place.team.names) == agendas(place)
     kinds = {name: [item.kind for item in found.items] for name, found in agendas(place).items() if found.items}
     assert kinds == {
@@ -137,7 +137,7 @@ def test_a_promise_gives_nobody_an_item_takes_none_away_and_moves_no_fingerprint
     before = agendas(place), fingerprints(place)
     for author in ("ann", "bob", LEAD):
         for task in ("1", "4"):
-            board.comment(place.desk, "crew", author, task, word)
+            board.comment(place.boardroom, "crew", author, task, word)
     assert (agendas(place), fingerprints(place)) == before
 
 
@@ -147,8 +147,8 @@ def test_a_blocked_lease_is_over_when_the_blocker_is_gone():
     place.add("second", depends_on=["1"])
     assert place.report("ann", "blocked").ok
     assert place.state("ann") == "valid_lease"
-    board.claim(place.desk, "crew", "bob", "1")
-    board.complete(place.desk, "crew", "bob", "1")
+    board.claim(place.boardroom, "crew", "bob", "1")
+    board.complete(place.boardroom, "crew", "bob", "1")
     place.quiet()
     assert place.state("ann") == "needs_sync"
     assert place.report("ann", "blocked").verdict.reason == "blocked_rejected_without_evidence"
@@ -157,21 +157,21 @@ def test_a_blocked_lease_is_over_when_the_blocker_is_gone():
 def test_a_task_file_that_was_only_touched_is_no_other_agenda(layout: Layout, room: Teamroom):
     settings = config.load(layout, {}, "/", {})
 
-    def plane() -> Any:
-        return build_plane(layout, settings, build_desk(layout, settings, room))
+    def syncroom() -> Any:
+        return build_syncroom(layout, settings, build_boardroom(layout, settings, room))
 
     def seen(of: Any) -> str:
         return str(look_at(of, find_team(room, "crew"), ["ann"])["ann"].fingerprint)
 
-    known = plane()
-    planning.add(known.desk, "crew", "bob", [planning.NewTask("the parser", owner="ann")])
+    known = syncroom()
+    planning.add(known.boardroom, "crew", "bob", [planning.NewTask("the parser", owner="ann")])
     before = seen(known)
     (path,) = Path(layout.tasks("crew")).glob("1.json")
     content = path.read_bytes()
     for at in (1_000_000_000, 4_000_000_000):
         path.write_bytes(content)
         os.utime(path, (at, at))
-        assert seen(known) == seen(plane()) == before
+        assert seen(known) == seen(syncroom()) == before
 
 
 def imported(*folders: str) -> dict[Path, set[str]]:
@@ -201,7 +201,7 @@ def test_no_rule_and_no_verb_has_a_clock_of_its_own():
 
 
 def stored(place: Place, name: str = "ann") -> dict[str, Any]:
-    found: dict[str, Any] = place.plane.records.read("crew", STATUS)[name]
+    found: dict[str, Any] = place.syncroom.records.read("crew", STATUS)[name]
     return found
 
 
@@ -246,7 +246,7 @@ def test_a_report_is_dated_by_when_it_reached_us(place):
     words = place.words("ann", reportedAt="2099-01-01T00:00:00.000Z")
     reached = place.now
     place.passes(30)
-    answer = submit(place.plane, "crew", words, Trusted("mcp", reached, PROCESS_TEAM, "crew", "ann"))
+    answer = submit(place.syncroom, "crew", words, Trusted("mcp", reached, PROCESS_TEAM, "crew", "ann"))
     accepted: Any = place.status().accepted
     assert (accepted.first_at, accepted.last_at) == pytest.approx((reached, reached), abs=0.01)
     assert answer.verdict.lease_until == reached + 600
@@ -255,7 +255,7 @@ def test_a_report_is_dated_by_when_it_reached_us(place):
 
 def test_a_report_that_is_rejected_is_written_down_with_its_reason_and_what_was_current(place):
     words = {**place.words("ann"), "agendaFingerprint": "agenda:v1:old"}
-    submit(place.plane, "crew", words, place.knows("ann"))
+    submit(place.syncroom, "crew", words, place.knows("ann"))
     record = stored(place)["latestRejectedReport"]
     assert (record["accepted"], record["rejectedReason"]) == (False, "stale_fingerprint")
     assert (record["agendaFingerprint"], record["observedFingerprint"]) == ("agenda:v1:old", place.fingerprint())
@@ -292,7 +292,7 @@ def test_a_report_that_waited_counts_from_its_replay_and_its_own_time_stays_to_b
     reached = place.now
     assert place.intend("ann").ok
     place.passes(1000)
-    assert replay(place.plane, "crew") == 1
+    assert replay(place.syncroom, "crew") == 1
     accepted: Any = place.status().accepted
     assert accepted.last_at == pytest.approx(reached + 1000, abs=0.01)
     (intent,) = place.intents
@@ -306,5 +306,5 @@ def test_a_member_keeps_the_spelling_of_the_roster_however_its_name_is_written(p
     add_member(place.room, "crew", Member("dora"))
     place.add("some work", owner="DORA")
     words = {**place.words("dora"), "from": "Dora"}
-    assert submit(place.plane, "crew", words, place.knows("DORA")).ok
+    assert submit(place.syncroom, "crew", words, place.knows("DORA")).ok
     assert stored(place, "dora")["memberName"] == "dora"

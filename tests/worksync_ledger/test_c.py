@@ -29,11 +29,11 @@ from atm.ports.files.records import INTENTS, STATUS
 from atm.services.board import reviews
 from atm.services.board import working as board
 from atm.services.roster.members import remove_member
-from atm.services.worksync.plane import read_agendas
 from atm.services.worksync.queue import SyncQueue
 from atm.services.worksync.reading import block_in_words, briefing_block
 from atm.services.worksync.reports import ReportAnswer, submit
 from atm.services.worksync.rounds import forget_members, run_round
+from atm.services.worksync.syncroom import read_agendas
 from atm.teamd import worksync as sync_work
 from atm.teamd.worksync import CONCURRENCY, SyncWork
 from atm.ui.mcp import prompts
@@ -72,7 +72,7 @@ def callers(layout) -> Callers:
 )
 def test_a_rejection_about_the_agenda_brings_the_current_one_and_what_to_do(place, who, said, reason, told):
     words = {**place.words(who), **said}
-    answer: Any = submit(place.plane, "crew", words, place.knows(who)).fields()
+    answer: Any = submit(place.syncroom, "crew", words, place.knows(who)).fields()
     assert (answer["ok"], answer["reason"]) == (False, reason)
     assert answer["currentAgendaFingerprint"] == place.fingerprint(who)
     shown = [(item["taskRef"], item["kind"], item["reason"]) for item in answer["currentAgendaPreview"]]
@@ -112,24 +112,24 @@ def test_a_report_of_a_stopped_team_or_a_stranger_does_not_even_read_the_board(p
     def refuse(_team):
         raise AssertionError("nobody may look at it")
 
-    monkeypatch.setattr(place.desk.tasks, "board", refuse)
+    monkeypatch.setattr(place.boardroom.tasks, "board", refuse)
     stranger = {**words, "from": "mallory"}
-    assert submit(place.plane, "crew", stranger, place.knows("ann")).verdict.reason == "member_inactive"
+    assert submit(place.syncroom, "crew", stranger, place.knows("ann")).verdict.reason == "member_inactive"
     place.stop()
-    assert submit(place.plane, "crew", words, place.knows("ann")).verdict.reason == "team_inactive"
+    assert submit(place.syncroom, "crew", words, place.knows("ann")).verdict.reason == "team_inactive"
 
 
 @pytest.mark.parametrize("state", ["still_working", "caught_up"])
 def test_a_report_that_is_accepted_or_rejected_is_one_change_of_the_status(place, state):
     place.report("ann", state)
-    assert place.plane.records.writes == 1
+    assert place.syncroom.records.writes == 1
     assert place.status().fingerprint == place.fingerprint()
     assert bool(place.status().accepted) != bool(place.status().rejected)
 
 
 @pytest.mark.parametrize("state", ["blocked", "still_working"])
 def test_a_comment_that_is_named_must_stand_on_the_agenda_whatever_is_reported(place, state):
-    _, mine = board.comment(place.desk, "crew", "ann", "1", "no key")
+    _, mine = board.comment(place.boardroom, "crew", "ann", "1", "no key")
     assert place.report("ann", state, blockerCommentId=mine).ok
     assert not place.report("ann", state, blockerCommentId="of nobody").ok
 
@@ -148,14 +148,14 @@ def test_an_agenda_needs_the_board_and_nothing_else(place):
         def __init__(self, tasks: Any) -> None:
             self.exists, self.board, self.read = tasks.exists, tasks.board, tasks.read
 
-    board.claim(place.desk, "crew", "ann", "1")
-    reviews.request_review(place.desk, "crew", "ann", "1", "bob")
+    board.claim(place.boardroom, "crew", "ann", "1")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "bob")
     place.add("the printer")
     team, before = place.team, place.everything()
     nothing: Any = Nothing()
-    desk: Any = SimpleNamespace(tasks=Reading(place.desk.tasks), room=nothing)
-    plane = replace(place.plane, desk=desk, records=nothing, journal=nothing, secrets=nothing)
-    found = read_agendas(plane, team, ["ann", "bob"])
+    boardroom: Any = SimpleNamespace(tasks=Reading(place.boardroom.tasks), room=nothing)
+    syncroom = replace(place.syncroom, boardroom=boardroom, records=nothing, journal=nothing, secrets=nothing)
+    found = read_agendas(syncroom, team, ["ann", "bob"])
     assert [(item.task_id, item.kind) for item in found["ann"].items] == [("2", "work")]
     assert [(item.task_id, item.kind) for item in found["bob"].items] == [("1", "review")]
     assert place.changed(before) == []
@@ -216,7 +216,7 @@ def test_who_was_removed_is_dropped_before_the_board_is_read(place, monkeypatch)
     def refuse(_team):
         raise AssertionError("its board is nobody's business any more")
 
-    monkeypatch.setattr(place.desk.tasks, "board", refuse)
+    monkeypatch.setattr(place.boardroom.tasks, "board", refuse)
     assert place.look("ann") == []
 
 
@@ -259,7 +259,7 @@ def test_the_queue_counts_who_waits_who_is_looked_at_and_who_was_dropped(place):
 
 
 def working(place: Place) -> SyncWork:
-    return SyncWork(lambda: place.plane, lambda *_, **__: None, lambda *_: None, lambda: 0.0)
+    return SyncWork(lambda: place.syncroom, lambda *_, **__: None, lambda *_: None, lambda: 0.0)
 
 
 def test_a_start_is_remembered_as_the_reason_of_the_look(place):
@@ -299,11 +299,11 @@ def test_of_somebody_who_left_a_bounded_status_is_kept_for_a_week(place):
     place.look("ann", "bob")
     place.remove("ann")
     place.passes(HISTORY_SECONDS - 10)
-    assert forget_members(place.plane, place.team) == 0
-    assert len(place.plane.records.texts["crew", STATUS]["ann"]) < 10_000
+    assert forget_members(place.syncroom, place.team) == 0
+    assert len(place.syncroom.records.texts["crew", STATUS]["ann"]) < 10_000
     place.passes(20)
-    assert forget_members(place.plane, place.team) == 1
-    assert list(place.plane.records.read("crew", STATUS)) == ["bob"]
+    assert forget_members(place.syncroom, place.team) == 1
+    assert list(place.syncroom.records.read("crew", STATUS)) == ["bob"]
 
 
 def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_it(alone: Crew) -> None:  # noqa: F811
@@ -320,7 +320,7 @@ def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_i
 WORKSYNC_NAMES = {
     "atm.domain.worksync.identity": {"NOBODY", "PROCESS_TEAM", "RUNTIME_SESSION", "Trusted"},
     "atm.domain.worksync.reports": {"CAPABILITY_UNAVAILABLE", "Verdict"},
-    "atm.services.worksync.plane": {"Plane"},
+    "atm.services.worksync.syncroom": {"Plane"},
     "atm.services.worksync.reading": {"block_in_words", "briefing_block", "view"},
     "atm.services.worksync.reports": {"Answer", "note_intent", "submit"},
 }
@@ -379,7 +379,7 @@ def test_who_is_caught_up_gets_one_short_line(callers):
 
 
 def test_the_block_in_words_says_how_to_report_and_that_it_will_not_hold(place):
-    block = briefing_block(place.plane, place.team, "ann", can_report=True)
+    block = briefing_block(place.syncroom, place.team, "ann", can_report=True)
     head, told = block_in_words(block).split("\n")
     assert head == f"Work sync: agendaFingerprint={place.fingerprint()} state=needs_sync actionable=1."
     assert "When you have reviewed this agenda, call member_work_sync_report" in told
@@ -395,9 +395,9 @@ def test_the_block_in_words_says_how_to_report_and_that_it_will_not_hold(place):
 
 
 def test_a_later_token_is_another_one_and_the_fingerprint_the_same(place):
-    first = briefing_block(place.plane, place.team, "ann", can_report=True)
+    first = briefing_block(place.syncroom, place.team, "ann", can_report=True)
     place.passes(60)
-    again = briefing_block(place.plane, place.team, "ann", can_report=True)
+    again = briefing_block(place.syncroom, place.team, "ann", can_report=True)
     assert first["reportToken"] != again["reportToken"]
     assert first["agendaFingerprint"] == again["agendaFingerprint"]
 
@@ -538,7 +538,7 @@ def test_prompts_speak_of_reports_in_one_line_and_only_to_those_who_can_make_the
 
 def test_nobody_is_told_to_report_after_every_response(callers, place):
     told = [prompts.render(callers.caller("ann"), "worker", {}), prompts.render(callers.caller("lena"), "lead", {})]
-    told.append(str(briefing_block(place.plane, place.team, "ann", can_report=True)["instruction"]))
+    told.append(str(briefing_block(place.syncroom, place.team, "ann", can_report=True)["instruction"]))
     assert not any("every" in line and "report" in line for text in told for line in text.splitlines())
     assert "do not call it after every response" in REPORT.description
     assert "replaces neither task tools nor messages" in REPORT.description

@@ -37,10 +37,10 @@ from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, create_team
 from atm.services.team.lifecycle import begin
-from atm.services.worksync.plane import SyncPolicy, find_running
 from atm.services.worksync.reading import metrics, view
 from atm.services.worksync.reports import replay, submit
 from atm.services.worksync.rounds import run_round
+from atm.services.worksync.syncroom import SyncPolicy, find_running
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks, PrivateLock
 from atm.system.machine import RealChance, RealClock
@@ -146,16 +146,16 @@ def test_a_message_of_the_lead_concerns_its_recipient_if_that_is_a_member(stage)
 
 def test_a_stale_report_leaves_the_stall_watch_as_it_was(place):
     place.add("the parser")
-    board.claim(place.desk, "crew", "ann", "1")
+    board.claim(place.boardroom, "crew", "ann", "1")
     place.quiet()
     old = place.words("ann")
     place.add("the printer")
     place.passes(1860)
     before = place.everything()
-    assert submit(place.plane, "crew", old, place.knows("ann")).verdict.reason == "stale_fingerprint"
+    assert submit(place.syncroom, "crew", old, place.knows("ann")).verdict.reason == "stale_fingerprint"
     assert place.changed(before) == ["records", "journal"]
-    assert ("crew", STALLS) not in place.plane.records.texts
-    assert [alert.to for alert in watch_stalls(place.desk, place.plane.records, place.team, 30.0)] == ["ann"]
+    assert ("crew", STALLS) not in place.syncroom.records.texts
+    assert [alert.to for alert in watch_stalls(place.boardroom, place.syncroom.records, place.team, 30.0)] == ["ann"]
 
 
 def imported(path: Path) -> Iterator[tuple[str, str]]:
@@ -205,7 +205,7 @@ def test_work_sync_reads_no_roster_of_its_own():
         assert "atm.formats.team.team_config" not in {module for module, _ in imported(path)}
     place = Place()
     add_member(place.room, "crew", Member("dora"))
-    found, _ = find_running(place.plane, "crew")
+    found, _ = find_running(place.syncroom, "crew")
     assert found is not None
     assert "dora" in found.names
     assert found.names == place.room.rosters.load("crew").names
@@ -216,13 +216,13 @@ def test_at_most_two_teams_are_looked_at_at_a_time(monkeypatch):
     for number in range(5):
         stage.create(f"team-{number}")
 
-    def noted(plane: Any, team: str, members: Any) -> Any:
+    def noted(syncroom: Any, team: str, members: Any) -> Any:
         try:
             meeting.wait(0.3)  # if three are ever there at once, they meet
             trouble.append(team)
         except threading.BrokenBarrierError:
             pass
-        return run_round(plane, team, members)
+        return run_round(syncroom, team, members)
 
     monkeypatch.setattr(sync_work, "run_round", noted)
     stage.live(QUIET + 5)
@@ -241,9 +241,9 @@ def test_the_tools_of_work_sync_are_a_group_of_their_own_that_teammates_have():
 def test_a_team_whose_making_was_cut_off_before_its_roster_does_not_run(place):
     begin(place.room, "fresh", LEAD)
     assert place.room.states.read("fresh") is not None
-    found, state = find_running(place.plane, "fresh")
+    found, state = find_running(place.syncroom, "fresh")
     assert (found, state.runs) == (None, False)
-    assert place.plane.records.texts == {}
+    assert place.syncroom.records.texts == {}
 
 
 # 17: what lies where, and in which order it is locked.
@@ -262,7 +262,7 @@ def test_what_is_remembered_of_a_member_has_the_names_of_the_seed(busy_place):
     busy_place.report()
     busy_place.report("ann", "caught_up")
     busy_place.look()
-    record = busy_place.plane.records.read("crew", STATUS)["ann"]
+    record = busy_place.syncroom.records.read("crew", STATUS)["ann"]
     assert (record["teamName"], record["memberName"]) == ("crew", "ann")
     assert record["agendaFingerprint"] == busy_place.fingerprint()
     assert [item["taskRef"] for item in record["agendaSummary"]] == ["#1"]
@@ -275,7 +275,7 @@ def test_what_is_remembered_of_a_member_has_the_names_of_the_seed(busy_place):
 
 def test_of_a_member_that_never_reported_no_report_is_remembered(busy_place):
     busy_place.look()
-    record = busy_place.plane.records.read("crew", STATUS)["ann"]
+    record = busy_place.syncroom.records.read("crew", STATUS)["ann"]
     assert not {"latestAcceptedReport", "latestRejectedReport"} & set(record)
 
 
@@ -287,7 +287,7 @@ def test_a_report_that_waits_has_the_names_of_the_seed_and_its_end_is_added(busy
     assert {"rawInput", "receivedAt"} <= set(intent)
     assert not {"validationReason", "processedAt"} & set(intent)
     busy_place.add("the printer")
-    replay(busy_place.plane, "crew")
+    replay(busy_place.syncroom, "crew")
     (intent,) = busy_place.intents
     assert (intent["status"], intent["validationReason"]) == ("rejected", "stale_fingerprint")
     assert "processedAt" in intent
@@ -328,7 +328,7 @@ def test_reports_that_wait_for_a_team_that_comes_later_are_judged_too(stage):
 def test_a_waiting_report_that_is_none_is_rejected_when_it_is_judged(busy_place, raw):
     known = {"status": "pending", "memberName": "ann", "identitySource": "process_team"}
     busy_place.put(INTENTS, {"x": {**known, "rawInput": raw, "receivedAt": to_iso(busy_place.now)}})
-    replay(busy_place.plane, "crew")
+    replay(busy_place.syncroom, "crew")
     (intent,) = busy_place.intents
     assert (intent["status"], intent["validationReason"]) == ("rejected", "invalid_payload")
 
@@ -338,7 +338,7 @@ def crew_on_disk(home: Path) -> Process:
     create_team(process.room, "crew", lead=LEAD_ON_DISK)
     for name in ("ann", "bob"):
         add_member(process.room, "crew", Member(name))
-    planning.add(process.plane.desk, "crew", LEAD_ON_DISK, [planning.NewTask("the parser", owner="ann")])
+    planning.add(process.syncroom.boardroom, "crew", LEAD_ON_DISK, [planning.NewTask("the parser", owner="ann")])
     return process
 
 
@@ -428,13 +428,13 @@ def test_a_board_does_not_suffer_from_broken_files_of_work_sync(home, damage):
             (folder / f"{name}.json").write_bytes(b"\xff{[")
     else:
         folder.write_text("in the way")
-    desk = process.plane.desk
-    board.claim(desk, "crew", "ann", "1")
-    board.comment(desk, "crew", "ann", "1", "half of it is done")
-    board.complete(desk, "crew", "ann", "1")
-    planning.add(desk, "crew", LEAD_ON_DISK, [planning.NewTask("the printer", owner="bob")])
-    assert desk.tasks.read("crew", "1").status == "completed"
-    assert desk.tasks.read("crew", "2").owner == "bob"
+    boardroom = process.syncroom.boardroom
+    board.claim(boardroom, "crew", "ann", "1")
+    board.comment(boardroom, "crew", "ann", "1", "half of it is done")
+    board.complete(boardroom, "crew", "ann", "1")
+    planning.add(boardroom, "crew", LEAD_ON_DISK, [planning.NewTask("the printer", owner="bob")])
+    assert boardroom.tasks.read("crew", "1").status == "completed"
+    assert boardroom.tasks.read("crew", "2").owner == "bob"
     assert send(process.room, "crew", "bob", Draft(sender="ann", text="your turn")).outcome != "queued"
 
 
@@ -442,7 +442,7 @@ def test_a_board_does_not_suffer_from_broken_files_of_work_sync(home, damage):
 
 
 def figures(place: Place, name: str = "ann") -> dict[str, Any]:
-    found: Any = metrics(place.plane, place.team)
+    found: Any = metrics(place.syncroom, place.team)
     members: dict[str, dict[str, Any]] = {one["member"]: one for one in found["members"]}
     return members[name]
 
@@ -455,7 +455,7 @@ def test_every_kind_of_event_is_counted_under_its_name(busy_place):
     busy_place.quiet()
     busy_place.add("the printer")
     busy_place.look()
-    submit(busy_place.plane, "crew", old, busy_place.knows("ann"))
+    submit(busy_place.syncroom, "crew", old, busy_place.knows("ann"))
     busy_place.report("ann", "caught_up")
     busy_place.report()
     counted = figures(busy_place)["metrics"]
@@ -483,9 +483,9 @@ def test_the_summary_names_team_member_state_and_the_rates(busy_place):
     busy_place.add("the printer")
     busy_place.look()
     for number in range(3):
-        submit(busy_place.plane, "crew", {**old, "note": f"{number}"}, busy_place.knows("ann"))
+        submit(busy_place.syncroom, "crew", {**old, "note": f"{number}"}, busy_place.knows("ann"))
     busy_place.report()
-    found: Any = metrics(busy_place.plane, busy_place.team)
+    found: Any = metrics(busy_place.syncroom, busy_place.team)
     assert found["team"] == "crew"
     assert figures(busy_place)["state"] == "valid_lease"
     ready = found["phase2Readiness"]
@@ -520,7 +520,7 @@ def test_where_the_figures_are_bad_leases_are_no_shorter_and_nudges_no_more():
 
 def test_whoever_is_in_step_is_shown_with_the_time_of_it(place):
     place.look()
-    said: Any = view(place.plane, place.team, "ann").fields()
+    said: Any = view(place.syncroom, place.team, "ann").fields()
     assert (said["label"], said["observedAt"][:4].isdecimal()) == ("Synced", True)
     assert {"at", "observedAt"} <= set(said)
 
@@ -529,10 +529,10 @@ def test_the_details_show_everything_about_an_agenda_and_its_reports(busy_place)
     busy_place.look()
     busy_place.report("ann", "caught_up")
     busy_place.passes(QUIET)
-    said: Any = view(busy_place.plane, busy_place.team, "ann").fields()
+    said: Any = view(busy_place.syncroom, busy_place.team, "ann").fields()
     assert said["wouldNudge"] is True
     busy_place.report()
-    said = view(busy_place.plane, busy_place.team, "ann").fields()
+    said = view(busy_place.syncroom, busy_place.team, "ann").fields()
     assert said["agendaFingerprint"] == busy_place.fingerprint()
     assert [(one["taskRef"], one["subject"]) for one in said["items"]] == [("#1", "the parser")]
     assert (said["latestReport"]["state"], said["leaseState"]) == ("still_working", "still_working")

@@ -36,15 +36,15 @@ from atm.services.team.lifecycle import advance
 from atm.services.team.presence import beat
 from atm.services.team.registry import find_team
 from atm.services.worksync import rounds
-from atm.services.worksync.plane import SyncRoom
 from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile
 from atm.services.worksync.reports import replay
+from atm.services.worksync.syncroom import SyncRoom
 from atm.teamd import worksync as sync_work
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool, tools_for
 from atm.ui.mcp.resources import read
-from atm.wiring.worksync import build_plane
+from atm.wiring.worksync import build_syncroom
 
 ROOT = Path(__file__).parents[2]
 REPORT = "member_work_sync_report"
@@ -57,7 +57,7 @@ class Office(Crew):
 
     def __init__(self, layout: Any) -> None:
         super().__init__(layout)
-        self.plane: SyncRoom = build_plane(layout, self.settings, self.desk)
+        self.syncroom: SyncRoom = build_syncroom(layout, self.settings, self.boardroom)
 
     def client(self, member: str = "ann", *, daemon: bool = True, source: str = "environment") -> Caller:
         """A connection: of the daemon's own server, or of one that can ask nobody."""
@@ -83,16 +83,16 @@ class Office(Crew):
 
     @property
     def has_lease(self) -> bool:
-        return view(self.plane, find_team(self.room, "crew"), "ann").state == VALID_LEASE
+        return view(self.syncroom, find_team(self.room, "crew"), "ann").state == VALID_LEASE
 
     @property
     def intents(self) -> dict[str, Any]:
-        return self.plane.records.read("crew", INTENTS)
+        return self.syncroom.records.read("crew", INTENTS)
 
     @property
     def accepted(self) -> list[str]:
         """Who has an accepted report."""
-        known = self.plane.records.read("crew", STATUS)
+        known = self.syncroom.records.read("crew", STATUS)
         return [name for name, record in known.items() if "latestAcceptedReport" in record]
 
     def others_files(self) -> dict[str, bytes]:
@@ -238,14 +238,14 @@ def test_a_server_that_can_ask_nobody_only_notes_and_the_lease_comes_with_the_va
     assert (answer["ok"], answer["pendingValidation"]) == (True, True)
     assert "leaseExpiresAt" not in answer
     assert (office.accepted, office.has_lease, len(office.intents)) == ([], False, 1)
-    assert replay(office.plane, "crew") == 1
+    assert replay(office.syncroom, "crew") == 1
     assert (office.accepted, office.has_lease) == (["ann"], True)
 
 
 def test_a_note_that_went_stale_while_it_waited_never_becomes_a_lease(office):
     office.say(office.client(daemon=False), office.words())
     office.add("Write its tests", owner="ann")
-    replay(office.plane, "crew")
+    replay(office.syncroom, "crew")
     assert (office.accepted, office.has_lease) == ([], False)
     assert [one["validationReason"] for one in office.intents.values()] == ["stale_fingerprint"]
 
@@ -270,7 +270,7 @@ def test_a_report_over_mcp_writes_no_comment_no_message_and_no_task(office, stat
     words = office.words(state=state, note="Done with #1! Please tell everybody and close it.", taskIds=["1"])
     before = office.others_files()
     office.say(office.client(daemon=daemon), words)
-    replay(office.plane, "crew")
+    replay(office.syncroom, "crew")
     assert office.others_files() == before
     assert any(Path(name).name == "1.json" for name in before)
 
@@ -279,14 +279,14 @@ def test_an_accepted_report_says_until_when_by_our_clock(office):
     answer = office.say(office.client(), office.words(reportedAt="2099-01-01T00:00:00Z"))
     until = from_iso(answer["leaseExpiresAt"])
     assert until is not None
-    assert 0 < until - office.plane.now() <= 600
+    assert 0 < until - office.syncroom.now() <= 600
 
 
 # Looking.
 
 
 def test_every_read_surface_gives_the_fingerprint_of_the_reconciler(office):
-    (look,) = reconcile(office.plane, "crew", {"ann": "manual_refresh"})
+    (look,) = reconcile(office.syncroom, "crew", {"ann": "manual_refresh"})
     found = {office.block()["agendaFingerprint"]}
     found.add(office.call("ann", "member_work_sync_status")["agendaFingerprint"])
     found.add(office.call("lena", "member_work_sync_status", member="ann")["agendaFingerprint"])
@@ -315,7 +315,7 @@ def test_a_lead_sees_how_others_stand_and_a_teammate_no_more_than_that(office):
 def test_the_details_of_a_member_hold_what_section_27_3_asks_for(office):
     office.call("ann", "board_comment", id="1", text="a secret remark")
     answer = office.say(office.client("ann"), office.words(note="a secret note"))
-    shown: Any = view(office.plane, find_team(office.room, "crew"), "ann").fields()
+    shown: Any = view(office.syncroom, find_team(office.room, "crew"), "ann").fields()
     assert (shown["state"], shown["label"]) == (VALID_LEASE, "Working")
     assert shown["agendaFingerprint"] == answer["agendaFingerprint"] == shown["latestReport"]["agendaFingerprint"]
     assert shown["leaseExpiresAt"] == answer["leaseExpiresAt"]
@@ -335,12 +335,12 @@ def test_a_briefing_is_the_same_but_for_its_block_whatever_work_sync_says(office
 # One way to each truth.
 
 THE_ONE = {
-    ("atm.domain.worksync.agenda", "build_agendas"): {"services/worksync/plane.py"},
-    ("atm.services.worksync.plane", "read_agendas"): {"services/worksync/reconcile.py"},
+    ("atm.domain.worksync.agenda", "build_agendas"): {"services/worksync/syncroom.py"},
+    ("atm.services.worksync.syncroom", "read_agendas"): {"services/worksync/reconcile.py"},
     ("atm.formats.worksync.agenda_fingerprint", "fingerprint"): {"services/worksync/reconcile.py"},
     ("atm.domain.worksync.reports", "validate"): {"services/worksync/reports.py"},
     ("atm.domain.worksync.reports", "check_identity"): {"services/worksync/reports.py"},
-    ("atm.formats.worksync.report_token", "verify_token"): {"services/worksync/plane.py"},
+    ("atm.formats.worksync.report_token", "verify_token"): {"services/worksync/syncroom.py"},
     ("atm.services.worksync.nudges", "plan"): {"services/worksync/rounds.py"},
     ("atm.services.worksync.nudges", "dispatch"): {"services/worksync/rounds.py"},
     ("atm.domain.worksync.decisions", "would_nudge"): {
@@ -382,7 +382,7 @@ WAYS_TO_ACT = {
 }
 PASSIVE = (
     "domain/worksync",
-    "services/worksync/plane.py",
+    "services/worksync/syncroom.py",
     "services/worksync/reconcile.py",
     "services/worksync/queue.py",
 )
@@ -476,7 +476,7 @@ def test_two_teams_are_looked_at_at_a_time_however_many_there_are(monkeypatch):
     running, most, second, third = 0, 0, threading.Event(), threading.Event()
     guard, work = threading.Lock(), rounds.run_round
 
-    def noted(plane, team, members):
+    def noted(syncroom, team, members):
         nonlocal running, most
         with guard:
             running += 1
@@ -488,7 +488,7 @@ def test_two_teams_are_looked_at_at_a_time_however_many_there_are(monkeypatch):
         assert second.wait(60)  # the first waits for a second
         third.wait(0.05)  # time for a third one to come, if it may
         with guard:
-            found = work(plane, team, members)
+            found = work(syncroom, team, members)
             running -= 1
         return found
 

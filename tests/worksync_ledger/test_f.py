@@ -14,8 +14,8 @@ from atm.formats.files.layout import Layout
 from atm.ports.files.records import STATUS
 from atm.services.board import planning
 from atm.services.delivery.briefing import brief
-from atm.services.worksync.plane import running
 from atm.services.worksync.reports import replay, submit
+from atm.services.worksync.syncroom import running
 
 
 @pytest.fixture
@@ -27,33 +27,33 @@ def place() -> Place:
 
 def judged(place: Place) -> Any:
     """The last line of the journal about a report."""
-    return [line for line in place.plane.journal.last("crew", 20) if line["event"] == "report"][-1]
+    return [line for line in place.syncroom.journal.last("crew", 20) if line["event"] == "report"][-1]
 
 
 @pytest.mark.parametrize("origin", ["mcp", "app"])
 def test_the_journal_says_where_a_report_came_from_and_when_its_author_thinks_it_was(place, origin):
     trusted = Trusted(origin, place.now, PROCESS_TEAM, "crew", "ann")
     said = {"from": "ann", "agendaFingerprint": place.fingerprint(), "state": "still_working", "reportedAt": "tomorrow"}
-    assert submit(place.plane, "crew", said, trusted).ok
+    assert submit(place.syncroom, "crew", said, trusted).ok
     assert (judged(place)["origin"], judged(place)["reportedAt"]) == (origin, "tomorrow")
 
 
 def test_the_journal_says_that_a_report_was_replayed(place):
     place.intend()
-    assert replay(place.plane, "crew") == 1
+    assert replay(place.syncroom, "crew") == 1
     assert (judged(place)["origin"], judged(place)["verdict"]) == ("intent_replay", "accepted")
 
 
 def test_work_that_comes_while_a_report_is_written_makes_it_stale_and_its_author_is_told(place, monkeypatch):
-    change = place.plane.records.change
+    change = place.syncroom.records.change
 
     def and_then_a_task(team: str, shelf: str, *rest: Any, **more: Any) -> None:
         change(team, shelf, *rest, **more)
         if shelf == STATUS:
-            monkeypatch.setattr(place.plane.records, "change", change)
+            monkeypatch.setattr(place.syncroom.records, "change", change)
             place.add("and the window")
 
-    monkeypatch.setattr(place.plane.records, "change", and_then_a_task)
+    monkeypatch.setattr(place.syncroom.records, "change", and_then_a_task)
     answer = place.report("ann", "still_working")
     assert (answer.ok, answer.verdict.reason) == (False, "stale_fingerprint")
     assert len(answer.fields()["currentAgendaPreview"]) == 2
@@ -62,26 +62,28 @@ def test_work_that_comes_while_a_report_is_written_makes_it_stale_and_its_author
 
 def test_a_roster_alone_is_no_proof_that_a_team_runs(place):
     place.room.states.content.pop("crew")
-    assert not running(place.plane, place.team).runs
+    assert not running(place.syncroom, place.team).runs
     place.beats("bob")
-    assert running(place.plane, place.team).runs
+    assert running(place.syncroom, place.team).runs
 
 
 def test_a_briefing_names_the_reviewer_whom_the_agenda_names(place):
-    place.desk.tasks.write_as_others_do(
+    place.boardroom.tasks.write_as_others_do(
         "crew",
         7,
         b'{"id": "7", "subject": "own work", "status": "in_progress", "owner": "ann", "blocks": [], "blockedBy": [],'
         b' "metadata": {"atm": {"review": {"state": "review", "reviewer": "ann"}}}}',
     )
-    assert place.desk.tasks.board("crew").cards[7].reviewer == "ann"
+    assert place.boardroom.tasks.board("crew").cards[7].reviewer == "ann"
     assert not [
-        line for line in brief(place.desk, "crew", "ann").work if "review" in line and "#7" in line and "your" in line
+        line
+        for line in brief(place.boardroom, "crew", "ann").work
+        if "review" in line and "#7" in line and "your" in line
     ]
 
 
 def test_a_question_without_an_owner_is_nobodys_item_and_the_lead_hears_of_it(place):
-    board = place.desk.tasks.board("crew")
+    board = place.boardroom.tasks.board("crew")
     card = board.cards[1]
     card.owner, card.needs = "", "lead"
     agendas = build_agendas(board, "crew", ["ann", LEAD], LEAD, {})
@@ -93,7 +95,7 @@ def test_a_question_without_an_owner_is_nobodys_item_and_the_lead_hears_of_it(pl
 def test_a_report_over_mcp_leaves_no_sign_of_life(tmp_path):
     root = str(tmp_path)
     crew = Crew(Layout(claude_root=f"{root}/c", config_root=f"{root}/f", state_root=f"{root}/s"))
-    planning.add(crew.desk, "crew", "lena", [planning.NewTask("mend", owner="ann")])
+    planning.add(crew.boardroom, "crew", "lena", [planning.NewTask("mend", owner="ann")])
     block = crew.call("ann", "task_briefing")["workSync"]
     before = crew.room.presence.last("crew", "ann")
     said = {"agendaFingerprint": block["agendaFingerprint"], "reportToken": block["reportToken"]}

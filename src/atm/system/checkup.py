@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 PRIVATE_FOLDER = 0o700
 
 
-class SiteOnDisk:
+class FilesOnDisk:
     """The real files."""
 
     def __init__(self, disk: Disk, clock: Clock, layout: Layout, environment: Mapping[str, str], *, host: str) -> None:

@@ -18,10 +18,10 @@ class BoardLoops:
         from atm.services.board.working import release_silent
 
         if self._rounds.room.rosters.is_completed(team) or not self._rounds.attempt(
-            self._rounds.desk.tasks.exists, team
+            self._rounds.boardroom.tasks.exists, team
         ):
             return
-        released = self._rounds.attempt(release_silent, self._rounds.desk, team) or []
+        released = self._rounds.attempt(release_silent, self._rounds.boardroom, team) or []
         if released:
             self._rounds.log("info", "silence", f"tasks {', '.join(released)} went back to the board", team=team)
 
@@ -33,11 +33,11 @@ class BoardLoops:
         for name in self._rounds.names():
             team = (
                 self._rounds.attempt(self._rounds.room.rosters.load, name)
-                if self._rounds.attempt(self._rounds.desk.tasks.exists, name)
+                if self._rounds.attempt(self._rounds.boardroom.tasks.exists, name)
                 else None
             )
             for one in (
-                (self._rounds.attempt(remind, self._rounds.desk, team, self._rounds.board_minutes) or [])
+                (self._rounds.attempt(remind, self._rounds.boardroom, team, self._rounds.board_minutes) or [])
                 if team is not None
                 else []
             ):

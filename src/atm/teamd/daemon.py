@@ -37,12 +37,12 @@ from atm.teamd.rounds import Rounds
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
 from atm.teamd.work import Work
-from atm.wiring.board import build_desk
-from atm.wiring.checkup import build_site
+from atm.wiring.board import build_boardroom
+from atm.wiring.checkup import build_files_around
 from atm.wiring.daemon import build_log
-from atm.wiring.delivery import build_reach
+from atm.wiring.delivery import build_channels
 from atm.wiring.mail import build_room
-from atm.wiring.worksync import build_plane
+from atm.wiring.worksync import build_syncroom
 
 if TYPE_CHECKING:
     from atm.config import Settings
@@ -100,7 +100,7 @@ class Daemon:
             for name, pick, period, bound in LOOPS
         }
         tree = TreeWatch(layout, self._watched_settings())
-        events = TeamEvents(self._work.rounds.room, self._work.rounds.desk.tasks)
+        events = TeamEvents(self._work.rounds.room, self._work.rounds.boardroom.tasks)
         self._watcher = Watcher(tree, events, self._hub.publish, self._react, self.log, self._hub.is_ready.set)
         self._plugins = PluginHost(
             self._places, layout=layout, environment=environment, log=self.log, publish=self._hub.publish
@@ -259,14 +259,14 @@ class Daemon:
     def _build_work(self) -> Work:
         settings = self._load_settings()
         room = build_room(self._layout, settings)
-        plane = build_plane(self._layout, settings, build_desk(self._layout, settings, room))
+        syncroom = build_syncroom(self._layout, settings, build_boardroom(self._layout, settings, room))
         rounds = Rounds(
-            plane,
-            build_reach(settings),
+            syncroom,
+            build_channels(settings),
             self._hub.publish_from_thread,
             self.log,
             settings.number("board.remind_minutes"),
-            build_site(self._layout, self._environment),
+            build_files_around(self._layout, self._environment),
             settings.number("board.stall_minutes"),
         )
         return Work(rounds)
@@ -296,9 +296,9 @@ class Daemon:
     async def _take_over_settings(self) -> None:
         settings = self._load_settings()
         room = build_room(self._layout, settings)
-        plane = build_plane(self._layout, settings, build_desk(self._layout, settings, room))
+        syncroom = build_syncroom(self._layout, settings, build_boardroom(self._layout, settings, room))
         minutes = (settings.number("board.remind_minutes"), settings.number("board.stall_minutes"))
-        self._work.use(plane, build_reach(settings), *minutes)
+        self._work.use(syncroom, build_channels(settings), *minutes)
         self._watcher.tree.watch_settings_of(self._watched_settings())
         await self._plugins.reload(self._places)
         self.log("info", "settings", "read again", problems=len(self._problems))
@@ -332,8 +332,8 @@ class Daemon:
         if not isinstance(arguments, dict) or not isinstance(knows, dict):
             raise BadLine("bad-request", "a report has `arguments` and says what is known of its author", request.id)
         said = {key: str(knows.get(key) or "") for key in ("source", "team", "member")}
-        trusted = Trusted("app", self._work.rounds.plane.now(), **said)
-        return submit(self._work.rounds.plane, request.text("team"), arguments, trusted).fields()
+        trusted = Trusted("app", self._work.rounds.syncroom.now(), **said)
+        return submit(self._work.rounds.syncroom, request.text("team"), arguments, trusted).fields()
 
     def _wake(self, request: Request) -> Plain:
         name = request.text("loop")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atm.services.delivery.pushing import Channels
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
-    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.syncroom import SyncRoom
 
 BOARD_MINUTES, STALL_MINUTES = 30.0, 30.0
 FULL_EVERY = {"reconcile": 120.0, "deliver": 60.0}
@@ -39,7 +39,7 @@ class Rounds:
 
     def __init__(
         self,
-        plane: SyncRoom,
+        syncroom: SyncRoom,
         reach: Channels,
         publish: Callable[[TeamEvent], None],
         log: Log,
@@ -47,7 +47,7 @@ class Rounds:
         site: FilesAround | None = None,
         stall_minutes: float = STALL_MINUTES,
     ) -> None:
-        self.plane = plane
+        self.syncroom = syncroom
         self.reach = reach
         self.site = site
         self.board_minutes = board_minutes
@@ -66,12 +66,16 @@ class Rounds:
         self._full_at: dict[str, float] = {}
 
     @property
-    def desk(self) -> FullBoardroom:
-        return self.plane.desk
+    def boardroom(self) -> FullBoardroom:
+        return self.syncroom.boardroom
 
     @property
     def room(self) -> Teamroom:
-        return self.desk.room
+        return self.boardroom.room
+
+    def ask_again_later(self, loop: str, seconds: float) -> None:
+        """As `ask_again`, for those who are made before the daemon has said how."""
+        self.ask_again(loop, seconds)
 
     def tell(self, kind: str, team: str, subject: str, **detail: Plain) -> None:
         self._publish(TeamEvent(kind, team, subject, self.room.clock.now(), detail))

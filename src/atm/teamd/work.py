@@ -13,7 +13,7 @@ from atm.teamd.worksync import SyncWork
 
 if TYPE_CHECKING:
     from atm.services.delivery.pushing import Channels
-    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.syncroom import SyncRoom
 
 
 class Work:
@@ -26,16 +26,16 @@ class Work:
         self.board = BoardLoops(rounds)
         self.team = TeamLoops(rounds, self.board, self._forget_all_but)
         self.sync = SyncWork(
-            lambda: rounds.plane,
+            lambda: rounds.syncroom,
             rounds.log,
-            lambda loop, seconds: rounds.ask_again(loop, seconds),
+            rounds.ask_again_later,
             lambda: rounds.stall_minutes,
         )
 
-    def use(self, plane: SyncRoom, reach: Channels, board_minutes: float, stall_minutes: float) -> None:
+    def use(self, syncroom: SyncRoom, reach: Channels, board_minutes: float, stall_minutes: float) -> None:
         """The settings have changed: from the next round on."""
         rounds = self.rounds
-        rounds.plane, rounds.reach = plane, reach
+        rounds.syncroom, rounds.reach = syncroom, reach
         rounds.board_minutes, rounds.stall_minutes = board_minutes, stall_minutes
 
     def _forget_all_but(self, teams: set[str]) -> None:

@@ -17,16 +17,16 @@ from atm.domain.worksync.nudges import DELIVERED
 from atm.domain.worksync.triggers import ALL_MEMBERS, CONFIG_CHANGED, HEARTBEAT, STARTUP_SCAN, THESE, Route, route
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import next_due
-from atm.services.worksync.plane import running
 from atm.services.worksync.queue import SyncQueue
 from atm.services.worksync.reports import replay
 from atm.services.worksync.rounds import SyncRound, forget_members, members_of, run_round
+from atm.services.worksync.syncroom import running
 from atm.teamd.attempts import Attempt
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
     from atm.domain.plain import Plain
-    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.syncroom import SyncRoom
 
 CONCURRENCY = 2
 MOST_NOTED = 10_000
@@ -47,12 +47,12 @@ class SyncWork:
 
     def __init__(
         self,
-        plane: Callable[[], SyncRoom],
+        syncroom: Callable[[], SyncRoom],
         log: Callable[..., None],
         ask_again: Callable[[str, float], None],
         stall_minutes: Callable[[], float],
     ) -> None:
-        self._plane = plane
+        self._syncroom = syncroom
         self._log = log
         self._ask_again = ask_again
         self._stall_minutes = stall_minutes
@@ -98,18 +98,18 @@ class SyncWork:
 
     def work(self) -> int:
         """One round of the loop; how many members were looked at."""
-        plane = self._plane()
-        clock = plane.room.clock
-        self.queue.quiet = plane.policy.quiet_seconds
+        syncroom = self._syncroom()
+        clock = syncroom.room.clock
+        self.queue.quiet = syncroom.policy.quiet_seconds
         self._forget_gone()
-        self._replay_waiting(plane, clock.monotonic())
-        self._scan(plane, clock.monotonic())
-        self._route_heard(plane, clock.monotonic())
+        self._replay_waiting(syncroom, clock.monotonic())
+        self._scan(syncroom, clock.monotonic())
+        self._route_heard(syncroom, clock.monotonic())
         due = self.queue.take(clock.monotonic())
-        for team in self._with_due_outbox(plane.now()):
+        for team in self._with_due_outbox(syncroom.now()):
             due.setdefault(team, {})
-        done = self._run(plane, due)
-        self._sleep_until_due(plane)
+        done = self._run(syncroom, due)
+        self._sleep_until_due(syncroom)
         return sum(len(one.looks) for one in done)
 
     def _forget_gone(self) -> None:
@@ -118,40 +118,40 @@ class SyncWork:
             self.queue.drop(team)
             self._outbox_due.pop(team, None)
 
-    def _replay_waiting(self, plane: SyncRoom, now: float) -> None:
+    def _replay_waiting(self, syncroom: SyncRoom, now: float) -> None:
         if now - self._replayed < REPLAY_EVERY:
             return
         self._replayed = now
-        for team in self._teams(plane):
-            count = self._try(replay, plane, team) or 0
+        for team in self._teams(syncroom):
+            count = self._try(replay, syncroom, team) or 0
             if count:
                 self._log("info", LOOP, f"{count} reports that waited were judged", team=team)
 
-    def _scan(self, plane: SyncRoom, now: float) -> None:
+    def _scan(self, syncroom: SyncRoom, now: float) -> None:
         if self._scanned is not None and now - self._scanned < SCAN_EVERY:
             return
         self._scanned = now
-        for name in self._teams(plane):
-            self._try(self._scan_team, plane, name, now)
+        for name in self._teams(syncroom):
+            self._try(self._scan_team, syncroom, name, now)
 
-    def _scan_team(self, plane: SyncRoom, name: str, now: float) -> None:
-        team = find_team(plane.room, name)
-        if running(plane, team).runs:
+    def _scan_team(self, syncroom: SyncRoom, name: str, now: float) -> None:
+        team = find_team(syncroom.room, name)
+        if running(syncroom, team).runs:
             self.queue.enqueue(name, team.names, STARTUP_SCAN, now)
-            self._try(forget_members, plane, team)
-            due = next_due(plane, name)
+            self._try(forget_members, syncroom, team)
+            due = next_due(syncroom, name)
             if due is not None:
                 self._outbox_due[name] = due
 
-    def _route_heard(self, plane: SyncRoom, now: float) -> None:
+    def _route_heard(self, syncroom: SyncRoom, now: float) -> None:
         by_team: dict[str, list[Route]] = {}
         for _ in range(len(self._heard)):
             found = self._heard.popleft()
             by_team.setdefault(found.team, []).append(found)
         for name, routes in by_team.items():
             try:
-                team = find_team(plane.room, name)
-                for trigger, members in members_of(plane, team, routes).items():
+                team = find_team(syncroom.room, name)
+                for trigger, members in members_of(syncroom, team, routes).items():
                     self.queue.enqueue(team.name, sorted(members), trigger, now)
             except AtmError:
                 continue  # gone, or not to be read now: the next scan sees to it
@@ -159,17 +159,17 @@ class SyncWork:
     def _with_due_outbox(self, now: float) -> list[str]:
         return [team for team, at in self._outbox_due.items() if at <= now]
 
-    def _run(self, plane: SyncRoom, due: dict[str, dict[str, str]]) -> list[SyncRound]:
+    def _run(self, syncroom: SyncRoom, due: dict[str, dict[str, str]]) -> list[SyncRound]:
         if not due:
             return []
         with ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="atm worksync") as pool:
-            rounds = list(pool.map(lambda item: self._try(run_round, plane, *item), due.items()))
+            rounds = list(pool.map(lambda item: self._try(run_round, syncroom, *item), due.items()))
         for (team, members), done in zip(due.items(), rounds, strict=True):
-            self._after(plane, team, members, done)
+            self._after(syncroom, team, members, done)
         return [one for one in rounds if one is not None]
 
-    def _after(self, plane: SyncRoom, team: str, members: dict[str, str], done: SyncRound | None) -> None:
-        now, wall = plane.room.clock.monotonic(), plane.now()
+    def _after(self, syncroom: SyncRoom, team: str, members: dict[str, str], done: SyncRound | None) -> None:
+        now, wall = syncroom.room.clock.monotonic(), syncroom.now()
         self.queue.done(team, members, now)
         self._outbox_due.pop(team, None)
         if done is None:
@@ -182,9 +182,9 @@ class SyncWork:
             if one.outcome == DELIVERED:
                 self._log("info", LOOP, f"{one.nudge.to} was nudged", team=team, item=one.nudge.id)
 
-    def _sleep_until_due(self, plane: SyncRoom) -> None:
+    def _sleep_until_due(self, syncroom: SyncRoom) -> None:
         """A round of the loop when the next member or item is due; in between nothing is looked at."""
-        now, wall = plane.room.clock.monotonic(), plane.now()
+        now, wall = syncroom.room.clock.monotonic(), syncroom.now()
         waits = [at - wall for at in self._outbox_due.values()]
         due = self.queue.next_due()
         if due is not None:
@@ -197,20 +197,22 @@ class SyncWork:
     def watch_stalls(self) -> int:
         from atm.services.board.stall_watch import watch_stalls
 
-        plane, minutes, done = self._plane(), self._stall_minutes(), 0
-        if minutes <= 0 or not self._is_awake_for(plane, min(STALL_GRACE, minutes * 60)):
+        syncroom, minutes, done = self._syncroom(), self._stall_minutes(), 0
+        if minutes <= 0 or not self._is_awake_for(syncroom, min(STALL_GRACE, minutes * 60)):
             return 0
-        for name in self._teams(plane):
-            team = self._try(find_team, plane.room, name)
-            for alert in (self._try(watch_stalls, plane.desk, plane.records, team, minutes) or []) if team else []:
+        for name in self._teams(syncroom):
+            team = self._try(find_team, syncroom.room, name)
+            for alert in (
+                (self._try(watch_stalls, syncroom.boardroom, syncroom.records, team, minutes) or []) if team else []
+            ):
                 said = f"{alert.to} was told" if not alert.problem else alert.problem
                 self._log("warn", STALLS, f"#{alert.task} of {alert.member}: {said}", team=name)
                 done += 1
         return done
 
-    def _is_awake_for(self, plane: SyncRoom, grace: float) -> bool:
+    def _is_awake_for(self, syncroom: SyncRoom, grace: float) -> bool:
         """After a start, and after a machine has slept, nobody is judged at once: nobody could get on meanwhile."""
-        wall, now = plane.now(), plane.room.clock.monotonic()
+        wall, now = syncroom.now(), syncroom.room.clock.monotonic()
         ahead = wall - now
         if self._awake is None or ahead - self._awake[1] > CLOCKS_APART:
             self._awake = (now, ahead)
@@ -227,5 +229,5 @@ class SyncWork:
             "dropped": found.dropped,
         }
 
-    def _teams(self, plane: SyncRoom) -> list[str]:
-        return self._try(plane.room.rosters.teams) or []
+    def _teams(self, syncroom: SyncRoom) -> list[str]:
+        return self._try(syncroom.room.rosters.teams) or []

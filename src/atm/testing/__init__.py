@@ -19,7 +19,7 @@ from atm.testing.mail import (
     MemorySpool,
     make_message,
 )
-from atm.testing.rooms import MemoryStores, memory_desk, memory_room
+from atm.testing.rooms import MemoryStores, memory_boardroom, memory_room
 from atm.testing.roster import MemoryBackups, MemoryStates, MemoryTeamFiles
 from atm.testing.team import MemoryPresence
 from atm.testing.time_and_chance import FakeChance, FakeClock
@@ -35,16 +35,16 @@ __all__ = [
     "MemoryInboxes",
     "MemoryLedger",
     "MemoryMarks",
-    "MemoryStores",
     "MemoryPresence",
     "MemoryPrograms",
     "MemoryRosters",
     "MemorySpool",
     "MemoryStates",
+    "MemoryStores",
     "MemoryTasks",
     "MemoryTeamFiles",
     "QuickDisk",
     "make_message",
-    "memory_desk",
+    "memory_boardroom",
     "memory_room",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.mail.retention import RetentionPolicy
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.teamroom import Teamroom
-from atm.services.worksync.plane import SyncPolicy, SyncRoom
+from atm.services.worksync.syncroom import SyncPolicy, SyncRoom
 from atm.testing.board import MemoryPrograms, MemoryTasks
 from atm.testing.files import MemoryJournal, MemoryRecords, MemorySecrets
 from atm.testing.mail import (
@@ -55,15 +55,17 @@ def memory_room(*, policy: RetentionPolicy | None = None, seed: int = 0) -> Team
     )
 
 
-def memory_desk(room: Teamroom | None = None, *, hooks: dict[str, list[str]] | None = None) -> FullBoardroom:
-    """A board without a disk, over a mailroom without one. `desk.tasks` and `desk.programs` are the twins above."""
+def memory_boardroom(room: Teamroom | None = None, *, hooks: dict[str, list[str]] | None = None) -> FullBoardroom:
+    """A board without a disk, over a mailroom without one. Its `tasks` and `programs` are twins."""
     room = room or memory_room()
     programs = MemoryPrograms()
     return FullBoardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs, hooks=hooks)
 
 
-def memory_plane(desk: FullBoardroom | None = None, policy: SyncPolicy | None = None) -> SyncRoom:
+def memory_syncroom(boardroom: FullBoardroom | None = None, policy: SyncPolicy | None = None) -> SyncRoom:
     """Work-sync without a disk."""
-    desk = desk or memory_desk()
-    find = desk.room.rosters.find
-    return SyncRoom(desk, MemoryRecords(find), MemoryJournal(find), MemorySecrets(find), policy or SyncPolicy(), "twin")
+    boardroom = boardroom or memory_boardroom()
+    find = boardroom.room.rosters.find
+    return SyncRoom(
+        boardroom, MemoryRecords(find), MemoryJournal(find), MemorySecrets(find), policy or SyncPolicy(), "twin"
+    )

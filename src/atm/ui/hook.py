@@ -164,9 +164,9 @@ def _say(call: HookCall, answer: HookAnswer) -> None:
 def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: str) -> str:
     from atm.domain.delivery.briefing import in_words
     from atm.services.delivery.briefing import brief
-    from atm.wiring.board import build_desk
+    from atm.wiring.board import build_boardroom
 
-    facts = brief(build_desk(layout, settings, room), team, me)
+    facts = brief(build_boardroom(layout, settings, room), team, me)
     facts.mail_follows = bool(facts.unread)
     return in_words(facts)
 

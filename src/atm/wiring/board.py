@@ -32,7 +32,9 @@ def build_tasks(
     return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout))
 
 
-def build_desk(layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_hooks: bool = True) -> FullBoardroom:
+def build_boardroom(
+    layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_hooks: bool = True
+) -> FullBoardroom:
     """
     The board over real files. A server that works for others runs no hooks of a repository that they name: an agent
     that may write there could have anything run outside its sandbox.

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from atm.ports.checkup import FilesAround
 
 
-def build_site(layout: Layout, environment: Mapping[str, str]) -> FilesAround:
-    from atm.system.checkup import SiteOnDisk
+def build_files_around(layout: Layout, environment: Mapping[str, str]) -> FilesAround:
+    from atm.system.checkup import FilesOnDisk
 
-    return SiteOnDisk(RealDisk(), RealClock(), layout, environment, host=host_name())
+    return FilesOnDisk(RealDisk(), RealClock(), layout, environment, host=host_name())

@@ -35,7 +35,7 @@ def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str
     )
 
 
-def build_reach(settings: Settings) -> Channels:
+def build_channels(settings: Settings) -> Channels:
     """Terminals and servers of agents on this machine."""
     from atm.services.delivery.pushing import Channels
     from atm.system.delivery.opencode import OpenCodeServers

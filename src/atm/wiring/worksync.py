@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.formats.files.layout import Layout
     from atm.services.roster.full_boardroom import FullBoardroom
-    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.syncroom import SyncRoom
 
 
-def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> SyncRoom:
+def build_syncroom(layout: Layout, settings: Settings, boardroom: FullBoardroom) -> SyncRoom:
     """The work-sync control plane over real files."""
     from atm.domain.worksync.readiness import Thresholds
-    from atm.services.worksync.plane import SyncPolicy, SyncRoom
+    from atm.services.worksync.syncroom import SyncPolicy, SyncRoom
     from atm.system.files.record_store import RecordFiles
     from atm.system.team.team_secrets import SecretFiles
     from atm.system.worksync import JournalFiles
@@ -30,7 +30,7 @@ def build_plane(layout: Layout, settings: Settings, desk: FullBoardroom) -> Sync
         least_looks=settings.whole("worksync.least_looks"), least_hours=settings.number("worksync.observe_minutes") / 60
     )
     return SyncRoom(
-        desk=desk,
+        boardroom=boardroom,
         records=RecordFiles(disk, clock, locks, layout),
         journal=JournalFiles(disk, locks, layout),
         secrets=SecretFiles(disk, locks, layout, os.urandom),

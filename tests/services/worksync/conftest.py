@@ -21,12 +21,12 @@ from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, outbox, plan
-from atm.services.worksync.plane import SyncPolicy
 from atm.services.worksync.reconcile import MemberLook, known_status, look_at, reconcile
 from atm.services.worksync.reports import ReportAnswer, note_intent, submit
 from atm.services.worksync.rounds import SyncRound, run_round
-from atm.testing import memory_desk
-from atm.testing.rooms import memory_plane
+from atm.services.worksync.syncroom import SyncPolicy
+from atm.testing import memory_boardroom
+from atm.testing.rooms import memory_syncroom
 
 LEAD = "lena"
 OPEN = SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0, most_would_nudges=1000.0))
@@ -37,9 +37,9 @@ class Place:
     """`crew`: the lead lena, the agents ann, bob and cleo, the person hugo, and bot, whom a plugin plays."""
 
     def __init__(self, policy: SyncPolicy = OPEN) -> None:
-        self.desk: Any = memory_desk()  # Any: the twins can do more than their ports say
-        self.room: Any = self.desk.room
-        self.plane: Any = memory_plane(self.desk, policy)
+        self.boardroom: Any = memory_boardroom()  # Any: the twins can do more than their ports say
+        self.room: Any = self.boardroom.room
+        self.syncroom: Any = memory_syncroom(self.boardroom, policy)
         self.create("crew")
 
     def create(self, name: str) -> None:
@@ -97,10 +97,15 @@ class Place:
         """Everything of a team, as its folder goes."""
         for part in (self.room.rosters, self.room.inboxes, self.room.ledger):
             part.take_away(team)
-        for part in (self.plane.records, self.plane.journal, self.plane.secrets):
+        for part in (self.syncroom.records, self.syncroom.journal, self.syncroom.secrets):
             part.take_away(team)
         self.room.states.content.pop(team, None)
-        for known in (self.desk.tasks.files, self.desk.tasks.lines, self.desk.tasks.marks, self.desk.tasks.gone):
+        for known in (
+            self.boardroom.tasks.files,
+            self.boardroom.tasks.lines,
+            self.boardroom.tasks.marks,
+            self.boardroom.tasks.gone,
+        ):
             known.pop(team, None)
 
     @property
@@ -112,27 +117,27 @@ class Place:
     def add(self, *subjects: str, owner: str = "ann", team: str = "crew", **more: Any) -> list[str]:
         """Tasks that lena gives to somebody, who says nothing about it."""
         wishes = [planning.NewTask(subject, owner=owner, **more) for subject in subjects]
-        added = planning.add(self.desk, team, LEAD, wishes)
+        added = planning.add(self.boardroom, team, LEAD, wishes)
         self.quiet(team=team)
         return [task.id for task in added.tasks]
 
     # Work-sync.
 
     def seen(self, name: str = "ann") -> Any:
-        return look_at(self.plane, self.team, [name])[name]
+        return look_at(self.syncroom, self.team, [name])[name]
 
     def fingerprint(self, name: str = "ann") -> str:
         return str(self.seen(name).fingerprint)
 
     def look(self, *names: str, trigger: str = "manual_refresh") -> list[MemberLook]:
-        return reconcile(self.plane, "crew", dict.fromkeys(names or ("ann",), trigger))
+        return reconcile(self.syncroom, "crew", dict.fromkeys(names or ("ann",), trigger))
 
     def state(self, name: str = "ann") -> str:
         looks = self.look(name)
         return looks[0].decision.kind if looks else ""
 
     def status(self, name: str = "ann") -> MemberStatus:
-        found = known_status(self.plane.records.read("crew", STATUS), "crew", name)
+        found = known_status(self.syncroom.records.read("crew", STATUS), "crew", name)
         assert found is not None
         return found
 
@@ -144,26 +149,26 @@ class Place:
         return {"from": name, "agendaFingerprint": self.fingerprint(name), "state": state, **more}
 
     def report(self, name: str = "ann", state: str = "still_working", **more: Any) -> ReportAnswer:
-        return submit(self.plane, "crew", self.words(name, state, **more), self.knows(name))
+        return submit(self.syncroom, "crew", self.words(name, state, **more), self.knows(name))
 
     def intend(self, name: str = "ann", state: str = "still_working", **more: Any) -> ReportAnswer:
-        return note_intent(self.plane, "crew", self.words(name, state, **more), self.knows(name))
+        return note_intent(self.syncroom, "crew", self.words(name, state, **more), self.knows(name))
 
     @property
     def intents(self) -> list[dict[str, Any]]:
-        return list(self.plane.records.read("crew", INTENTS).values())
+        return list(self.syncroom.records.read("crew", INTENTS).values())
 
     def plan(self, *names: str) -> list[str]:
-        return [one.outcome for one in plan(self.plane, self.team, self.look(*(names or ("ann",))))]
+        return [one.outcome for one in plan(self.syncroom, self.team, self.look(*(names or ("ann",))))]
 
     def dispatch(self, team: str = "crew") -> list[tuple[str, str]]:
-        return [(one.outcome, one.why) for one in dispatch(self.plane, team)]
+        return [(one.outcome, one.why) for one in dispatch(self.syncroom, team)]
 
     def round(self, *names: str) -> SyncRound:
-        return run_round(self.plane, "crew", dict.fromkeys(names or ("ann",), "manual_refresh"))
+        return run_round(self.syncroom, "crew", dict.fromkeys(names or ("ann",), "manual_refresh"))
 
     def items(self, team: str = "crew") -> list[Nudge]:
-        return outbox(self.plane, team)
+        return outbox(self.syncroom, team)
 
     def nudges(self, name: str = "ann", team: str = "crew") -> list[str]:
         """What the control plane has written to somebody."""
@@ -181,11 +186,11 @@ class Place:
             "spool": dict(room.spool._pending),
             "states": dict(room.states.content),
             "beats": dict(room.presence._beats),
-            "tasks": {team: dict(files) for team, files in self.desk.tasks.files.items()},
-            "history": {team: list(lines) for team, lines in self.desk.tasks.lines.items()},
-            "records": {place: dict(texts) for place, texts in self.plane.records.texts.items()},
-            "journal": {team: list(lines) for team, lines in self.plane.journal.lines.items()},
-            "secrets": dict(self.plane.secrets.secrets),
+            "tasks": {team: dict(files) for team, files in self.boardroom.tasks.files.items()},
+            "history": {team: list(lines) for team, lines in self.boardroom.tasks.lines.items()},
+            "records": {place: dict(texts) for place, texts in self.syncroom.records.texts.items()},
+            "journal": {team: list(lines) for team, lines in self.syncroom.journal.lines.items()},
+            "secrets": dict(self.syncroom.secrets.secrets),
         }
 
     def changed(self, before: dict[str, Any]) -> list[str]:
@@ -195,7 +200,7 @@ class Place:
 
     def put(self, shelf: str, records: dict[str, Any], team: str = "crew") -> None:
         """Records as somebody else may have written them."""
-        self.plane.records.texts[team, shelf] = {key: encode(record) for key, record in records.items()}
+        self.syncroom.records.texts[team, shelf] = {key: encode(record) for key, record in records.items()}
 
 
 @pytest.fixture

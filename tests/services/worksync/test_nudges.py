@@ -40,9 +40,9 @@ from atm.services.roster.members import add_member, update_member
 from atm.services.team.lifecycle import walk
 from atm.services.worksync import nudges
 from atm.services.worksync.nudges import dispatch, next_due, outbox, plan, readiness
-from atm.services.worksync.plane import SyncPolicy
 from atm.services.worksync.reconcile import reconcile
 from atm.services.worksync.reports import submit
+from atm.services.worksync.syncroom import SyncPolicy
 
 # Planning.
 
@@ -64,9 +64,9 @@ def test_noise_blocks_and_says_why():
     for number in range(6):
         place.add(f"work {number}")
         place.look()
-    assert not readiness(place.plane, "crew").is_ready
+    assert not readiness(place.syncroom, "crew").is_ready
     assert place.plan() == ["phase2_not_ready"]
-    assert place.plane.journal.last("crew", 1)[0]["reasons"] == ["would_nudge_rate_high"]
+    assert place.syncroom.journal.last("crew", 1)[0]["reasons"] == ["would_nudge_rate_high"]
 
 
 def test_one_member_that_is_stuck_does_not_veto_its_own_rescue():
@@ -84,7 +84,7 @@ def test_a_model_that_makes_fingerprints_up_does_not_silence_its_team():
     place.look("ann", "bob")
     for number in range(5):
         words = {**place.words("ann"), "agendaFingerprint": f"agenda:v1:made-up-{number}"}
-        submit(place.plane, "crew", words, place.knows("ann"))
+        submit(place.syncroom, "crew", words, place.knows("ann"))
     assert place.plan("bob") == ["new"]
 
 
@@ -103,7 +103,7 @@ def test_planning_twice_is_one_item(busy_place):
 def test_planning_writes_the_outbox_and_no_message(busy_place):
     looks = busy_place.look()
     before = busy_place.everything()
-    plan(busy_place.plane, busy_place.team, looks)
+    plan(busy_place.syncroom, busy_place.team, looks)
     assert busy_place.changed(before) == ["records", "journal"]
 
 
@@ -116,7 +116,7 @@ def test_an_item_is_unique_for_team_member_and_fingerprint(busy_place):
 def test_another_payload_under_the_same_key_is_a_conflict_and_nothing_is_sent(busy_place):
     busy_place.plan()
     (item,) = busy_place.items()
-    record = busy_place.plane.records.read("crew", OUTBOX)[item.id]
+    record = busy_place.syncroom.records.read("crew", OUTBOX)[item.id]
     busy_place.put(OUTBOX, {item.id: {**record, "payloadHash": "another"}})
     assert busy_place.plan() == ["conflict"]
     assert busy_place.dispatch() == [(TERMINAL, "payload_conflict")]
@@ -204,11 +204,11 @@ def test_a_member_that_is_busy_for_a_day_is_nudged_once_after_it(busy_place):
 
 def test_a_stall_alert_after_planning_puts_the_nudge_off(place):
     place.add("the parser")
-    board.claim(place.desk, "crew", "ann", "1")
+    board.claim(place.boardroom, "crew", "ann", "1")
     place.quiet()
     place.passes(1860)
     place.plan()
-    watch_stalls(place.desk, place.plane.records, place.team, 30.0)
+    watch_stalls(place.boardroom, place.syncroom.records, place.team, 30.0)
     ((outcome, why),) = place.dispatch()
     assert outcome == RETRYABLE
     assert why.startswith("watchdog_cooldown")
@@ -245,8 +245,8 @@ def test_a_team_stopped_between_the_claim_and_the_insert_gets_nothing(busy_place
     busy_place.plan()
     claim = nudges._claim_due
 
-    def stop_after(plane, team):
-        claimed = claim(plane, team)
+    def stop_after(syncroom, team):
+        claimed = claim(syncroom, team)
         busy_place.stop()
         return claimed
 
@@ -298,7 +298,7 @@ def test_a_delivered_nudge_is_delivered_for_good_when_the_agenda_comes_back(busy
     busy_place.add("the printer")
     busy_place.passes(61)
     busy_place.round()
-    busy_place.desk.tasks.delete("crew", 2)
+    busy_place.boardroom.tasks.delete("crew", 2)
     busy_place.passes(61)
     busy_place.round()
     assert len(busy_place.nudges()) == 2
@@ -310,7 +310,7 @@ def test_one_that_was_superseded_before_it_was_sent_comes_to_life_again(busy_pla
     busy_place.add("the printer")
     busy_place.dispatch()
     assert busy_place.items()[0].status == SUPERSEDED
-    busy_place.desk.tasks.delete("crew", 2)
+    busy_place.boardroom.tasks.delete("crew", 2)
     assert busy_place.plan() == ["revived"]
     assert busy_place.dispatch() == [(DELIVERED, "")]
     assert len(busy_place.nudges()) == 1
@@ -457,7 +457,7 @@ def test_a_damaged_item_is_never_sent_and_stops_nobody(busy_place, record):
 def test_a_forged_item_cannot_send_the_agenda_of_one_member_to_another(busy_place):
     busy_place.plan()
     (item,) = busy_place.items()
-    record = busy_place.plane.records.read("crew", OUTBOX)[item.id]
+    record = busy_place.syncroom.records.read("crew", OUTBOX)[item.id]
     busy_place.put(OUTBOX, {item.id: {**record, "recipient": "bob"}})
     busy_place.dispatch()
     assert busy_place.nudges("bob") == []
@@ -473,16 +473,16 @@ def test_the_outbox_is_bounded(busy_place):
 
 
 def test_when_something_is_worth_another_look(busy_place):
-    assert next_due(busy_place.plane, "crew") is None
+    assert next_due(busy_place.syncroom, "crew") is None
     busy_place.plan()
-    assert (next_due(busy_place.plane, "crew") or 0.0) <= busy_place.now
+    assert (next_due(busy_place.syncroom, "crew") or 0.0) <= busy_place.now
     busy_place.beats("ann", WORKING)
     busy_place.dispatch()
-    assert next_due(busy_place.plane, "crew") == busy_place.now + 600
+    assert next_due(busy_place.syncroom, "crew") == busy_place.now + 600
     busy_place.quiet()
     busy_place.passes(600)
     busy_place.dispatch()
-    assert next_due(busy_place.plane, "crew") is None
+    assert next_due(busy_place.syncroom, "crew") is None
 
 
 # The insert, and whoever dies around it.
@@ -497,7 +497,7 @@ POINTS = ("mark", "insert", "ledger", "done")
 
 def die_at(place: Place, monkeypatch: pytest.MonkeyPatch, point: str, *, after: bool) -> None:
     """A dispatcher that is killed before or after one of its steps."""
-    change, seen = place.plane.records.change, [0]
+    change, seen = place.syncroom.records.change, [0]
 
     def stopped(work: Callable[..., Any], is_it: Callable[[], bool] = lambda: True) -> Callable[..., Any]:
         def run(*args: Any, **options: Any) -> Any:
@@ -524,9 +524,9 @@ def die_at(place: Place, monkeypatch: pytest.MonkeyPatch, point: str, *, after: 
         elif point == "ledger":
             world.setattr(place.room.ledger, "append", stopped(place.room.ledger.append))
         else:  # the first change claims, the second marks, the third says that it is done
-            world.setattr(place.plane.records, "change", stopped(change, nth(2 if point == "mark" else 3)))
+            world.setattr(place.syncroom.records, "change", stopped(change, nth(2 if point == "mark" else 3)))
         with pytest.raises(Died):
-            dispatch(place.plane, "crew")
+            dispatch(place.syncroom, "crew")
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
@@ -561,21 +561,21 @@ def test_killed_then_another_agenda_and_back_there_is_one_message(busy_place, mo
     busy_place.add("the printer")
     busy_place.passes(CLAIM_SECONDS)
     busy_place.dispatch()
-    busy_place.desk.tasks.delete("crew", 2)
+    busy_place.boardroom.tasks.delete("crew", 2)
     busy_place.round()
     assert len(busy_place.nudges()) == 1
 
 
 def claudes(place: Place) -> str:
     name = place.create_claudes()
-    place.desk.tasks.write_as_others_do(
+    place.boardroom.tasks.write_as_others_do(
         name,
         1,
         b'{"id":"1","subject":"x","description":"","status":"pending","owner":"ann","blocks":[],"blockedBy":[]}',
     )
     place.room.inboxes.create(name, "ann")
     place.beats("team-lead", WORKING, team=name)
-    plan(place.plane, place.room.rosters.load(name), reconcile(place.plane, name, {"ann": "x"}))
+    plan(place.syncroom, place.room.rosters.load(name), reconcile(place.syncroom, name, {"ann": "x"}))
     return name
 
 
@@ -602,7 +602,7 @@ def test_where_claude_code_may_have_taken_it_out_an_unknown_insert_is_not_repeat
     with monkeypatch.context() as world:
         world.setattr(place.room.inboxes, "append", consume(place.room.inboxes.append))
         with pytest.raises(Died):
-            dispatch(place.plane, name)
+            dispatch(place.syncroom, name)
     place.room.inboxes.foreign_rewrite(name, "ann", [])  # Claude Code has read it and takes it out
     place.passes(CLAIM_SECONDS)
     place.beats("team-lead", WORKING, team=name)
@@ -647,7 +647,7 @@ class Rival:
         if self.count == self.step:
             self.inside = True
             self.place.passes(self.pause)
-            dispatch(replace(self.place.plane, me="here:2"), "crew")
+            dispatch(replace(self.place.syncroom, me="here:2"), "crew")
             self.inside = False
         self.count += 1
 
@@ -666,21 +666,21 @@ class Rival:
 def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, seems_dead, monkeypatch):
     for step in count():
         place = Place(OPEN)
-        place.plane = replace(place.plane, me="here:1")
+        place.syncroom = replace(place.syncroom, me="here:1")
         place.room.presence.running = set() if seems_dead else {1, 2}
         place.add("the parser")
         place.plan()
         rival = Rival(place, step, pause)
         with monkeypatch.context() as world:
             for part, name in (
-                (place.plane.records, "change"),
-                (place.plane.records, "read"),
+                (place.syncroom.records, "change"),
+                (place.syncroom.records, "read"),
                 (place.room.inboxes, "append"),
                 (place.room.ledger, "append"),
                 (place.room.ledger, "about"),
             ):
                 world.setattr(part, name, rival.around(getattr(part, name)))
-            dispatch(place.plane, "crew")
+            dispatch(place.syncroom, "crew")
         assert len(place.nudges()) == 1, step
         place.passes(CLAIM_SECONDS + 1)
         place.dispatch()
@@ -693,13 +693,13 @@ def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, seems
 
 def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(busy_place, monkeypatch):
     busy_place.plan()
-    busy_place.plane = replace(busy_place.plane, me="here:77")
+    busy_place.syncroom = replace(busy_place.syncroom, me="here:77")
     die_at(busy_place, monkeypatch, "insert", after=True)
-    busy_place.plane = replace(busy_place.plane, me="here:78")
+    busy_place.syncroom = replace(busy_place.syncroom, me="here:78")
     busy_place.room.presence.running = {77}
     assert busy_place.dispatch() == [], "it may still be at it"
     busy_place.room.presence.running = set()
-    assert (next_due(busy_place.plane, "crew") or 0.0) <= busy_place.now
+    assert (next_due(busy_place.syncroom, "crew") or 0.0) <= busy_place.now
     assert [outcome for outcome, _ in busy_place.dispatch()] == [DELIVERED]
     assert len(busy_place.nudges()) == 1
 
@@ -707,9 +707,9 @@ def test_the_claim_of_a_process_that_is_gone_is_taken_over_at_once(busy_place, m
 @pytest.mark.parametrize("holder", ["there:77", "77", ":77", "here:", "here:x", "here:-1", "here:" + "9" * 30, ""])
 def test_the_claim_of_whoever_cannot_be_asked_wears_off_by_itself(busy_place, monkeypatch, holder):
     busy_place.plan()
-    busy_place.plane = replace(busy_place.plane, me=holder)
+    busy_place.syncroom = replace(busy_place.syncroom, me=holder)
     die_at(busy_place, monkeypatch, "mark", after=False)
-    busy_place.plane = replace(busy_place.plane, me="here:78")
+    busy_place.syncroom = replace(busy_place.syncroom, me="here:78")
     first = busy_place.dispatch()
     busy_place.passes(CLAIM_SECONDS)
     assert len(first) + len(busy_place.dispatch()) == 1
@@ -722,7 +722,7 @@ def test_a_dispatcher_that_was_thought_dead_cannot_say_what_became_of_it(busy_pl
     (old,) = busy_place.items()
     busy_place.passes(CLAIM_SECONDS)
     busy_place.dispatch()
-    assert not nudges._settle(busy_place.plane, old, lambda current, _: current)
+    assert not nudges._settle(busy_place.syncroom, old, lambda current, _: current)
     assert busy_place.items()[0].status == DELIVERED
 
 
@@ -754,8 +754,8 @@ def test_a_team_that_vanishes_under_a_dispatch_is_no_error_and_no_message(busy_p
     busy_place.plan()
     claim = nudges._claim_due
 
-    def vanish(plane, team):
-        claimed = claim(plane, team)
+    def vanish(syncroom, team):
+        claimed = claim(syncroom, team)
         busy_place.delete()
         return claimed
 
@@ -769,8 +769,8 @@ def test_a_team_made_anew_under_a_dispatch_gets_nothing_of_the_former(busy_place
     busy_place.plan()
     claim = nudges._claim_due
 
-    def renew(plane, team):
-        claimed = claim(plane, team)
+    def renew(syncroom, team):
+        claimed = claim(syncroom, team)
         busy_place.delete()
         busy_place.create("crew")
         busy_place.add("the parser")
@@ -790,7 +790,7 @@ def test_an_outbox_that_cannot_be_written_sends_nothing(busy_place, monkeypatch)
         raise WriteRefused("the disk is full")
 
     with monkeypatch.context() as full:
-        full.setattr(busy_place.plane.records, "change", refuse)
+        full.setattr(busy_place.syncroom.records, "change", refuse)
         with pytest.raises(WriteRefused):
             busy_place.dispatch()
     assert busy_place.nudges() == []
@@ -802,8 +802,8 @@ def test_a_nudge_that_could_not_be_inserted_is_not_sent_later_for_another_agenda
     busy_place.room.inboxes.refuse = error
     busy_place.dispatch()
     busy_place.room.inboxes.refuse = None
-    board.claim(busy_place.desk, "crew", "ann", "1")
-    board.complete(busy_place.desk, "crew", "ann", "1")
+    board.claim(busy_place.boardroom, "crew", "ann", "1")
+    board.complete(busy_place.boardroom, "crew", "ann", "1")
     drain(busy_place.room, everything=True)
     assert busy_place.nudges() == []
 
@@ -867,9 +867,9 @@ def test_several_members_are_nudged_in_one_pass_and_ten_at_most(place):
 
 
 def test_outbox_of_a_missing_team_is_empty_and_dispatch_does_nothing(place):
-    assert outbox(place.plane, "nobody") == []
-    assert dispatch(place.plane, "nobody") == []
-    assert readiness(place.plane, "nobody").is_ready is False
+    assert outbox(place.syncroom, "nobody") == []
+    assert dispatch(place.syncroom, "nobody") == []
+    assert readiness(place.syncroom, "nobody").is_ready is False
 
 
 def test_an_escalation_is_not_counted_as_a_nudge_of_the_lead(busy_place):

@@ -26,7 +26,9 @@ from atm.services.board import working as board
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.team.lifecycle import advance, walk
-from atm.services.worksync.plane import (
+from atm.services.worksync.reconcile import look_at
+from atm.services.worksync.reports import note_intent, submit
+from atm.services.worksync.syncroom import (
     LAUNCH_GRACE,
     PERMISSION_STALE,
     TOOL_STALE,
@@ -40,14 +42,12 @@ from atm.services.worksync.plane import (
     running,
     verify,
 )
-from atm.services.worksync.reconcile import look_at
-from atm.services.worksync.reports import note_intent, submit
 
 # Does the team run?
 
 
 def runs(place: Place, team: str = "crew") -> tuple[bool, str]:
-    _, state = find_running(place.plane, team)
+    _, state = find_running(place.syncroom, team)
     return state.runs, state.state
 
 
@@ -73,11 +73,11 @@ def test_a_complete_team_does_not_run_whatever_its_state_file_says(place):
 
 
 def test_a_team_that_is_not_there_does_not_run_and_is_no_error(place):
-    found, state = find_running(place.plane, "nobody")
+    found, state = find_running(place.syncroom, "nobody")
     assert found is None
     assert (state.runs, state.state) == (False, "deleted")
     place.delete()
-    assert find_running(place.plane, "crew")[0] is None
+    assert find_running(place.syncroom, "crew")[0] is None
 
 
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"null", b'{"status": "dancing"}', b'{"status": 7}', b"\xff"])
@@ -116,47 +116,47 @@ def test_a_heartbeat_does_not_bring_a_stopped_team_of_ours_back(place):
 
 
 def test_a_team_without_tasks_has_empty_agendas(place):
-    place.desk.tasks.files.clear()
-    found = read_agendas(place.plane, place.team, ["ann", "bob"])
+    place.boardroom.tasks.files.clear()
+    found = read_agendas(place.syncroom, place.team, ["ann", "bob"])
     assert {name: [*agenda.items] for name, agenda in found.items()} == {"ann": [], "bob": []}
 
 
 def test_an_agenda_holds_work_reviews_questions_and_what_waits_and_nothing_of_others(place):
     place.add("mine", "asked about", "after mine")
     place.add("of bob", owner="bob")
-    planning.depend(place.desk, "crew", LEAD, "3", ["1"], [])
-    board.claim(place.desk, "crew", "ann", "2")
-    reviews.ask(place.desk, "crew", "ann", "2", "lead", "which one?")
-    board.claim(place.desk, "crew", "bob", "4")
-    reviews.request_review(place.desk, "crew", "bob", "4", "ann")
-    agenda = read_agendas(place.plane, place.team, ["ann"])["ann"]
+    planning.depend(place.boardroom, "crew", LEAD, "3", ["1"], [])
+    board.claim(place.boardroom, "crew", "ann", "2")
+    reviews.ask(place.boardroom, "crew", "ann", "2", "lead", "which one?")
+    board.claim(place.boardroom, "crew", "bob", "4")
+    reviews.request_review(place.boardroom, "crew", "bob", "4", "ann")
+    agenda = read_agendas(place.syncroom, place.team, ["ann"])["ann"]
     assert [(item.task_id, item.kind) for item in agenda.items] == [
         ("1", "work"),
         ("2", "clarification"),
         ("3", "blocked_dependency"),
         ("4", "review"),
     ]
-    assert read_agendas(place.plane, place.team, ["cleo"])["cleo"].items == []
+    assert read_agendas(place.syncroom, place.team, ["cleo"])["cleo"].items == []
 
 
 def test_whoever_reviewed_the_former_cycle_is_not_asked_again(place):
     place.add("the parser")
-    board.claim(place.desk, "crew", "ann", "1")
-    reviews.request_review(place.desk, "crew", "ann", "1", "bob")
-    reviews.request_changes(place.desk, "crew", "bob", "1", "no tests")
+    board.claim(place.boardroom, "crew", "ann", "1")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "bob")
+    reviews.request_changes(place.boardroom, "crew", "bob", "1", "no tests")
     assert place.seen("bob").agenda.items == []
     assert [item.reason for item in place.seen("ann").agenda.items] == ["Changes were requested in review."]
-    reviews.request_review(place.desk, "crew", "ann", "1", "cleo")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "cleo")
     assert place.seen("bob").agenda.items == place.seen("ann").agenda.items == []
     assert [item.kind for item in place.seen("cleo").agenda.items] == ["review"]
 
 
 def test_finished_deleted_and_unreadable_tasks_are_nobodys_work(place):
     place.add("done", "vanished", "damaged")
-    board.claim(place.desk, "crew", "ann", "1")
-    board.complete(place.desk, "crew", "ann", "1")
-    place.desk.tasks.delete("crew", 2)
-    place.desk.tasks.write_as_others_do("crew", 3, b"{")
+    board.claim(place.boardroom, "crew", "ann", "1")
+    board.complete(place.boardroom, "crew", "ann", "1")
+    place.boardroom.tasks.delete("crew", 2)
+    place.boardroom.tasks.write_as_others_do("crew", 3, b"{")
     assert place.seen("ann").agenda.items == []
     assert any("#3" in text for text in place.seen(LEAD).agenda.diagnostics)
 
@@ -171,22 +171,22 @@ def test_looking_at_one_and_looking_at_all_give_the_same_fingerprints(tasks, dic
     for owner, reviewer, in_review in tasks:
         id = place.add("some work", owner=owner)[0]
         if in_review and owner and reviewer and owner.casefold() != reviewer.casefold():
-            board.claim(place.desk, "crew", owner, id)
-            reviews.request_review(place.desk, "crew", owner, id, reviewer)
+            board.claim(place.boardroom, "crew", owner, id)
+            reviews.request_review(place.boardroom, "crew", owner, id, reviewer)
     team = place.team
-    together = look_at(place.plane, team, team.names)
+    together = look_at(place.syncroom, team, team.names)
     for name in dice.sample(team.names, len(team.names)):
-        assert look_at(place.plane, team, [name])[name].fingerprint == together[name].fingerprint
+        assert look_at(place.syncroom, team, [name])[name].fingerprint == together[name].fingerprint
 
 
 def test_a_comment_is_found_in_the_tasks_of_the_agenda_only(place):
     place.add("mine")
     place.add("of bob", owner="bob")
-    _, mine = board.comment(place.desk, "crew", "ann", "1", "the key is missing")
-    _, other = board.comment(place.desk, "crew", "bob", "2", "the key is missing")
+    _, mine = board.comment(place.boardroom, "crew", "ann", "1", "the key is missing")
+    _, other = board.comment(place.boardroom, "crew", "bob", "2", "the key is missing")
     agenda = place.seen("ann").agenda
-    assert comment_of(place.plane, agenda, mine) == {mine: "1"}
-    assert comment_of(place.plane, agenda, other) == comment_of(place.plane, agenda, "") == {}
+    assert comment_of(place.syncroom, agenda, mine) == {mine: "1"}
+    assert comment_of(place.syncroom, agenda, other) == comment_of(place.syncroom, agenda, "") == {}
 
 
 def test_however_many_members_and_tasks_there_are_they_are_looked_at_in_one_pass(place):
@@ -203,28 +203,30 @@ def test_however_many_members_and_tasks_there_are_they_are_looked_at_in_one_pass
     for number in range(1, 10 * members + 1):
         owner = f"m{number % members}"
         task = {"id": str(number), "subject": "x", "description": "", "status": "pending", "owner": owner}
-        place.desk.tasks.write_as_others_do("crew", number, encode({**task, "blocks": [], "blockedBy": []}).encode())
+        place.boardroom.tasks.write_as_others_do(
+            "crew", number, encode({**task, "blocks": [], "blockedBy": []}).encode()
+        )
     looks = place.look(*(f"m{number}" for number in range(members)))
     assert len(looks) == members
     assert {len(look.seen.agenda.items) for look in looks} == {10}
     assert len({look.seen.fingerprint for look in looks}) == members
-    assert place.plane.records.writes == 1
+    assert place.syncroom.records.writes == 1
 
 
 # Busy.
 
 
 def busy(place: Place, name: str = "ann") -> str:
-    return busy_state(place.plane, "crew", name).reason
+    return busy_state(place.syncroom, "crew", name).reason
 
 
 def test_nothing_known_is_not_busy(place):
-    assert busy_state(place.plane, "crew", "ann").reason == ""
+    assert busy_state(place.syncroom, "crew", "ann").reason == ""
 
 
 def test_a_turn_keeps_a_member_busy_until_a_tool_call_must_have_ended(place):
     place.beats("ann", WORKING)
-    found = busy_state(place.plane, "crew", "ann")
+    found = busy_state(place.syncroom, "crew", "ann")
     assert (found.reason, found.until) == (TOOL_ACTIVE, place.now + TOOL_STALE)
     place.passes(TOOL_STALE - 1)
     assert busy(place) == TOOL_ACTIVE
@@ -250,7 +252,7 @@ def test_a_member_that_waits_for_a_permission_is_busy_for_an_hour_at_most(place)
 def test_whoever_has_just_stopped_is_left_in_peace_for_a_quiet_window(place):
     since = place.now
     place.beats("ann", IDLE, since=since)
-    found = busy_state(place.plane, "crew", "ann")
+    found = busy_state(place.syncroom, "crew", "ann")
     assert (found.reason, found.until) == (RECENT_ACTIVITY, since + 90)
     place.passes(89)
     place.beats("ann", IDLE, since=since)  # it goes on beating, and is idle still
@@ -333,10 +335,10 @@ def test_a_heartbeat_from_the_future_keeps_nobody_busy_for_ever(place, state):
 
 def test_a_token_is_good_for_its_member_its_agenda_its_team_and_a_quarter_of_an_hour(place):
     place.create("other")
-    now, token = place.now, issue(place.plane, "crew", "ann", "agenda:v1:a")
+    now, token = place.now, issue(place.syncroom, "crew", "ann", "agenda:v1:a")
 
     def verdict(team="crew", member="ann", fingerprint="agenda:v1:a", at=now, token=token):
-        return verify(place.plane, team, member, fingerprint, token, at)
+        return verify(place.syncroom, team, member, fingerprint, token, at)
 
     assert verdict() == verdict(member="ANN") == verdict(at=now + 899) == "ok"
     assert verdict(at=now + 900) == "expired"
@@ -349,37 +351,37 @@ def test_a_token_is_good_for_its_member_its_agenda_its_team_and_a_quarter_of_an_
     "token", ["x", "wrs:v1", "wrs:v1.", "wrs:v1..", "wrs:v1.e30.e30", "wrs:v2.e30.e30", "\x00", "é.é.é"]
 )
 def test_what_only_looks_like_a_token_is_invalid(place, token):
-    assert verify(place.plane, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+    assert verify(place.syncroom, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
 
 
 def test_a_token_with_one_changed_letter_is_invalid(place):
-    token = issue(place.plane, "crew", "ann", "agenda:v1:a")
+    token = issue(place.syncroom, "crew", "ann", "agenda:v1:a")
     for place_in_it in range(8, len(token) - 1, 7):
         other = "A" if token[place_in_it] != "A" else "B"
         forged = token[:place_in_it] + other + token[place_in_it + 1 :]
-        assert verify(place.plane, "crew", "ann", "agenda:v1:a", forged, place.now) == "invalid"
+        assert verify(place.syncroom, "crew", "ann", "agenda:v1:a", forged, place.now) == "invalid"
 
 
 def test_a_new_secret_ends_all_tokens(place):
-    token = issue(place.plane, "crew", "ann", "agenda:v1:a")
-    place.plane.secrets.take_away("crew")
-    assert verify(place.plane, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+    token = issue(place.syncroom, "crew", "ann", "agenda:v1:a")
+    place.syncroom.secrets.take_away("crew")
+    assert verify(place.syncroom, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
 
 
 def test_a_secret_that_cannot_be_read_makes_every_token_invalid(place, monkeypatch):
-    token = issue(place.plane, "crew", "ann", "agenda:v1:a")
+    token = issue(place.syncroom, "crew", "ann", "agenda:v1:a")
 
     def refuse(_team):
         raise WriteRefused("no")
 
-    monkeypatch.setattr(place.plane.secrets, "secret", refuse)
-    assert verify(place.plane, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+    monkeypatch.setattr(place.syncroom.secrets, "secret", refuse)
+    assert verify(place.syncroom, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
 
 
 def test_a_team_that_is_gone_gives_no_tokens(place):
     place.delete()
     with pytest.raises(NoSuchTeam):
-        issue(place.plane, "crew", "ann", "agenda:v1:a")
+        issue(place.syncroom, "crew", "ann", "agenda:v1:a")
 
 
 # Names.
@@ -391,7 +393,7 @@ def test_names_are_spelled_as_the_roster_spells_them_and_strangers_are_dropped(p
 
 def test_a_team_made_anew_under_the_same_name_inherits_nothing(busy_place):
     place = busy_place
-    words = {**place.words("ann"), "reportToken": issue(place.plane, "crew", "ann", place.fingerprint())}
+    words = {**place.words("ann"), "reportToken": issue(place.syncroom, "crew", "ann", place.fingerprint())}
     assert place.report().ok
     assert place.intend().ok
     place.round("bob")
@@ -406,9 +408,9 @@ def test_a_team_made_anew_under_the_same_name_inherits_nothing(busy_place):
     trusted = place.knows("ann")
     stranger = type(trusted)("mcp", place.now)
     for answer in (submit, note_intent):
-        assert answer(place.plane, "crew", words, stranger).verdict.reason == "invalid_report_token"
+        assert answer(place.syncroom, "crew", words, stranger).verdict.reason == "invalid_report_token"
 
 
 def test_running_says_how_it_is_known(place):
-    known = running(place.plane, place.team)
+    known = running(place.syncroom, place.team)
     assert (known.state, known.why) == ("pending", "state.json")

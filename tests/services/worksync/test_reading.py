@@ -14,14 +14,14 @@ from atm.formats.files.json_record import encode
 from atm.formats.team.team_config import new_member, with_member
 from atm.services.board import working as board
 from atm.services.team.lifecycle import walk
-from atm.services.worksync.plane import SyncPolicy, verify
 from atm.services.worksync.reading import block_in_words, briefing_block, diagnose, metrics, view, views
 from atm.services.worksync.reconcile import judge
 from atm.services.worksync.reports import submit
+from atm.services.worksync.syncroom import SyncPolicy, verify
 
 
 def labels(place: Place) -> dict[str, str]:
-    return {one.member: one.label for one in views(place.plane, place.team, place.team.names)}
+    return {one.member: one.label for one in views(place.syncroom, place.team, place.team.names)}
 
 
 # What is shown.
@@ -50,7 +50,7 @@ def test_the_labels_of_the_four_states_and_unknown(place):
 def test_a_team_that_does_not_run_is_unknown_and_says_why(busy_place):
     busy_place.look()
     walk(busy_place.room, "crew", COMPLETE, LEAD)
-    found = view(busy_place.plane, busy_place.team, "ann")
+    found = view(busy_place.syncroom, busy_place.team, "ann")
     assert (found.state, found.seen) == ("unknown", None)
     assert "complete" in found.why
     assert "agendaFingerprint" not in found.fields()
@@ -58,13 +58,13 @@ def test_a_team_that_does_not_run_is_unknown_and_says_why(busy_place):
 
 def test_every_status_says_its_source_and_its_age(busy_place):
     busy_place.look()
-    said: Any = view(busy_place.plane, busy_place.team, "ann").fields()
+    said: Any = view(busy_place.syncroom, busy_place.team, "ann").fields()
     assert said["source"].startswith("the board, read now")
     assert {"at", "observedAt", "observedBecause"} <= set(said)
 
 
 def test_what_is_shown_is_what_the_reconciler_would_decide(busy_place):
-    shown: Any = view(busy_place.plane, busy_place.team, "ann")
+    shown: Any = view(busy_place.syncroom, busy_place.team, "ann")
     (look,) = busy_place.look()
     assert (shown.state, shown.seen.fingerprint) == (look.decision.kind, look.seen.fingerprint)
     assert judge(None, shown.seen, "x").decision == shown.decision
@@ -72,7 +72,7 @@ def test_what_is_shown_is_what_the_reconciler_would_decide(busy_place):
 
 def test_a_nudge_is_shown_as_due_only_after_a_quiet_window(busy_place):
     def due():
-        return view(busy_place.plane, busy_place.team, "ann").would_nudge
+        return view(busy_place.syncroom, busy_place.team, "ann").would_nudge
 
     assert not due()
     busy_place.look()
@@ -86,13 +86,13 @@ def test_a_nudge_is_shown_as_due_only_after_a_quiet_window(busy_place):
 def test_notes_of_reports_are_not_shown_to_everybody(busy_place):
     busy_place.report(note="my secret trouble")
     busy_place.report("ann", "caught_up", note="my secret trouble")
-    assert "secret" not in str(view(busy_place.plane, busy_place.team, "ann").fields())
-    assert "secret" in str(diagnose(busy_place.plane, busy_place.team, "ann"))
+    assert "secret" not in str(view(busy_place.syncroom, busy_place.team, "ann").fields())
+    assert "secret" in str(diagnose(busy_place.syncroom, busy_place.team, "ann"))
 
 
 def test_the_preview_is_short_and_has_no_descriptions(place):
     place.add(*[f"{'long ' * 60}{number}" for number in range(15)], description="the whole secret story")
-    said: Any = view(place.plane, place.team, "ann").fields()
+    said: Any = view(place.syncroom, place.team, "ann").fields()
     assert said["actionableCount"] == 15
     assert len(said["items"]) == 10
     assert max(len(text) for item in said["items"] for text in item.values()) == 160
@@ -109,28 +109,28 @@ def test_every_way_of_looking_writes_nothing_but_the_secret(busy_place):
     before = busy_place.everything()
     team = busy_place.team
     for _ in range(3):
-        views(busy_place.plane, team, team.names)
-        metrics(busy_place.plane, team)
+        views(busy_place.syncroom, team, team.names)
+        metrics(busy_place.syncroom, team)
         for name in team.names:
-            diagnose(busy_place.plane, team, name)
-            briefing_block(busy_place.plane, team, name, can_report=False)
+            diagnose(busy_place.syncroom, team, name)
+            briefing_block(busy_place.syncroom, team, name, can_report=False)
         busy_place.passes(2000)
     busy_place.passes(0)
     assert busy_place.changed(before) == []
-    briefing_block(busy_place.plane, team, "ann", can_report=True)
+    briefing_block(busy_place.syncroom, team, "ann", can_report=True)
     assert busy_place.changed(before) == ["secrets"]
 
 
 def test_looking_at_a_team_that_has_never_been_looked_at_makes_nothing(busy_place):
     before = busy_place.everything()
-    views(busy_place.plane, busy_place.team, ["ann"])
-    metrics(busy_place.plane, busy_place.team)
+    views(busy_place.syncroom, busy_place.team, ["ann"])
+    metrics(busy_place.syncroom, busy_place.team)
     assert busy_place.changed(before) == []
 
 
 def test_looking_at_a_need_a_thousand_times_sends_nothing(busy_place):
     for _ in range(100):
-        view(busy_place.plane, busy_place.team, "ann")
+        view(busy_place.syncroom, busy_place.team, "ann")
         busy_place.passes(3600)
     assert busy_place.nudges() == []
     assert busy_place.items() == []
@@ -140,7 +140,7 @@ def test_looking_at_a_need_a_thousand_times_sends_nothing(busy_place):
 
 
 def test_a_block_has_what_a_report_needs_and_the_report_is_accepted(busy_place):
-    block: Any = briefing_block(busy_place.plane, busy_place.team, "ann", can_report=True)
+    block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     assert block["state"] == "needs_sync"
     assert block["actionableCount"] == 1
     assert "member_work_sync_report" in block["instruction"]
@@ -152,18 +152,20 @@ def test_a_block_has_what_a_report_needs_and_the_report_is_accepted(busy_place):
     }
     from atm.domain.worksync.identity import Trusted
 
-    assert submit(busy_place.plane, "crew", words, Trusted("mcp", busy_place.now)).ok
+    assert submit(busy_place.syncroom, "crew", words, Trusted("mcp", busy_place.now)).ok
 
 
 def test_a_token_in_a_block_is_good_for_its_reader_only(busy_place):
-    block: Any = briefing_block(busy_place.plane, busy_place.team, "ann", can_report=True)
+    block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     for name, wanted in (("ann", "ok"), ("bob", "invalid"), (LEAD, "invalid")):
-        found = verify(busy_place.plane, "crew", name, block["agendaFingerprint"], block["reportToken"], busy_place.now)
+        found = verify(
+            busy_place.syncroom, "crew", name, block["agendaFingerprint"], block["reportToken"], busy_place.now
+        )
         assert found == wanted
 
 
 def test_a_block_is_quiet_where_nothing_is_to_be_said(place):
-    assert set(briefing_block(place.plane, place.team, "ann", can_report=False)) == {
+    assert set(briefing_block(place.syncroom, place.team, "ann", can_report=False)) == {
         "feature",
         "state",
         "agendaFingerprint",
@@ -172,13 +174,13 @@ def test_a_block_is_quiet_where_nothing_is_to_be_said(place):
 
 
 def test_without_the_tool_there_is_no_token_and_no_instruction(busy_place):
-    block: Any = briefing_block(busy_place.plane, busy_place.team, "ann", can_report=False)
+    block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=False)
     assert not {"reportToken", "reportTool", "instruction"} & set(block)
 
 
 def test_under_a_lease_nobody_is_told_how_to_report_again(busy_place):
     busy_place.report()
-    block: Any = briefing_block(busy_place.plane, busy_place.team, "ann", can_report=True)
+    block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     assert "instruction" not in block
     assert "leaseExpiresAt" in block
 
@@ -186,20 +188,20 @@ def test_under_a_lease_nobody_is_told_how_to_report_again(busy_place):
 def test_after_a_stale_report_the_instruction_is_there(busy_place):
     old = busy_place.words("ann")
     busy_place.add("the printer")
-    submit(busy_place.plane, "crew", old, busy_place.knows("ann"))
+    submit(busy_place.syncroom, "crew", old, busy_place.knows("ann"))
     busy_place.beats("ann", WORKING)
-    assert "instruction" in briefing_block(busy_place.plane, busy_place.team, "ann", can_report=True)
+    assert "instruction" in briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
 
 
 def test_a_stopped_team_has_a_block_without_an_agenda(busy_place):
     busy_place.stop()
-    block: Any = briefing_block(busy_place.plane, busy_place.team, "ann", can_report=True)
+    block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     assert set(block) == {"feature", "state", "why"}
     assert block_in_words(block) == "Work sync: state=unknown."
 
 
 def test_a_block_in_words_is_one_line_and_an_instruction(busy_place):
-    block: Any = briefing_block(busy_place.plane, busy_place.team, "ann", can_report=True)
+    block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     lines = block_in_words(block).split("\n")
     assert len(lines) == 2
     assert block["agendaFingerprint"] in lines[0]
@@ -208,15 +210,15 @@ def test_a_block_in_words_is_one_line_and_an_instruction(busy_place):
 
 def test_the_whole_block_of_a_long_agenda_stays_small(place):
     place.add(*[f"{'x' * 400}{number}" for number in range(100)])
-    assert len(encode(briefing_block(place.plane, place.team, "ann", can_report=True))) < 6000
+    assert len(encode(briefing_block(place.syncroom, place.team, "ann", can_report=True))) < 6000
 
 
 def test_where_no_token_can_be_made_the_briefing_goes_without_one(busy_place, monkeypatch):
     def refuse(_team):
         raise WriteRefused("the disk is full")
 
-    monkeypatch.setattr(busy_place.plane.secrets, "secret", refuse)
-    block: Any = briefing_block(busy_place.plane, busy_place.team, "ann", can_report=True)
+    monkeypatch.setattr(busy_place.syncroom.secrets, "secret", refuse)
+    block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     assert block["actionableCount"] == 1
     assert "reportToken" not in block
 
@@ -229,7 +231,7 @@ def test_metrics_say_what_happened_and_whether_nudges_may_be_sent(busy_place):
     busy_place.report()
     busy_place.report("ann", "caught_up")
     busy_place.round("ann", "bob")
-    found: Any = metrics(busy_place.plane, busy_place.team)
+    found: Any = metrics(busy_place.syncroom, busy_place.team)
     assert found["phase2Readiness"]["state"] == "shadow_ready"
     figures = {one["member"]: one["metrics"] for one in found["members"]}
     assert set(figures) == {"ann", "bob"}
@@ -239,7 +241,7 @@ def test_metrics_say_what_happened_and_whether_nudges_may_be_sent(busy_place):
 
 def test_metrics_of_a_new_team_collect():
     place = Place(SyncPolicy())
-    found: Any = metrics(place.plane, place.team)
+    found: Any = metrics(place.syncroom, place.team)
     assert found["phase2Readiness"]["state"] == "collecting_shadow_data"
     assert found["members"] == []
 
@@ -250,7 +252,7 @@ def test_a_diagnosis_tells_why_and_holds_nothing_of_others(place):
     place.round("ann", "bob")
     place.intend("ann", note="waiting")
     place.intend("bob", note="waiting of bob")
-    found: Any = diagnose(place.plane, place.team, "ann")
+    found: Any = diagnose(place.syncroom, place.team, "ann")
     assert found["readiness"] == "shadow_ready"
     assert [one["memberName"] for one in found["nudges"]] == ["ann"]
     assert [one["memberName"] for one in found["pendingReports"]] == ["ann"]
@@ -260,20 +262,20 @@ def test_a_diagnosis_tells_why_and_holds_nothing_of_others(place):
 
 
 def test_a_diagnosis_names_what_was_put_aside(busy_place):
-    busy_place.plane.records.problems["crew", "outbox"] = "outbox.json was damaged"
-    assert diagnose(busy_place.plane, busy_place.team, "ann")["problems"] == ["outbox.json was damaged"]
+    busy_place.syncroom.records.problems["crew", "outbox"] = "outbox.json was damaged"
+    assert diagnose(busy_place.syncroom, busy_place.team, "ann")["problems"] == ["outbox.json was damaged"]
 
 
 def test_a_diagnosis_shows_no_token(busy_place):
-    block: Any = briefing_block(busy_place.plane, busy_place.team, "ann", can_report=True)
+    block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     busy_place.intend(reportToken=block["reportToken"])
-    assert str(block["reportToken"]) not in str(diagnose(busy_place.plane, busy_place.team, "ann"))
+    assert str(block["reportToken"]) not in str(diagnose(busy_place.syncroom, busy_place.team, "ann"))
 
 
 def test_a_diagnosis_of_a_waiting_agenda_names_what_it_waits_for(place):
     place.add("first", owner="bob")
     place.add("second", depends_on=["1"])
-    assert diagnose(place.plane, place.team, "ann")["blockedByDependencies"] == ["#2"]
+    assert diagnose(place.syncroom, place.team, "ann")["blockedByDependencies"] == ["#2"]
 
 
 # Hostile rosters and boards.
@@ -284,26 +286,26 @@ def test_two_members_that_differ_by_case_alone_are_no_traceback(busy_place):
     busy_place.room.rosters._content["crew"] = with_member(data, new_member(Member("Ann"), "crew", 0.0))
     team = busy_place.team
     assert {"ann", "Ann"} <= set(team.names)
-    assert len(views(busy_place.plane, team, team.names)) == len(team.names)
+    assert len(views(busy_place.syncroom, team, team.names)) == len(team.names)
 
 
 def test_a_member_listed_twice_is_no_traceback(busy_place):
     data = busy_place.room.rosters._content["crew"]
     busy_place.room.rosters._content["crew"] = with_member(data, new_member(Member("ann"), "crew", 0.0))
     team = busy_place.team
-    assert len(views(busy_place.plane, team, team.names)) == len(team.names)
+    assert len(views(busy_place.syncroom, team, team.names)) == len(team.names)
     busy_place.round(*team.names)
     assert len(busy_place.nudges()) == 1
 
 
 def test_subjects_full_of_escape_sequences_are_shown_without_them(place):
     place.add("\x1b]0;pwned\x07\x9b31m\u202etxt", owner="ann")
-    said = encode(view(place.plane, place.team, "ann").fields())
+    said = encode(view(place.syncroom, place.team, "ann").fields())
     assert all(sign not in said for sign in ("\x1b", "\\u001b", "\x9b", "\u202e"))
 
 
 def test_a_task_of_nobody_in_the_roster_is_in_nobodys_agenda(place):
     place.add("orphan", owner="mallory")
-    board.comment(place.desk, "crew", LEAD, "1", "whose is it?")
-    shown: Any = views(place.plane, place.team, place.team.names)
+    board.comment(place.boardroom, "crew", LEAD, "1", "whose is it?")
+    shown: Any = views(place.syncroom, place.team, place.team.names)
     assert all(one.seen.agenda.items == [] for one in shown)

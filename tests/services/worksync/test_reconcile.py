@@ -96,7 +96,7 @@ def test_a_complete_team_is_dropped_and_nothing_is_written(busy_place):
 
 def test_a_missing_team_and_missing_members_are_no_errors(busy_place):
     before = busy_place.everything()
-    assert reconcile(busy_place.plane, "nobody", {"ann": "x"}) == []
+    assert reconcile(busy_place.syncroom, "nobody", {"ann": "x"}) == []
     assert busy_place.look("mallory") == []
     assert busy_place.changed(before) == []
 
@@ -111,7 +111,7 @@ def test_a_member_that_was_removed_is_dropped_and_its_status_kept(busy_place):
 
 def test_names_are_matched_without_case_and_spelled_as_the_roster_does(busy_place):
     assert [look.member for look in busy_place.look("ANN")] == ["ann"]
-    assert list(busy_place.plane.records.read("crew", STATUS)) == ["ann"]
+    assert list(busy_place.syncroom.records.read("crew", STATUS)) == ["ann"]
 
 
 def test_a_board_that_cannot_be_read_decides_nothing_and_writes_one_line_of_the_journal(busy_place, monkeypatch):
@@ -120,18 +120,18 @@ def test_a_board_that_cannot_be_read_decides_nothing_and_writes_one_line_of_the_
     def refuse(_team):
         raise UnreadableFile("the disk says no")
 
-    monkeypatch.setattr(busy_place.desk.tasks, "board", refuse)
+    monkeypatch.setattr(busy_place.boardroom.tasks, "board", refuse)
     before = busy_place.everything()
     assert busy_place.look() == []
     assert busy_place.changed(before) == ["journal"]
-    assert busy_place.plane.journal.last("crew", 1)[0]["event"] == "agenda_unavailable"
+    assert busy_place.syncroom.journal.last("crew", 1)[0]["event"] == "agenda_unavailable"
 
 
 def test_a_status_that_cannot_be_written_is_not_reported_as_a_look(busy_place, monkeypatch):
     def refuse(*_args, **_options):
         raise WriteRefused("the disk is full")
 
-    monkeypatch.setattr(busy_place.plane.records, "change", refuse)
+    monkeypatch.setattr(busy_place.syncroom.records, "change", refuse)
     with pytest.raises(WriteRefused):
         busy_place.look()
 
@@ -143,12 +143,12 @@ def test_looking_writes_the_status_and_the_journal_and_nothing_else(busy_place):
     before = busy_place.everything()
     busy_place.look("ann", "bob", "hugo", "bot", LEAD)
     assert busy_place.changed(before) == ["records", "journal"]
-    assert {shelf for _, shelf in busy_place.plane.records.texts} == {STATUS}
+    assert {shelf for _, shelf in busy_place.syncroom.records.texts} == {STATUS}
 
 
 def test_several_members_are_one_write(busy_place):
     busy_place.look("ann", "bob", "cleo")
-    assert busy_place.plane.records.writes == 1
+    assert busy_place.syncroom.records.writes == 1
 
 
 def test_the_reports_of_before_are_kept(busy_place):
@@ -163,7 +163,7 @@ def test_the_reports_of_before_are_kept(busy_place):
 def test_a_new_owner_moves_both_fingerprints_and_the_reason_is_remembered(busy_place):
     busy_place.look("ann", "bob")
     former = busy_place.fingerprint("ann"), busy_place.fingerprint("bob")
-    board.assign(busy_place.desk, "crew", LEAD, "1", "bob")
+    board.assign(busy_place.boardroom, "crew", LEAD, "1", "bob")
     busy_place.look("ann", "bob")
     assert busy_place.fingerprint("ann") != former[0]
     assert busy_place.fingerprint("bob") != former[1]
@@ -175,7 +175,7 @@ def test_a_new_owner_moves_both_fingerprints_and_the_reason_is_remembered(busy_p
 def test_comments_titles_heartbeats_and_time_move_nothing(busy_place):
     busy_place.look()
     before = busy_place.fingerprint()
-    board.comment(busy_place.desk, "crew", "ann", "1", "starting…")
+    board.comment(busy_place.boardroom, "crew", "ann", "1", "starting…")
     busy_place.beats("ann", WORKING)
     busy_place.passes(1e6)
     assert busy_place.fingerprint() == before
@@ -185,7 +185,7 @@ def test_comments_titles_heartbeats_and_time_move_nothing(busy_place):
 
 def test_history_is_bounded(busy_place):
     for number in range(MOST_HISTORY + 15):
-        board.assign(busy_place.desk, "crew", LEAD, "1", "bob" if number % 2 else "ann")
+        board.assign(busy_place.boardroom, "crew", LEAD, "1", "bob" if number % 2 else "ann")
         busy_place.quiet()
         busy_place.look()
         busy_place.report("ann", "still_working", note=f"x{number}", taskIds=["1"])
@@ -244,7 +244,7 @@ def test_what_a_later_version_wrote_survives(busy_place):
     busy_place.put(STATUS, {"ann": {"mood": {"is": "fine"}}})
     busy_place.look()
     busy_place.report()
-    assert busy_place.plane.records.read("crew", STATUS)["ann"]["mood"] == {"is": "fine"}
+    assert busy_place.syncroom.records.read("crew", STATUS)["ann"]["mood"] == {"is": "fine"}
 
 
 # Would a nudge be due?
@@ -267,20 +267,20 @@ def test_an_agenda_on_which_everything_waits_for_others_is_never_a_reason(place)
     place.add("first", owner="bob")
     place.add("second", depends_on=["1"])
     place.add("asked about")
-    board.claim(place.desk, "crew", "ann", "3")
-    reviews.ask(place.desk, "crew", "ann", "3", "user", "which colour?")
+    board.claim(place.boardroom, "crew", "ann", "3")
+    reviews.ask(place.boardroom, "crew", "ann", "3", "user", "which colour?")
     place.quiet()
     (look,) = place.look()
     assert (look.decision.kind, look.would_nudge) == (NEEDS_SYNC, False)
-    board.claim(place.desk, "crew", "bob", "1")
-    board.complete(place.desk, "crew", "bob", "1")
+    board.claim(place.boardroom, "crew", "bob", "1")
+    board.complete(place.boardroom, "crew", "bob", "1")
     assert place.look()[0].would_nudge
 
 
 def test_a_broken_dependency_is_the_leads_business_and_a_reason(place):
     place.add("first", owner="bob")
     place.add("second", depends_on=["1"])
-    place.desk.tasks.delete("crew", 1)
+    place.boardroom.tasks.delete("crew", 1)
     looks = {look.member: look for look in place.look("ann", LEAD)}
     assert looks[LEAD].would_nudge
     assert not looks["ann"].would_nudge
@@ -291,7 +291,7 @@ def test_a_broken_dependency_is_the_leads_business_and_a_reason(place):
 
 def stalled(place: Place) -> Place:
     place.add("the parser")
-    board.claim(place.desk, "crew", "ann", "1")
+    board.claim(place.boardroom, "crew", "ann", "1")
     place.quiet()
     place.passes(1860)
     return place
@@ -300,7 +300,7 @@ def stalled(place: Place) -> Place:
 def test_after_an_alert_of_the_stall_watch_work_sync_is_quiet_for_ten_minutes(place):
     stalled(place)
     assert place.look()[0].would_nudge
-    (alert,) = watch_stalls(place.desk, place.plane.records, place.team, 30.0)
+    (alert,) = watch_stalls(place.boardroom, place.syncroom.records, place.team, 30.0)
     assert alert.to == "ann"
     (look,) = place.look()
     assert look.seen.cooldown
@@ -314,7 +314,7 @@ def test_after_an_alert_of_the_stall_watch_work_sync_is_quiet_for_ten_minutes(pl
 
 def test_an_alert_about_somebody_else_is_no_reason_to_be_quiet(place):
     stalled(place)
-    watch_stalls(place.desk, place.plane.records, place.team, 30.0)
+    watch_stalls(place.boardroom, place.syncroom.records, place.team, 30.0)
     place.add("other work", owner="bob")
     assert place.look("bob")[0].would_nudge
 
@@ -325,17 +325,17 @@ def test_the_stall_watch_alerts_under_a_valid_lease(place):
     for minutes in range(4):
         assert place.report(note=f"still at it {minutes}").ok
     assert place.state() == VALID_LEASE
-    assert [alert.to for alert in watch_stalls(place.desk, place.plane.records, place.team, 30.0)] == ["ann"]
+    assert [alert.to for alert in watch_stalls(place.boardroom, place.syncroom.records, place.team, 30.0)] == ["ann"]
 
 
 def test_a_report_is_never_progress_however_many_there_are(place):
     place.add("the parser")
-    board.claim(place.desk, "crew", "ann", "1")
+    board.claim(place.boardroom, "crew", "ann", "1")
     place.quiet()
     for _ in range(4):
         place.passes(500)
         assert place.report().ok
-    assert [alert.to for alert in watch_stalls(place.desk, place.plane.records, place.team, 30.0)] == ["ann"]
+    assert [alert.to for alert in watch_stalls(place.boardroom, place.syncroom.records, place.team, 30.0)] == ["ann"]
 
 
 # Clocks.
@@ -356,26 +356,26 @@ def test_a_clock_that_is_set_forward_ends_a_lease_and_one_set_back_does_not_brin
 
 def test_a_team_of_claude_code_keeps_its_own_status(place):
     name = place.create_claudes()
-    place.desk.tasks.write_as_others_do(
+    place.boardroom.tasks.write_as_others_do(
         name,
         1,
         b'{"id":"1","subject":"x","description":"","status":"pending","owner":"ann","blocks":[],"blockedBy":[]}',
     )
-    assert reconcile(place.plane, name, {"ann": "x"}) == []
+    assert reconcile(place.syncroom, name, {"ann": "x"}) == []
     place.beats("team-lead", WORKING, team=name)
-    (look,) = reconcile(place.plane, name, {"ann": "x"})
+    (look,) = reconcile(place.syncroom, name, {"ann": "x"})
     assert look.decision.kind == NEEDS_SYNC
-    assert list(place.plane.records.read(name, STATUS)) == ["ann"]
-    assert place.plane.records.read("crew", STATUS) == {}
+    assert list(place.syncroom.records.read(name, STATUS)) == ["ann"]
+    assert place.syncroom.records.read("crew", STATUS) == {}
 
 
 def test_a_realistic_board_end_to_end_without_a_single_message():
     place = Place(OPEN)
     place.add("the parser", "the printer")
     place.add("the manual", owner="bob")
-    planning.depend(place.desk, "crew", LEAD, "2", ["1"], [])
-    board.claim(place.desk, "crew", "bob", "3")
-    reviews.request_review(place.desk, "crew", "bob", "3", "cleo")
+    planning.depend(place.boardroom, "crew", LEAD, "2", ["1"], [])
+    board.claim(place.boardroom, "crew", "bob", "3")
+    reviews.request_review(place.boardroom, "crew", "bob", "3", "cleo")
     place.quiet()
     before = place.everything()
     kinds = {look.member: [i.kind for i in look.seen.agenda.items] for look in place.look(*place.team.names)}
@@ -389,8 +389,8 @@ def test_a_realistic_board_end_to_end_without_a_single_message():
     }
     assert place.report("ann").ok
     assert place.report("cleo").ok
-    board.claim(place.desk, "crew", "ann", "1")
-    board.complete(place.desk, "crew", "ann", "1")
+    board.claim(place.boardroom, "crew", "ann", "1")
+    board.complete(place.boardroom, "crew", "ann", "1")
     place.quiet()
     assert place.state("ann") == NEEDS_SYNC
     assert place.state("cleo") == VALID_LEASE

@@ -18,8 +18,8 @@ from atm.services.board import reviews
 from atm.services.board import working as board
 from atm.services.roster.members import add_member
 from atm.services.team.lifecycle import walk
-from atm.services.worksync.plane import issue
 from atm.services.worksync.reports import submit
+from atm.services.worksync.syncroom import issue
 
 
 def nobody(place: Place) -> Trusted:
@@ -28,7 +28,7 @@ def nobody(place: Place) -> Trusted:
 
 
 def reason(place: Place, words: dict[str, Any], trusted: Trusted | None = None) -> str:
-    return submit(place.plane, "crew", words, trusted or place.knows("ann")).verdict.reason
+    return submit(place.syncroom, "crew", words, trusted or place.knows("ann")).verdict.reason
 
 
 # Accepted.
@@ -57,14 +57,14 @@ def test_a_launcher_or_a_session_that_knows_the_member_needs_no_token(busy_place
 
 
 def test_a_token_alone_is_enough(busy_place):
-    token = issue(busy_place.plane, "crew", "ann", busy_place.fingerprint())
+    token = issue(busy_place.syncroom, "crew", "ann", busy_place.fingerprint())
     assert reason(busy_place, busy_place.words("ann", reportToken=token), nobody(busy_place)) == ""
 
 
 def test_a_name_in_other_letters_and_blanks_is_the_same_member(busy_place):
     words = {**busy_place.words("ann"), "from": " ANN "}
     assert reason(busy_place, words) == ""
-    assert list(busy_place.plane.records.read("crew", STATUS)) == ["ann"]
+    assert list(busy_place.syncroom.records.read("crew", STATUS)) == ["ann"]
 
 
 @pytest.mark.parametrize("alias", ["lead", "team-lead", "LEAD"])
@@ -103,8 +103,8 @@ def test_blocked_is_accepted_where_the_board_shows_it(place):
 
 def test_blocked_by_a_comment_on_the_task_is_accepted_and_by_one_elsewhere_is_not(busy_place):
     busy_place.add("of bob", owner="bob")
-    _, mine = board.comment(busy_place.desk, "crew", "ann", "1", "no key")
-    _, other = board.comment(busy_place.desk, "crew", "bob", "2", "no key")
+    _, mine = board.comment(busy_place.boardroom, "crew", "ann", "1", "no key")
+    _, other = board.comment(busy_place.boardroom, "crew", "bob", "2", "no key")
     assert busy_place.report("ann", "blocked", blockerCommentId=mine, taskIds=["1"]).ok
     refused = busy_place.report("ann", "blocked", blockerCommentId=other, taskIds=["1"])
     assert refused.verdict.reason == "blocked_rejected_without_evidence"
@@ -117,7 +117,7 @@ def test_a_stale_report_is_told_what_is_current_and_leaves_the_lease_alone(busy_
     old = busy_place.words("ann")
     assert busy_place.report().ok
     busy_place.add("the printer")
-    answer: Any = submit(busy_place.plane, "crew", old, busy_place.knows("ann")).fields()
+    answer: Any = submit(busy_place.syncroom, "crew", old, busy_place.knows("ann")).fields()
     assert answer["reason"] == "stale_fingerprint"
     assert answer["currentAgendaFingerprint"] == busy_place.fingerprint()
     assert [item["taskRef"] for item in answer["currentAgendaPreview"]] == ["#1", "#2"]
@@ -128,13 +128,13 @@ def test_a_stale_report_is_told_what_is_current_and_leaves_the_lease_alone(busy_
 
 
 def after_the_lease_is_written(place: Place, monkeypatch: pytest.MonkeyPatch, happens: Any) -> None:
-    write = place.plane.records.change
+    write = place.syncroom.records.change
 
     def change(*given: Any, **named: Any) -> None:
         write(*given, **named)
         happens()
 
-    monkeypatch.setattr(place.plane.records, "change", change)
+    monkeypatch.setattr(place.syncroom.records, "change", change)
 
 
 def test_a_board_that_changes_while_the_lease_is_written_makes_the_report_stale(busy_place, monkeypatch):
@@ -147,7 +147,7 @@ def test_a_board_that_changes_while_the_lease_is_written_makes_the_report_stale(
 
 def test_a_task_that_cannot_be_read_after_the_lease_was_written_does_not_make_the_report_stale(busy_place, monkeypatch):
     after_the_lease_is_written(
-        busy_place, monkeypatch, lambda: busy_place.desk.tasks.write_as_others_do("crew", 1, b"{")
+        busy_place, monkeypatch, lambda: busy_place.boardroom.tasks.write_as_others_do("crew", 1, b"{")
     )
     assert busy_place.report().ok
     assert busy_place.status().accepted is not None
@@ -190,7 +190,7 @@ def test_a_deleted_or_foreign_task_is_not_in_the_agenda(busy_place):
     busy_place.add("of bob", owner="bob")
     assert busy_place.report("ann", taskIds=["2"]).verdict.reason == "task_not_in_current_agenda"
     busy_place.add("the printer")
-    busy_place.desk.tasks.delete("crew", 1)
+    busy_place.boardroom.tasks.delete("crew", 1)
     assert busy_place.report("ann", taskIds=["1"]).verdict.reason == "task_not_in_current_agenda"
 
 
@@ -200,11 +200,11 @@ def test_blocked_in_words_alone_is_no_evidence(busy_place):
 
 
 def test_evidence_that_was_resolved_is_no_evidence(busy_place):
-    board.claim(busy_place.desk, "crew", "ann", "1")
-    reviews.ask(busy_place.desk, "crew", "ann", "1", "lead", "which?")
+    board.claim(busy_place.boardroom, "crew", "ann", "1")
+    reviews.ask(busy_place.boardroom, "crew", "ann", "1", "lead", "which?")
     assert busy_place.report("ann", "blocked").ok
     old = busy_place.words("ann", "blocked")
-    reviews.answer(busy_place.desk, "crew", LEAD, "1", "this one")
+    reviews.answer(busy_place.boardroom, "crew", LEAD, "1", "this one")
     assert reason(busy_place, old) == "stale_fingerprint"
     assert busy_place.report("ann", "blocked").verdict.reason == "blocked_rejected_without_evidence"
 
@@ -241,7 +241,7 @@ def test_evidence_that_was_resolved_is_no_evidence(busy_place):
 def test_what_is_not_a_report_is_refused_writes_nothing_and_echoes_nothing(busy_place, wrong):
     before = busy_place.everything()
     answer: Any = submit(
-        busy_place.plane, "crew", {**busy_place.words("ann"), **wrong}, busy_place.knows("ann")
+        busy_place.syncroom, "crew", {**busy_place.words("ann"), **wrong}, busy_place.knows("ann")
     ).fields()
     assert (answer["ok"], answer["reason"]) == (False, "invalid_payload")
     assert len(str(answer)) < 400
@@ -250,7 +250,7 @@ def test_what_is_not_a_report_is_refused_writes_nothing_and_echoes_nothing(busy_
 
 def test_a_huge_note_is_never_echoed(busy_place):
     words = busy_place.words("ann", "caught_up", note="secret " * 140)
-    assert "secret" not in str(submit(busy_place.plane, "crew", words, busy_place.knows("ann")).fields())
+    assert "secret" not in str(submit(busy_place.syncroom, "crew", words, busy_place.knows("ann")).fields())
 
 
 # Whose word is it?
@@ -286,13 +286,13 @@ def test_a_failure_of_identity_reveals_nothing_and_writes_nothing_but_a_line(bus
     claimed, source, team, member = STRANGERS[who]
     words = {**busy_place.words("ann"), "from": claimed}
     before = busy_place.everything()
-    answer: Any = submit(busy_place.plane, "crew", words, Trusted("mcp", busy_place.now, source, team, member))
+    answer: Any = submit(busy_place.syncroom, "crew", words, Trusted("mcp", busy_place.now, source, team, member))
     said: Any = answer.fields()
     assert said["reason"] == REASONS[who]
     assert said["reason"] in IDENTITY_FAILURES
     assert set(said) == {"ok", "reason", "instruction"}
     assert busy_place.changed(before) == ["journal"]
-    assert busy_place.plane.records.read("crew", INTENTS) == {}
+    assert busy_place.syncroom.records.read("crew", INTENTS) == {}
 
 
 def test_a_provider_that_is_a_configured_member_may_report(busy_place):
@@ -305,11 +305,11 @@ def test_a_provider_that_is_a_configured_member_may_report(busy_place):
 
 
 def test_a_token_of_somebody_else_or_for_another_agenda_or_that_is_old_is_refused(busy_place):
-    plane = busy_place.plane
+    syncroom = busy_place.syncroom
     busy_place.add("of bob", owner="bob")
-    good = issue(plane, "crew", "ann", busy_place.fingerprint())
-    of_bob = issue(plane, "crew", "bob", busy_place.fingerprint("bob"))
-    for_another = issue(plane, "crew", "ann", "agenda:v1:other")
+    good = issue(syncroom, "crew", "ann", busy_place.fingerprint())
+    of_bob = issue(syncroom, "crew", "bob", busy_place.fingerprint("bob"))
+    for_another = issue(syncroom, "crew", "ann", "agenda:v1:other")
     for token in (of_bob, for_another, good + "x", good[:-4], "wrs:v1.a.b"):
         words = busy_place.words("ann", reportToken=token)
         assert reason(busy_place, words, nobody(busy_place)) == "invalid_report_token"
@@ -317,11 +317,11 @@ def test_a_token_of_somebody_else_or_for_another_agenda_or_that_is_old_is_refuse
     words = busy_place.words("ann", reportToken=good)
     busy_place.passes(900)
     assert reason(busy_place, words, nobody(busy_place)) == "invalid_report_token"
-    assert busy_place.plane.records.read("crew", STATUS) == {}
+    assert busy_place.syncroom.records.read("crew", STATUS) == {}
 
 
 def test_a_copied_token_does_not_suppress_a_new_agenda(busy_place):
-    token = issue(busy_place.plane, "crew", "ann", busy_place.fingerprint())
+    token = issue(busy_place.syncroom, "crew", "ann", busy_place.fingerprint())
     busy_place.add("the printer")
     words = busy_place.words("ann", reportToken=token)
     assert reason(busy_place, words, nobody(busy_place)) == "invalid_report_token"
@@ -332,7 +332,7 @@ def test_nobody_gets_a_lease_for_somebody_else_whatever_is_combined(busy_place):
     busy_place.add("of bob", owner="bob")
     names = ("ann", "bob", LEAD, "lead", "user", "codex", "mallory", "ANN")
     tokens = {
-        name: issue(busy_place.plane, "crew", name, busy_place.fingerprint(name)) for name in ("ann", "bob", LEAD)
+        name: issue(busy_place.syncroom, "crew", name, busy_place.fingerprint(name)) for name in ("ann", "bob", LEAD)
     }
     for claimed in names:
         for fingerprint_of in ("ann", "bob"):
@@ -344,8 +344,8 @@ def test_nobody_gets_a_lease_for_somebody_else_whatever_is_combined(busy_place):
                         "state": "still_working",
                         "reportToken": token,
                     }
-                    submit(busy_place.plane, "crew", words, Trusted("mcp", busy_place.now, source, "crew", "ann"))
-    assert set(busy_place.plane.records.read("crew", STATUS)) <= {"ann"}
+                    submit(busy_place.syncroom, "crew", words, Trusted("mcp", busy_place.now, source, "crew", "ann"))
+    assert set(busy_place.syncroom.records.read("crew", STATUS)) <= {"ann"}
     assert busy_place.state("bob") == "needs_sync"
     assert busy_place.state(LEAD) == "caught_up"
 
@@ -353,7 +353,7 @@ def test_nobody_gets_a_lease_for_somebody_else_whatever_is_combined(busy_place):
 def test_a_rejection_about_the_agenda_shows_the_reporters_own_agenda_only(busy_place):
     busy_place.add("the secret plan", owner="bob")
     words = {**busy_place.words("bob"), "from": "ann"}
-    answer: Any = submit(busy_place.plane, "crew", words, busy_place.knows("ann")).fields()
+    answer: Any = submit(busy_place.syncroom, "crew", words, busy_place.knows("ann")).fields()
     assert answer["reason"] == "stale_fingerprint"
     assert "secret plan" not in str(answer)
 
@@ -380,13 +380,13 @@ def test_a_stopped_or_complete_team_accepts_nothing_and_writes_nothing(busy_plac
     busy_place.resume()
     walk(busy_place.room, "crew", COMPLETE, LEAD)
     assert reason(busy_place, words) == "team_inactive"
-    assert busy_place.plane.records.read("crew", STATUS) == {}
+    assert busy_place.syncroom.records.read("crew", STATUS) == {}
 
 
 def test_a_deleted_team_is_an_answer_and_no_error(busy_place):
     words, trusted = busy_place.words("ann"), busy_place.knows("ann")
     busy_place.delete()
-    answer: Any = submit(busy_place.plane, "crew", words, trusted).fields()
+    answer: Any = submit(busy_place.syncroom, "crew", words, trusted).fields()
     assert (answer["ok"], answer["reason"]) == (False, "team_inactive")
 
 
@@ -407,11 +407,11 @@ def test_a_board_that_cannot_be_read_accepts_nothing(busy_place, monkeypatch):
     def refuse(_team):
         raise UnreadableFile("the disk says no")
 
-    monkeypatch.setattr(busy_place.desk.tasks, "board", refuse)
-    answer: Any = submit(busy_place.plane, "crew", words, busy_place.knows("ann")).fields()
+    monkeypatch.setattr(busy_place.boardroom.tasks, "board", refuse)
+    answer: Any = submit(busy_place.syncroom, "crew", words, busy_place.knows("ann")).fields()
     assert answer["reason"] == "agenda_unavailable"
     assert "currentAgendaFingerprint" not in answer
-    assert busy_place.plane.records.read("crew", STATUS) == {}
+    assert busy_place.syncroom.records.read("crew", STATUS) == {}
 
 
 def test_what_cannot_be_written_down_is_not_accepted(busy_place, monkeypatch):
@@ -421,13 +421,13 @@ def test_what_cannot_be_written_down_is_not_accepted(busy_place, monkeypatch):
         raise WriteRefused("the disk is full")
 
     with monkeypatch.context() as full:
-        full.setattr(busy_place.plane.records, "change", refuse)
+        full.setattr(busy_place.syncroom.records, "change", refuse)
         assert reason(busy_place, words) == "capability_unavailable"
     assert busy_place.state() == "needs_sync"
 
 
 def test_caught_up_is_not_accepted_while_a_task_of_the_board_cannot_be_read(busy_place):
-    busy_place.desk.tasks.write_as_others_do("crew", 1, b'{"id": "1", "owner": "ann", "subj')
+    busy_place.boardroom.tasks.write_as_others_do("crew", 1, b'{"id": "1", "owner": "ann", "subj')
     assert not busy_place.report("ann", "caught_up").ok
 
 
@@ -439,7 +439,7 @@ def test_a_report_writes_no_message_no_comment_no_task_and_no_sign_of_life(busy_
     before = busy_place.everything()
     busy_place.report("ann", state, note="please tell everybody", taskIds=["1"])
     assert busy_place.changed(before) == ["records", "journal"]
-    assert {shelf for _, shelf in busy_place.plane.records.texts} == {STATUS}
+    assert {shelf for _, shelf in busy_place.syncroom.records.texts} == {STATUS}
 
 
 def test_a_note_is_kept_for_diagnostics_and_changes_nothing(busy_place):
@@ -454,7 +454,7 @@ def test_a_flood_of_reports_keeps_a_bounded_history(busy_place):
         busy_place.report("ann", "blocked", blockerCommentId=f"c{number}")
     status = busy_place.status()
     assert len(status.reports) <= 20
-    assert len(busy_place.plane.records.texts["crew", STATUS]["ann"]) < 60_000
+    assert len(busy_place.syncroom.records.texts["crew", STATUS]["ann"]) < 60_000
     assert status.accepted is not None
 
 

@@ -43,7 +43,7 @@ def test_whoever_is_caught_up_is_not_looked_at_again_by_itself(place):
 
 
 def test_a_round_of_a_stopped_missing_or_empty_team_does_nothing(busy_place):
-    assert run_round(busy_place.plane, "nobody", {"ann": "x"}).looks == []
+    assert run_round(busy_place.syncroom, "nobody", {"ann": "x"}).looks == []
     busy_place.stop()
     before = busy_place.everything()
     done = busy_place.round()
@@ -53,7 +53,7 @@ def test_a_round_of_a_stopped_missing_or_empty_team_does_nothing(busy_place):
 
 def test_a_round_without_members_still_sends_what_is_due(busy_place):
     busy_place.plan()
-    assert [one.outcome for one in run_round(busy_place.plane, "crew", {}).dispatched] == [DELIVERED]
+    assert [one.outcome for one in run_round(busy_place.syncroom, "crew", {}).dispatched] == [DELIVERED]
 
 
 def test_a_whole_day_of_a_member_that_reports_has_no_nudge(busy_place):
@@ -70,7 +70,7 @@ def test_a_stale_answer_is_corrective_and_brings_no_nudge_by_itself(busy_place):
     before = len(busy_place.nudges())
     from atm.services.worksync.reports import submit
 
-    submit(busy_place.plane, "crew", old, busy_place.knows("ann"))
+    submit(busy_place.syncroom, "crew", old, busy_place.knows("ann"))
     assert busy_place.items() == []
     assert len(busy_place.nudges()) == before
 
@@ -94,7 +94,7 @@ def about(place: Place, *, scope: str = OF_TASK, task: str = "", names: tuple[st
 
 
 def named(place: Place, *routes: Route) -> list[str]:
-    found = members_of(place.plane, place.team, routes)
+    found = members_of(place.syncroom, place.team, routes)
     return sorted(set().union(*found.values()))
 
 
@@ -104,8 +104,8 @@ def full(place: Place) -> Place:
     place.add("first")
     place.add("second", owner="bob", depends_on=["1"])
     place.add("third", owner="bob")
-    board.claim(place.desk, "crew", "bob", "3")
-    reviews.request_review(place.desk, "crew", "bob", "3", "cleo")
+    board.claim(place.boardroom, "crew", "bob", "3")
+    reviews.request_review(place.boardroom, "crew", "bob", "3", "cleo")
     return place
 
 
@@ -116,9 +116,9 @@ def test_a_task_concerns_its_owner_its_reviewer_and_who_waits_for_it(full):
 
 
 def test_a_task_that_is_gone_concerns_the_lead_if_somebody_waits_for_it(full):
-    full.desk.tasks.delete("crew", 1)
+    full.boardroom.tasks.delete("crew", 1)
     assert about(full, task="1", names=("ann",)) == sorted(["ann", "bob", LEAD])
-    full.desk.tasks.delete("crew", 3)
+    full.boardroom.tasks.delete("crew", 3)
     assert about(full, task="3") == []
 
 
@@ -143,7 +143,7 @@ def test_a_configuration_concerns_everybody(full):
 
 
 def test_a_board_that_is_not_there_leaves_the_names_of_the_event(place):
-    place.desk.tasks.files.clear()
+    place.boardroom.tasks.files.clear()
     assert about(place, task="1", names=("ann",)) == ["ann"]
 
 
@@ -183,13 +183,13 @@ def test_routing_reads_nothing_and_writes_nothing(full):
 
 
 def test_many_events_are_one_look_at_the_board(full, monkeypatch):
-    looks, board_of = [], full.desk.tasks.board
+    looks, board_of = [], full.boardroom.tasks.board
 
     def noted(team):
         looks.append(team)
         return board_of(team)
 
-    monkeypatch.setattr(full.desk.tasks, "board", noted)
+    monkeypatch.setattr(full.boardroom.tasks, "board", noted)
     routes = [Route("crew", f"trigger {number % 2}", OF_TASK, (), str(number % 4)) for number in range(1000)]
     assert named(full, *routes) == ["ann", "bob", "cleo"]
     assert len(looks) == 1

@@ -68,24 +68,24 @@ class Boardroom:
         return Stamp(actor, to_iso(self.clock.now()), self.chance.new_id())
 
 
-def open_team(desk: Boardroom, team: str) -> Team:
+def open_team(boardroom: Boardroom, team: str) -> Team:
     """The team whose board is about to be changed."""
-    found = find_team(desk.room, team)
+    found = find_team(boardroom.room, team)
     check_open(found)
     return found
 
 
-def list_name(desk: Boardroom, team: str) -> str:
+def list_name(boardroom: Boardroom, team: str) -> str:
     """The list that a team's name means, for reading: also of a session that has ended."""
-    found = desk.room.rosters.find(team)
+    found = boardroom.room.rosters.find(team)
     if found is not None:
         return found
-    if desk.tasks.exists(team):
+    if boardroom.tasks.exists(team):
         return team
-    return find_team(desk.room, team).name  # raises, and says which teams there are
+    return find_team(boardroom.room, team).name  # raises, and says which teams there are
 
 
-def sign_of_life(desk: Boardroom, team: Team, who: str) -> None:
+def sign_of_life(boardroom: Boardroom, team: Team, who: str) -> None:
     """Whoever changes something on the board is there."""
     if team.member(who) is not None:
-        beat(desk.presence, team.name, who, desk.clock.now(), "atm tasks")
+        beat(boardroom.presence, team.name, who, boardroom.clock.now(), "atm tasks")

@@ -37,18 +37,18 @@ class Reminder:
         self.problem = problem
 
 
-def remind(desk: Boardroom, team: Team, minutes: float) -> list[Reminder]:
+def remind(boardroom: Boardroom, team: Team, minutes: float) -> list[Reminder]:
     """Tell whoever is due to be told, each once; what was told is known from the ledger."""
-    if team.completed or is_claudes_team(team.name) or not desk.tasks.exists(team.name) or minutes <= 0:
+    if team.completed or is_claudes_team(team.name) or not boardroom.tasks.exists(team.name) or minutes <= 0:
         return []
-    waiting = [card for card in desk.tasks.board(team.name).sorted() if _waits(card)]
+    waiting = [card for card in boardroom.tasks.board(team.name).sorted() if _waits(card)]
     if not waiting:
         return []
-    known = histories(desk.room.ledger.entries(team.name)[0])
+    known = histories(boardroom.room.ledger.entries(team.name)[0])
     done: list[Reminder] = []
     for card in waiting:
         try:
-            done += _remind_of(desk, team, card, minutes, known)
+            done += _remind_of(boardroom, team, card, minutes, known)
         except AtmError as error:  # one task that cannot be read must not silence the others
             done.append(Reminder(card, "", "", str(error)))
     return done
@@ -59,18 +59,18 @@ def _waits(card: Card) -> bool:
 
 
 def _remind_of(
-    desk: Boardroom, team: Team, card: Card, minutes: float, known: dict[tuple[str, str], list[str]]
+    boardroom: Boardroom, team: Team, card: Card, minutes: float, known: dict[tuple[str, str], list[str]]
 ) -> list[Reminder]:
-    what, since = _since(desk, team.name, card)
+    what, since = _since(boardroom, team.name, card)
     if since is None:
         return []
-    steps = min(MOST_STEPS, int((desk.clock.now() - since) // (minutes * 60)))
+    steps = min(MOST_STEPS, int((boardroom.clock.now() - since) // (minutes * 60)))
     done = []
     for step in range(1, steps + 1):
         for name in _who(team, card, step):
             id = reminder_id(team.name, card.id, what, since, step, name)
             if (id, name) not in known:
-                done.append(_tell(desk, team, card, what, since, name, id))
+                done.append(_tell(boardroom, team, card, what, since, name, id))
     return done
 
 
@@ -79,9 +79,9 @@ def reminder_id(team: str, task: str, what: str, since: float, step: int, name: 
     return derived_id(team, task, what, str(since), str(step), name)
 
 
-def _since(desk: Boardroom, team: str, card: Card) -> tuple[str, float | None]:
+def _since(boardroom: Boardroom, team: str, card: Card) -> tuple[str, float | None]:
     """What it waits for, and since when."""
-    task = desk.tasks.read(team, card.id)
+    task = boardroom.tasks.read(team, card.id)
     if card.needs:
         what, at = "an answer", task.part("clarification").get("at")
     elif card.review == REVIEW:
@@ -105,14 +105,14 @@ def _who(team: Team, card: Card, step: int) -> list[str]:
     ]
 
 
-def _tell(desk: Boardroom, team: Team, card: Card, what: str, since: float, name: str, id: str) -> Reminder:
-    minutes = (desk.clock.now() - since) / 60
+def _tell(boardroom: Boardroom, team: Team, card: Card, what: str, since: float, name: str, id: str) -> Reminder:
+    minutes = (boardroom.clock.now() - since) / 60
     head = f"#{card.id} {card.subject} (of {card.owner or 'nobody'})"
     text = f"{head} has waited for {what} for {minutes:.0f} min.\n\nSee `atm tasks show {card.id}`."
     letter = Draft(sender=SENDER, text=text, summary=f"#{card.id} waits for {what}: {card.subject}"[:100])
     try:
-        to = find_recipient(desk.room, team.name, name)
-        deliver(desk.room, to, compose(desk.room, to, letter, id), is_new=False)
+        to = find_recipient(boardroom.room, team.name, name)
+        deliver(boardroom.room, to, compose(boardroom.room, to, letter, id), is_new=False)
     except AtmError as error:
         return Reminder(card, what, name, str(error))
     return Reminder(card, what, name)

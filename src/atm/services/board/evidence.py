@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     from atm.services.board.boardroom import Boardroom
 
 
-def verify(desk: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
+def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
     """All checks, in order. Raises ChecksFailed at the first that fails, with what it said."""
     folder = working_folder(team, task, who)
     proof: list[Plain] = []
     for check in task.acceptance:
-        ran = _run(desk, team, task, who, check, folder, commit)
+        ran = _run(boardroom, team, task, who, check, folder, commit)
         if ran.code != 0:
             raise ChecksFailed(
-                f"#{task.id} is not completed: {why_not(check, ran, desk.check_seconds)}",
+                f"#{task.id} is not completed: {why_not(check, ran, boardroom.check_seconds)}",
                 f"mend it and complete it again; checks run in {folder or 'the folder you are in'}",
             )
         proof.append(evidence(check, ran))
@@ -36,21 +36,21 @@ def working_folder(team: Team, task: Task, who: str) -> str:
     return task.text("folder") or (member.cwd if member is not None else "")
 
 
-def _run(desk: Boardroom, team: Team, task: Task, who: str, check: Record, folder: str, commit: str) -> Ran:
+def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, folder: str, commit: str) -> Ran:
     if kind_of(check) not in SUBJECTS or not about(check).strip():
         return Ran(None, "this version of atm does not understand this check, so nothing is proven")
     if kind_of(check) == FILE:
-        return desk.programs.find(folder, about(check))
+        return boardroom.programs.find(folder, about(check))
     if kind_of(check) == COMMIT:
-        return desk.programs.is_reachable(folder, commit or "HEAD", about(check))
+        return boardroom.programs.is_reachable(folder, commit or "HEAD", about(check))
 
     def still_here() -> None:
-        beat(desk.presence, team.name, who, desk.clock.now(), "acceptance checks", state=WORKING)
+        beat(boardroom.presence, team.name, who, boardroom.clock.now(), "acceptance checks", state=WORKING)
 
-    return desk.programs.run(
+    return boardroom.programs.run(
         about(check),
         folder=folder,
-        seconds=desk.check_seconds,
+        seconds=boardroom.check_seconds,
         facts={"ATM_TEAM": team.name, "ATM_IDENTITY": who, "ATM_TASK": task.id},
         meanwhile=still_here,
     )

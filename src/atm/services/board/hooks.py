@@ -36,16 +36,16 @@ class HookVerdict:
         self.warnings: list[str] = []
 
 
-def run_hooks(desk: Boardroom, event: str, team: str, who: str, task: Task | None = None) -> HookVerdict:
+def run_hooks(boardroom: Boardroom, event: str, team: str, who: str, task: Task | None = None) -> HookVerdict:
     """Ask every hook of an event, in order, until one says no."""
     verdict = HookVerdict()
-    for command in desk.hooks.get(event, ()):
-        folder = _folder(desk, team, who)
-        told = to_bytes(encode(_told(event, team, who, task, folder or desk.programs.here())))
+    for command in boardroom.hooks.get(event, ()):
+        folder = _folder(boardroom, team, who)
+        told = to_bytes(encode(_told(event, team, who, task, folder or boardroom.programs.here())))
         facts = {"ATM_TEAM": team, "ATM_IDENTITY": who, "ATM_HOOK": event}
-        ran = desk.programs.run(command, folder=folder, seconds=desk.hook_seconds, stdin=told, facts=facts)
-        _judge(desk, verdict, event, command, ran)
-        _log(desk, event, team, command, ran, verdict)
+        ran = boardroom.programs.run(command, folder=folder, seconds=boardroom.hook_seconds, stdin=told, facts=facts)
+        _judge(boardroom, verdict, event, command, ran)
+        _log(boardroom, event, team, command, ran, verdict)
         if verdict.is_blocked:
             break
     return verdict
@@ -58,8 +58,8 @@ def check_not_blocked(verdict: HookVerdict, what: str) -> None:
         )
 
 
-def _folder(desk: Boardroom, team: str, who: str) -> str:
-    member = desk.room.rosters.load(team).member(who)
+def _folder(boardroom: Boardroom, team: str, who: str) -> str:
+    member = boardroom.room.rosters.load(team).member(who)
     return member.cwd if member is not None and member.cwd else ""
 
 
@@ -79,18 +79,18 @@ def _told(event: str, team: str, who: str, task: Task | None, folder: str) -> di
     return told
 
 
-def _judge(desk: Boardroom, verdict: HookVerdict, event: str, command: str, ran: Ran) -> None:
+def _judge(boardroom: Boardroom, verdict: HookVerdict, event: str, command: str, ran: Ran) -> None:
     if ran.code == 0:
         _obey(verdict, event, ran.output)
     elif ran.code == BLOCKED:
         verdict.is_blocked, verdict.feedback = True, (ran.errors.strip() or ran.output.strip())[:KEPT]
     else:
-        verdict.warnings.append(f"the {event} hook `{command[:80]}` {_went(desk, ran)}; it stops nobody")
+        verdict.warnings.append(f"the {event} hook `{command[:80]}` {_went(boardroom, ran)}; it stops nobody")
 
 
-def _went(desk: Boardroom, ran: Ran) -> str:
+def _went(boardroom: Boardroom, ran: Ran) -> str:
     if ran.timed_out:
-        return f"did not end within {desk.hook_seconds:g} s"
+        return f"did not end within {boardroom.hook_seconds:g} s"
     return "could not be started" if ran.code is None else f"ended with {ran.code}"
 
 
@@ -105,10 +105,10 @@ def _obey(verdict: HookVerdict, event: str, output: str) -> None:
         verdict.stop_reason = str(said.get("stopReason") or "")[:KEPT]
 
 
-def _log(desk: Boardroom, event: str, team: str, command: str, ran: Ran, verdict: HookVerdict) -> None:
-    desk.programs.log(
+def _log(boardroom: Boardroom, event: str, team: str, command: str, ran: Ran, verdict: HookVerdict) -> None:
+    boardroom.programs.log(
         {
-            "at": to_iso(desk.clock.now()),
+            "at": to_iso(boardroom.clock.now()),
             "event": event,
             "team": team,
             "command": command,

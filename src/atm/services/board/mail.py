@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 SHOWN = 2000
 
 
-def tell_assigned(desk: Boardroom, team: Team, task: Task, who: str, to: str) -> list[str]:
+def tell_assigned(boardroom: Boardroom, team: Team, task: Task, who: str, to: str) -> list[str]:
     """As Claude Code tells the new owner of a task."""
     said = {
         "type": "task_assignment",
@@ -26,22 +26,22 @@ def tell_assigned(desk: Boardroom, team: Team, task: Task, who: str, to: str) ->
         "subject": task.subject,
         "description": task.description[:SHOWN],
         "assignedBy": who,
-        "timestamp": to_iso(desk.clock.now()),
+        "timestamp": to_iso(boardroom.clock.now()),
     }
-    return _tell(desk, team, who, to, encode(said), f"task #{task.id}: {task.subject}")
+    return _tell(boardroom, team, who, to, encode(said), f"task #{task.id}: {task.subject}")
 
 
-def tell(desk: Boardroom, team: Team, who: str, to: str, task: Task, text: str) -> list[str]:
+def tell(boardroom: Boardroom, team: Team, who: str, to: str, task: Task, text: str) -> list[str]:
     """Plain words about a task; the warnings."""
     head = f"#{task.id} {task.subject}"
-    return _tell(desk, team, who, to, f"{head}\n{text}", f"{text[:60]} ({head[:40]})")
+    return _tell(boardroom, team, who, to, f"{head}\n{text}", f"{text[:60]} ({head[:40]})")
 
 
-def _tell(desk: Boardroom, team: Team, who: str, to: str, text: str, summary: str) -> list[str]:
+def _tell(boardroom: Boardroom, team: Team, who: str, to: str, text: str, summary: str) -> list[str]:
     if same_name(who, to) or team.member(to) is None:
         return []  # oneself needs no letter; somebody without an inbox sees it on the board
     try:
-        send(desk.room, team.name, to, Draft(sender=who, text=text, summary=summary[:100]))
+        send(boardroom.room, team.name, to, Draft(sender=who, text=text, summary=summary[:100]))
     except AtmError as error:
         return [f"{to} could not be told: {error}"]
     return []

@@ -134,18 +134,18 @@ class Added:
         self.warnings = warnings
 
 
-def add(desk: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) -> Added:
+def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) -> Added:
     """Add tasks. Hooks are asked before anybody can see them."""
-    found = open_team(desk, team)
+    found = open_team(boardroom, team)
     if not 0 < len(wishes) <= MOST_AT_ONCE:
         raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
-    return _add(desk, found, who, len(wishes), lambda board, ids: _prepared(desk, board, who, wishes, ids))
+    return _add(boardroom, found, who, len(wishes), lambda board, ids: _prepared(boardroom, board, who, wishes, ids))
 
 
-def _add(desk: Boardroom, team: Team, who: str, count: int, prepare: Prepare) -> Added:
+def _add(boardroom: Boardroom, team: Team, who: str, count: int, prepare: Prepare) -> Added:
     """`prepare` gives the new files, and changes of old ones; it raises before anything is written."""
-    has_hooks = bool(desk.hooks.get("TaskCreated"))
-    with desk.tasks.turn(team.name) as turn:
+    has_hooks = bool(boardroom.hooks.get("TaskCreated"))
+    with boardroom.tasks.turn(team.name) as turn:
         numbers = turn.upcoming(count)
         files, changes = prepare(turn.board, numbers)
         if has_hooks:
@@ -154,35 +154,35 @@ def _add(desk: Boardroom, team: Team, who: str, count: int, prepare: Prepare) ->
             turn.write(files, changes)
     warnings: list[str] = []
     if has_hooks:
-        warnings = _ask_hooks(desk, team.name, who, files)
-        with desk.tasks.turn(team.name) as turn:  # the board may have changed: everything is checked again
+        warnings = _ask_hooks(boardroom, team.name, who, files)
+        with boardroom.tasks.turn(team.name) as turn:  # the board may have changed: everything is checked again
             files, changes = prepare(turn.board, numbers)
             turn.write(files, changes)
-    sign_of_life(desk, team, who)
+    sign_of_life(boardroom, team, who)
     tasks = [decode_task(file.content, file.number) for file in files]
-    return Added(tasks, turn.board, [*warnings, *_tell_owners(desk, team, who, tasks)])
+    return Added(tasks, turn.board, [*warnings, *_tell_owners(boardroom, team, who, tasks)])
 
 
-def rehearse(desk: Boardroom, team: str, wishes: Sequence[NewTask]) -> Sequence[NewTask]:
+def rehearse(boardroom: Boardroom, team: str, wishes: Sequence[NewTask]) -> Sequence[NewTask]:
     """Check everything that `add` checks, and write nothing."""
-    board = desk.tasks.board(open_team(desk, team).name)
+    board = boardroom.tasks.board(open_team(boardroom, team).name)
     first = max([0, *board.cards, *board.gone]) + 1
-    _prepared(desk, board, "", wishes, list(range(first, first + len(wishes))))
+    _prepared(boardroom, board, "", wishes, list(range(first, first + len(wishes))))
     return wishes
 
 
-def _ask_hooks(desk: Boardroom, team: str, who: str, files: list[NewFile]) -> list[str]:
+def _ask_hooks(boardroom: Boardroom, team: str, who: str, files: list[NewFile]) -> list[str]:
     from atm.services.board.hooks import check_not_blocked, run_hooks
 
     warnings: list[str] = []
     for file in files:
-        verdict = run_hooks(desk, "TaskCreated", team, who, decode_task(file.content, file.number))
+        verdict = run_hooks(boardroom, "TaskCreated", team, who, decode_task(file.content, file.number))
         check_not_blocked(verdict, "the task was not created" if len(files) == 1 else "no task was created")
         warnings += verdict.warnings
     return warnings
 
 
-def _tell_owners(desk: Boardroom, team: Team, who: str, tasks: list[Task]) -> list[str]:
+def _tell_owners(boardroom: Boardroom, team: Team, who: str, tasks: list[Task]) -> list[str]:
     given = [task for task in tasks if task.owner and not task.is_finished]
     if not given:
         return []
@@ -192,11 +192,11 @@ def _tell_owners(desk: Boardroom, team: Team, who: str, tasks: list[Task]) -> li
     said = [
         f"{name} is not in the roster of {team.name}: atm teams add-member {team.name} {name}" for name in strangers
     ]
-    return [*said, *(warning for task in given for warning in tell_assigned(desk, team, task, who, task.owner))]
+    return [*said, *(warning for task in given for warning in tell_assigned(boardroom, team, task, who, task.owner))]
 
 
 def _prepared(
-    desk: Boardroom,
+    boardroom: Boardroom,
     board: Board,
     who: str,
     wishes: Sequence[NewTask],
@@ -213,7 +213,7 @@ def _prepared(
         for other in others:
             needed_by.setdefault(other, []).append(id)
     files = [
-        _file(desk, who, wish, number, needs[str(number)], needed_by.get(str(number), []))
+        _file(boardroom, who, wish, number, needs[str(number)], needed_by.get(str(number), []))
         for wish, number in zip(wishes, numbers, strict=True)
     ]
     links = {id: Change(add={"blocks": others}) for id, others in needed_by.items() if int(id) in board.cards}
@@ -268,11 +268,13 @@ def _folded(title: str) -> str:
     return " ".join(title.split()).casefold()
 
 
-def _file(desk: Boardroom, who: str, wish: NewTask, number: int, needs: list[str], needed_by: list[str]) -> NewFile:
-    by = desk.stamp(who)
+def _file(
+    boardroom: Boardroom, who: str, wish: NewTask, number: int, needs: list[str], needed_by: list[str]
+) -> NewFile:
+    by = boardroom.stamp(who)
     created = by.event("task_created", subject=wish.subject, owner=wish.owner, dependsOn=[*needs] or None)
     own: dict[str, Plain] = {"createdBy": who, "createdAt": by.at, "priority": wish.priority, "events": [created]}
-    retries = desk.max_retries if wish.max_retries is None else wish.max_retries
+    retries = boardroom.max_retries if wish.max_retries is None else wish.max_retries
     said: dict[str, Plain] = {
         "maxRetries": retries,
         "files": [*wish.files] or None,
@@ -293,27 +295,27 @@ def _file(desk: Boardroom, who: str, wish: NewTask, number: int, needs: list[str
         own=own,
     )
     return (
-        _finished(desk, who, NewFile(number, content, [created]))
+        _finished(boardroom, who, NewFile(number, content, [created]))
         if wish.is_done
         else NewFile(number, content, [created])
     )
 
 
-def _finished(desk: Boardroom, who: str, file: NewFile) -> NewFile:
+def _finished(boardroom: Boardroom, who: str, file: NewFile) -> NewFile:
     """A box that was ticked in the plan already."""
-    task, by = decode_task(file.content, file.number), desk.stamp(who)
+    task, by = decode_task(file.content, file.number), boardroom.stamp(who)
     event = by.event("status_changed", **{"from": task.status, "to": COMPLETED}, reason="was done before")
     change = Change(event, fields={"status": COMPLETED}, own={"finishedAt": by.at, "finishedBy": who})
     return NewFile(file.number, to_bytes(apply(to_text(file.content), change)), [*file.events, event])
 
 
 def depend(
-    desk: Boardroom, team: str, who: str, id: str, on: Sequence[str], off: Sequence[str] = ()
+    boardroom: Boardroom, team: str, who: str, id: str, on: Sequence[str], off: Sequence[str] = ()
 ) -> tuple[Task, list[str]]:
     """Add dependencies to a task and take some away. The task, and what it waits for now."""
-    found, mine = open_team(desk, team), task_id(id)
+    found, mine = open_team(boardroom, team), task_id(id)
     more, less = [task_id(other) for other in on], [task_id(other) for other in off]
-    with desk.tasks.turn(found.name) as turn:
+    with boardroom.tasks.turn(found.name) as turn:
         card = turn.board.card(mine)
         claims.check_open(card)
         new = [other for other in dict.fromkeys(more) if other not in turn.board.blockers(card)]
@@ -321,10 +323,10 @@ def depend(
         if new:
             check_new_edges(turn.board.without_edges(mine, old), {mine: new})
         if new or old:
-            turn.write([], _edges(turn.board, desk.stamp(who), mine, new, old))
+            turn.write([], _edges(turn.board, boardroom.stamp(who), mine, new, old))
         waits_for = turn.board.open_blockers(turn.board.card(mine))
-    sign_of_life(desk, found, who)
-    return desk.tasks.read(found.name, mine), waits_for
+    sign_of_life(boardroom, found, who)
+    return boardroom.tasks.read(found.name, mine), waits_for
 
 
 def _edges(board: Board, by: Stamp, id: str, new: list[str], old: list[str]) -> dict[str, Change]:
@@ -342,9 +344,9 @@ def _can_change(board: Board, id: str) -> bool:
     return card is not None and not card.problem
 
 
-def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[NewTask]) -> tuple[Task, Added]:
+def split(boardroom: Boardroom, team: str, who: str, id: str, wishes: Sequence[NewTask]) -> tuple[Task, Added]:
     """Make several tasks of one: it waits for its parts, and nobody works on it until they are done."""
-    found, mine = open_team(desk, team), task_id(id)
+    found, mine = open_team(boardroom, team), task_id(id)
     if not wishes:
         raise BadTask("a task cannot be split into nothing", "name its parts")
 
@@ -354,12 +356,12 @@ def split(desk: Boardroom, team: str, who: str, id: str, wishes: Sequence[NewTas
         _check_may_split(found, card, who)
         parts = [str(number) for number in numbers]
         heirs = [_heir(wish, card, board.open_blockers(card)) for wish in wishes]
-        files, links = _prepared(desk, board, who, heirs, numbers, {mine: parts})
-        links[mine] = _waits_for_parts(card, desk.stamp(who), parts)
+        files, links = _prepared(boardroom, board, who, heirs, numbers, {mine: parts})
+        links[mine] = _waits_for_parts(card, boardroom.stamp(who), parts)
         return [_blocking(file, mine) for file in files], links
 
-    added = _add(desk, found, who, len(wishes), prepare)
-    return desk.tasks.read(found.name, mine), added
+    added = _add(boardroom, found, who, len(wishes), prepare)
+    return boardroom.tasks.read(found.name, mine), added
 
 
 def _heir(wish: NewTask, card: Card, waits_for: list[str]) -> NewTask:

@@ -31,9 +31,9 @@ class ReviewOutcome:
         self.diagnostics = found.diagnostics
 
 
-def request_review(desk: Boardroom, team: str, who: str, id: str, reviewer: str = "") -> ReviewOutcome:
+def request_review(boardroom: Boardroom, team: str, who: str, id: str, reviewer: str = "") -> ReviewOutcome:
     """The owner is done and somebody else shall look."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
     asked = check_known_name(reviewer, "member") if reviewer else ""
 
     def rule(task: Task) -> Change:
@@ -41,52 +41,52 @@ def request_review(desk: Boardroom, team: str, who: str, id: str, reviewer: str 
             claims.check_claimant(task, who)
         return reviews.request(task, asked, by)
 
-    done = _changed(desk, found, who, id, rule)
+    done = _changed(boardroom, found, who, id, rule)
     to = done.reviewer or found.lead
-    return ReviewOutcome(done, tell(desk, found, who, to, done, "is ready for review"))
+    return ReviewOutcome(done, tell(boardroom, found, who, to, done, "is ready for review"))
 
 
-def start_review(desk: Boardroom, team: str, who: str, id: str) -> ReviewOutcome:
-    found, by = open_team(desk, team), desk.stamp(who)
-    return ReviewOutcome(_changed(desk, found, who, id, lambda task: reviews.start(task, by)), [])
+def start_review(boardroom: Boardroom, team: str, who: str, id: str) -> ReviewOutcome:
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
+    return ReviewOutcome(_changed(boardroom, found, who, id, lambda task: reviews.start(task, by)), [])
 
 
-def approve(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> ReviewOutcome:
-    found, by = open_team(desk, team), desk.stamp(who)
-    done = _changed(desk, found, who, id, lambda task: reviews.approve(task, by, check_text(note, "note")))
-    return ReviewOutcome(done, tell(desk, found, who, done.owner, done, f"was approved. {note}".strip()))
+def approve(boardroom: Boardroom, team: str, who: str, id: str, note: str = "") -> ReviewOutcome:
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
+    done = _changed(boardroom, found, who, id, lambda task: reviews.approve(task, by, check_text(note, "note")))
+    return ReviewOutcome(done, tell(boardroom, found, who, done.owner, done, f"was approved. {note}".strip()))
 
 
-def request_changes(desk: Boardroom, team: str, who: str, id: str, note: str) -> ReviewOutcome:
-    found, by = open_team(desk, team), desk.stamp(who)
-    done = _changed(desk, found, who, id, lambda task: reviews.request_changes(task, by, check_text(note, "note")))
-    return ReviewOutcome(done, tell(desk, found, who, done.owner, done, f"needs changes: {note}"))
+def request_changes(boardroom: Boardroom, team: str, who: str, id: str, note: str) -> ReviewOutcome:
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
+    done = _changed(boardroom, found, who, id, lambda task: reviews.request_changes(task, by, check_text(note, "note")))
+    return ReviewOutcome(done, tell(boardroom, found, who, done.owner, done, f"needs changes: {note}"))
 
 
-def submit_plan(desk: Boardroom, team: str, who: str, id: str, text: str) -> ReviewOutcome:
+def submit_plan(boardroom: Boardroom, team: str, who: str, id: str, text: str) -> ReviewOutcome:
     """The claimant says what they are going to do, and waits."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change:
         claims.check_claimant(task, who)
         return plans.submit(task, by, check_text(text, "plan"))
 
-    done = _changed(desk, found, who, id, rule)
+    done = _changed(boardroom, found, who, id, rule)
     return ReviewOutcome(
-        done, tell(desk, found, who, found.lead, done, f"has a plan that waits for your word:\n{text}")
+        done, tell(boardroom, found, who, found.lead, done, f"has a plan that waits for your word:\n{text}")
     )
 
 
-def approve_plan(desk: Boardroom, team: str, who: str, id: str, note: str = "") -> ReviewOutcome:
-    return _decide(desk, team, who, id, "approve", note)
+def approve_plan(boardroom: Boardroom, team: str, who: str, id: str, note: str = "") -> ReviewOutcome:
+    return _decide(boardroom, team, who, id, "approve", note)
 
 
-def reject_plan(desk: Boardroom, team: str, who: str, id: str, feedback: str) -> ReviewOutcome:
-    return _decide(desk, team, who, id, "reject", feedback)
+def reject_plan(boardroom: Boardroom, team: str, who: str, id: str, feedback: str) -> ReviewOutcome:
+    return _decide(boardroom, team, who, id, "reject", feedback)
 
 
-def _decide(desk: Boardroom, team: str, who: str, id: str, verb: str, note: str) -> ReviewOutcome:
-    found, by = open_team(desk, team), desk.stamp(who)
+def _decide(boardroom: Boardroom, team: str, who: str, id: str, verb: str, note: str) -> ReviewOutcome:
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change:
         claims.check_may_lead(who, is_boss(found, who), f"{verb} plans")
@@ -95,37 +95,39 @@ def _decide(desk: Boardroom, team: str, who: str, id: str, verb: str, note: str)
         decide = plans.approve if verb == "approve" else plans.reject
         return decide(task, by, check_text(note, "feedback"))
 
-    done = _changed(desk, found, who, id, rule)
+    done = _changed(boardroom, found, who, id, rule)
     words = f"your plan was approved. {note}".strip() if verb == "approve" else f"your plan was rejected: {note}"
-    warnings = tell(desk, found, who, done.owner, done, words)
+    warnings = tell(boardroom, found, who, done.owner, done, words)
     if plans.lead_must_decide(done):
         warnings.append(f"that was the last revision of the plan for #{done.id}: the lead decides now")
     return ReviewOutcome(done, warnings)
 
 
-def ask(desk: Boardroom, team: str, who: str, id: str, whom: str, question: str) -> ReviewOutcome:
+def ask(boardroom: Boardroom, team: str, who: str, id: str, whom: str, question: str) -> ReviewOutcome:
     """The task waits until the lead or the user has answered."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change:
         return _with_comment(plans.ask(task, by, whom, check_said(question, "question")), task, by, question)
 
-    done = _changed(desk, found, who, id, rule)
-    return ReviewOutcome(done, tell(desk, found, who, found.lead, done, f"needs an answer of the {whom}: {question}"))
+    done = _changed(boardroom, found, who, id, rule)
+    return ReviewOutcome(
+        done, tell(boardroom, found, who, found.lead, done, f"needs an answer of the {whom}: {question}")
+    )
 
 
-def answer(desk: Boardroom, team: str, who: str, id: str, text: str) -> ReviewOutcome:
-    found, by = open_team(desk, team), desk.stamp(who)
-    asked_by = str(desk.tasks.read(found.name, task_id(id)).part("clarification").get("by") or "")
+def answer(boardroom: Boardroom, team: str, who: str, id: str, text: str) -> ReviewOutcome:
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
+    asked_by = str(boardroom.tasks.read(found.name, task_id(id)).part("clarification").get("by") or "")
 
     def rule(task: Task) -> Change:
         change = plans.answer(task, by, check_said(text, "answer"))
         claims.check_may_lead(who, is_boss(found, who), f"answer what the {task.needs} was asked")
         return _with_comment(change, task, by, text)
 
-    done = _changed(desk, found, who, id, rule)
+    done = _changed(boardroom, found, who, id, rule)
     return ReviewOutcome(
-        done, tell(desk, found, who, done.owner or asked_by, done, f"your question was answered: {text}")
+        done, tell(boardroom, found, who, done.owner or asked_by, done, f"your question was answered: {text}")
     )
 
 
@@ -136,9 +138,9 @@ def _with_comment(change: Change, task: Task, by: Stamp, text: str) -> Change:
     return change
 
 
-def _changed(desk: Boardroom, team: Team, who: str, id: str, rule: claims.Rule) -> Task:
-    with desk.tasks.turn(team.name) as turn:
+def _changed(boardroom: Boardroom, team: Team, who: str, id: str, rule: claims.Rule) -> Task:
+    with boardroom.tasks.turn(team.name) as turn:
         done = turn.change(task_id(id), rule)
-    sign_of_life(desk, team, who)
+    sign_of_life(boardroom, team, who)
     assert done is not None  # these rules raise or change
     return done

@@ -89,12 +89,12 @@ class Stall:
 class StallRound:
     """One look at a team: what is asked for several times is read once, and only if it is needed."""
 
-    def __init__(self, desk: Boardroom, team: Team, board: Board, minutes: float) -> None:
-        self.desk = desk
+    def __init__(self, boardroom: Boardroom, team: Team, board: Board, minutes: float) -> None:
+        self.boardroom = boardroom
         self.team = team
         self.board = board
         self.minutes = minutes
-        self.now = desk.clock.now()
+        self.now = boardroom.clock.now()
         self.runs_since = 0.0
         """Time before that is nobody's fault: the team stood still."""
         self._past: dict[str, list[Past]] | None = None
@@ -103,7 +103,7 @@ class StallRound:
         """What the history says of a task."""
         if self._past is None:
             self._past = {}
-            for one in self.desk.tasks.past(self.team.name)[0]:
+            for one in self.boardroom.tasks.past(self.team.name)[0]:
                 self._past.setdefault(one.task, []).append(one)
         return self._past.get(id, [])
 
@@ -111,11 +111,11 @@ class StallRound:
         return self.now - max(since, self.runs_since) >= self.minutes * 60
 
 
-def watch_stalls(desk: Boardroom, records: Records, team: Team, minutes: float) -> list[Alert]:
+def watch_stalls(boardroom: Boardroom, records: Records, team: Team, minutes: float) -> list[Alert]:
     """Tell whoever is due to be told. A board on which nothing can be overdue costs one look, and nothing is opened."""
-    if minutes <= 0 or team.completed or not desk.tasks.exists(team.name):
+    if minutes <= 0 or team.completed or not boardroom.tasks.exists(team.name):
         return []
-    look = StallRound(desk, team, desk.tasks.board(team.name), minutes)
+    look = StallRound(boardroom, team, boardroom.tasks.board(team.name), minutes)
     before = look.now - minutes * 60
     overdue = [card for card in look.board.sorted() if may_be_overdue(card, before, from_iso)]
     runs_since = _running_since(look) if overdue else None
@@ -128,11 +128,11 @@ def watch_stalls(desk: Boardroom, records: Records, team: Team, minutes: float) 
 
 def _running_since(look: StallRound) -> float | None:
     """Since when a team runs; None if it does not, or nobody knows: nobody is woken in a team that was stopped."""
-    desk, team = look.desk, look.team.name
+    boardroom, team = look.boardroom, look.team.name
     if is_claudes_team(team):  # they keep no state, but somebody who is there proves that the session goes on
-        seen = (liveness(desk.presence, team, one, look.now).value for one in desk.presence.heard_of(team))
+        seen = (liveness(boardroom.presence, team, one, look.now).value for one in boardroom.presence.heard_of(team))
         return 0.0 if ONLINE in seen else None
-    found = standing(desk.room, team)
+    found = standing(boardroom.room, team)
     return (from_iso(found.since) or 0.0) if found.status in RUNNING else None
 
 
@@ -156,7 +156,7 @@ def _stalls_among(look: StallRound, cards: list[Card]) -> tuple[list[Stall], lis
 
 def _stall_of(look: StallRound, card: Card) -> Stall | None:
     """None if it goes on, or is nobody's fault. People are never judged: they say nothing to a board for days."""
-    task = look.desk.tasks.read(look.team.name, card.id)
+    task = look.boardroom.tasks.read(look.team.name, card.id)
     name = whose_turn(task, is_blocked=bool(look.board.open_blockers(card)))
     holder = look.team.member(name) if name else None
     if holder is None or is_human(look.team, holder.name):
@@ -183,7 +183,7 @@ def _freed_at(look: StallRound, card: Card) -> float:
 
 def _finished_at(look: StallRound, id: str) -> float:
     try:
-        said = look.desk.tasks.read(look.team.name, id).text("finishedAt") if look.board.is_there(id) else ""
+        said = look.boardroom.tasks.read(look.team.name, id).text("finishedAt") if look.board.is_there(id) else ""
     except AtmError:
         said = ""
     if not said:  # completed by another program, or gone: the history remembers
@@ -193,7 +193,7 @@ def _finished_at(look: StallRound, id: str) -> float:
 
 
 def _activity(look: StallRound, holder: Member, written: str) -> HolderActivity:
-    presence, team = look.desk.presence, look.team.name
+    presence, team = look.boardroom.presence, look.team.name
     name = holder.name if presence.last(team, holder.name) is not None else written
     beat = presence.last(team, name)
     return HolderActivity(liveness(presence, team, name, look.now).value, beat.state if beat is not None else "")
@@ -248,7 +248,7 @@ def _known_to_the_ledger(look: StallRound, stalls: list[Stall], sent: dict[str, 
     unsure = [stall for stall in stalls if _verdict(look, stall, sent)]
     ids = {note.message_id for stall in unsure for note in stall.notes.values()} - sent.keys()
     found: dict[str, float] = {}
-    for entry in look.desk.room.ledger.about(look.team.name, ids) if ids else ():
+    for entry in look.boardroom.room.ledger.about(look.team.name, ids) if ids else ():
         for id in ids.intersection(entry.ids):
             found.setdefault(id, from_iso(entry.at) or look.now)
     return found
@@ -280,7 +280,7 @@ def _verdict(look: StallRound, stall: Stall, sent: dict[str, float]) -> str:
 def _tell(look: StallRound, stall: Stall, note: StallNote) -> Alert:
     to = stall.holder.name if note.kind == OWNER else look.team.lead
     alert = Alert(note.task, note.member, note.kind, to, (look.now - stall.since) / 60)
-    room = look.desk.room
+    room = look.boardroom.room
     try:
         recipient = find_recipient(room, look.team.name, to)
         message = compose(room, recipient, _letter(stall, note.kind, alert.minutes), note.message_id)

@@ -51,32 +51,32 @@ class Claimed:
         """What the hook for idle members said."""
 
 
-def claim(desk: Boardroom, team: str, who: str, id: str | None = None) -> Claimed:
+def claim(boardroom: Boardroom, team: str, who: str, id: str | None = None) -> Claimed:
     """Take the task of that number, or the best one there is."""
-    found = open_team(desk, team)
+    found = open_team(boardroom, team)
     wanted = None if id is None else task_id(id)
     done = Claimed()
     # Before the claim can be seen: whoever looks next must not take it back from somebody never heard of.
-    former = beat(desk.presence, found.name, who, desk.clock.now(), "atm tasks claim")
-    with desk.tasks.turn(found.name) as turn:
-        done.released = _release_silent(desk, found, turn, who)
+    former = beat(boardroom.presence, found.name, who, boardroom.clock.now(), "atm tasks claim")
+    with boardroom.tasks.turn(found.name) as turn:
+        done.released = _release_silent(boardroom, found, turn, who)
         for _ in range(MOST_ATTEMPTS):
             choice = _choice(turn, who, wanted)
             done.refusal, done.is_resumed = choice.refusal, choice.is_resumed
             if choice.card is None:
                 break
-            done.task = _take_or_pass(desk, found, turn, who, choice, wanted)
+            done.task = _take_or_pass(boardroom, found, turn, who, choice, wanted)
             if done.task is not None:
                 done.overlaps = _overlaps(turn, done.task)
                 break
         done.board = turn.board
     state = WORKING if done.task is not None else IDLE if wanted is None else ""
     if state and (former is None or former.state != state):
-        beat(desk.presence, found.name, who, desk.clock.now(), "atm tasks claim", state=state)
+        beat(boardroom.presence, found.name, who, boardroom.clock.now(), "atm tasks claim", state=state)
         if state == IDLE:  # who was only refused one task is what they were before
-            done.verdict = _tell_idle(desk, found.name, who)
+            done.verdict = _tell_idle(boardroom, found.name, who)
     if done.task is not None:
-        note_activity(desk.room, found.name)
+        note_activity(boardroom.room, found.name)
     return done
 
 
@@ -89,23 +89,23 @@ def _choice(turn: Turn, who: str, wanted: str | None) -> claims.ClaimChoice:
 
 
 def _take_or_pass(
-    desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.ClaimChoice, wanted: str | None
+    boardroom: Boardroom, team: Team, turn: Turn, who: str, choice: claims.ClaimChoice, wanted: str | None
 ) -> Task | None:
     """None if it has gone meanwhile, or cannot be written: then the next best is tried, unless this one was wanted."""
     try:
-        return _take(desk, team, turn, who, choice)
+        return _take(boardroom, team, turn, who, choice)
     except (NoSuchTask, UnreadableFile):
         if wanted is not None:
             raise
         return None
 
 
-def _take(desk: Boardroom, team: Team, turn: Turn, who: str, choice: claims.ClaimChoice) -> Task | None:
+def _take(boardroom: Boardroom, team: Team, turn: Turn, who: str, choice: claims.ClaimChoice) -> Task | None:
     """Under the task's own lock, on its file as it is now: another program may have been quicker."""
     assert choice.card is not None
     if choice.is_resumed:
-        return desk.tasks.read(team.name, choice.card.id)
-    by, needs_plan = desk.stamp(who), _must_plan(team, who)
+        return boardroom.tasks.read(team.name, choice.card.id)
+    by, needs_plan = boardroom.stamp(who), _must_plan(team, who)
 
     def rule(task: Task) -> Change | None:
         taken = task.status != PENDING or (task.owner and not same_name(task.owner, who))
@@ -119,28 +119,28 @@ def _must_plan(team: Team, who: str) -> bool:
     return member is not None and must_plan(member)
 
 
-def _release_silent(desk: Boardroom, team: Team, turn: Turn, who: str) -> list[str]:
+def _release_silent(boardroom: Boardroom, team: Team, turn: Turn, who: str) -> list[str]:
     """Take back what members hold who were not heard of for too long: by silence, never by age alone (D19)."""
     released = []
     for card in sorted((c for c in turn.board.cards.values() if c.claim_id), key=lambda card: card.number):
         if card.waits_for_others or same_name(card.owner, who) or is_human(team, card.owner):
             continue  # humans leave no heartbeats
-        why = _why_gone(desk, team, card.owner)
-        if why and _change_if_held(desk, turn, card, f"{card.owner} went silent: {why}"):
+        why = _why_gone(boardroom, team, card.owner)
+        if why and _change_if_held(boardroom, turn, card, f"{card.owner} went silent: {why}"):
             released.append(card.id)
     return released
 
 
-def _why_gone(desk: Boardroom, team: Team, who: str) -> str:
+def _why_gone(boardroom: Boardroom, team: Team, who: str) -> str:
     """Why a claimant is not there any more; empty if they may be."""
-    seen = liveness(desk.presence, team.name, who, desk.clock.now())
+    seen = liveness(boardroom.presence, team.name, who, boardroom.clock.now())
     if seen.value == UNKNOWN and team.member(who) is None:
         return "they left the team"  # every claim of ours leaves a heartbeat, and leaving takes it away
     return seen.source if seen.value == OFFLINE else ""
 
 
-def _change_if_held(desk: Boardroom, turn: Turn, card: Card, why: str) -> bool:
-    by = desk.stamp("")
+def _change_if_held(boardroom: Boardroom, turn: Turn, card: Card, why: str) -> bool:
+    by = boardroom.stamp("")
 
     def rule(task: Task) -> Change | None:
         return claims.fail(task, by, why, reason="silent") if task.claim_id == card.claim_id else None
@@ -148,11 +148,11 @@ def _change_if_held(desk: Boardroom, turn: Turn, card: Card, why: str) -> bool:
     return turn.change(card.id, rule) is not None
 
 
-def release_silent(desk: Boardroom, team: str) -> list[str]:
+def release_silent(boardroom: Boardroom, team: str) -> list[str]:
     """The same, when somebody asks for it or the daemon's time has come."""
-    found = open_team(desk, team)
-    with desk.tasks.turn(found.name) as turn:
-        return _release_silent(desk, found, turn, "")
+    found = open_team(boardroom, team)
+    with boardroom.tasks.turn(found.name) as turn:
+        return _release_silent(boardroom, found, turn, "")
 
 
 def _overlaps(turn: Turn, task: Task) -> dict[str, list[str]]:
@@ -164,18 +164,18 @@ def _overlaps(turn: Turn, task: Task) -> dict[str, list[str]]:
     return overlapping(task.files, others)
 
 
-def _tell_idle(desk: Boardroom, team: str, who: str) -> HookVerdict | None:
+def _tell_idle(boardroom: Boardroom, team: str, who: str) -> HookVerdict | None:
     """Once in each idle time, not on every look."""
-    if not desk.hooks.get("TeammateIdle"):
+    if not boardroom.hooks.get("TeammateIdle"):
         return None
     from atm.services.board.hooks import run_hooks
 
-    return run_hooks(desk, "TeammateIdle", team, who)
+    return run_hooks(boardroom, "TeammateIdle", team, who)
 
 
-def start(desk: Boardroom, team: str, who: str, id: str) -> Claimed:
+def start(boardroom: Boardroom, team: str, who: str, id: str) -> Claimed:
     """Begin the work: claims it if need be, and says so if the plan for it is not approved yet."""
-    done = claim(desk, team, who, id)
+    done = claim(boardroom, team, who, id)
     if done.task is not None:
         plans.check_may_begin(done.task)
     return done
@@ -196,7 +196,7 @@ class Completed:
 
 
 def complete(
-    desk: Boardroom,
+    boardroom: Boardroom,
     team: str,
     who: str,
     id: str,
@@ -207,18 +207,18 @@ def complete(
     verify: bool = True,
 ) -> Completed:
     """Finish a task: checks first, then hooks, then, if it is still theirs, it is completed."""
-    found = open_team(desk, team)
+    found = open_team(boardroom, team)
     check_text(result, "result")
-    task = desk.tasks.read(found.name, task_id(id))
+    task = boardroom.tasks.read(found.name, task_id(id))
     if _is_done_by(task, who):
-        return Completed(task, desk.tasks.board(found.name), was_done=True)
+        return Completed(task, boardroom.tasks.board(found.name), was_done=True)
     _check_may_complete(task, who, claim_id)
     if not verify:
         claims.check_may_lead(who, is_boss(found, who), "complete a task without its checks")
-    beat(desk.presence, found.name, who, desk.clock.now(), "atm tasks complete", state=WORKING)
-    proof = _prove(desk, found, task, who, commit) if verify and task.acceptance else []
-    verdict = _ask_hooks(desk, found.name, who, task)
-    by = desk.stamp(who)
+    beat(boardroom.presence, found.name, who, boardroom.clock.now(), "atm tasks complete", state=WORKING)
+    proof = _prove(boardroom, found, task, who, commit) if verify and task.acceptance else []
+    verdict = _ask_hooks(boardroom, found.name, who, task)
+    by = boardroom.stamp(who)
 
     def rule(now: Task) -> Change | None:
         if _is_done_by(now, who):
@@ -229,9 +229,9 @@ def complete(
         skipped = not verify and bool(now.acceptance)
         return claims.complete(now, by, result=result, evidence=proof, unverified=skipped)
 
-    with desk.tasks.turn(found.name) as turn:
+    with boardroom.tasks.turn(found.name) as turn:
         done = turn.change(task.id, rule)
-        finished = Completed(done or desk.tasks.read(found.name, task.id), turn.board, was_done=done is None)
+        finished = Completed(done or boardroom.tasks.read(found.name, task.id), turn.board, was_done=done is None)
     finished.verdict = verdict
     return finished
 
@@ -246,62 +246,64 @@ def _check_may_complete(task: Task, who: str, claim_id: str) -> None:
     reviews.check_may_complete(task)
 
 
-def _prove(desk: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
+def _prove(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
     from atm.services.board.evidence import verify
 
-    return verify(desk, team, task, who, commit)
+    return verify(boardroom, team, task, who, commit)
 
 
-def _ask_hooks(desk: Boardroom, team: str, who: str, task: Task) -> HookVerdict | None:
-    if not desk.hooks.get("TaskCompleted"):
+def _ask_hooks(boardroom: Boardroom, team: str, who: str, task: Task) -> HookVerdict | None:
+    if not boardroom.hooks.get("TaskCompleted"):
         return None
     from atm.services.board.hooks import check_not_blocked, run_hooks
 
-    verdict = run_hooks(desk, "TaskCompleted", team, who, task)
+    verdict = run_hooks(boardroom, "TaskCompleted", team, who, task)
     check_not_blocked(verdict, f"#{task.id} was not completed")
     return verdict
 
 
-def fail(desk: Boardroom, team: str, who: str, id: str, error: str, *, claim_id: str = "", final: bool = False) -> Task:
+def fail(
+    boardroom: Boardroom, team: str, who: str, id: str, error: str, *, claim_id: str = "", final: bool = False
+) -> Task:
     """It went wrong: back to the board for the next attempt, or failed for good."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change:
         claims.check_claimant(task, who, claim_id)
         return claims.fail(task, by, check_text(error, "error"), final=final)
 
-    return _changed(desk, found, who, id, rule)
+    return _changed(boardroom, found, who, id, rule)
 
 
-def release(desk: Boardroom, team: str, who: str, id: str, *, reason: str = "", claim_id: str = "") -> Task:
+def release(boardroom: Boardroom, team: str, who: str, id: str, *, reason: str = "", claim_id: str = "") -> Task:
     """Give it back without blame. The lead and humans may take it back from others."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change:
         if claim_id or not is_boss(found, who) or task.is_finished or not task.is_claimed:
             claims.check_claimant(task, who, claim_id)
         return claims.release(task, by, reason or "released")
 
-    return _changed(desk, found, who, id, rule)
+    return _changed(boardroom, found, who, id, rule)
 
 
-def release_all(desk: Boardroom, team: str, who: str, member: str) -> list[str]:
+def release_all(boardroom: Boardroom, team: str, who: str, member: str) -> list[str]:
     """Everything that somebody holds or was given: they have left."""
-    if not desk.tasks.exists(team):
+    if not boardroom.tasks.exists(team):
         return []
 
     def rule(task: Task) -> Change | None:
         is_theirs = same_name(task.owner, member) and not task.is_finished
-        return claims.release(task, desk.stamp(who), f"{member} left the team") if is_theirs else None
+        return claims.release(task, boardroom.stamp(who), f"{member} left the team") if is_theirs else None
 
-    with desk.tasks.turn(team) as turn:
+    with boardroom.tasks.turn(team) as turn:
         held = [c.id for c in turn.board.sorted() if same_name(c.owner, member) and not c.is_finished]
         return [id for id in held if turn.change(id, rule) is not None]
 
 
-def reopen(desk: Boardroom, team: str, who: str, id: str, reason: str) -> Task:
+def reopen(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> Task:
     """Back from completed, failed or cancelled."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change | None:
         claims.check_may_lead(who, is_boss(found, who), "reopen a finished task")
@@ -309,12 +311,12 @@ def reopen(desk: Boardroom, team: str, who: str, id: str, reason: str) -> Task:
             raise TaskClosed(f"#{task.id} is not finished: there is nothing to reopen", "see `atm tasks list`")
         return claims.reopen(task, by, reason)
 
-    return _changed(desk, found, who, id, rule)
+    return _changed(boardroom, found, who, id, rule)
 
 
-def assign(desk: Boardroom, team: str, who: str, id: str, to: str) -> tuple[Task, list[str]]:
+def assign(boardroom: Boardroom, team: str, who: str, id: str, to: str) -> tuple[Task, list[str]]:
     """Give it to somebody: the old claim ends here, a new one begins when they claim it. With warnings."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change | None:
         if task.status == PENDING and same_name(task.owner, to):
@@ -324,15 +326,15 @@ def assign(desk: Boardroom, team: str, who: str, id: str, to: str) -> tuple[Task
         _check_may_take(found, who, task, "give to somebody else")
         return claims.assign(task, to, by)
 
-    task = _changed(desk, found, who, id, rule)
+    task = _changed(boardroom, found, who, id, rule)
     from atm.services.board.mail import tell_assigned
 
-    return task, tell_assigned(desk, found, task, who, to) if task.last_event == by.id else []
+    return task, tell_assigned(boardroom, found, task, who, to) if task.last_event == by.id else []
 
 
-def cancel(desk: Boardroom, team: str, who: str, id: str, reason: str) -> tuple[Task, list[str]]:
+def cancel(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> tuple[Task, list[str]]:
     """Nobody shall do it. What depends on it becomes unreachable; those ids too."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change | None:
         if task.outcome == "cancelled":
@@ -340,12 +342,12 @@ def cancel(desk: Boardroom, team: str, who: str, id: str, reason: str) -> tuple[
         _check_may_take(found, who, task, "cancel")
         return claims.cancel(task, by, check_text(reason, "reason"))
 
-    with desk.tasks.turn(found.name) as turn:
+    with boardroom.tasks.turn(found.name) as turn:
         before = set(turn.board.lost())
         done = turn.change(task_id(id), rule)
         lost = set(turn.board.lost()) - before
-    sign_of_life(desk, found, who)
-    task = done if done is not None else desk.tasks.read(found.name, task_id(id))
+    sign_of_life(boardroom, found, who)
+    task = done if done is not None else boardroom.tasks.read(found.name, task_id(id))
     return task, [str(number) for number in sorted(lost)]
 
 
@@ -355,21 +357,21 @@ def _check_may_take(team: Team, who: str, task: Task, what: str) -> None:
         claims.check_may_lead(who, is_boss(team, who), f"{what} #{task.id}, which {task.owner} works on")
 
 
-def comment(desk: Boardroom, team: str, who: str, id: str, text: str) -> tuple[Task, str]:
+def comment(boardroom: Boardroom, team: str, who: str, id: str, text: str) -> tuple[Task, str]:
     """A remark on a task; its id."""
-    found, by = open_team(desk, team), desk.stamp(who)
+    found, by = open_team(boardroom, team), boardroom.stamp(who)
     said: dict[str, Plain] = {"id": by.id, "by": who, "at": by.at, "text": check_said(text, "comment")}
 
     def rule(task: Task) -> Change:
         kept: list[Plain] = [*task.comments[1 - MOST_COMMENTS :], said]
         return Change(by.event("commented", note=text), own={"comments": kept})
 
-    return _changed(desk, found, who, id, rule), by.id
+    return _changed(boardroom, found, who, id, rule), by.id
 
 
-def _changed(desk: Boardroom, team: Team, who: str, id: str, rule: claims.Rule) -> Task:
+def _changed(boardroom: Boardroom, team: Team, who: str, id: str, rule: claims.Rule) -> Task:
     """One turn, one task, one rule. The task as it is afterwards, also if there was nothing to change."""
-    with desk.tasks.turn(team.name) as turn:
+    with boardroom.tasks.turn(team.name) as turn:
         done = turn.change(task_id(id), rule)
-    sign_of_life(desk, team, who)
-    return done if done is not None else desk.tasks.read(team.name, task_id(id))
+    sign_of_life(boardroom, team, who)
+    return done if done is not None else boardroom.tasks.read(team.name, task_id(id))

@@ -34,19 +34,19 @@ LARGE_INBOX = 1_000_000
 UPGRADE = "pip install --upgrade agent-team-manager"
 
 
-def examine(desk: FullBoardroom, site: FilesAround) -> list[Finding]:
+def examine(boardroom: FullBoardroom, site: FilesAround) -> list[Finding]:
     """Look at everything. Reads only."""
-    room = desk.room
+    room = boardroom.room
     teams = room.rosters.teams()
     found = [*_spool(room), *_permissions(site, teams), *_homes(site), *_drift(room), *_dead_processes(room, site)]
     found += _deletions(room)
     for name in teams:
-        found += [*_team(room, site, name), *examine_board(desk, name)]
+        found += [*_team(room, site, name), *examine_board(boardroom, name)]
     order = {PROBLEM: 0, WARNING: 1, NOTE: 2}
     return sorted(found, key=lambda finding: order[finding.severity])
 
 
-def mend(desk: FullBoardroom, site: FilesAround, findings: list[Finding]) -> list[Finding]:
+def mend(boardroom: FullBoardroom, site: FilesAround, findings: list[Finding]) -> list[Finding]:
     """Do what can be done safely, then look again: what is gone was mended, what is left says how."""
     for finding in findings:
         if finding.mend is not None:
@@ -54,7 +54,7 @@ def mend(desk: FullBoardroom, site: FilesAround, findings: list[Finding]) -> lis
                 finding.mend()
             except (AtmError, OSError) as error:
                 finding.message += f" (not mended: {error})"
-    left = examine(desk, site)
+    left = examine(boardroom, site)
     still = {(finding.code, finding.path) for finding in left}
     gone = [finding for finding in findings if (finding.code, finding.path) not in still]
     for finding in gone:

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from atm.services.board.boardroom import Boardroom
 
 
-def brief(desk: Boardroom, team: str, me: str) -> Briefing:
+def brief(boardroom: Boardroom, team: str, me: str) -> Briefing:
     """A part that cannot be read is left out: a briefing must not keep a session from beginning."""
-    found = find_team(desk.room, team)
+    found = find_team(boardroom.room, team)
     member = found.member(me)
     name = member.name if member is not None else me
     facts = Briefing(
@@ -28,42 +28,44 @@ def brief(desk: Boardroom, team: str, me: str) -> Briefing:
         lead=found.lead,
         others=[other for other in found.names if not same_name(other, name) and not same_name(other, found.lead)],
     )
-    _count_mail(desk, facts)
-    _list_work(desk, facts)
+    _count_mail(boardroom, facts)
+    _list_work(boardroom, facts)
     return facts
 
 
-def _count_mail(desk: Boardroom, facts: Briefing) -> None:
+def _count_mail(boardroom: Boardroom, facts: Briefing) -> None:
     try:
-        for message in unread_for(desk.room, facts.team, facts.me):
+        for message in unread_for(boardroom.room, facts.team, facts.me):
             facts.unread[message.sender] = facts.unread.get(message.sender, 0) + 1
     except AtmError:
         return
 
 
-def _list_work(desk: Boardroom, facts: Briefing) -> None:
+def _list_work(boardroom: Boardroom, facts: Briefing) -> None:
     try:
-        if not desk.tasks.exists(facts.team):
+        if not boardroom.tasks.exists(facts.team):
             return
-        board = desk.tasks.board(facts.team)
+        board = boardroom.tasks.board(facts.team)
     except AtmError:
         return
     mine = [card for card in board.sorted() if same_name(card.owner, facts.me) and not card.is_finished]
     facts.work = [f"#{card.id} {card.subject} ({board.state(card)})" for card in mine]
     facts.work += [
-        f"#{card.id} {card.subject} (waits for your review)" for card in board.sorted() if _reviews(desk, facts, card)
+        f"#{card.id} {card.subject} (waits for your review)"
+        for card in board.sorted()
+        if _reviews(boardroom, facts, card)
     ]
     facts.claimable = sum(_is_free(board, card) for card in board.sorted())
 
 
-def _reviews(desk: Boardroom, facts: Briefing, card: Card) -> bool:
+def _reviews(boardroom: Boardroom, facts: Briefing, card: Card) -> bool:
     """By the same rule as everywhere: the current cycle says whose turn it is, and it is never the owner's."""
     if card.review != REVIEW or card.is_finished or card.is_hidden or card.problem:
         return False
     if card.reviewer and not same_name(card.reviewer, facts.me):
         return False
     try:
-        return same_name(current_reviewer(desk.tasks.read(facts.team, card.id)).name or "", facts.me)
+        return same_name(current_reviewer(boardroom.tasks.read(facts.team, card.id)).name or "", facts.me)
     except AtmError:
         return False
 

@@ -37,33 +37,33 @@ from atm.formats.worksync.status import decode_status
 from atm.ports.files.records import OUTBOX, STATUS
 from atm.services.mail.mailroom import Recipient, find_recipient
 from atm.services.mail.posting import Draft, compose, deliver
-from atm.services.worksync.plane import find_running
 from atm.services.worksync.reconcile import known_status, look_at
+from atm.services.worksync.syncroom import find_running
 
 if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
     from atm.domain.plain import Record
     from atm.domain.team.team import Team
     from atm.domain.worksync.nudges import Payload
-    from atm.services.worksync.plane import SyncRoom
     from atm.services.worksync.reconcile import MemberLook
+    from atm.services.worksync.syncroom import SyncRoom
 
 MOST_CLAIMED = 10
 SOON = 60.0
 COOLDOWN = 600.0
 
 
-def readiness(plane: SyncRoom, team: str) -> Readiness:
+def readiness(syncroom: SyncRoom, team: str) -> Readiness:
     """From the figures of every member that is still there."""
-    found, _ = find_running(plane, team)
+    found, _ = find_running(syncroom, team)
     here = {name.casefold() for name in found.names} if found is not None else set()
-    records = plane.records.read(team, STATUS)
+    records = syncroom.records.read(team, STATUS)
     statuses = [decode_status(team, key, record) for key, record in records.items() if key in here]
-    return assess(statuses, plane.now(), plane.policy.thresholds)
+    return assess(statuses, syncroom.now(), syncroom.policy.thresholds)
 
 
-def outbox(plane: SyncRoom, team: str) -> list[Nudge]:
-    return [decode_nudge(id, team, record) for id, record in plane.records.read(team, OUTBOX).items()]
+def outbox(syncroom: SyncRoom, team: str) -> list[Nudge]:
+    return [decode_nudge(id, team, record) for id, record in syncroom.records.read(team, OUTBOX).items()]
 
 
 # Planning. Only a queued reconcile does this; looking at a status never does.
@@ -81,26 +81,26 @@ class Planned:
 NOT_READY, TOO_SOON, NOBODY = "phase2_not_ready", "nudged_already", "nobody_to_tell"
 
 
-def plan(plane: SyncRoom, team: Team, looks: Sequence[MemberLook]) -> list[Planned]:
+def plan(syncroom: SyncRoom, team: Team, looks: Sequence[MemberLook]) -> list[Planned]:
     """See to it that an item waits for everybody who needs one."""
     due = [look for look in looks if look.would_nudge]
     if not due:
         return []
-    ready = readiness(plane, team.name)
+    ready = readiness(syncroom, team.name)
     if not ready.is_ready:
         done = [Planned(look.member, NOT_READY) for look in due]
-        plane.note(team.name, "phase2_not_ready", state=ready.state, reasons=[*ready.reasons])
+        syncroom.note(team.name, "phase2_not_ready", state=ready.state, reasons=[*ready.reasons])
         return done
-    done = [_plan_one(plane, team, look) for look in due]
+    done = [_plan_one(syncroom, team, look) for look in due]
     for one in done:
         if one.outcome not in (TOO_SOON, rules.KEPT):
-            plane.note(team.name, "planned", one.member, outcome=one.outcome, item=one.nudge.id if one.nudge else "")
+            syncroom.note(team.name, "planned", one.member, outcome=one.outcome, item=one.nudge.id if one.nudge else "")
     return done
 
 
-def _plan_one(plane: SyncRoom, team: Team, look: MemberLook) -> Planned:
+def _plan_one(syncroom: SyncRoom, team: Team, look: MemberLook) -> Planned:
     planned = Planned(look.member, TOO_SOON)
-    now = plane.now()
+    now = syncroom.now()
 
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         nonlocal planned
@@ -118,7 +118,7 @@ def _plan_one(plane: SyncRoom, team: Team, look: MemberLook) -> Planned:
         kept = rules.worth_keeping([*known, nudge], now)
         return {**{one.id: None for one in known if one.id not in kept}, nudge.id: encode_nudge(nudge)}
 
-    plane.records.change(team.name, OUTBOX, change)
+    syncroom.records.change(team.name, OUTBOX, change)
     return planned
 
 
@@ -158,20 +158,20 @@ class Dispatched:
     why: str = ""
 
 
-def dispatch(plane: SyncRoom, team: str) -> list[Dispatched]:
+def dispatch(syncroom: SyncRoom, team: str) -> list[Dispatched]:
     """Send what is due in a team that runs, each after looking at everything once more."""
-    found, state = find_running(plane, team)
+    found, state = find_running(syncroom, team)
     if found is None or not state.runs:
         return []  # a team that was stopped keeps what waits for it, untouched
-    return [_dispatch_one(plane, found.name, nudge) for nudge in _claim_due(plane, found)]
+    return [_dispatch_one(syncroom, found.name, nudge) for nudge in _claim_due(syncroom, found)]
 
 
-def next_due(plane: SyncRoom, team: str) -> float | None:
+def next_due(syncroom: SyncRoom, team: str) -> float | None:
     """When something in the outbox is worth another look. In a team that was stopped nothing is."""
-    known = outbox(plane, team)
-    if not any(one.status in rules.UNSETTLED for one in known) or not find_running(plane, team)[1].runs:
+    known = outbox(syncroom, team)
+    if not any(one.status in rules.UNSETTLED for one in known) or not find_running(syncroom, team)[1].runs:
         return None
-    held = {one.to.casefold(): _held_until(plane, one) for one in known if one.status == CLAIMED}
+    held = {one.to.casefold(): _held_until(syncroom, one) for one in known if one.status == CLAIMED}
     times = [max(one.next_attempt or 0.0, held.get(one.to.casefold(), 0.0)) for one in known if one.status in WAITING]
     return min([*times, *held.values()], default=None)
 
@@ -179,72 +179,72 @@ def next_due(plane: SyncRoom, team: str) -> float | None:
 WAITING = (rules.PENDING, RETRYABLE)
 
 
-def _held_until(plane: SyncRoom, nudge: Nudge) -> float:
-    return 0.0 if _is_abandoned(plane, nudge) else (nudge.claimed_at or 0.0) + rules.CLAIM_SECONDS
+def _held_until(syncroom: SyncRoom, nudge: Nudge) -> float:
+    return 0.0 if _is_abandoned(syncroom, nudge) else (nudge.claimed_at or 0.0) + rules.CLAIM_SECONDS
 
 
-def _is_abandoned(plane: SyncRoom, nudge: Nudge) -> bool:
+def _is_abandoned(syncroom: SyncRoom, nudge: Nudge) -> bool:
     """Claimed by a process of this machine that is gone: nobody need wait until the claim wears off."""
     host, _, pid = nudge.claimed_by.rpartition(":")
-    presence = plane.room.presence
-    is_ours = nudge.status == CLAIMED and host == presence.host and pid.isdecimal() and nudge.claimed_by != plane.me
+    presence = syncroom.room.presence
+    is_ours = nudge.status == CLAIMED and host == presence.host and pid.isdecimal() and nudge.claimed_by != syncroom.me
     return is_ours and not presence.process_runs(int(pid))
 
 
-def _is_due(plane: SyncRoom, nudge: Nudge, now: float) -> bool:
-    return rules.is_due(nudge, now) or _is_abandoned(plane, nudge)
+def _is_due(syncroom: SyncRoom, nudge: Nudge, now: float) -> bool:
+    return rules.is_due(nudge, now) or _is_abandoned(syncroom, nudge)
 
 
-def _claim_due(plane: SyncRoom, team: Team) -> list[Nudge]:
+def _claim_due(syncroom: SyncRoom, team: Team) -> list[Nudge]:
     """One for each member at a time: what a second one may do depends on what becomes of the first."""
     claimed: list[Nudge] = []
 
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         claimed.clear()
-        now = plane.now()
+        now = syncroom.now()
         known = [decode_nudge(id, team.name, record) for id, record in records.items()]
-        taken = {one.to.casefold() for one in known if one.status == CLAIMED and not _is_due(plane, one, now)}
+        taken = {one.to.casefold() for one in known if one.status == CLAIMED and not _is_due(syncroom, one, now)}
         for one in sorted(known, key=lambda nudge: nudge.created):
-            if len(claimed) < MOST_CLAIMED and _is_due(plane, one, now) and one.to.casefold() not in taken:
+            if len(claimed) < MOST_CLAIMED and _is_due(syncroom, one, now) and one.to.casefold() not in taken:
                 taken.add(one.to.casefold())
-                claimed.append(rules.claim(one, plane.me, now))
+                claimed.append(rules.claim(one, syncroom.me, now))
         return {one.id: encode_nudge(one) for one in claimed}
 
-    if any(_is_due(plane, one, plane.now()) for one in outbox(plane, team.name)):
-        plane.records.change(team.name, OUTBOX, change)
+    if any(_is_due(syncroom, one, syncroom.now()) for one in outbox(syncroom, team.name)):
+        syncroom.records.change(team.name, OUTBOX, change)
     return claimed
 
 
-def _dispatch_one(plane: SyncRoom, team: str, nudge: Nudge) -> Dispatched:
+def _dispatch_one(syncroom: SyncRoom, team: str, nudge: Nudge) -> Dispatched:
     try:
-        done = _validated(plane, team, nudge)
+        done = _validated(syncroom, team, nudge)
     except AtmError as error:
-        done = _put_off(plane, nudge, str(error))
-    plane.note(team, "dispatched", nudge.member, item=nudge.id, outcome=done.outcome, why=done.why)
+        done = _put_off(syncroom, nudge, str(error))
+    syncroom.note(team, "dispatched", nudge.member, item=nudge.id, outcome=done.outcome, why=done.why)
     return done
 
 
-def _put_off(plane: SyncRoom, nudge: Nudge, why: str) -> Dispatched:
-    again, failures = plane.now() + rules.backoff(nudge), nudge.failures + 1
+def _put_off(syncroom: SyncRoom, nudge: Nudge, why: str) -> Dispatched:
+    again, failures = syncroom.now() + rules.backoff(nudge), nudge.failures + 1
 
     def becomes(current: Nudge, now: float) -> Nudge:
         return replace(rules.settle(current, RETRYABLE, now, why=why, again_at=again), failures=failures)
 
     try:
-        _settle(plane, nudge, becomes)
+        _settle(syncroom, nudge, becomes)
     except AtmError:
         pass  # the claim wears off by itself
     return Dispatched(nudge, RETRYABLE, why)
 
 
-def _validated(plane: SyncRoom, team: str, nudge: Nudge) -> Dispatched:
+def _validated(syncroom: SyncRoom, team: str, nudge: Nudge) -> Dispatched:
     """Everything again, immediately before the insert (section 15.2)."""
-    verdict = _revalidate(plane, team, nudge)
+    verdict = _revalidate(syncroom, team, nudge)
     if isinstance(verdict, Refused):
         status, why, again = verdict.status, verdict.why, verdict.again_at
-        _settle(plane, nudge, lambda current, now: rules.settle(current, status, now, why=why, again_at=again))
+        _settle(syncroom, nudge, lambda current, now: rules.settle(current, status, now, why=why, again_at=again))
         return Dispatched(nudge, status, why)
-    return _insert(plane, team, nudge, verdict)
+    return _insert(syncroom, team, nudge, verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,9 +256,9 @@ class Refused:
     again_at: float | None = None
 
 
-def _revalidate(plane: SyncRoom, team: str, nudge: Nudge) -> Refused | Payload:
-    found, state = find_running(plane, team)
-    now = plane.now()
+def _revalidate(syncroom: SyncRoom, team: str, nudge: Nudge) -> Refused | Payload:
+    found, state = find_running(syncroom, team)
+    now = syncroom.now()
     if found is None or not state.runs:
         return Refused(RETRYABLE, "team_inactive", now + SOON)
     member = found.member(nudge.member)
@@ -266,78 +266,78 @@ def _revalidate(plane: SyncRoom, team: str, nudge: Nudge) -> Refused | Payload:
         return Refused(SUPERSEDED, "member_inactive")
     if member.kind != AGENT:
         return Refused(SUPERSEDED, "not_an_agent")
-    seen = look_at(plane, found, [member.name])[member.name]
+    seen = look_at(syncroom, found, [member.name])[member.name]
     if seen.fingerprint != nudge.fingerprint:
         return Refused(SUPERSEDED, "stale_fingerprint")
-    status = known_status(plane.records.read(team, STATUS, [member.name.casefold()]), team, member.name)
+    status = known_status(syncroom.records.read(team, STATUS, [member.name.casefold()]), team, member.name)
     if seen.lease(status) is not None:
         return Refused(SUPERSEDED, "valid_lease")
     if seen.agenda.only_waits:
         return Refused(SUPERSEDED, "only_waits")
-    if not readiness(plane, team).is_ready:
+    if not readiness(syncroom, team).is_ready:
         return Refused(SUPERSEDED, NOT_READY)
     if nudge.rung != ESCALATION:
-        peace = _left_in_peace(plane, nudge, seen.busy.reason, seen.busy.until, seen.cooldown)
+        peace = _left_in_peace(syncroom, nudge, seen.busy.reason, seen.busy.until, seen.cooldown)
         if peace is not None:
             return peace
     payload = payload_for(seen.agenda, nudge.rung, nudge.to)
     return payload if payload.hash == nudge.payload_hash else Refused(TERMINAL, "payload_conflict")
 
 
-def _left_in_peace(plane: SyncRoom, nudge: Nudge, busy: str, until: float | None, cooldown: str) -> Refused | None:
-    now = plane.now()
+def _left_in_peace(syncroom: SyncRoom, nudge: Nudge, busy: str, until: float | None, cooldown: str) -> Refused | None:
+    now = syncroom.now()
     if busy:
         return Refused(
-            RETRYABLE, f"{rules.BUSY}: {busy}", max(until or 0.0, now + min(SOON, plane.policy.quiet_seconds))
+            RETRYABLE, f"{rules.BUSY}: {busy}", max(until or 0.0, now + min(SOON, syncroom.policy.quiet_seconds))
         )
     if cooldown:
         return Refused(RETRYABLE, f"{rules.COOLDOWN}: {cooldown}", now + COOLDOWN)
-    limited = rules.rate_limited_until(outbox(plane, nudge.team), nudge.member, now)
+    limited = rules.rate_limited_until(outbox(syncroom, nudge.team), nudge.member, now)
     return Refused(RETRYABLE, "member_nudge_rate_limited", limited) if limited is not None else None
 
 
-def _insert(plane: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Dispatched:
+def _insert(syncroom: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Dispatched:
     """Once: marked as about to happen, looked for, inserted under an id that follows from the item, marked as done."""
     id = message_id(nudge.id)
-    to = find_recipient(plane.room, team, nudge.to)
-    known = _known_message(plane, to, id)
+    to = find_recipient(syncroom.room, team, nudge.to)
+    known = _known_message(syncroom, to, id)
     if known is not None and payload.text not in known.text:
-        return _done(plane, nudge, TERMINAL, id, "message_conflict")
+        return _done(syncroom, nudge, TERMINAL, id, "message_conflict")
     if known is not None:
-        return _done(plane, nudge, DELIVERED, id, "it was there already", at=from_iso(known.timestamp))
+        return _done(syncroom, nudge, DELIVERED, id, "it was there already", at=from_iso(known.timestamp))
     if nudge.inserting and claude_reads_inbox(to.member, to.in_claudes_team):
         # Whoever died may have inserted it, and Claude Code takes out what it has read: rather none than two (G9).
-        return _done(plane, nudge, DELIVERED, id, "unknown: an earlier insert may have been consumed")
-    if not _settle(plane, nudge, lambda current, _: replace(current, inserting=True)):
+        return _done(syncroom, nudge, DELIVERED, id, "unknown: an earlier insert may have been consumed")
+    if not _settle(syncroom, nudge, lambda current, _: replace(current, inserting=True)):
         return Dispatched(nudge, SUPERSEDED, "claimed by somebody else meanwhile")
     # Not by way of the spool: what it delivers later is not validated again.
     try:
-        deliver(plane.room, to, _message(plane, to, payload, id), is_new=False, may_wait=False)
+        deliver(syncroom.room, to, _message(syncroom, to, payload, id), is_new=False, may_wait=False)
     except FileBusy:  # somebody holds the inbox: nothing was written, surely
-        _settle(plane, nudge, lambda current, _: replace(current, inserting=False))
+        _settle(syncroom, nudge, lambda current, _: replace(current, inserting=False))
         raise
-    return _done(plane, nudge, DELIVERED, id, "")
+    return _done(syncroom, nudge, DELIVERED, id, "")
 
 
-def _done(plane: SyncRoom, nudge: Nudge, status: str, id: str, why: str, at: float | None = None) -> Dispatched:
+def _done(syncroom: SyncRoom, nudge: Nudge, status: str, id: str, why: str, at: float | None = None) -> Dispatched:
     def becomes(current: Nudge, now: float) -> Nudge:
         return replace(rules.settle(current, status, now, why=why, at=at), message_id=id)
 
-    _settle(plane, nudge, becomes)
+    _settle(syncroom, nudge, becomes)
     return Dispatched(nudge, status, why)
 
 
-def _known_message(plane: SyncRoom, to: Recipient, id: str) -> Message | None:
+def _known_message(syncroom: SyncRoom, to: Recipient, id: str) -> Message | None:
     """What was written under this id before: in the ledger, or in the inbox if the ledger was not reached."""
-    for entry in plane.room.ledger.about(to.team_name, [id]):
+    for entry in syncroom.room.ledger.about(to.team_name, [id]):
         if entry.message is not None:
             return entry.message
-    return next((row for row in plane.room.inboxes.rows(to.team_name, to.agent) if row.id == id), None)
+    return next((row for row in syncroom.room.inboxes.rows(to.team_name, to.agent) if row.id == id), None)
 
 
-def _message(plane: SyncRoom, to: Recipient, payload: Payload, id: str) -> Message:
+def _message(syncroom: SyncRoom, to: Recipient, payload: Payload, id: str) -> Message:
     letter = Draft(sender=SENDER, text=payload.text, summary="Work sync check")
-    message = compose(plane.room, to, letter, id)
+    message = compose(syncroom.room, to, letter, id)
     if not to.in_claudes_team:  # Claude Code removes rows with fields that it does not know
         record = RawObject(message.raw)
         for key, value in payload.extra().items():
@@ -346,7 +346,7 @@ def _message(plane: SyncRoom, to: Recipient, payload: Payload, id: str) -> Messa
     return message
 
 
-def _settle(plane: SyncRoom, nudge: Nudge, becomes: Callable[[Nudge, float], Nudge]) -> bool:
+def _settle(syncroom: SyncRoom, nudge: Nudge, becomes: Callable[[Nudge, float], Nudge]) -> bool:
     """Write what became of a claimed item; False if the claim is not ours any more."""
     is_ours = False
 
@@ -355,7 +355,7 @@ def _settle(plane: SyncRoom, nudge: Nudge, becomes: Callable[[Nudge, float], Nud
         record = records.get(nudge.id)
         current = decode_nudge(nudge.id, nudge.team, record) if record is not None else None
         is_ours = rules.is_still_held(current, nudge)
-        return {nudge.id: encode_nudge(becomes(current, plane.now()))} if is_ours and current is not None else {}
+        return {nudge.id: encode_nudge(becomes(current, syncroom.now()))} if is_ours and current is not None else {}
 
-    plane.records.change(nudge.team, OUTBOX, change, keys=[nudge.id])
+    syncroom.records.change(nudge.team, OUTBOX, change, keys=[nudge.id])
     return is_ours

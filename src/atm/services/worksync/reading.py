@@ -29,14 +29,14 @@ from atm.formats.worksync.outbox import PENDING, decode_intent, encode_intent, e
 from atm.formats.worksync.status import encode_counters, encode_report, encode_status
 from atm.ports.files.records import INTENTS, SHELVES, STATUS
 from atm.services.worksync import nudges
-from atm.services.worksync.plane import issue, running
 from atm.services.worksync.reconcile import Seen, known_status, look_at
+from atm.services.worksync.syncroom import issue, running
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.domain.worksync.statuses import MemberStatus
-    from atm.services.worksync.plane import SyncRoom, TeamRunning
+    from atm.services.worksync.syncroom import SyncRoom, TeamRunning
 
 FEATURE, REPORT_TOOL = "member-work-sync", "member_work_sync_report"
 HOW_TO_REPORT = (
@@ -120,26 +120,28 @@ def _remembered(status: MemberStatus) -> dict[str, Plain]:
     return said
 
 
-def view(plane: SyncRoom, team: Team, member: str) -> View:
+def view(syncroom: SyncRoom, team: Team, member: str) -> View:
     """Of one member, by its spelling in the roster."""
-    return views(plane, team, [member])[0]
+    return views(syncroom, team, [member])[0]
 
 
-def views(plane: SyncRoom, team: Team, members: list[str]) -> list[View]:
-    state = running(plane, team)
-    known = plane.records.read(team.name, STATUS, [name.casefold() for name in members])
+def views(syncroom: SyncRoom, team: Team, members: list[str]) -> list[View]:
+    state = running(syncroom, team)
+    known = syncroom.records.read(team.name, STATUS, [name.casefold() for name in members])
     statuses = {name: known_status(known, team.name, name) for name in members}
     if not state.runs:
         return [View(team.name, name, state, status=statuses[name]) for name in members]
-    seen = look_at(plane, team, members)
-    return [_view(plane, team.name, name, state, seen[name], statuses[name]) for name in members]
+    seen = look_at(syncroom, team, members)
+    return [_view(syncroom, team.name, name, state, seen[name], statuses[name]) for name in members]
 
 
-def _view(plane: SyncRoom, team: str, name: str, state: TeamRunning, seen: Seen, status: MemberStatus | None) -> View:
+def _view(
+    syncroom: SyncRoom, team: str, name: str, state: TeamRunning, seen: Seen, status: MemberStatus | None
+) -> View:
     decision = decide(seen.agenda, seen.lease(status), seen.busy)
     known_since = status.transitions[-1].at if status is not None and status.transitions else seen.at
     is_known = status is not None and status.fingerprint == seen.fingerprint
-    quiet = is_known and seen.at - known_since >= plane.policy.quiet_seconds
+    quiet = is_known and seen.at - known_since >= syncroom.policy.quiet_seconds
     due = seen.is_agent and would_nudge(decision, seen.agenda, quiet=quiet, cooldown=bool(seen.cooldown))
     return View(team, name, state, seen, decision, status, due)
 
@@ -147,13 +149,13 @@ def _view(plane: SyncRoom, team: str, name: str, state: TeamRunning, seen: Seen,
 # The block in a briefing.
 
 
-def briefing_block(plane: SyncRoom, team: Team, member: str, *, can_report: bool) -> dict[str, Plain]:
+def briefing_block(syncroom: SyncRoom, team: Team, member: str, *, can_report: bool) -> dict[str, Plain]:
     """
     What a member reads about its own agenda (section 13.1). Only ever given to that member: it holds a token.
 
     Small: how to report is said only when it is time to.
     """
-    found = view(plane, team, member)
+    found = view(syncroom, team, member)
     block: dict[str, Plain] = {"feature": FEATURE, "state": found.state}
     if found.seen is None or found.decision is None:
         return {**block, "why": found.why}
@@ -164,7 +166,7 @@ def briefing_block(plane: SyncRoom, team: Team, member: str, *, can_report: bool
         block["items"] = [*found.seen.agenda.preview()]
     if found.decision.lease_until is not None:
         block["leaseExpiresAt"] = to_iso(found.decision.lease_until)
-    token = _token(plane, team.name, member, found.seen.fingerprint) if can_report else ""
+    token = _token(syncroom, team.name, member, found.seen.fingerprint) if can_report else ""
     if token:
         block["reportToken"] = token
         block["reportTool"] = REPORT_TOOL
@@ -173,10 +175,10 @@ def briefing_block(plane: SyncRoom, team: Team, member: str, *, can_report: bool
     return block
 
 
-def _token(plane: SyncRoom, team: str, member: str, fingerprint: str) -> str:
+def _token(syncroom: SyncRoom, team: str, member: str, fingerprint: str) -> str:
     """None where no secret can be kept: the rest of the briefing does not depend on it."""
     try:
-        return issue(plane, team, member, fingerprint)
+        return issue(syncroom, team, member, fingerprint)
     except AtmError:
         return ""
 
@@ -200,17 +202,17 @@ def block_in_words(block: Mapping[str, Plain]) -> str:
 # Figures and diagnostics.
 
 
-def metrics(plane: SyncRoom, team: Team) -> dict[str, Plain]:
+def metrics(syncroom: SyncRoom, team: Team) -> dict[str, Plain]:
     """Whether the fingerprints are stable, the reports useful, the nudges few; and whether nudges may be sent."""
-    ready = nudges.readiness(plane, team.name)
-    records = plane.records.read(team.name, STATUS)
+    ready = nudges.readiness(syncroom, team.name)
+    records = syncroom.records.read(team.name, STATUS)
     members: list[Plain] = []
     for name in team.names:
         status = known_status(records, team.name, name)
         if status is not None:
             figures = encode_counters(status.counters, with_zeros=True)
             members.append({"member": name, "state": status.state, "metrics": figures})
-    items = nudges.outbox(plane, team.name)
+    items = nudges.outbox(syncroom, team.name)
     by_state: dict[str, Plain] = {
         state: sum(one.status == state for one in items) for state in sorted({one.status for one in items})
     }
@@ -232,11 +234,11 @@ def metrics(plane: SyncRoom, team: Team) -> dict[str, Plain]:
     }
 
 
-def diagnose(plane: SyncRoom, team: Team, member: str) -> dict[str, Plain]:
+def diagnose(syncroom: SyncRoom, team: Team, member: str) -> dict[str, Plain]:
     """Everything that is known about one member, for whoever wants to know why. For the lead, people and itself."""
-    found = view(plane, team, member)
+    found = view(syncroom, team, member)
     name = member.casefold()
-    intents = [decode_intent(id, team.name, r) for id, r in plane.records.read(team.name, INTENTS).items()]
+    intents = [decode_intent(id, team.name, r) for id, r in syncroom.records.read(team.name, INTENTS).items()]
     blocked = [i.ref for i in found.seen.agenda.items if i.kind == BLOCKED_DEPENDENCY] if found.seen else []
     return {
         **found.fields(),
@@ -248,10 +250,10 @@ def diagnose(plane: SyncRoom, team: Team, member: str) -> dict[str, Plain]:
             for i in intents
             if i.member.casefold() == name and i.status == PENDING
         ],
-        "nudges": [encode_nudge(n) for n in nudges.outbox(plane, team.name) if n.member.casefold() == name],
-        "readiness": nudges.readiness(plane, team.name).state,
+        "nudges": [encode_nudge(n) for n in nudges.outbox(syncroom, team.name) if n.member.casefold() == name],
+        "readiness": nudges.readiness(syncroom, team.name).state,
         "journal": [
-            line for line in plane.journal.last(team.name, JOURNAL_LINES) if line.get("member") in ("", member)
+            line for line in syncroom.journal.last(team.name, JOURNAL_LINES) if line.get("member") in ("", member)
         ],
-        "problems": [text for shelf in SHELVES if (text := plane.records.problem(team.name, shelf))],
+        "problems": [text for shelf in SHELVES if (text := syncroom.records.problem(team.name, shelf))],
     }

@@ -30,14 +30,14 @@ from atm.formats.worksync.agenda_fingerprint import fingerprint
 from atm.formats.worksync.status import decode_status, encode_status
 from atm.ports.files.records import STATUS
 from atm.services.board.stall_journal import alerts_of, recent_alert_in
-from atm.services.worksync.plane import busy_state, find_running, members_named, read_agendas
+from atm.services.worksync.syncroom import busy_state, find_running, members_named, read_agendas
 
 if TYPE_CHECKING:
     from atm.domain.plain import Record
     from atm.domain.team.team import Team
     from atm.domain.worksync.agenda import Agenda
     from atm.domain.worksync.statuses import ReportRecord
-    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.syncroom import SyncRoom
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,43 +70,43 @@ class MemberLook:
     would_nudge: bool
 
 
-def reconcile(plane: SyncRoom, team: str, members: Mapping[str, str]) -> list[MemberLook]:
+def reconcile(syncroom: SyncRoom, team: str, members: Mapping[str, str]) -> list[MemberLook]:
     """
     Look at these members (each with the trigger that made us look), in one pass over the board.
 
     A team that does not run and members who are gone are dropped without a trace. Where the board cannot be read,
     nothing is decided and nothing is written but a line in the journal.
     """
-    found, state = find_running(plane, team)
+    found, state = find_running(syncroom, team)
     if found is None or not state.runs:
         return []
     wanted = members_named(found, members)
     if not wanted:
         return []
     try:
-        seen = look_at(plane, found, list(wanted))
+        seen = look_at(syncroom, found, list(wanted))
     except AtmError as error:
-        plane.note(found.name, "agenda_unavailable", why=str(error))
+        syncroom.note(found.name, "agenda_unavailable", why=str(error))
         return []
-    return _remember(plane, found, wanted, seen)
+    return _remember(syncroom, found, wanted, seen)
 
 
-def look_at(plane: SyncRoom, team: Team, members: list[str]) -> dict[str, Seen]:
+def look_at(syncroom: SyncRoom, team: Team, members: list[str]) -> dict[str, Seen]:
     """Everything that a decision about these members needs, read afresh. Writes nothing."""
-    now = plane.now()
-    seen, alerts = {}, alerts_of(plane.records, team.name)
+    now = syncroom.now()
+    seen, alerts = {}, alerts_of(syncroom.records, team.name)
     wanted = set(members)
     known = {member.name: member for member in team.members if member.name in wanted}
-    for name, agenda in read_agendas(plane, team, members).items():
+    for name, agenda in read_agendas(syncroom, team, members).items():
         cooldown = recent_alert_in(alerts, name, agenda.task_ids, now) if agenda.items else ""
-        busy = busy_state(plane, team.name, name) if agenda.items else Busy()
+        busy = busy_state(syncroom, team.name, name) if agenda.items else Busy()
         member = known.get(name)
         is_agent, joined_at = (member.kind == AGENT, member.joined_at) if member is not None else (False, None)
         seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, is_agent, joined_at)
     return seen
 
 
-def _remember(plane: SyncRoom, team: Team, members: Mapping[str, str], seen: Mapping[str, Seen]) -> list[MemberLook]:
+def _remember(syncroom: SyncRoom, team: Team, members: Mapping[str, str], seen: Mapping[str, Seen]) -> list[MemberLook]:
     looks: list[MemberLook] = []
 
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
@@ -120,11 +120,13 @@ def _remember(plane: SyncRoom, team: Team, members: Mapping[str, str], seen: Map
         return changed
 
     if seen:
-        plane.records.change(team.name, STATUS, change, keys=[name.casefold() for name in seen])
+        syncroom.records.change(team.name, STATUS, change, keys=[name.casefold() for name in seen])
     for look in looks:
         if look.status.transitions and look.status.transitions[-1].at == look.seen.at:
             last = look.status.transitions[-1]
-            plane.note(team.name, "fingerprint_changed", look.member, reasons=[*last.reasons], tasks=[*last.task_ids])
+            syncroom.note(
+                team.name, "fingerprint_changed", look.member, reasons=[*last.reasons], tasks=[*last.task_ids]
+            )
     return looks
 
 

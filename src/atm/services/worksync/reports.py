@@ -37,13 +37,13 @@ from atm.domain.worksync.statuses import ReportRecord, remember
 from atm.formats.worksync.outbox import ACCEPTED, PENDING, REJECTED, SUPERSEDED, Intent, decode_intent, encode_intent
 from atm.formats.worksync.status import encode_status
 from atm.ports.files.records import INTENTS, STATUS
-from atm.services.worksync.plane import comment_of, find_running, verify
 from atm.services.worksync.reconcile import Seen, known_status, look_at, next_status
+from atm.services.worksync.syncroom import comment_of, find_running, verify
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record
     from atm.domain.team.team import Team
-    from atm.services.worksync.plane import SyncRoom, TeamRunning
+    from atm.services.worksync.syncroom import SyncRoom, TeamRunning
 
 NOT_NOW = (AGENDA_UNAVAILABLE, CAPABILITY_UNAVAILABLE)
 """Verdicts about us and not about the report."""
@@ -109,61 +109,61 @@ class ReportAnswer:
 
 
 def submit(
-    plane: SyncRoom, team: str, arguments: Mapping[str, Plain], trusted: Trusted, at: float | None = None
+    syncroom: SyncRoom, team: str, arguments: Mapping[str, Plain], trusted: Trusted, at: float | None = None
 ) -> ReportAnswer:
     """
     Judge a report and write down what came of it. `at` is when its token was shown to us, if not now.
     """
-    opened = _opened(plane, team, arguments)
+    opened = _opened(syncroom, team, arguments)
     if isinstance(opened, ReportAnswer):
         return opened
     report, found, state, author = opened
     try:
-        seen = _seen(plane, found, author, state)
+        seen = _seen(syncroom, found, author, state)
     except AtmError as error:
-        plane.note(found.name, "agenda_unavailable", author.name, why=str(error))
+        syncroom.note(found.name, "agenda_unavailable", author.name, why=str(error))
         seen = None
     token = verify(
-        plane, found.name, author.name, report.fingerprint, report.token, trusted.received_at if at is None else at
+        syncroom, found.name, author.name, report.fingerprint, report.token, trusted.received_at if at is None else at
     )
-    ground = _ground(plane, found.name, state, author, trusted, token, seen, report)
+    ground = _ground(syncroom, found.name, state, author, trusted, token, seen, report)
     verdict = validate(report, ground)
     said = {"origin": trusted.origin, "identity": trusted.source, "reportedAt": report.reported_at}
-    plane.note(found.name, "report", author.name, state=report.state, verdict=verdict.reason or "accepted", **said)
+    syncroom.note(found.name, "report", author.name, state=report.state, verdict=verdict.reason or "accepted", **said)
     if seen is not None and not verdict.is_about_identity and verdict.reason != TEAM_INACTIVE:
         try:
-            _write(plane, found, author.name, report, verdict, seen, trusted)
+            _write(syncroom, found, author.name, report, verdict, seen, trusted)
         except AtmError as error:  # what is not durable is not accepted; the former status stays as it was
-            plane.note(found.name, "status_unwritable", author.name, why=str(error))
+            syncroom.note(found.name, "status_unwritable", author.name, why=str(error))
             return ReportAnswer(ReportVerdict(CAPABILITY_UNAVAILABLE), report)
         if verdict.ok:
-            return _still_so(plane, found, author, report, verdict, seen)
+            return _still_so(syncroom, found, author, report, verdict, seen)
         return ReportAnswer(verdict, report, None if verdict.reason == AGENDA_UNAVAILABLE else seen)
     return ReportAnswer(verdict, report)
 
 
 def _opened(
-    plane: SyncRoom, team: str, arguments: Mapping[str, Plain]
+    syncroom: SyncRoom, team: str, arguments: Mapping[str, Plain]
 ) -> tuple[Report, Team, TeamRunning, Author] | ReportAnswer:
     """What a report says, the team, whether it runs, and whom the report claims to be from."""
     report = read_report(arguments)
     if isinstance(report, ReportVerdict):
         return ReportAnswer(report)
-    found, state = find_running(plane, team)
+    found, state = find_running(syncroom, team)
     if found is None:
         return ReportAnswer(ReportVerdict(TEAM_INACTIVE), report)
     return report, found, state, resolve_author(report.author, found)
 
 
 def _still_so(
-    plane: SyncRoom, team: Team, author: Author, report: Report, verdict: ReportVerdict, seen: Seen
+    syncroom: SyncRoom, team: Team, author: Author, report: Report, verdict: ReportVerdict, seen: Seen
 ) -> ReportAnswer:
     """
     The board may have changed while the lease was written. The lease is for the former agenda and holds nothing then,
     and whoever reported is told so. A board that cannot be read any more, or not all of it, says nothing about that.
     """
     try:
-        again = look_at(plane, team, [author.name])[author.name]
+        again = look_at(syncroom, team, [author.name])[author.name]
     except AtmError:
         return ReportAnswer(verdict, report, seen)
     newly_unreadable = set(again.agenda.unreadable) - set(seen.agenda.unreadable)
@@ -172,14 +172,14 @@ def _still_so(
     return ReportAnswer(ReportVerdict(STALE_FINGERPRINT), report, again)
 
 
-def _seen(plane: SyncRoom, team: Team, author: Author, state: TeamRunning) -> Seen | None:
+def _seen(syncroom: SyncRoom, team: Team, author: Author, state: TeamRunning) -> Seen | None:
     if author.refused or not state.runs:
         return None
-    return look_at(plane, team, [author.name])[author.name]
+    return look_at(syncroom, team, [author.name])[author.name]
 
 
 def _ground(
-    plane: SyncRoom,
+    syncroom: SyncRoom,
     team: str,
     state: TeamRunning,
     author: Author,
@@ -198,12 +198,12 @@ def _ground(
         token=token,
         agenda=agenda,
         fingerprint=seen.fingerprint if seen is not None else "",
-        comments=comment_of(plane, agenda, report.blocker_comment) if agenda is not None else {},
+        comments=comment_of(syncroom, agenda, report.blocker_comment) if agenda is not None else {},
     )
 
 
 def _write(
-    plane: SyncRoom, team: Team, member: str, report: Report, verdict: ReportVerdict, seen: Seen, trusted: Trusted
+    syncroom: SyncRoom, team: Team, member: str, report: Report, verdict: ReportVerdict, seen: Seen, trusted: Trusted
 ) -> None:
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         former = known_status(records, team.name, member)
@@ -224,7 +224,7 @@ def _write(
         after = decide(seen.agenda, seen.lease(status), seen.busy)
         return {member.casefold(): encode_status(next_status(status, seen, after))}
 
-    plane.records.change(team.name, STATUS, change, keys=[member.casefold()])
+    syncroom.records.change(team.name, STATUS, change, keys=[member.casefold()])
 
 
 def _record(
@@ -249,18 +249,18 @@ def _record(
 # Reports that nobody can judge now.
 
 
-def note_intent(plane: SyncRoom, team: str, arguments: Mapping[str, Plain], trusted: Trusted) -> ReportAnswer:
+def note_intent(syncroom: SyncRoom, team: str, arguments: Mapping[str, Plain], trusted: Trusted) -> ReportAnswer:
     """
     Keep a report for the daemon. Only one that may be its author's: who is refused now stays refused.
 
     Nothing here says that it is right: the agenda is not even looked at.
     """
-    opened = _opened(plane, team, arguments)
+    opened = _opened(syncroom, team, arguments)
     if isinstance(opened, ReportAnswer):
         return opened
     report, found, state, author = opened
-    token = verify(plane, found.name, author.name, report.fingerprint, report.token, trusted.received_at)
-    refused = check_identity(_ground(plane, found.name, state, author, trusted, token, None, report))
+    token = verify(syncroom, found.name, author.name, report.fingerprint, report.token, trusted.received_at)
+    refused = check_identity(_ground(syncroom, found.name, state, author, trusted, token, None, report))
     if refused:
         return ReportAnswer(ReportVerdict(refused), report)
     intent = Intent(
@@ -272,7 +272,9 @@ def note_intent(plane: SyncRoom, team: str, arguments: Mapping[str, Plain], trus
         received=trusted.received_at,
     )
     return (
-        ReportAnswer(ReportVerdict(), report, is_pending=True) if _keep(plane, intent) else ReportAnswer(_FULL, report)
+        ReportAnswer(ReportVerdict(), report, is_pending=True)
+        if _keep(syncroom, intent)
+        else ReportAnswer(_FULL, report)
     )
 
 
@@ -280,7 +282,7 @@ _ARGUMENTS = ("from", "agendaFingerprint", "state", "taskIds", "blockerCommentId
 _FULL = ReportVerdict(CAPABILITY_UNAVAILABLE)
 
 
-def _keep(plane: SyncRoom, intent: Intent) -> bool:
+def _keep(syncroom: SyncRoom, intent: Intent) -> bool:
     """False if as many wait as may: a flood must not push out what came before it."""
     kept = True
 
@@ -294,7 +296,7 @@ def _keep(plane: SyncRoom, intent: Intent) -> bool:
         gone = _expired([one for one in known if one.id != intent.id], intent.received)
         return {**dict.fromkeys(gone), intent.id: encode_intent(intent)}
 
-    plane.records.change(intent.team, INTENTS, change)
+    syncroom.records.change(intent.team, INTENTS, change)
     return kept
 
 
@@ -307,52 +309,52 @@ def _expired(known: list[Intent], now: float) -> list[str]:
     return list(dict.fromkeys([*old, *(one.id for one in settled[: max(0, len(settled) - room)])]))
 
 
-def replay(plane: SyncRoom, team: str) -> int:
+def replay(syncroom: SyncRoom, team: str) -> int:
     """Put every report that waits through the validator, once; how many were judged."""
     waiting = [
         intent
-        for id, record in plane.records.read(team, INTENTS).items()
+        for id, record in syncroom.records.read(team, INTENTS).items()
         if (intent := decode_intent(id, team, record)).status == PENDING
     ]
     judged = 0
     for intent in sorted(waiting, key=lambda one: one.received):
-        verdict = _judged(plane, intent)
+        verdict = _judged(syncroom, intent)
         if verdict is not None:
-            _settle(plane, intent, *verdict)
+            _settle(syncroom, intent, *verdict)
             judged += 1
     return judged
 
 
-def _judged(plane: SyncRoom, intent: Intent) -> tuple[str, str] | None:
+def _judged(syncroom: SyncRoom, intent: Intent) -> tuple[str, str] | None:
     """
     What becomes of it; None if that cannot be said now, and it goes on waiting.
 
     The lease counts from now; that the token was good is judged by when it was shown.
     """
-    found, state = find_running(plane, intent.team)
+    found, state = find_running(syncroom, intent.team)
     member = found.member(intent.member) if found is not None else None
-    if member is None or is_somebody_else(intent.received, member.joined_at, plane.now()):
+    if member is None or is_somebody_else(intent.received, member.joined_at, syncroom.now()):
         return SUPERSEDED, MEMBER_INACTIVE
-    if plane.now() - intent.received > INTENT_SECONDS:
+    if syncroom.now() - intent.received > INTENT_SECONDS:
         return SUPERSEDED, "too_old"
-    if _is_on_record(plane, intent):
+    if _is_on_record(syncroom, intent):
         return ACCEPTED, ""
     if state.state == UNKNOWN_STATE:
         return None
-    trusted = Trusted("intent_replay", plane.now(), intent.identity, intent.team, intent.member)
-    answer = submit(plane, intent.team, intent.raw, trusted, at=intent.received)
+    trusted = Trusted("intent_replay", syncroom.now(), intent.identity, intent.team, intent.member)
+    answer = submit(syncroom, intent.team, intent.raw, trusted, at=intent.received)
     if answer.verdict.reason in NOT_NOW:
         return None
     return (ACCEPTED, "") if answer.ok else (REJECTED, answer.verdict.reason)
 
 
-def _is_on_record(plane: SyncRoom, intent: Intent) -> bool:
+def _is_on_record(syncroom: SyncRoom, intent: Intent) -> bool:
     """Was it accepted before, by a daemon that could not say so any more? Its lease must not begin anew."""
     report = read_report(intent.raw)
     if isinstance(report, ReportVerdict):
         return False
     id = report_id(intent.team, intent.member, report)
-    known = plane.records.read(intent.team, STATUS, [intent.member.casefold()])
+    known = syncroom.records.read(intent.team, STATUS, [intent.member.casefold()])
     status = known_status(known, intent.team, intent.member)
     records = status.reports if status is not None else ()
     return any(
@@ -360,13 +362,13 @@ def _is_on_record(plane: SyncRoom, intent: Intent) -> bool:
     )
 
 
-def _settle(plane: SyncRoom, intent: Intent, status: str, reason: str) -> None:
+def _settle(syncroom: SyncRoom, intent: Intent, status: str, reason: str) -> None:
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         record = records.get(intent.id)
         if record is None or decode_intent(intent.id, intent.team, record).status != PENDING:
             return {}
         raw = {key: value for key, value in intent.raw.items() if key != "reportToken"}  # it has done its duty
-        settled = replace(intent, raw=raw, status=status, reason=reason, processed=plane.now())
+        settled = replace(intent, raw=raw, status=status, reason=reason, processed=syncroom.now())
         return {intent.id: encode_intent(settled)}
 
-    plane.records.change(intent.team, INTENTS, change, keys=[intent.id])
+    syncroom.records.change(intent.team, INTENTS, change, keys=[intent.id])

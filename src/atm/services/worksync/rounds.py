@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.domain.worksync.triggers import Route
     from atm.services.worksync.nudges import Dispatched, Planned
-    from atm.services.worksync.plane import SyncRoom
     from atm.services.worksync.reconcile import MemberLook
+    from atm.services.worksync.syncroom import SyncRoom
 
 MARGIN = 1.0
 """Seconds after a lease has run out at which it is looked at."""
@@ -48,14 +48,14 @@ class SyncRound:
     outbox_due: float | None = None
 
 
-def run_round(plane: SyncRoom, team: str, members: Mapping[str, str]) -> SyncRound:
+def run_round(syncroom: SyncRoom, team: str, members: Mapping[str, str]) -> SyncRound:
     done = SyncRound(team)
-    done.looks = reconcile(plane, team, members)
+    done.looks = reconcile(syncroom, team, members)
     if done.looks:
-        found = find_team(plane.room, team)
-        done.planned = plan(plane, found, done.looks)
-    done.dispatched = dispatch(plane, team)
-    done.outbox_due = next_due(plane, team)
+        found = find_team(syncroom.room, team)
+        done.planned = plan(syncroom, found, done.looks)
+    done.dispatched = dispatch(syncroom, team)
+    done.outbox_due = next_due(syncroom, team)
     for look in done.looks:
         at = _again_at(look)
         if at is not None:
@@ -71,40 +71,40 @@ def _again_at(look: MemberLook) -> float | None:
     return look.seen.at + RECOVERY_AFTER if look.decision.kind == NEEDS_SYNC else None
 
 
-def forget_members(plane: SyncRoom, team: Team) -> int:
+def forget_members(syncroom: SyncRoom, team: Team) -> int:
     """What was remembered of somebody who left goes after a week; until then it explains what happened."""
-    here, before = {name.casefold() for name in team.names}, plane.now() - HISTORY_SECONDS
+    here, before = {name.casefold() for name in team.names}, syncroom.now() - HISTORY_SECONDS
 
     def is_gone(key: str, record: Record) -> bool:
         return key not in here and decode_status(team.name, key, record).updated < before
 
-    gone = [key for key, record in plane.records.read(team.name, STATUS).items() if is_gone(key, record)]
+    gone = [key for key, record in syncroom.records.read(team.name, STATUS).items() if is_gone(key, record)]
     if gone:
-        plane.records.change(
+        syncroom.records.change(
             team.name, STATUS, lambda known: {key: None for key in known if key not in here}, keys=gone
         )
     return len(gone)
 
 
-def members_of(plane: SyncRoom, team: Team, routes: Iterable[Route]) -> dict[str, set[str]]:
+def members_of(syncroom: SyncRoom, team: Team, routes: Iterable[Route]) -> dict[str, set[str]]:
     """Whom events are about, by trigger, as the board says now: it is looked at once. Names in events are hints."""
     board: Board | None = None
     spelled = {name.casefold(): name for name in team.names}
     found: dict[str, set[str]] = {}
     for route in dict.fromkeys(routes):
         names = team.names if route.scope == ALL_MEMBERS else [*route.names]
-        if route.scope == OF_TASK and (board is not None or plane.desk.tasks.exists(team.name)):
-            board = board if board is not None else plane.desk.tasks.board(team.name).turn_around()
+        if route.scope == OF_TASK and (board is not None or syncroom.boardroom.tasks.exists(team.name)):
+            board = board if board is not None else syncroom.boardroom.tasks.board(team.name).turn_around()
             names += _of_task(board, route.task, team.lead)
         for name in {spelled[name.casefold()] for name in names if name.casefold() in spelled}:
-            trigger = _what_beat_tells(plane, team.name, name) if route.trigger == HEARTBEAT else route.trigger
+            trigger = _what_beat_tells(syncroom, team.name, name) if route.trigger == HEARTBEAT else route.trigger
             found.setdefault(trigger, set()).add(name)
     return found
 
 
-def _what_beat_tells(plane: SyncRoom, team: str, member: str) -> str:
+def _what_beat_tells(syncroom: SyncRoom, team: str, member: str) -> str:
     """As the file says now: an event only tells that there was a sign of life."""
-    last = plane.room.presence.last(team, member)
+    last = syncroom.room.presence.last(team, member)
     return trigger_of_beat(last, is_by_hook=last is not None and is_by_hook(last.source))
 
 

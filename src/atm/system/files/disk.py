@@ -7,7 +7,6 @@ import os
 import stat
 
 from atm.ports.files.disk import FileStamp
-from atm.system.files import disk as folder_sync
 from atm.system.files import exchange, flock
 
 _CHUNK = 1 << 20
@@ -139,7 +138,7 @@ class RealDisk:
         os.chmod(path, mode)
 
     def sync_folder(self, path: str) -> None:
-        folder_sync.sync_folder(path)
+        sync_folder(path)
 
     def lock(self, path: str) -> int | None:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)

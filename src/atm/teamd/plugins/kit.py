@@ -30,8 +30,8 @@ from atm.services.roster.members import add_member, create_team
 from atm.teamd.plugins.api import Cancel, Capability, Plugin, PluginError, Sent
 from atm.teamd.plugins.discovery import checked_metadata
 from atm.teamd.plugins.inside.context import Context, EventStream, MailDesk
-from atm.teamd.plugins.inside.desk import PluginRoom
 from atm.teamd.plugins.inside.folder import Folder
+from atm.teamd.plugins.inside.room import PluginRoom
 from atm.testing import FakeClock, MemoryTasks, memory_room
 
 T = TypeVar("T")
@@ -95,8 +95,8 @@ class TimedCancel(Cancel):
 class RecordingMail(MailDesk):
     """Mail that remembers what was sent."""
 
-    def __init__(self, desk: PluginRoom) -> None:
-        super().__init__(desk)
+    def __init__(self, plugin_room: PluginRoom) -> None:
+        super().__init__(plugin_room)
         self.sent: list[SentMail] = []
 
     async def send(
@@ -149,7 +149,7 @@ class PluginHarness:
         made = checked_metadata(plugin.metadata(), plugin.metadata().name)
         self._borrowed = tempfile.mkdtemp(prefix="atm-plugin-") if temp_dir is None else None
         self.cancel = TimedCancel(self.clock)
-        self._desk = PluginRoom(
+        self._plugin_room = PluginRoom(
             plugin=made.name,
             place="",
             capabilities=frozenset(made.capabilities if capabilities is None else capabilities),
@@ -162,10 +162,10 @@ class PluginHarness:
             look_every=0.01,
         )
         self._events = EventStream(self.cancel)
-        self._mail = RecordingMail(self._desk)
+        self._mail = RecordingMail(self._plugin_room)
         folder = Folder(temp_dir or self._borrowed or "", None)
         self.context = Context(
-            self._desk, system=_system(team, repo), config=config or {}, folder=folder, events=self._events
+            self._plugin_room, system=_system(team, repo), config=config or {}, folder=folder, events=self._events
         )
         self.context.mail = self._mail
         self._running: asyncio.Task[None] | None = None
@@ -193,7 +193,7 @@ class PluginHarness:
         """Ask it to end, wait for it, shut it down. What `run` failed with is raised here, and so is not ending."""
         self.cancel.set()
         self._events.wake()
-        self._desk.hint.set()
+        self._plugin_room.hint.set()
         try:
             if self._running is not None:
                 await self._ended(self._running, seconds)
@@ -218,14 +218,14 @@ class PluginHarness:
     def write(self, to: str, text: str, *, sender: str = "ann", team: str | None = None) -> str:
         """Somebody writes to a member; the message's id."""
         done = mail.send(self.room, team or self.team, to, posting.Draft(sender=sender, text=text))
-        self._desk.hint.set()
+        self._plugin_room.hint.set()
         return done.message_id
 
     async def pass_time(self, seconds: float) -> None:
         """Let time pass, and let the plugin act on it."""
         self.clock.pass_time(seconds)
         self.cancel.move()
-        self._desk.hint.set()
+        self._plugin_room.hint.set()
         await self.settle()
 
     async def settle(self) -> None:
@@ -261,7 +261,7 @@ class PluginHarness:
     @property
     def members(self) -> list[str]:
         """Whom it plays, as `name@team`."""
-        return sorted(f"{name}@{team}" for team, name in self._desk.own)
+        return sorted(f"{name}@{team}" for team, name in self._plugin_room.own)
 
     def unread(self, agent: str, team: str | None = None) -> list[str]:
         """The texts that somebody has not read yet."""

@@ -48,7 +48,10 @@ TOPICS = {
     **dict.fromkeys(("deliver", "hook", "prime"), "delivery"),
     **dict.fromkeys(("config", "init"), "setup"),
     **dict.fromkeys(("daemon", "logs"), "daemon"),
-    **{"tasks": "board", "sync": "worksync", "plugins": "plugins", "mcp": "mcp"},
+    "mcp": "mcp",
+    "plugins": "plugins",
+    "sync": "worksync",
+    "tasks": "board",
 }
 """The folder in which the module of a command lies. It has the command's name."""
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 class Session:
     """What every command needs, each part made when it is asked for."""
 
-    __slots__ = ("_as_json", "_desk", "_layout", "_room", "_settings", "environment")
+    __slots__ = ("_as_json", "_boardroom", "_layout", "_room", "_settings", "environment")
 
     def __init__(self, environment: Mapping[str, str], *, as_json: bool = False) -> None:
         self.environment = environment
@@ -34,7 +34,7 @@ class Session:
         self._layout: Layout | None = None
         self._settings: Settings | None = None
         self._room: Teamroom | None = None
-        self._desk: FullBoardroom | None = None
+        self._boardroom: FullBoardroom | None = None
 
     @property
     def layout(self) -> Layout:
@@ -55,13 +55,13 @@ class Session:
         return self._room
 
     @property
-    def desk(self) -> FullBoardroom:
+    def boardroom(self) -> FullBoardroom:
         """The board."""
-        if self._desk is None:
-            from atm.wiring.board import build_desk
+        if self._boardroom is None:
+            from atm.wiring.board import build_boardroom
 
-            self._desk = build_desk(self.layout, self.settings, self.room)
-        return self._desk
+            self._boardroom = build_boardroom(self.layout, self.settings, self.room)
+        return self._boardroom
 
     @property
     def as_json(self) -> bool:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from atm.services.team.registry import find_team
-from atm.wiring.board import build_desk
+from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ class Caller:
         return build_room(self.layout, self.settings)
 
     @cached_property
-    def desk(self) -> FullBoardroom:
-        return build_desk(self.layout, self.settings, self.room, runs_repo_hooks=False)
+    def boardroom(self) -> FullBoardroom:
+        return build_boardroom(self.layout, self.settings, self.room, runs_repo_hooks=False)
 
     def roster(self) -> Team:
         """Read afresh: people join and leave while a connection lasts."""

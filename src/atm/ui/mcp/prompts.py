@@ -72,7 +72,7 @@ def render(caller: Caller, name: str, arguments: Mapping[str, str]) -> str:
     if prompt is None:
         raise RequestError(f"there is no prompt {name[:80]!r}", "see prompts/list")
     team, me = actor(caller)
-    facts = brief(caller.desk, team.name, me)
+    facts = brief(caller.boardroom, team.name, me)
     parts = ["\n".join(_head(facts)), _LEAD if prompt is LEAD else _WORKER]
     if find_tool(caller.role, "member_work_sync_report") is not None:  # told only to those who have it
         parts[-1] += f"\n{_SYNC}"

@@ -95,7 +95,7 @@ def _parsed(caller: Caller, uri: str) -> tuple[str, str, str]:
 
 
 def _board(caller: Caller) -> dict[str, Plain]:
-    board = caller.desk.tasks.board(board_name(caller))
+    board = caller.boardroom.tasks.board(board_name(caller))
     cards = [card for card in board.sorted() if not card.is_hidden and not card.is_finished]
     tasks: list[Plain] = [preview(card, board) for card in cards[:MOST_ROWS]]
     left = len(cards) - len(tasks)

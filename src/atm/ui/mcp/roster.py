@@ -72,7 +72,7 @@ def _status(caller: Caller, _: Given) -> dict[str, Plain]:
         **known({"status_since": line(found.since, 40)}),
         "members": len(team.members),
         "liveness": alive,
-        "tasks": {**caller.desk.tasks.board(team.name).counts()},
+        "tasks": {**caller.boardroom.tasks.board(team.name).counts()},
         "mail_waiting_in_spool": waiting,
     }
 
@@ -99,7 +99,7 @@ def _whoami(caller: Caller, _: Given) -> dict[str, Plain]:
 
 
 def _own_tasks(caller: Caller, team: Team) -> list[Plain]:
-    board = caller.desk.tasks.board(team.name)
+    board = caller.boardroom.tasks.board(team.name)
     mine = [card for card in board.sorted() if same_name(card.owner, caller.member) and not card.is_finished]
     return [preview(card, board) for card in mine[:MOST_TASKS]]
 

@@ -22,12 +22,12 @@ from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
 from atm.ui.mcp.tool import EVERYBODY, OBSERVER, Tool
 from atm.ui.mcp.wording import line
 from atm.wiring.daemon import judge_report
-from atm.wiring.worksync import build_plane
+from atm.wiring.worksync import build_syncroom
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.syncroom import SyncRoom
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.definition import Given
 
@@ -36,7 +36,7 @@ _SOURCES = {"environment": PROCESS_TEAM, "token": RUNTIME_SESSION}
 
 
 def plane_of(caller: Caller) -> SyncRoom:
-    return build_plane(caller.layout, caller.settings, caller.desk)
+    return build_syncroom(caller.layout, caller.settings, caller.boardroom)
 
 
 # The briefing.
@@ -44,7 +44,7 @@ def plane_of(caller: Caller) -> SyncRoom:
 
 def _briefing(caller: Caller, _: Given) -> dict[str, Plain]:
     team, me = actor(caller)
-    facts = brief(caller.desk, team.name, me)
+    facts = brief(caller.boardroom, team.name, me)
     return {
         "member": line(facts.me, 128),
         "team": facts.team,
@@ -115,21 +115,21 @@ def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
     """Whose it is, the connection knows; `from` is a claim. Nothing but the work-sync files is written."""
     if not caller.team:
         return ReportAnswer(ReportVerdict(CAPABILITY_UNAVAILABLE, detail="this connection belongs to no team")).fields()
-    plane = plane_of(caller)
-    trusted = Trusted("mcp", plane.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
+    syncroom = plane_of(caller)
+    trusted = Trusted("mcp", syncroom.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
     given: dict[str, Plain] = {key: value for key, value in arguments.items() if value is not None}
-    answer = _judged(plane, caller, given, trusted)
+    answer = _judged(syncroom, caller, given, trusted)
     if "currentAgendaPreview" in answer:
         answer["currentAgendaPreview"] = _harmless(answer["currentAgendaPreview"])
     return answer  # and no heartbeat: a report is no progress, also not by way of a sign of life
 
 
-def _judged(plane: SyncRoom, caller: Caller, given: dict[str, Plain], trusted: Trusted) -> dict[str, Plain]:
+def _judged(syncroom: SyncRoom, caller: Caller, given: dict[str, Plain], trusted: Trusted) -> dict[str, Plain]:
     """By the daemon: this is it, or it can be asked; else the report is noted for it."""
     if caller.has_daemon:
-        return submit(plane, caller.team, given, trusted).fields()
+        return submit(syncroom, caller.team, given, trusted).fields()
     answer = judge_report(caller.layout, caller.team, given, trusted)
-    return answer if answer is not None else note_intent(plane, caller.team, given, trusted).fields()
+    return answer if answer is not None else note_intent(syncroom, caller.team, given, trusted).fields()
 
 
 _ITEM = gives({"taskRef": text(), "kind": text(), "reason": text()}, {"subject": text()})

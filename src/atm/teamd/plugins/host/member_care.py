@@ -12,7 +12,7 @@ from atm.formats.files.layout import Layout
 from atm.services.board.working import release_all
 from atm.teamd.plugins.host.member_book import MemberBook, Played
 from atm.teamd.plugins.inside.synthetic_members import retire
-from atm.wiring.board import build_desk
+from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 
 T = TypeVar("T")
@@ -71,9 +71,9 @@ class MemberCare:
     def _take_off(self, plugin: str, played: Played, keep_inbox: bool) -> None:
         settings = Settings({}, [], None, "")
         room = build_room(self._layout)
-        desk = build_desk(self._layout, settings, room)
+        boardroom = build_boardroom(self._layout, settings, room)
 
         def give_tasks_back(team: str, name: str) -> None:
-            release_all(desk, team, "", name)
+            release_all(boardroom, team, "", name)
 
         retire(room, *played, plugin, keep_inbox=keep_inbox, farewell=give_tasks_back)

@@ -18,17 +18,17 @@ from atm.services.team.registry import find_team
 from atm.teamd.plugins.api import Cancel, Capability, Letter, PluginError, Sent, TeamFacts, Unread
 from atm.teamd.plugins.inside import mail as plugin_mail
 from atm.teamd.plugins.inside import synthetic_members
-from atm.teamd.plugins.inside.desk import PluginRoom
 from atm.teamd.plugins.inside.folder import Folder
 from atm.teamd.plugins.inside.letters import Outgoing
+from atm.teamd.plugins.inside.room import PluginRoom
 
 
 class MailDesk:
     """See `plugin_api.Mail`."""
 
-    def __init__(self, desk: PluginRoom) -> None:
-        self._desk = desk
-        self._outgoing = Outgoing(desk)
+    def __init__(self, plugin_room: PluginRoom) -> None:
+        self._plugin_room = plugin_room
+        self._outgoing = Outgoing(plugin_room)
 
     async def send(
         self,
@@ -40,13 +40,13 @@ class MailDesk:
         *,
         once: str | None = None,
     ) -> Sent:
-        desk = self._desk
-        desk.need(Capability.INJECT_MESSAGES, "send mail")
-        return await desk.call(
+        plugin_room = self._plugin_room
+        plugin_room.need(Capability.INJECT_MESSAGES, "send mail")
+        return await plugin_room.call(
             lambda: plugin_mail.send_as(
-                desk.room,
-                desk.plugin,
-                desk.place,
+                plugin_room.room,
+                plugin_room.plugin,
+                plugin_room.place,
                 to=to,
                 team=team,
                 text=text,
@@ -57,59 +57,63 @@ class MailDesk:
         )
 
     async def unread(self, team: str, agent: str) -> Unread:
-        room = self._desk.room
-        return await self._desk.call(lambda: plugin_mail.unread_of(room, find_team(room, team).name, agent))
+        room = self._plugin_room.room
+        return await self._plugin_room.call(lambda: plugin_mail.unread_of(room, find_team(room, team).name, agent))
 
     async def overview(self, team: str) -> TeamFacts:
-        desk = self._desk
-        return await desk.call(lambda: plugin_mail.overview(desk.room, desk.tasks, team))
+        plugin_room = self._plugin_room
+        return await plugin_room.call(lambda: plugin_mail.overview(plugin_room.room, plugin_room.tasks, team))
 
     def outgoing(self) -> AsyncIterator[Letter]:
-        self._desk.need(Capability.INTERCEPT_SEND, "take the mail of members")
+        self._plugin_room.need(Capability.INTERCEPT_SEND, "take the mail of members")
         return self._outgoing.letters()
 
 
 class RosterDesk:
     """See `plugin_api.Roster`."""
 
-    def __init__(self, desk: PluginRoom) -> None:
-        self._desk = desk
+    def __init__(self, plugin_room: PluginRoom) -> None:
+        self._plugin_room = plugin_room
 
     async def teams(self) -> list[str]:
-        return await self._desk.call(self._desk.room.rosters.teams)
+        return await self._plugin_room.call(self._plugin_room.room.rosters.teams)
 
     async def members(self, team: str) -> list[str]:
-        room = self._desk.room
-        return await self._desk.call(lambda: find_team(room, team).names)
+        room = self._plugin_room.room
+        return await self._plugin_room.call(lambda: find_team(room, team).names)
 
     async def add(self, team: str, name: str) -> bool:
-        desk = self._desk
-        desk.need(Capability.ADVERTISE_MEMBERS, "add members")
-        spelled = await desk.call(lambda: find_team(desk.room, team).name)
-        await desk.book.enter(spelled, name)
-        added = await desk.call(lambda: synthetic_members.play(desk.room, spelled, name, desk.plugin))
-        desk.own.add((spelled, name))
-        desk.hint.set()
+        plugin_room = self._plugin_room
+        plugin_room.need(Capability.ADVERTISE_MEMBERS, "add members")
+        spelled = await plugin_room.call(lambda: find_team(plugin_room.room, team).name)
+        await plugin_room.book.enter(spelled, name)
+        added = await plugin_room.call(
+            lambda: synthetic_members.play(plugin_room.room, spelled, name, plugin_room.plugin)
+        )
+        plugin_room.own.add((spelled, name))
+        plugin_room.hint.set()
         return added
 
     async def remove(self, team: str, name: str) -> bool:
-        desk = self._desk
-        desk.need(Capability.ADVERTISE_MEMBERS, "remove members")
-        spelled = await desk.call(lambda: find_team(desk.room, team).name)
-        removed = await desk.call(lambda: self._retire(spelled, name))
-        desk.own.discard((spelled, name))
-        await desk.book.strike(spelled, name)
+        plugin_room = self._plugin_room
+        plugin_room.need(Capability.ADVERTISE_MEMBERS, "remove members")
+        spelled = await plugin_room.call(lambda: find_team(plugin_room.room, team).name)
+        removed = await plugin_room.call(lambda: self._retire(spelled, name))
+        plugin_room.own.discard((spelled, name))
+        await plugin_room.book.strike(spelled, name)
         return removed
 
     def _retire(self, team: str, name: str) -> bool:
-        desk = self._desk
-        member = find_team(desk.room, team).member(name)
-        if member is not None and member.backend != synthetic_members.backend_of(desk.plugin):
+        plugin_room = self._plugin_room
+        member = find_team(plugin_room.room, team).member(name)
+        if member is not None and member.backend != synthetic_members.backend_of(plugin_room.plugin):
             raise PluginError(
-                f"{name!r} in team {team!r} is not a member that the plugin {desk.plugin!r} plays",
+                f"{name!r} in team {team!r} is not a member that the plugin {plugin_room.plugin!r} plays",
                 "a plugin removes its own members only",
             )
-        return synthetic_members.retire(desk.room, team, name, desk.plugin, keep_inbox=False, farewell=desk.farewell)
+        return synthetic_members.retire(
+            plugin_room.room, team, name, plugin_room.plugin, keep_inbox=False, farewell=plugin_room.farewell
+        )
 
 
 class EventStream:
@@ -147,20 +151,20 @@ class Context:
 
     def __init__(
         self,
-        desk: PluginRoom,
+        plugin_room: PluginRoom,
         *,
         system: SystemContext,
         config: Mapping[str, object],
         folder: Folder,
         events: EventStream,
     ) -> None:
-        self._desk = desk
+        self._plugin_room = plugin_room
         self._folder = folder
         self._events = events
         self.system = system
         self.config: Mapping[str, object] = _frozen_table(config)
-        self.mail = MailDesk(desk)
-        self.roster = RosterDesk(desk)
+        self.mail = MailDesk(plugin_room)
+        self.roster = RosterDesk(plugin_room)
 
     @property
     def temp_dir(self) -> str:
@@ -168,14 +172,14 @@ class Context:
 
     @property
     def events(self) -> EventStream:
-        self._desk.need(Capability.EVENT_LISTENER, "listen to events")
+        self._plugin_room.need(Capability.EVENT_LISTENER, "listen to events")
         return self._events
 
     def log(self, level: str, text: str, /, **fields: object) -> None:
-        self._desk.log(level, str(text), fields)
+        self._plugin_room.log(level, str(text), fields)
 
     def now(self) -> float:
-        return self._desk.room.clock.now()
+        return self._plugin_room.room.clock.now()
 
 
 def _frozen_table(table: Mapping[str, object]) -> Mapping[str, object]:

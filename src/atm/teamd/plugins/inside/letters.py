@@ -10,7 +10,7 @@ from atm.domain.mail.messages import Message
 from atm.formats.files.times import from_iso
 from atm.teamd.plugins.api import Letter
 from atm.teamd.plugins.inside import mail as plugin_mail
-from atm.teamd.plugins.inside.desk import PluginRoom
+from atm.teamd.plugins.inside.room import PluginRoom
 
 
 class OwnLetter:
@@ -41,19 +41,19 @@ class OwnLetter:
 class Outgoing:
     """The letters of one plugin: each is handed out once, and again only after it failed."""
 
-    def __init__(self, desk: PluginRoom) -> None:
-        self._desk = desk
+    def __init__(self, plugin_room: PluginRoom) -> None:
+        self._plugin_room = plugin_room
         self._resting: dict[tuple[str, str, object], float] = {}
         """Letters that were handed out, and the second from which on they may be handed out again."""
         self._unreadable: set[tuple[str, str]] = set()
 
     async def letters(self) -> AsyncIterator[Letter]:
-        desk = self._desk
-        while not desk.cancel.is_set():
-            desk.hint.clear()
-            for team, name in sorted(desk.own):
+        plugin_room = self._plugin_room
+        while not plugin_room.cancel.is_set():
+            plugin_room.hint.clear()
+            for team, name in sorted(plugin_room.own):
                 for message in await self._fresh(team, name):
-                    if desk.cancel.is_set():
+                    if plugin_room.cancel.is_set():
                         return
                     self._resting[(team, name, message.key)] = float("inf")
                     yield OwnLetter(self, team, name, message)
@@ -61,7 +61,7 @@ class Outgoing:
 
     async def _pause(self) -> None:
         try:
-            await asyncio.wait_for(self._desk.hint.wait(), self._desk.look_every)
+            await asyncio.wait_for(self._plugin_room.hint.wait(), self._plugin_room.look_every)
         except TimeoutError:
             return
 
@@ -71,28 +71,28 @@ class Outgoing:
         here = {(team, name, message.key) for message in waiting}
         for key in [key for key in self._resting if key[:2] == (team, name) and key not in here]:
             del self._resting[key]
-        now = self._desk.room.clock.monotonic()
+        now = self._plugin_room.room.clock.monotonic()
         return [message for message in waiting if self._resting.get((team, name, message.key), 0.0) <= now]
 
     async def _waiting(self, team: str, name: str) -> list[Message]:
         """An inbox that cannot be read now, torn or without its team, is looked at again; that is said once."""
-        room = self._desk.room
+        room = self._plugin_room.room
         try:
-            found = await self._desk.call(lambda: plugin_mail.waiting_letters(room, team, name))
+            found = await self._plugin_room.call(lambda: plugin_mail.waiting_letters(room, team, name))
         except AtmError as error:
             if (team, name) not in self._unreadable:
-                self._desk.log("warn", f"the inbox of {name}@{team} cannot be read: {error}", {})
+                self._plugin_room.log("warn", f"the inbox of {name}@{team} cannot be read: {error}", {})
             self._unreadable.add((team, name))
             return []
         self._unreadable.discard((team, name))
         return found
 
     async def done(self, team: str, name: str, message: Message, evidence: str) -> None:
-        room = self._desk.room
-        await self._desk.call(lambda: plugin_mail.take_letter(room, team, name, message, evidence))
+        room = self._plugin_room.room
+        await self._plugin_room.call(lambda: plugin_mail.take_letter(room, team, name, message, evidence))
 
     def failed(self, team: str, name: str, message: Message, reason: str, again_after: float) -> None:
-        again = self._desk.room.clock.monotonic() + max(0.0, again_after)
+        again = self._plugin_room.room.clock.monotonic() + max(0.0, again_after)
         self._resting[(team, name, message.key)] = again
         facts = {"team": team, "to": name, "message_id": message.id, "again_after": again_after}
-        self._desk.log("warn", f"a letter to {name}@{team} could not be delivered: {reason}", facts)
+        self._plugin_room.log("warn", f"a letter to {name}@{team} could not be delivered: {reason}", facts)

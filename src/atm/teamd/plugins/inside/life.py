@@ -25,14 +25,14 @@ from atm.teamd.places import load_places
 from atm.teamd.plugins import wire as wire_words
 from atm.teamd.plugins.api import Cancel, Plugin, PluginError, PluginMetadata
 from atm.teamd.plugins.inside.context import Context, EventStream
-from atm.teamd.plugins.inside.desk import PluginRoom
 from atm.teamd.plugins.inside.folder import folder_of
+from atm.teamd.plugins.inside.room import PluginRoom
 from atm.teamd.plugins.inside.synthetic_members import retire
 from atm.teamd.plugins.order import PluginOrder
 from atm.teamd.plugins.process_care import MARK, kill_strays
 from atm.teamd.plugins.report import LogLines, describe_error
 from atm.teamd.plugins.wire import LineWriter, decode_line
-from atm.wiring.board import build_desk, build_tasks
+from atm.wiring.board import build_boardroom, build_tasks
 from atm.wiring.mail import build_room
 from atm.wiring.setup import build_context
 
@@ -86,7 +86,7 @@ class Life:
         self._cancel = Cancel()
         self._book = HostBook(wire)
         self._events = EventStream(self._cancel, lambda count: wire.send(wire_words.TOOK, n=count))
-        self._desk: PluginRoom | None = None
+        self._plugin_room: PluginRoom | None = None
         self.is_orphaned = False
         self.phase = INIT
 
@@ -152,12 +152,12 @@ class Life:
         await asyncio.wait({asyncio.ensure_future(last)}, timeout=SECONDS_TO_FINISH_WRITING)
 
     def _retire_all(self) -> None:
-        desk = self._desk
-        if desk is None:
+        plugin_room = self._plugin_room
+        if plugin_room is None:
             return
-        for team, name in sorted(desk.own):
+        for team, name in sorted(plugin_room.own):
             try:
-                retire(desk.room, team, name, desk.plugin, keep_inbox=True, farewell=desk.farewell)
+                retire(plugin_room.room, team, name, plugin_room.plugin, keep_inbox=True, farewell=plugin_room.farewell)
             except AtmError:
                 continue  # the next daemon finds it in its book
 
@@ -183,8 +183,8 @@ class Life:
             self._end()
         elif kind == wire_words.NOTED:
             self._book.noted(fields.get("id"), wire_words.text_of(fields, "error"))
-        elif kind == wire_words.MAIL and self._desk is not None:
-            self._desk.hint.set()
+        elif kind == wire_words.MAIL and self._plugin_room is not None:
+            self._plugin_room.hint.set()
         elif kind == wire_words.EVENT:
             given = fields.get("event")
             event = event_from(given) if isinstance(given, dict) else None
@@ -198,8 +198,8 @@ class Life:
     def _end(self) -> None:
         self._cancel.set()
         self._events.wake()
-        if self._desk is not None:
-            self._desk.hint.set()
+        if self._plugin_room is not None:
+            self._plugin_room.hint.set()
 
     # What the plugin is given.
 
@@ -210,7 +210,7 @@ class Life:
         order = self._order
         layout, settings = order.layout, settings_of(order)
         room = build_room(layout, settings)
-        self._desk = PluginRoom(
+        self._plugin_room = PluginRoom(
             plugin=order.name,
             place=order.repo or "",
             capabilities=self._capabilities,
@@ -225,13 +225,13 @@ class Life:
         )
         system = build_context(layout, settings, os.environ, order.root)
         folder = folder_of(layout, order.name, order.repo)
-        return Context(self._desk, system=system, config=order.config, folder=folder, events=self._events)
+        return Context(self._plugin_room, system=system, config=order.config, folder=folder, events=self._events)
 
 
 def _release(order: PluginOrder, settings: Settings, team: str, name: str) -> None:
     from atm.services.board.working import release_all
 
-    release_all(build_desk(order.layout, settings, build_room(order.layout, settings)), team, "", name)
+    release_all(build_boardroom(order.layout, settings, build_room(order.layout, settings)), team, "", name)
 
 
 def settings_of(order: PluginOrder) -> Settings:

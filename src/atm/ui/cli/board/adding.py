@@ -34,7 +34,7 @@ def _add(args: Args, session: Session) -> int:
         folder=_folder(args.text("folder")),
         max_retries=args.whole("max_retries"),
     )
-    added = planning.add(session.desk, team, who, [wish])
+    added = planning.add(session.boardroom, team, who, [wish])
     task = added.tasks[0]
     waits = f", which waits for {ids(task.blocked_by)}" if task.blocked_by else ""
     words = f"added #{task.id} {task.subject}{waits}"
@@ -74,14 +74,14 @@ def _import(args: Args, session: Session) -> int:
     wishes = planning.wishes_of(drafts)
     if args.flag("dry_run"):
         return _would_import(session, team, wishes)
-    added = planning.add(session.desk, team, who, wishes)
+    added = planning.add(session.boardroom, team, who, wishes)
     for warning in added.warnings:
         session.warn(f"note: {warning}")
     return _imported(session, team, added)
 
 
 def _would_import(session: Session, team: str, wishes: list[NewTask]) -> int:
-    subjects = [wish.subject for wish in planning.rehearse(session.desk, team, wishes)]
+    subjects = [wish.subject for wish in planning.rehearse(session.boardroom, team, wishes)]
     listed = "\n".join(f"  {one_line(subject)}" for subject in subjects)
     session.tell(
         {"action": "import", "team": team, "dry_run": True, "count": len(subjects), "subjects": subjects},
@@ -111,7 +111,9 @@ def _split(args: Args, session: Session) -> int:
     subjects = args.many("into")
     if not subjects:
         raise UsageError("--into is missing", 'name the parts: --into "first part" "second part"')
-    task, added = planning.split(session.desk, team, who, args.need("id"), [NewTask(subject) for subject in subjects])
+    task, added = planning.split(
+        session.boardroom, team, who, args.need("id"), [NewTask(subject) for subject in subjects]
+    )
     words = f"#{task.id} waits for its parts: {ids([part.id for part in added.tasks])}"
     parts = [task_json(part, added.board) for part in added.tasks]
     return report(session, "split", team, task, words, added.board, added.warnings, parts=[*parts])
@@ -122,7 +124,7 @@ def _depend(args: Args, session: Session) -> int:
     on, off = _named(args.many("on")), _named(args.many("off"))
     if not on and not off:
         raise UsageError("neither --on nor --off was given", "say what it shall wait for: --on ID")
-    task, waits_for = planning.depend(session.desk, team, who, args.need("id"), on, off)
+    task, waits_for = planning.depend(session.boardroom, team, who, args.need("id"), on, off)
     words = f"#{task.id} waits for {ids(waits_for)}" if waits_for else f"#{task.id} waits for nothing"
     return report(session, "depend", team, task, words, blocked_by_open=[*waits_for])
 

@@ -30,8 +30,8 @@ LONGEST_ID = 20
 
 
 def _list(args: Args, session: Session) -> int:
-    team = list_name(session.desk, session.team(args))
-    board = session.desk.tasks.board(team).turn_around()
+    team = list_name(session.boardroom, session.team(args))
+    board = session.boardroom.tasks.board(team).turn_around()
     cards = _wanted(args, board)
     if session.as_json:
         session.print_json({"action": "list", "team": team, "tasks": [card_json(card, board) for card in cards]})
@@ -105,13 +105,13 @@ def summary(board: Board) -> str:
 
 
 def _show(args: Args, session: Session) -> int:
-    team, id = list_name(session.desk, session.team(args)), task_id(args.need("id"))
-    task, board = session.desk.tasks.read(team, id), session.desk.tasks.board(team)
+    team, id = list_name(session.boardroom, session.team(args)), task_id(args.need("id"))
+    task, board = session.boardroom.tasks.read(team, id), session.boardroom.tasks.board(team)
     board.cards[task.number] = task
     reviewer = current_reviewer(task)
     if session.as_json:
         shown: dict[str, Plain] = {**task_json(task, board), "events": [*task.events]}
-        shown["file"] = session.desk.tasks.path(team, id)
+        shown["file"] = session.boardroom.tasks.path(team, id)
         shown["currentReviewer"], shown["diagnostics"] = reviewer.name, [*reviewer.diagnostics]
         session.print_json({"action": "show", "team": team, "task": shown})
         return 0
@@ -193,15 +193,15 @@ def _word(record: Record, key: str) -> str:
 
 
 def _history(args: Args, session: Session) -> int:
-    team = list_name(session.desk, session.team(args))
+    team = list_name(session.boardroom, session.team(args))
     wanted = task_id(args.need("id")) if args.given("id") else None
-    found, torn = session.desk.tasks.past(team)
+    found, torn = session.boardroom.tasks.past(team)
     past = [one for one in found if wanted is None or one.task == wanted]
     limit = args.whole("limit")
     if limit is not None:
         past = past[-limit:] if limit else []
     if wanted is not None and not past:
-        session.desk.tasks.board(team).card(wanted)  # says that there is no such task
+        session.boardroom.tasks.board(team).card(wanted)  # says that there is no such task
     if session.as_json:
         events = [{"seq": one.seq, "task": one.task, **one.event, "after": one.after} for one in past]
         session.print_json({"action": "history", "team": team, "events": events, "unreadable_lines": torn})
@@ -223,8 +223,8 @@ def _graph(args: Args, session: Session) -> int:
     from atm.ui.views.board.graph_drawing import as_dot, as_svg, as_text
     from atm.ui.views.board.graph_layout import Node
 
-    team = list_name(session.desk, session.team(args))
-    board = session.desk.tasks.board(team)
+    team = list_name(session.boardroom, session.team(args))
+    board = session.boardroom.tasks.board(team)
     nodes = [
         Node(card.id, card.subject, board.state(card), card.owner, board.blockers(card))
         for card in board.sorted()

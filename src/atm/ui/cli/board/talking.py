@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def _comment(args: Args, session: Session) -> int:
     team, who = team_of(args, session), session.identity(args)
-    task, id = board.comment(session.desk, team, who, args.need("id"), args.need("text"))
+    task, id = board.comment(session.boardroom, team, who, args.need("id"), args.need("text"))
     return report(session, "comment", team, task, f"commented on #{task.id}", comment_id=id)
 
 
@@ -27,47 +27,47 @@ def _clarify(args: Args, session: Session) -> int:
     if (answer is None) == (question is None):
         raise UsageError("give either --question or --answer", "--needs lead --question TEXT, or --answer TEXT")
     if answer is not None:
-        done = reviews.answer(session.desk, team, who, id, answer)
+        done = reviews.answer(session.boardroom, team, who, id, answer)
         return _tell(session, "clarify", team, done, f"#{done.task.id} goes on")
-    done = reviews.ask(session.desk, team, who, id, needs or "lead", question or "")
+    done = reviews.ask(session.boardroom, team, who, id, needs or "lead", question or "")
     return _tell(session, "clarify", team, done, f"#{done.task.id} waits for an answer of the {needs or 'lead'}")
 
 
 def _review(args: Args, session: Session) -> int:
     team, who = team_of(args, session), session.identity(args)
-    verb, desk = args.command.word, session.desk
+    verb, boardroom = args.command.word, session.boardroom
     if verb == "review":
         raise UsageError("what about the review?", "atm tasks review request, start, approve or changes")
     id = args.need("id")
     if verb == "request":
-        done = reviews.request_review(desk, team, who, id, args.text("reviewer") or "")
+        done = reviews.request_review(boardroom, team, who, id, args.text("reviewer") or "")
         words = f"#{done.task.id} waits for a review by {done.reviewer or 'whoever starts it'}"
     elif verb == "start":
-        done = reviews.start_review(desk, team, who, id)
+        done = reviews.start_review(boardroom, team, who, id)
         words = f"{who} reviews #{done.task.id}"
     elif verb == "approve":
-        done = reviews.approve(desk, team, who, id, args.text("note") or "")
+        done = reviews.approve(boardroom, team, who, id, args.text("note") or "")
         words = f"#{done.task.id} was approved; {done.task.owner} can complete it"
     else:
-        done = reviews.request_changes(desk, team, who, id, args.text("note") or "")
+        done = reviews.request_changes(boardroom, team, who, id, args.text("note") or "")
         words = f"#{done.task.id} is back with {done.task.owner}"
     return _tell(session, "review", team, done, words, verb=verb)
 
 
 def _plan(args: Args, session: Session) -> int:
     team, who = team_of(args, session), session.identity(args)
-    verb, desk = args.command.word, session.desk
+    verb, boardroom = args.command.word, session.boardroom
     if verb == "plan":
         raise UsageError("what about the plan?", "atm tasks plan submit, approve or reject")
     id = args.need("id")
     if verb == "submit":
-        done = reviews.submit_plan(desk, team, who, id, _plan_text(args))
+        done = reviews.submit_plan(boardroom, team, who, id, _plan_text(args))
         words = f"the plan for #{done.task.id} waits for approval; no answer means no"
     elif verb == "approve":
-        done = reviews.approve_plan(desk, team, who, id, args.text("note") or "")
+        done = reviews.approve_plan(boardroom, team, who, id, args.text("note") or "")
         words = f"the plan for #{done.task.id} is approved"
     else:
-        done = reviews.reject_plan(desk, team, who, id, args.text("feedback") or "")
+        done = reviews.reject_plan(boardroom, team, who, id, args.text("feedback") or "")
         words = f"the plan for #{done.task.id} was rejected"
     return _tell(session, "plan", team, done, words, verb=verb)
 

@@ -74,12 +74,12 @@ def task_json(task: Task, board: Board) -> dict[str, Plain]:
 
 def team_of(args: Args, session: Session) -> str:
     """The team that is meant, as it is spelled."""
-    return list_name(session.desk, session.team(args))
+    return list_name(session.boardroom, session.team(args))
 
 
 def board_now(session: Session, team: str, task: Task) -> Board:
     """The board with this task as we just left it."""
-    board = session.desk.tasks.board(team)
+    board = session.boardroom.tasks.board(team)
     board.cards[task.number] = task
     return board
 

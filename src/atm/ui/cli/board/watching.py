@@ -30,11 +30,11 @@ def _watch(args: Args, session: Session) -> int:
     """Exit code 3 if time ran out before everything was done."""
     from atm.wiring.events import build_watch
 
-    team = list_name(session.desk, session.team(args))
-    style, clock = Style(session), session.desk.clock
+    team = list_name(session.boardroom, session.team(args))
+    style, clock = Style(session), session.boardroom.clock
     limit = args.number("timeout")
     end = None if limit is None else clock.monotonic() + limit
-    board = session.desk.tasks.board(team)
+    board = session.boardroom.tasks.board(team)
     seen = _seen(board)
     if not session.as_json:
         session.print(style(summary(board), DIM))
@@ -44,7 +44,7 @@ def _watch(args: Args, session: Session) -> int:
             if end is not None and clock.monotonic() >= end:
                 return NOTHING if args.flag("until_done") else 0
             watch.wait(LOOK_EVERY if end is None else max(0.0, min(LOOK_EVERY, end - clock.monotonic())))
-            board = session.desk.tasks.board(team)
+            board = session.boardroom.tasks.board(team)
             seen = _tell_changes(session, style, board, seen)
     if not session.as_json:
         session.print(summary(board))
@@ -71,7 +71,7 @@ def _tell(
     subject = known.subject if known else ""
     if session.as_json:
         change = {"task": id, "subject": subject, "from": was[0] if was else None, "to": state, "owner": owner or None}
-        session.print_json({**change, "at": to_iso(session.desk.clock.now())})
+        session.print_json({**change, "at": to_iso(session.boardroom.clock.now())})
     else:
         symbol = look(state).symbol
         by = f"  @{owner}" if owner else ""

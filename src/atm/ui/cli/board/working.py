@@ -22,12 +22,12 @@ NOTHING = 3
 
 def _claim(args: Args, session: Session) -> int:
     team, who = team_of(args, session), _worker(args, session)
-    return _got(session, "claim", team, board.claim(session.desk, team, who, args.text("id")))
+    return _got(session, "claim", team, board.claim(session.boardroom, team, who, args.text("id")))
 
 
 def _start(args: Args, session: Session) -> int:
     team, who = team_of(args, session), _worker(args, session)
-    return _got(session, "start", team, board.start(session.desk, team, who, args.need("id")))
+    return _got(session, "start", team, board.start(session.boardroom, team, who, args.need("id")))
 
 
 def _worker(args: Args, session: Session) -> str:
@@ -96,7 +96,7 @@ def _nothing(session: Session, action: str, team: str, done: Claimed) -> int:
 def _complete(args: Args, session: Session) -> int:
     team = team_of(args, session)
     done = board.complete(
-        session.desk,
+        session.boardroom,
         team,
         session.identity(args),
         args.need("id"),
@@ -135,7 +135,7 @@ def _stop(reason: str | None) -> dict[str, Plain]:
 def _fail(args: Args, session: Session) -> int:
     team = team_of(args, session)
     task = board.fail(
-        session.desk,
+        session.boardroom,
         team,
         session.identity(args),
         args.need("id"),
@@ -155,15 +155,15 @@ def _fail(args: Args, session: Session) -> int:
 def _release(args: Args, session: Session) -> int:
     team, who = team_of(args, session), session.identity(args)
     if args.flag("silent"):
-        freed = board.release_silent(session.desk, team)
+        freed = board.release_silent(session.boardroom, team)
         words = f"taken back: {ids(freed)}" if freed else "nobody who holds a task has gone silent"
         session.tell({"action": "release", "team": team, "released": freed}, words)
         return 0
     id, reason = args.need("id"), args.text("reason") or ""
     if args.flag("reopen"):
-        task = board.reopen(session.desk, team, who, id, reason or "reopened")
+        task = board.reopen(session.boardroom, team, who, id, reason or "reopened")
     else:
-        task = board.release(session.desk, team, who, id, reason=reason, claim_id=args.text("claim") or "")
+        task = board.release(session.boardroom, team, who, id, reason=reason, claim_id=args.text("claim") or "")
     return report(session, "release", team, task, f"#{task.id} {task.subject} is back on the board")
 
 
@@ -174,13 +174,13 @@ def _assign(args: Args, session: Session) -> int:
     member = found.member(to)
     if member is None:
         session.warn(f"note: {to} is not in the roster of {found.name}: atm teams add-member {found.name} {to}")
-    task, warnings = board.assign(session.desk, team, who, args.need("id"), member.name if member else to)
+    task, warnings = board.assign(session.boardroom, team, who, args.need("id"), member.name if member else to)
     return report(session, "assign", team, task, f"#{task.id} {task.subject} is {task.owner}'s", warnings=warnings)
 
 
 def _cancel(args: Args, session: Session) -> int:
     team, who = team_of(args, session), session.identity(args)
-    task, lost = board.cancel(session.desk, team, who, args.need("id"), args.text("reason") or "cancelled")
+    task, lost = board.cancel(session.boardroom, team, who, args.need("id"), args.text("reason") or "cancelled")
     then = f"; these can never be done now: {ids(lost)}" if lost else ""
     return report(session, "cancel", team, task, f"cancelled #{task.id} {task.subject}{then}", unreachable=[*lost])
 
@@ -189,18 +189,18 @@ def _beat(args: Args, session: Session) -> int:
     from atm.services.team.presence import beat
 
     team, who = find_team(session.room, team_of(args, session)).name, _worker(args, session)
-    desk, lasting = session.desk, args.whole("while")
+    boardroom, lasting = session.boardroom, args.whole("while")
     pid = args.whole("pid") if lasting is None else lasting
-    if pid is not None and not desk.presence.process_runs(pid):
+    if pid is not None and not boardroom.presence.process_runs(pid):
         raise UsageError(f"no process {pid} runs here", "give the number of a running process, such as $$")
-    beat(desk.presence, team, who, desk.clock.now(), "atm tasks beat", pid=pid)
+    beat(boardroom.presence, team, who, boardroom.clock.now(), "atm tasks beat", pid=pid)
     session.tell({"action": "beat", "team": team, "member": who, "pid": pid}, f"{who} is there")
     every = args.number("every") or 60.0
-    while lasting is not None and desk.presence.process_runs(lasting):
-        desk.clock.sleep(min(1.0, every))
-        last = desk.presence.last(team, who)
-        if last is None or desk.clock.now() - last.at >= every:
-            beat(desk.presence, team, who, desk.clock.now(), "atm tasks beat", pid=pid)
+    while lasting is not None and boardroom.presence.process_runs(lasting):
+        boardroom.clock.sleep(min(1.0, every))
+        last = boardroom.presence.last(team, who)
+        if last is None or boardroom.clock.now() - last.at >= every:
+            beat(boardroom.presence, team, who, boardroom.clock.now(), "atm tasks beat", pid=pid)
     return 0
 
 

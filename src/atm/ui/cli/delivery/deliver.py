@@ -32,13 +32,13 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    from atm.wiring.delivery import build_reach
+    from atm.wiring.delivery import build_channels
 
     named = args.text("agent")
     team_name = session.address(named, args)[1] if named else session.team(args)
     team = find_team(session.room, team_name)
     drain_on_the_way(session.room)
-    reach = build_reach(session.settings)
+    reach = build_channels(session.settings)
     names = [find_recipient(session.room, team.name, session.address(named, args)[0]).agent] if named else team.names
     done = [pushed for name in names if (pushed := _push(session, reach, team, name)) is not None]
     if session.as_json:

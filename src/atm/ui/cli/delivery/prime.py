@@ -20,7 +20,7 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    facts = brief(session.desk, session.team(args), session.identity(args))
+    facts = brief(session.boardroom, session.team(args), session.identity(args))
     if session.as_json:
         session.print_json(
             {

@@ -91,7 +91,7 @@ class HeldTasks:
     def free(self, agent: str) -> None:
         from atm.services.board.working import release_all
 
-        self.freed += release_all(self._session.desk, self.team, "", agent)
+        self.freed += release_all(self._session.boardroom, self.team, "", agent)
 
 
 def _gone(session: Session, action: str, agent: str, done: Removed, tasks: HeldTasks, words: str, nobody: str) -> int:

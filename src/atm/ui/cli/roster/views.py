@@ -74,7 +74,7 @@ def _show(args: Args, session: Session) -> int:
 def _as_json(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem]) -> dict[str, object]:
     room = session.room
     known = [facts for facts in mail.values() if isinstance(facts, InboxFacts)]
-    tasks, states = room.files.tasks(team.name), session.desk.tasks.board(team.name).counts()
+    tasks, states = room.files.tasks(team.name), session.boardroom.tasks.board(team.name).counts()
     return {
         "action": "show",
         "team": team.name,
@@ -111,7 +111,7 @@ def _print(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPr
         rows.append([member.name, "lead" if team.is_lead(member.name) else member.kind, state, liveness, unread])
     heads = ["Agent", "Kind", "State", "Liveness", "Unread"]
     session.print("\n".join(table(heads, rows, right=(4,))) if rows else "  no members yet")
-    states = {**NO_TASKS, **session.desk.tasks.board(team.name).counts()}
+    states = {**NO_TASKS, **session.boardroom.tasks.board(team.name).counts()}
     counts = ", ".join(f"{count} {state}" for state, count in states.items())
     session.print(f"\n  tasks: {counts}; {tasks.open} open")
     newest = f"; newest {backups[-1].path}" if backups else f"  (atm teams backup {team.name})"

@@ -18,22 +18,22 @@ from atm.wiring.daemon import judge_report
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.services.worksync.plane import SyncRoom
     from atm.services.worksync.rounds import SyncRound
+    from atm.services.worksync.syncroom import SyncRoom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
 
 def report(args: Args, session: Session) -> int:
     """Judged by the daemon; noted for it if it cannot be asked."""
-    plane, team = open_plane(args, session)
+    syncroom, team = open_plane(args, session)
     if not args.text("fingerprint"):
         raise UsageError("a report needs --fingerprint", "see `atm sync agenda`: it shows what you report about")
     arguments = _arguments(args, session)
-    trusted = _known_author(session, plane)
+    trusted = _known_author(session, syncroom)
     answer = judge_report(session.layout, team.name, arguments, trusted)
     if answer is None:
-        answer = note_intent(plane, team.name, arguments, trusted).fields()
+        answer = note_intent(syncroom, team.name, arguments, trusted).fields()
         session.need_daemon("reports")
     session.tell({"action": "sync report", "team": team.name, **answer}, _in_words(answer))
     return 0 if answer["ok"] is True else 1
@@ -52,13 +52,13 @@ def _arguments(args: Args, session: Session) -> dict[str, Plain]:
     return {key: value for key, value in given.items() if value is not None}
 
 
-def _known_author(session: Session, plane: SyncRoom) -> Trusted:
+def _known_author(session: Session, syncroom: SyncRoom) -> Trusted:
     """The environment comes from whoever launched the agent. A flag, or a file that agents share, proves nothing."""
     name = session.environment.get("ATM_IDENTITY", "")
     home = session.environment.get("ATM_TEAM", "")
     if name:  # without a team it proves nothing about this one, and a token is needed
-        return Trusted("app", plane.now(), PROCESS_TEAM, home, name)
-    return Trusted("app", plane.now(), CLAIMED_MEMBER)
+        return Trusted("app", syncroom.now(), PROCESS_TEAM, home, name)
+    return Trusted("app", syncroom.now(), CLAIMED_MEMBER)
 
 
 def _in_words(answer: dict[str, Plain]) -> str:
@@ -71,12 +71,12 @@ def _in_words(answer: dict[str, Plain]) -> str:
 
 
 def nudge(args: Args, session: Session) -> int:
-    plane, team = open_plane(args, session)
+    syncroom, team = open_plane(args, session)
     me = session.identity(args)
     if not is_boss(team, me):
         raise NotAllowed(f"{me} cannot have others nudged", "ask the lead, or a person")
     name = member_named(team, args.text("member") or "")
-    done = run_round(plane, team.name, {name: MANUAL})
+    done = run_round(syncroom, team.name, {name: MANUAL})
     said, is_done = _came_of_it(done, name)
     session.tell({"action": "sync nudge", "team": team.name, "member": name, "nudged": is_done, "why": said}, said)
     return 0 if is_done else 3

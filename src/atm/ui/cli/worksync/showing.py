@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 
 
 def status(args: Args, session: Session) -> int:
-    plane, team = open_plane(args, session)
+    syncroom, team = open_plane(args, session)
     named = args.text("member")
     names = [member_named(team, named)] if named else team.names
-    found = views(plane, team, names)
+    found = views(syncroom, team, names)
     if session.as_json:
         me = known_identity(args, session)
         members = [one.fields(with_agenda=may_look(team, me, one.member)) for one in found]
         session.print_json({"action": "sync status", "team": team.name, "members": members})
     else:
-        session.print("\n".join(status_table(found, plane.now())) or f"Team {team.name} has no members.")
+        session.print("\n".join(status_table(found, syncroom.now())) or f"Team {team.name} has no members.")
     return 0
 
 
@@ -76,14 +76,14 @@ def may_look(team: Team, me: str, member: str) -> bool:
 
 
 def agenda(args: Args, session: Session) -> int:
-    plane, team = open_plane(args, session)
+    syncroom, team = open_plane(args, session)
     me = known_identity(args, session)
     name = member_named(team, args.text("member") or session.identity(args))
     is_own = same_name(me, name)
     if not may_look(team, me, name):
         raise NotAllowed(f"the agenda of {name} is not for {me}", "ask the lead; `atm sync status` shows its state")
-    block = briefing_block(plane, team, name, can_report=True) if is_own else {}
-    found = view(plane, team, name)
+    block = briefing_block(syncroom, team, name, can_report=True) if is_own else {}
+    found = view(syncroom, team, name)
     if session.as_json:
         session.print_json({"action": "sync agenda", **found.fields(), **block})
         return 0
@@ -106,8 +106,8 @@ def _agenda_lines(found: View, block: dict[str, Plain]) -> list[str]:
 
 
 def show_metrics(args: Args, session: Session) -> int:
-    plane, team = open_plane(args, session)
-    found = metrics(plane, team)
+    syncroom, team = open_plane(args, session)
+    found = metrics(syncroom, team)
     if session.as_json:
         session.print_json({"action": "sync metrics", **found})
         return 0
@@ -140,16 +140,16 @@ def _figures(found: dict[str, Plain]) -> list[str]:
 
 
 def show_diagnosis(args: Args, session: Session) -> int:
-    plane, team = open_plane(args, session)
+    syncroom, team = open_plane(args, session)
     me = known_identity(args, session)
     name = member_named(team, args.text("member") or "")
     if not may_look(team, me, name):
         raise NotAllowed(f"the diagnosis of {name} is not for {me}", "ask the lead")
-    found = diagnose(plane, team, name)
+    found = diagnose(syncroom, team, name)
     if session.as_json:
         session.print_json({"action": "sync diagnose", **found})
         return 0
-    session.print("\n".join(_diagnosis_lines(view(plane, team, name), found)))
+    session.print("\n".join(_diagnosis_lines(view(syncroom, team, name), found)))
     return 0
 
 

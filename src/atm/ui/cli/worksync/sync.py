@@ -7,7 +7,7 @@ from atm.ui.cli.arguments import MANY, NUMBER, TEAM, Args, Argument, Command, Op
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.services.worksync.plane import SyncRoom
+    from atm.services.worksync.syncroom import SyncRoom
     from atm.ui.cli.session import Session
 
 _MEMBER = Argument("member", "whose (default: everybody)", required=False, complete="member")
@@ -120,7 +120,7 @@ def execute(args: Args, session: Session) -> int:
 def open_plane(args: Args, session: Session) -> tuple[SyncRoom, Team]:
     """The control plane, and the team that is meant."""
     from atm.services.team.registry import find_team
-    from atm.wiring.worksync import build_plane
+    from atm.wiring.worksync import build_syncroom
 
     team = find_team(session.room, session.team(args))
-    return build_plane(session.layout, session.settings, session.desk), team
+    return build_syncroom(session.layout, session.settings, session.boardroom), team

@@ -14,14 +14,14 @@ from atm.wiring.events import build_watch
 
 if TYPE_CHECKING:
     from atm.domain.team.team import Team
-    from atm.services.worksync.plane import SyncRoom
     from atm.services.worksync.reading import View
+    from atm.services.worksync.syncroom import SyncRoom
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
 
 def watch(args: Args, session: Session) -> int:
-    plane, team = open_plane(args, session)
+    syncroom, team = open_plane(args, session)
     clock, limit = session.room.clock, args.number("for")
     end = clock.monotonic() + limit if limit is not None else float("inf")
     shown: dict[str, tuple[str, str]] = {}
@@ -29,15 +29,15 @@ def watch(args: Args, session: Session) -> int:
     while clock.monotonic() < end:
         paths = [layout.tasks(team.name), layout.sync_folder(team.name), layout.heartbeats(team.name)]
         with build_watch([*paths, layout.team_config(team.name), layout.state(team.name)]) as changes:
-            _show(session, plane, open_plane(args, session)[1], shown, known_identity(args, session))
+            _show(session, syncroom, open_plane(args, session)[1], shown, known_identity(args, session))
             changes.wait(max(0.0, min(REDRAW_EVERY, end - clock.monotonic())))
     return 0
 
 
-def _show(session: Session, plane: SyncRoom, team: Team, shown: dict[str, tuple[str, str]], me: str) -> None:
-    found = views(plane, team, team.names)
+def _show(session: Session, syncroom: SyncRoom, team: Team, shown: dict[str, tuple[str, str]], me: str) -> None:
+    found = views(syncroom, team, team.names)
     if is_live() and not session.as_json:
-        lines = status_table(found, plane.now())
+        lines = status_table(found, syncroom.now())
         sys.stdout.write(CLEAR + "\n".join([f"{team.name}", "", *lines, "", "  Ctrl-C ends."]) + "\n")
     else:
         for one in found:

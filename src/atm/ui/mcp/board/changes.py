@@ -46,7 +46,7 @@ def answer(
     team, me = actor(caller)
     sign(caller, team, me)
     if board is None:
-        board = caller.desk.tasks.board(team.name)
+        board = caller.boardroom.tasks.board(team.name)
         board.cards[task.number] = task
     return {"task": preview(task, board), **known({"warnings": lines(warnings), **(more or {})})}
 

@@ -40,11 +40,11 @@ def board_name(caller: Caller) -> str:
     """The list of the connection's team, also of a session that has ended."""
     if not caller.team:
         raise NoSuchTeam("this connection belongs to no team", "start the server with `atm mcp --team NAME`")
-    return list_name(caller.desk, caller.team)
+    return list_name(caller.boardroom, caller.team)
 
 
 def _list(caller: Caller, given: Given) -> dict[str, Plain]:
-    board = caller.desk.tasks.board(board_name(caller))
+    board = caller.boardroom.tasks.board(board_name(caller))
     cards = _wanted(board, given)
     after, limit = given.whole("after"), given.whole("limit", 20)
     rest = [card for card in cards if card.number > after]
@@ -71,12 +71,12 @@ def _wanted(board: Board, given: Given) -> list[Card]:
 
 def _show(caller: Caller, given: Given) -> dict[str, Plain]:
     team, id = board_name(caller), task_id(given.text("id"))
-    task = caller.desk.tasks.read(team, id)
+    task = caller.boardroom.tasks.read(team, id)
     if given.has("part"):
         part = given.text("part")
         shown = piece(long_text(task, part), given.whole("offset"), LONGEST_PIECE)
         return {"id": id, "part": part, **shown, "notice": NOTICE}
-    board = caller.desk.tasks.board(team)
+    board = caller.boardroom.tasks.board(team)
     board.cards[task.number] = task
     return {"id": id, "task": details(task, board)}
 
@@ -85,11 +85,11 @@ def _history(caller: Caller, given: Given) -> dict[str, Plain]:
     """Oldest first, ending before the event that was named; without one, with the newest."""
     team = board_name(caller)
     wanted = task_id(given.text("id")) if given.has("id") else None
-    found, torn = caller.desk.tasks.past(team)
+    found, torn = caller.boardroom.tasks.past(team)
     before = given.whole("before") if given.has("before") else None
     past = [one for one in found if wanted in (None, one.task) and (before is None or one.seq < before)]
     if wanted is not None and not past and before is None:
-        caller.desk.tasks.board(team).card(wanted)  # says that there is no such task
+        caller.boardroom.tasks.board(team).card(wanted)  # says that there is no such task
     shown = past[-given.whole("limit", 20) :]
     events: list[Plain] = [{"seq": one.seq, "task": one.task, **event_fields(one.event)} for one in shown]
     result: dict[str, Plain] = {"events": events, "notice": NOTICE}
@@ -101,7 +101,7 @@ def _history(caller: Caller, given: Given) -> dict[str, Plain]:
 
 
 def _graph(caller: Caller, given: Given) -> dict[str, Plain]:
-    board = caller.desk.tasks.board(board_name(caller))
+    board = caller.boardroom.tasks.board(board_name(caller))
     cards = [card for card in board.sorted() if not card.is_hidden and (given.flag("all") or not card.is_finished)]
     nodes = [
         Node(card.id, card.subject, board.state(card), card.owner, board.blockers(card)) for card in cards[:MOST_DRAWN]

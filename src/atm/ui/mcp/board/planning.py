@@ -45,7 +45,7 @@ def _add(caller: Caller, given: Given) -> dict[str, Plain]:
         needs_plan=given.flag("needs_plan"),
         acceptance=_checks(caller, given),
     )
-    added = planning.add(caller.desk, team, me, [wish])
+    added = planning.add(caller.boardroom, team, me, [wish])
     return answer(caller, added.tasks[0], added.board, warnings=added.warnings)
 
 
@@ -74,8 +74,8 @@ def _import(caller: Caller, given: Given) -> dict[str, Plain]:
         raise BadTask(f"that is not a plan: {error}", "mend it, or say what it is with format") from None
     wishes = planning.wishes_of(drafts)
     if given.flag("dry_run"):
-        return _rehearsed(planning.rehearse(caller.desk, team, wishes))
-    return _added(caller, planning.add(caller.desk, team, me, wishes))
+        return _rehearsed(planning.rehearse(caller.boardroom, team, wishes))
+    return _added(caller, planning.add(caller.boardroom, team, me, wishes))
 
 
 def _rehearsed(wishes: Sequence[NewTask]) -> dict[str, Plain]:
@@ -93,7 +93,7 @@ def _added(caller: Caller, added: Added) -> dict[str, Plain]:
 def _split(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
     wishes = [NewTask(subject) for subject in given.texts("into")]
-    task, added = planning.split(caller.desk, team, me, given.text("id"), wishes)
+    task, added = planning.split(caller.boardroom, team, me, given.text("id"), wishes)
     parts: list[Plain] = [preview(part, added.board) for part in added.tasks[:MOST_SHOWN]]
     return answer(caller, task, added.board, warnings=added.warnings, more={"parts": parts})
 
@@ -103,25 +103,25 @@ def _depend(caller: Caller, given: Given) -> dict[str, Plain]:
     on, off = given.texts("on"), given.texts("off")
     if not on and not off:
         raise UsageError("neither on nor off was given", "say what it shall wait for, or not any more")
-    task, _ = planning.depend(caller.desk, team, me, given.text("id"), on, off)
+    task, _ = planning.depend(caller.boardroom, team, me, given.text("id"), on, off)
     return answer(caller, task)
 
 
 def _comment(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    task, id = board.comment(caller.desk, team, me, given.text("id"), given.text("text"))
+    task, id = board.comment(caller.boardroom, team, me, given.text("id"), given.text("text"))
     return answer(caller, task, more={"comment_id": id})
 
 
 def _ask(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
     whom = given.text("whom") or "lead"
-    return outcome(caller, reviews.ask(caller.desk, team, me, given.text("id"), whom, given.text("question")))
+    return outcome(caller, reviews.ask(caller.boardroom, team, me, given.text("id"), whom, given.text("question")))
 
 
 def _answer(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return outcome(caller, reviews.answer(caller.desk, team, me, given.text("id"), given.text("text")))
+    return outcome(caller, reviews.answer(caller.boardroom, team, me, given.text("id"), given.text("text")))
 
 
 TOOLS = (

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
 
 def _submit(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return outcome(caller, reviews.submit_plan(caller.desk, team, me, given.text("id"), given.text("text")))
+    return outcome(caller, reviews.submit_plan(caller.boardroom, team, me, given.text("id"), given.text("text")))
 
 
 def _approve(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return outcome(caller, reviews.approve_plan(caller.desk, team, me, given.text("id"), given.text("note")))
+    return outcome(caller, reviews.approve_plan(caller.boardroom, team, me, given.text("id"), given.text("note")))
 
 
 def _reject(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return outcome(caller, reviews.reject_plan(caller.desk, team, me, given.text("id"), given.text("feedback")))
+    return outcome(caller, reviews.reject_plan(caller.boardroom, team, me, given.text("id"), given.text("feedback")))
 
 
 TOOLS = (

@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 def _request(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return outcome(caller, reviews.request_review(caller.desk, team, me, given.text("id"), given.text("reviewer")))
+    return outcome(caller, reviews.request_review(caller.boardroom, team, me, given.text("id"), given.text("reviewer")))
 
 
 def _start(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return outcome(caller, reviews.start_review(caller.desk, team, me, given.text("id")))
+    return outcome(caller, reviews.start_review(caller.boardroom, team, me, given.text("id")))
 
 
 def _approve(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return outcome(caller, reviews.approve(caller.desk, team, me, given.text("id"), given.text("note")))
+    return outcome(caller, reviews.approve(caller.boardroom, team, me, given.text("id"), given.text("note")))
 
 
 def _changes(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return outcome(caller, reviews.request_changes(caller.desk, team, me, given.text("id"), given.text("note")))
+    return outcome(caller, reviews.request_changes(caller.boardroom, team, me, given.text("id"), given.text("note")))
 
 
 TOOLS = (

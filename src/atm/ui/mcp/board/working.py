@@ -30,11 +30,11 @@ LONGEST_FEEDBACK = 2_000
 
 def _claim(caller: Caller, given: Given) -> dict[str, Plain]:
     id = given.text("id") if given.has("id") else None
-    return _got(caller, lambda team, me: board.claim(caller.desk, team, me, id))
+    return _got(caller, lambda team, me: board.claim(caller.boardroom, team, me, id))
 
 
 def _start(caller: Caller, given: Given) -> dict[str, Plain]:
-    return _got(caller, lambda team, me: board.start(caller.desk, team, me, given.text("id")))
+    return _got(caller, lambda team, me: board.start(caller.boardroom, team, me, given.text("id")))
 
 
 def _got(caller: Caller, take: Callable[[str, str], Claimed]) -> dict[str, Plain]:
@@ -67,7 +67,7 @@ def _said_by_hook(verdict: HookVerdict | None) -> dict[str, Plain]:
 def _complete(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
     done = board.complete(
-        caller.desk,
+        caller.boardroom,
         team,
         me,
         given.text("id"),
@@ -84,7 +84,7 @@ def _complete(caller: Caller, given: Given) -> dict[str, Plain]:
 def _fail(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
     task = board.fail(
-        caller.desk,
+        caller.boardroom,
         team,
         me,
         given.text("id"),
@@ -99,26 +99,26 @@ def _fail(caller: Caller, given: Given) -> dict[str, Plain]:
 def _release(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
     id, reason, claim_id = (given.text(key) for key in ("id", "reason", "claim_id"))
-    return answer(caller, board.release(caller.desk, team, me, id, reason=reason, claim_id=claim_id))
+    return answer(caller, board.release(caller.boardroom, team, me, id, reason=reason, claim_id=claim_id))
 
 
 def _reopen(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    return answer(caller, board.reopen(caller.desk, team, me, given.text("id"), given.text("reason")))
+    return answer(caller, board.reopen(caller.boardroom, team, me, given.text("id"), given.text("reason")))
 
 
 def _assign(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = actor(caller)
     to = check_known_name(given.text("to"), "member")
     member = team.member(to)
-    task, warnings = board.assign(caller.desk, team.name, me, given.text("id"), member.name if member else to)
+    task, warnings = board.assign(caller.boardroom, team.name, me, given.text("id"), member.name if member else to)
     stranger = [] if member else [f"{to} is not in the roster of {team.name}"]
     return answer(caller, task, warnings=[*stranger, *warnings])
 
 
 def _cancel(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = acting(caller)
-    task, lost = board.cancel(caller.desk, team, me, given.text("id"), given.text("reason"))
+    task, lost = board.cancel(caller.boardroom, team, me, given.text("id"), given.text("reason"))
     unreachable: list[Plain] = [*lost[:20]]
     return answer(caller, task, more={"unreachable": unreachable})
 

@@ -78,23 +78,23 @@ class AtmServer(Server[Any]):
 
 def build_server(offer: Offer, client_of: Callable[[Context], Client], workers: Workers, log: Log) -> AtmServer:
     """A server for one connection or for many: `client_of` knows whose request it is."""
-    desk = _Desk(offer, client_of, workers, log)
+    boardroom = _Desk(offer, client_of, workers, log)
     return AtmServer(
         "atm",
         version=__version__,
         title="agent team manager",
         instructions=INSTRUCTIONS,
         get_tool_input_schema=lambda _: None,  # no argument of ours travels in a header, so there is nothing to compare
-        on_list_tools=desk.list_tools,
-        on_call_tool=desk.call_tool,
-        on_list_resources=desk.list_resources,
-        on_list_resource_templates=desk.list_templates,
-        on_read_resource=desk.read_resource,
-        on_subscribe_resource=desk.subscribe,
-        on_unsubscribe_resource=desk.unsubscribe,
-        on_subscriptions_listen=desk.listen,
-        on_list_prompts=desk.list_prompts,
-        on_get_prompt=desk.get_prompt,
+        on_list_tools=boardroom.list_tools,
+        on_call_tool=boardroom.call_tool,
+        on_list_resources=boardroom.list_resources,
+        on_list_resource_templates=boardroom.list_templates,
+        on_read_resource=boardroom.read_resource,
+        on_subscribe_resource=boardroom.subscribe,
+        on_unsubscribe_resource=boardroom.unsubscribe,
+        on_subscriptions_listen=boardroom.listen,
+        on_list_prompts=boardroom.list_prompts,
+        on_get_prompt=boardroom.get_prompt,
     )
 
 

@@ -57,7 +57,7 @@ class SyncPolicy:
 class SyncRoom:
     """Everything that the control plane is made with."""
 
-    desk: FullBoardroom
+    boardroom: FullBoardroom
     records: Records
     journal: AuditJournal
     secrets: TeamSecrets
@@ -67,7 +67,7 @@ class SyncRoom:
 
     @property
     def room(self) -> Teamroom:
-        return self.desk.room
+        return self.boardroom.room
 
     def now(self) -> float:
         return self.room.clock.now()
@@ -92,50 +92,50 @@ class TeamRunning:
     why: str
 
 
-def find_running(plane: SyncRoom, team: str) -> tuple[Team | None, TeamRunning]:
+def find_running(syncroom: SyncRoom, team: str) -> tuple[Team | None, TeamRunning]:
     """A team, and whether it runs. One that is not there does not."""
     try:
-        found = find_team(plane.room, team)
+        found = find_team(syncroom.room, team)
     except NoSuchTeam as error:
         return None, TeamRunning(False, "deleted", str(error))
-    return found, running(plane, found)
+    return found, running(syncroom, found)
 
 
-def running(plane: SyncRoom, team: Team) -> TeamRunning:
+def running(syncroom: SyncRoom, team: Team) -> TeamRunning:
     """What nobody knows to run does not: nothing is accepted or sent on a guess (G8)."""
     if team.completed:
         return TeamRunning(False, COMPLETE, "the team is complete")
-    found = standing(plane.room, team.name)
+    found = standing(syncroom.room, team.name)
     if found.status in (STOPPED, COMPLETE):
         return TeamRunning(False, found.status, f"{found.source} says {found.status}")
     if found.status != UNKNOWN and found.source != NO_FILE:
         return TeamRunning(True, found.status, found.source)
     if is_claudes_team(team.name) or found.source == NO_FILE:
         # A roster alone proves nothing: Claude Code's teams keep no state, and others may have been left behind.
-        awake = next((name for name in team.names if _is_online(plane, team.name, name)), "")
+        awake = next((name for name in team.names if _is_online(syncroom, team.name, name)), "")
         if awake:
             return TeamRunning(True, "active", f"heartbeat of {awake}")
     return TeamRunning(False, UNKNOWN, found.source)
 
 
-def _is_online(plane: SyncRoom, team: str, name: str) -> bool:
-    return liveness(plane.room.presence, team, name, plane.now()).value == ONLINE
+def _is_online(syncroom: SyncRoom, team: str, name: str) -> bool:
+    return liveness(syncroom.room.presence, team, name, syncroom.now()).value == ONLINE
 
 
 # What is there to do?
 
 
-def read_agendas(plane: SyncRoom, team: Team, members: Iterable[str]) -> dict[str, Agenda]:
+def read_agendas(syncroom: SyncRoom, team: Team, members: Iterable[str]) -> dict[str, Agenda]:
     """Of these members, from the board as it is now. The one way to an agenda: every surface and decision uses it."""
-    tasks, wanted = plane.desk.tasks, list(members)
+    tasks, wanted = syncroom.boardroom.tasks, list(members)
     if not tasks.exists(team.name):
         return {name: Agenda(team.name, name) for name in wanted}
     board = tasks.board(team.name)
-    reviewers = _reviewers(plane, team, board, {name.casefold() for name in wanted})
+    reviewers = _reviewers(syncroom, team, board, {name.casefold() for name in wanted})
     return build_agendas(board, team.name, wanted, team.lead, reviewers)
 
 
-def _reviewers(plane: SyncRoom, team: Team, board: Board, wanted: set[str]) -> dict[str, Reviewer]:
+def _reviewers(syncroom: SyncRoom, team: Team, board: Board, wanted: set[str]) -> dict[str, Reviewer]:
     """Whose turn it is in each review that is going on and could concern somebody: only those files are read."""
     found: dict[str, Reviewer] = {}
     for card in board.cards.values():
@@ -145,19 +145,19 @@ def _reviewers(plane: SyncRoom, team: Team, board: Board, wanted: set[str]) -> d
         if card.reviewer and not {n.casefold() for n in (card.reviewer, card.owner, team.lead)} & wanted:
             continue
         try:
-            found[card.id] = current_reviewer(plane.desk.tasks.read(team.name, card.id))
+            found[card.id] = current_reviewer(syncroom.boardroom.tasks.read(team.name, card.id))
         except AtmError:
             continue  # it vanished, or cannot be read: then nobody is known to review it
     return found
 
 
-def comment_of(plane: SyncRoom, agenda: Agenda, comment: str) -> dict[str, str]:
+def comment_of(syncroom: SyncRoom, agenda: Agenda, comment: str) -> dict[str, str]:
     """Which task of the agenda a comment stands in."""
     if not comment:
         return {}
     for item in agenda.items:
         try:
-            task = plane.desk.tasks.read(agenda.team, item.task_id)
+            task = syncroom.boardroom.tasks.read(agenda.team, item.task_id)
         except AtmError:
             continue
         if any(one.get("id") == comment for one in task.comments):
@@ -168,15 +168,15 @@ def comment_of(plane: SyncRoom, agenda: Agenda, comment: str) -> dict[str, str]:
 # Is somebody in the middle of something?
 
 
-def busy_state(plane: SyncRoom, team: str, member: str) -> Busy:
+def busy_state(syncroom: SyncRoom, team: str, member: str) -> Busy:
     """The strongest signal. Where it is not known, a member is left in peace for a while, not for ever."""
-    now, room = plane.now(), plane.room
+    now, room = syncroom.now(), syncroom.room
     last = room.presence.last(team, member)
     signals: list[Callable[[], Busy]] = [
         lambda: _in_a_turn(last, now),
-        lambda: _being_delivered(plane, team, member, now),
-        lambda: _launching(plane, team, member, now),
-        lambda: _just_active(last, now, plane.policy.quiet_seconds),
+        lambda: _being_delivered(syncroom, team, member, now),
+        lambda: _launching(syncroom, team, member, now),
+        lambda: _just_active(last, now, syncroom.policy.quiet_seconds),
     ]
     return next((found for ask in signals if (found := ask()).reason), Busy())
 
@@ -192,9 +192,9 @@ def _in_a_turn(last: Beat | None, now: float) -> Busy:
     return Busy()
 
 
-def _being_delivered(plane: SyncRoom, team: str, member: str, now: float) -> Busy:
+def _being_delivered(syncroom: SyncRoom, team: str, member: str, now: float) -> Busy:
     """Mail is on its way: for a quiet window. What waits for longer is the delivery's business, and no reason."""
-    room, quiet = plane.room, plane.policy.quiet_seconds
+    room, quiet = syncroom.room, syncroom.policy.quiet_seconds
     try:
         waiting = [] if room.spool.is_empty() else room.spool.pending(team, member)
     except AtmError:
@@ -210,9 +210,9 @@ def _being_delivered(plane: SyncRoom, team: str, member: str, now: float) -> Bus
     return Busy(DELIVERY_PENDING, since + quiet) if since is not None and now - since < quiet else Busy()
 
 
-def _launching(plane: SyncRoom, team: str, member: str, now: float) -> Busy:
-    endpoint = plane.room.endpoints.of(team, member)
-    grace = min(LAUNCH_GRACE, plane.policy.quiet_seconds)
+def _launching(syncroom: SyncRoom, team: str, member: str, now: float) -> Busy:
+    endpoint = syncroom.room.endpoints.of(team, member)
+    grace = min(LAUNCH_GRACE, syncroom.policy.quiet_seconds)
     if endpoint is None or not 0 <= now - endpoint.at < grace:
         return Busy()
     return Busy(LAUNCHING, endpoint.at + grace)
@@ -226,14 +226,14 @@ def _just_active(last: Beat | None, now: float, quiet: float) -> Busy:
     return Busy(RECENT_ACTIVITY, since + quiet) if now - since < quiet else Busy()
 
 
-def issue(plane: SyncRoom, team: str, member: str, fingerprint: str) -> str:
+def issue(syncroom: SyncRoom, team: str, member: str, fingerprint: str) -> str:
     """A report token for this member and this agenda."""
     from atm.formats.worksync.report_token import issue_token
 
-    return issue_token(plane.secrets.secret(team), team, member, fingerprint, plane.now())
+    return issue_token(syncroom.secrets.secret(team), team, member, fingerprint, syncroom.now())
 
 
-def verify(plane: SyncRoom, team: str, member: str, fingerprint: str, token: str, at: float) -> str:
+def verify(syncroom: SyncRoom, team: str, member: str, fingerprint: str, token: str, at: float) -> str:
     """ok, missing, expired or invalid; invalid too if the secret cannot be read."""
     from atm.domain.worksync.identity import TOKEN_INVALID, TOKEN_MISSING
     from atm.formats.worksync.report_token import verify_token
@@ -241,7 +241,7 @@ def verify(plane: SyncRoom, team: str, member: str, fingerprint: str, token: str
     if not token:
         return TOKEN_MISSING
     try:
-        return verify_token(plane.secrets.secret(team), token, team, member, fingerprint, at)
+        return verify_token(syncroom.secrets.secret(team), token, team, member, fingerprint, at)
     except AtmError:
         return TOKEN_INVALID
 
