@@ -338,8 +338,8 @@ def test_a_dialog_below_a_frame_that_quotes_a_composer_is_a_dialog(name):
     assert front_of(pane(), f"{RULE}\n❯ \n{RULE}\n  ? for shortcuts\n" + DIALOG_SCREENS[name]) == DIALOG
 
 
-@pytest.mark.parametrize(("words", "vendor", "reach"), MARKS)
-def test_every_mark_of_the_table_is_found_however_it_is_wrapped(words, vendor, reach):
+@pytest.mark.parametrize(("words", "vendor", "channels"), MARKS)
+def test_every_mark_of_the_table_is_found_however_it_is_wrapped(words, vendor, channels):
     wrapped = "\n".join(f"│ {words.upper()[at : at + 5]} │" for at in range(0, len(words), 5))
     assert front_of(pane(), f"> go on\n\n{wrapped}\n") == DIALOG, vendor
 

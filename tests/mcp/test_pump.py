@@ -37,13 +37,13 @@ class Bench:
 
     def _run(self) -> None:
         try:
-            self.code.append(Pump(self._reach, self._stdin, self._stdout).run())
+            self.code.append(Pump(self._channels, self._stdin, self._stdout).run())
         except AtmError as error:
             self.code.append(error)
         finally:
             os.close(self._stdout)
 
-    def _reach(self, may_start: bool) -> tuple[Any, bytes] | None:
+    def _channels(self, may_start: bool) -> tuple[Any, bytes] | None:
         self.asked.append(may_start)
         if not self.may_reach:
             if may_start:

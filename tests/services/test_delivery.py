@@ -59,8 +59,8 @@ class Stage:
         self.panes_allowed = True
 
     def push(self, name="ann"):
-        reach = Channels(self.terminals, self.servers, panes_allowed=self.panes_allowed)
-        return push(self.boardroom, reach, self.boardroom.rosters.load("crew"), name)
+        channels = Channels(self.terminals, self.servers, panes_allowed=self.panes_allowed)
+        return push(self.boardroom, channels, self.boardroom.rosters.load("crew"), name)
 
     def settle(self, most=50):
         """Push until nothing is left to push; every outcome on the way."""

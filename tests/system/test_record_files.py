@@ -99,7 +99,7 @@ class Site:
 
 
 @pytest.fixture
-def site(layout) -> Site:
+def around(layout) -> Site:
     return Site(layout)
 
 
@@ -124,231 +124,238 @@ DAMAGED = {
 
 class TestDamage:
     @pytest.mark.parametrize("kind", DAMAGED)
-    def test_a_file_that_cannot_be_used_is_put_aside_and_the_shelf_begins_afresh(self, site, kind):
-        site.folder.mkdir()
-        site.status.write_bytes(DAMAGED[kind])
-        assert site.read() == {}
-        assert site.status.read_bytes() == DAMAGED[kind], "a reader moves nothing"
-        assert "cannot be used" in site.records.problem("crew", STATUS)
-        site.put(bob={"n": 2})
-        assert site.read() == {"bob": {"n": 2}}
-        assert (site.folder / "status.json.quarantine-1").read_bytes() == DAMAGED[kind]
-        problem = site.records.problem("crew", STATUS)
+    def test_a_file_that_cannot_be_used_is_put_aside_and_the_shelf_begins_afresh(self, around, kind):
+        around.folder.mkdir()
+        around.status.write_bytes(DAMAGED[kind])
+        assert around.read() == {}
+        assert around.status.read_bytes() == DAMAGED[kind], "a reader moves nothing"
+        assert "cannot be used" in around.records.problem("crew", STATUS)
+        around.put(bob={"n": 2})
+        assert around.read() == {"bob": {"n": 2}}
+        assert (around.folder / "status.json.quarantine-1").read_bytes() == DAMAGED[kind]
+        problem = around.records.problem("crew", STATUS)
         assert "status.json.quarantine-1 was put aside (" in problem
         assert problem.isprintable()
         assert "cannot be used" not in problem
 
-    def test_the_reason_is_told(self, site):
-        site.folder.mkdir()
-        site.status.write_bytes(DAMAGED["later-version"])
-        site.put(bob={})
-        assert "a later version of atm wrote it" in site.store().problem("crew", STATUS), "another process knows it too"
+    def test_the_reason_is_told(self, around):
+        around.folder.mkdir()
+        around.status.write_bytes(DAMAGED["later-version"])
+        around.put(bob={})
+        assert "a later version of atm wrote it" in around.store().problem("crew", STATUS), (
+            "another process knows it too"
+        )
 
-    def test_a_damaged_file_is_put_aside_even_if_nothing_is_to_be_written(self, site):
-        site.folder.mkdir()
-        site.status.write_bytes(b"{")
-        site.records.change("crew", STATUS, lambda records: {} if not records else {"never": {}})
-        assert not site.status.exists()
-        assert site.aside() == ["1"]
+    def test_a_damaged_file_is_put_aside_even_if_nothing_is_to_be_written(self, around):
+        around.folder.mkdir()
+        around.status.write_bytes(b"{")
+        around.records.change("crew", STATUS, lambda records: {} if not records else {"never": {}})
+        assert not around.status.exists()
+        assert around.aside() == ["1"]
 
-    def test_the_last_five_are_kept_the_newest_first(self, site):
-        site.folder.mkdir()
+    def test_the_last_five_are_kept_the_newest_first(self, around):
+        around.folder.mkdir()
         for number in range(8):
-            site.status.write_bytes(b"%d" % number)
-            site.put(ann={"n": number})
-        found = [(site.folder / f"status.json.quarantine-{n}").read_bytes() for n in range(1, 6)]
+            around.status.write_bytes(b"%d" % number)
+            around.put(ann={"n": number})
+        found = [(around.folder / f"status.json.quarantine-{n}").read_bytes() for n in range(1, 6)]
         assert found == [b"7", b"6", b"5", b"4", b"3"]
-        assert len(list(site.folder.iterdir())) == 6
-        assert "4 older beside it" in site.records.problem("crew", STATUS)
+        assert len(list(around.folder.iterdir())) == 6
+        assert "4 older beside it" in around.records.problem("crew", STATUS)
 
-    def test_a_number_that_somebody_took_away_is_used_again(self, site):
-        site.folder.mkdir()
+    def test_a_number_that_somebody_took_away_is_used_again(self, around):
+        around.folder.mkdir()
         for number in range(4):
-            site.status.write_bytes(b"%d" % number)
-            site.put(ann={})
-        (site.folder / "status.json.quarantine-2").unlink()
-        site.status.write_bytes(b"new")
-        site.put(ann={})
-        names = [(site.folder / f"status.json.quarantine-{n}").read_bytes() for n in range(1, 5)]
+            around.status.write_bytes(b"%d" % number)
+            around.put(ann={})
+        (around.folder / "status.json.quarantine-2").unlink()
+        around.status.write_bytes(b"new")
+        around.put(ann={})
+        names = [(around.folder / f"status.json.quarantine-{n}").read_bytes() for n in range(1, 5)]
         assert names == [b"new", b"3", b"1", b"0"]
 
-    def test_a_record_that_is_no_object_is_dropped_and_the_file_kept_beside(self, site):
-        site.folder.mkdir()
+    def test_a_record_that_is_no_object_is_dropped_and_the_file_kept_beside(self, around):
+        around.folder.mkdir()
         before = envelope(data={"members": {"ann": {"n": 1}, "bob\x1b": [1], "cleo": None}})
-        site.status.write_bytes(before)
-        assert site.read() == {"ann": {"n": 1}}
-        assert "not records: 'bob\\x1b', 'cleo'" in site.records.problem("crew", STATUS)
-        site.records.change("crew", STATUS, lambda _: {})
-        assert (site.status.read_bytes(), site.aside()) == (before, []), "nothing was written"
-        site.put(dan={})
-        assert site.read() == {"ann": {"n": 1}, "dan": {}}
-        assert (site.folder / "status.json.quarantine-1").read_bytes() == before
-        assert "was put aside (not records: " in site.records.problem("crew", STATUS)
+        around.status.write_bytes(before)
+        assert around.read() == {"ann": {"n": 1}}
+        assert "not records: 'bob\\x1b', 'cleo'" in around.records.problem("crew", STATUS)
+        around.records.change("crew", STATUS, lambda _: {})
+        assert (around.status.read_bytes(), around.aside()) == (before, []), "nothing was written"
+        around.put(dan={})
+        assert around.read() == {"ann": {"n": 1}, "dan": {}}
+        assert (around.folder / "status.json.quarantine-1").read_bytes() == before
+        assert "was put aside (not records: " in around.records.problem("crew", STATUS)
 
-    def test_one_shelf_that_is_damaged_disturbs_no_other(self, site):
+    def test_one_shelf_that_is_damaged_disturbs_no_other(self, around):
         for shelf in SHELVES:
-            site.put(shelf, ann={"of": shelf})
-        Path(site.layout.records("crew", OUTBOX)).write_bytes(b"x")
-        assert site.read(OUTBOX) == {}
+            around.put(shelf, ann={"of": shelf})
+        Path(around.layout.records("crew", OUTBOX)).write_bytes(b"x")
+        assert around.read(OUTBOX) == {}
         for shelf in (STATUS, INTENTS, STALLS):
-            assert site.read(shelf) == {"ann": {"of": shelf}}
-            assert site.records.problem("crew", shelf) == ""
+            assert around.read(shelf) == {"ann": {"of": shelf}}
+            assert around.records.problem("crew", shelf) == ""
 
-    def test_a_file_over_64_mb_is_put_aside_unread(self, site):
-        site.put(ann={})
-        os.truncate(site.status, LARGEST + 1)
-        assert site.read() == {}
-        assert "64 MB" in site.records.problem("crew", STATUS)
-        site.put(bob={})
-        assert site.read() == {"bob": {}}
+    def test_a_file_over_64_mb_is_put_aside_unread(self, around):
+        around.put(ann={})
+        os.truncate(around.status, LARGEST + 1)
+        assert around.read() == {}
+        assert "64 MB" in around.records.problem("crew", STATUS)
+        around.put(bob={})
+        assert around.read() == {"bob": {}}
 
-    def test_a_shelf_that_would_grow_over_64_mb_is_refused_and_stays(self, site, monkeypatch):
+    def test_a_shelf_that_would_grow_over_64_mb_is_refused_and_stays(self, around, monkeypatch):
         assert LARGEST == 64 << 20
         monkeypatch.setattr(record_store, "LARGEST", 1 << 20)  # as much would take seconds
-        site.put(ann={"n": 1})
+        around.put(ann={"n": 1})
         with pytest.raises(WriteRefused, match="over 1 MB"):
-            site.put(bob={"text": "x" * (1 << 20)})
-        assert site.read() == {"ann": {"n": 1}}
+            around.put(bob={"text": "x" * (1 << 20)})
+        assert around.read() == {"ann": {"n": 1}}
 
 
 class TestOddFiles:
-    def test_a_folder_in_the_place_of_the_file_is_put_aside(self, site):
-        (site.status / "inner").mkdir(parents=True)
-        assert site.read() == {}
-        assert "not a file but a folder" in site.records.problem("crew", STATUS)
-        site.put(ann={})
-        assert site.read() == {"ann": {}}
-        assert (site.folder / "status.json.quarantine-1" / "inner").is_dir()
+    def test_a_folder_in_the_place_of_the_file_is_put_aside(self, around):
+        (around.status / "inner").mkdir(parents=True)
+        assert around.read() == {}
+        assert "not a file but a folder" in around.records.problem("crew", STATUS)
+        around.put(ann={})
+        assert around.read() == {"ann": {}}
+        assert (around.folder / "status.json.quarantine-1" / "inner").is_dir()
 
-    def test_a_pipe_holds_nobody_up(self, site):
-        site.folder.mkdir()
-        os.mkfifo(site.status)
-        assert site.read() == {}
-        assert "it is not a file" in site.records.problem("crew", STATUS)
-        site.put(ann={})
-        assert site.read() == {"ann": {}}
+    def test_a_pipe_holds_nobody_up(self, around):
+        around.folder.mkdir()
+        os.mkfifo(around.status)
+        assert around.read() == {}
+        assert "it is not a file" in around.records.problem("crew", STATUS)
+        around.put(ann={})
+        assert around.read() == {"ann": {}}
 
-    def test_a_link_in_the_place_of_the_file_is_neither_followed_nor_written_through(self, site, tmp_path):
+    def test_a_link_in_the_place_of_the_file_is_neither_followed_nor_written_through(self, around, tmp_path):
         elsewhere = tmp_path / "elsewhere.json"
         elsewhere.write_bytes(envelope())
-        site.folder.mkdir()
-        site.status.symlink_to(elsewhere)
-        assert site.read() == {}
-        site.put(bob={})
+        around.folder.mkdir()
+        around.status.symlink_to(elsewhere)
+        assert around.read() == {}
+        around.put(bob={})
         assert elsewhere.read_bytes() == envelope()
-        assert site.read() == {"bob": {}}
-        assert (site.folder / "status.json.quarantine-1").is_symlink()
+        assert around.read() == {"bob": {}}
+        assert (around.folder / "status.json.quarantine-1").is_symlink()
 
-    def test_a_link_in_the_place_of_the_folder_leads_nowhere(self, site, tmp_path):
+    def test_a_link_in_the_place_of_the_folder_leads_nowhere(self, around, tmp_path):
         elsewhere = tmp_path / "elsewhere"
         elsewhere.mkdir()
         (elsewhere / "status.json").write_bytes(envelope())
-        site.folder.symlink_to(elsewhere)
-        assert site.read() == {}
-        assert "leads elsewhere" in site.records.problem("crew", STATUS)
-        for act in (lambda: site.put(bob={}), lambda: site.secrets().secret("crew")):
+        around.folder.symlink_to(elsewhere)
+        assert around.read() == {}
+        assert "leads elsewhere" in around.records.problem("crew", STATUS)
+        for act in (lambda: around.put(bob={}), lambda: around.secrets().secret("crew")):
             with pytest.raises(OutsideLink):
                 act()
-        site.journal().note("crew", {"event": "x"})
-        assert site.journal().last("crew", 1) == []
+        around.journal().note("crew", {"event": "x"})
+        assert around.journal().last("crew", 1) == []
         assert [path.name for path in elsewhere.iterdir()] == ["status.json"]
 
-    def test_a_team_that_is_a_link_is_nobodys(self, site, tmp_path):
+    def test_a_team_that_is_a_link_is_nobodys(self, around, tmp_path):
         elsewhere = tmp_path / "elsewhere"
-        shutil.move(site.team, elsewhere)
-        site.team.symlink_to(elsewhere)
+        shutil.move(around.team, elsewhere)
+        around.team.symlink_to(elsewhere)
         for shelf in (STATUS, STALLS):
             with pytest.raises(OutsideLink):
-                site.put(shelf, bob={})
+                around.put(shelf, bob={})
         assert not (elsewhere / ".member-work-sync").exists()
 
-    def test_a_file_in_the_place_of_the_folder_is_named(self, site):
-        site.folder.write_text("x")
-        assert site.read() == {}
+    def test_a_file_in_the_place_of_the_folder_is_named(self, around):
+        around.folder.write_text("x")
+        assert around.read() == {}
         with pytest.raises(AtmError) as refused:
-            site.put(ann={})
-        assert str(site.folder) in str(refused.value)
+            around.put(ann={})
+        assert str(around.folder) in str(refused.value)
         assert isinstance(refused.value, UnreadableFile)
-        assert site.folder.read_text() == "x"
+        assert around.folder.read_text() == "x"
 
     @needs_user
-    def test_what_may_not_be_read_is_no_damage(self, site):
-        site.put(ann={"n": 1})
-        site.status.chmod(0)
+    def test_what_may_not_be_read_is_no_damage(self, around):
+        around.put(ann={"n": 1})
+        around.status.chmod(0)
         with pytest.raises(WriteRefused):
-            site.read()
+            around.read()
         with pytest.raises(WriteRefused):
-            site.put(bob={})
-        assert "Permission denied" in site.records.problem("crew", STATUS)
-        site.status.chmod(0o600)
-        assert site.read() == {"ann": {"n": 1}}
-        assert site.aside() == []
+            around.put(bob={})
+        assert "Permission denied" in around.records.problem("crew", STATUS)
+        around.status.chmod(0o600)
+        assert around.read() == {"ann": {"n": 1}}
+        assert around.aside() == []
 
-    def test_files_and_folder_are_for_nobody_else(self, site):
-        site.folder.mkdir(mode=0o755)
+    def test_files_and_folder_are_for_nobody_else(self, around):
+        around.folder.mkdir(mode=0o755)
         for shelf in SHELVES:
-            site.put(shelf, ann={})
-        site.journal().note("crew", {"event": "x"})
-        site.secrets().secret("crew")
+            around.put(shelf, ann={})
+        around.journal().note("crew", {"event": "x"})
+        around.secrets().secret("crew")
         modes = {
-            path.stat().st_mode & 0o777 for path in [*site.folder.iterdir(), site.team / "stall-monitor-journal.json"]
+            path.stat().st_mode & 0o777
+            for path in [*around.folder.iterdir(), around.team / "stall-monitor-journal.json"]
         }
         assert modes == {0o600}
-        assert site.folder.stat().st_mode & 0o777 == 0o700
+        assert around.folder.stat().st_mode & 0o777 == 0o700
 
 
 class TestTeams:
-    def test_a_team_that_is_gone_is_not_brought_back(self, site):
-        site.put(ann={})
-        shutil.rmtree(site.team)
-        assert site.read() == {}
-        site.journal().note("crew", {"event": "x"})
-        for act in (lambda: site.put(ann={}), lambda: site.put(STALLS, ann={}), lambda: site.secrets().secret("crew")):
+    def test_a_team_that_is_gone_is_not_brought_back(self, around):
+        around.put(ann={})
+        shutil.rmtree(around.team)
+        assert around.read() == {}
+        around.journal().note("crew", {"event": "x"})
+        for act in (
+            lambda: around.put(ann={}),
+            lambda: around.put(STALLS, ann={}),
+            lambda: around.secrets().secret("crew"),
+        ):
             with pytest.raises(NoSuchTeam):
                 act()
-        assert not site.team.exists()
+        assert not around.team.exists()
 
     @pytest.mark.parametrize("shelf", [STATUS, STALLS])
-    def test_a_team_that_goes_while_somebody_decides_is_not_brought_back(self, site, shelf):
-        site.put(shelf, ann={"n": 1})
+    def test_a_team_that_goes_while_somebody_decides_is_not_brought_back(self, around, shelf):
+        around.put(shelf, ann={"n": 1})
 
         def decide(records: dict[str, Any]) -> dict[str, Any]:
-            delete_team(site.room, "crew", force=True)
+            delete_team(around.room, "crew", force=True)
             return {**records, "bob": {}}
 
         with pytest.raises(NoSuchTeam):
-            site.records.change("crew", shelf, decide)
-        assert not site.team.exists()
+            around.records.change("crew", shelf, decide)
+        assert not around.team.exists()
 
     @pytest.mark.parametrize("shelf", [STATUS, STALLS])
-    def test_a_team_that_is_made_anew_while_somebody_decides_inherits_nothing(self, site, shelf):
-        site.put(shelf, ann={"n": 1})
+    def test_a_team_that_is_made_anew_while_somebody_decides_inherits_nothing(self, around, shelf):
+        around.put(shelf, ann={"n": 1})
 
         def decide(records: dict[str, Any]) -> dict[str, Any]:
-            shutil.move(site.team, site.team.parent / ".aside")
-            site.create()
+            shutil.move(around.team, around.team.parent / ".aside")
+            around.create()
             return {**records, "bob": {}}
 
         with pytest.raises(NoSuchTeam):
-            site.records.change("crew", shelf, decide)
-        assert site.read(shelf) == {}
+            around.records.change("crew", shelf, decide)
+        assert around.read(shelf) == {}
 
-    def test_data_about_claudes_teams_lies_beside_them(self, site):
+    def test_data_about_claudes_teams_lies_beside_them(self, around):
         with pytest.raises(NoSuchTeam):
-            site.put(team=CLAUDES, ann={})
-        team = Path(site.layout.team(CLAUDES))
+            around.put(team=CLAUDES, ann={})
+        team = Path(around.layout.team(CLAUDES))
         team.mkdir(parents=True)
         for shelf in SHELVES:
-            site.put(shelf, team=CLAUDES, ann={"of": shelf})
-        site.journal().note(CLAUDES, {"event": "x"})
-        assert len(site.secrets().secret(CLAUDES)) == 32
+            around.put(shelf, team=CLAUDES, ann={"of": shelf})
+        around.journal().note(CLAUDES, {"event": "x"})
+        assert len(around.secrets().secret(CLAUDES)) == 32
         assert list(team.iterdir()) == []
-        assert site.journal().last(CLAUDES, 5) == [{"event": "x"}]
-        beside = Path(site.layout.state_root) / "teams" / CLAUDES
+        assert around.journal().last(CLAUDES, 5) == [{"event": "x"}]
+        beside = Path(around.layout.state_root) / "teams" / CLAUDES
         assert beside.stat().st_mode & 0o777 == 0o700
         assert sorted(path.name for path in beside.iterdir()) == [".member-work-sync", "stall-monitor-journal.json"]
         team.rmdir()
-        assert site.records.read(CLAUDES, STATUS) == {}
+        assert around.records.read(CLAUDES, STATUS) == {}
 
 
 # Several at once.
@@ -439,45 +446,45 @@ def one_more(found: dict[str, Any]) -> dict[str, Any]:
 
 
 class TestSeveralAtOnce:
-    def test_four_processes_lose_nothing_of_different_and_of_the_same_keys(self, site, home):
+    def test_four_processes_lose_nothing_of_different_and_of_the_same_keys(self, around, home):
         processes = [started(home, CHANGER, f"p{number}", "50") for number in range(4)]
         seen = 0
         while any(process.poll() is None for process in processes):
-            count = site.records.read("crew", STATUS, ["shared"]).get("shared", {}).get("count", 0)
+            count = around.records.read("crew", STATUS, ["shared"]).get("shared", {}).get("count", 0)
             assert isinstance(count, int)
             assert count >= seen, "a reader saw an older file after a newer one"
             seen = count
-            assert site.records.problem("crew", STATUS) == "", "a reader saw half a file"
+            assert around.records.problem("crew", STATUS) == "", "a reader saw half a file"
         for process in processes:
             finished(process)
-        found = site.read()
+        found = around.read()
         assert found.pop("shared") == {"count": 200}
         assert set(found) == {f"p{process}-{number}" for process in range(4) for number in range(50)}
-        assert site.status.stat().st_size > SEALED_FROM
-        assert site.aside() == []
+        assert around.status.stat().st_size > SEALED_FROM
+        assert around.aside() == []
 
-    def test_processes_that_are_killed_leave_a_whole_file_and_no_lock(self, site, home, eventually):
+    def test_processes_that_are_killed_leave_a_whole_file_and_no_lock(self, around, home, eventually):
         for number in range(5):
             process = started(home, CHANGER, f"p{number}", "100000")
-            eventually(lambda name=f"p{number}-3": site.records.read("crew", STATUS, [name]))
+            eventually(lambda name=f"p{number}-3": around.records.read("crew", STATUS, [name]))
             process.kill()
             process.communicate(timeout=60)
-            assert site.records.problem("crew", STATUS) == ""
-            before = site.read()
-            site.put(ann={"n": number})
-            assert site.read() == {**before, "ann": {"n": number}}
+            assert around.records.problem("crew", STATUS) == ""
+            before = around.read()
+            around.put(ann={"n": number})
+            assert around.read() == {**before, "ann": {"n": number}}
 
-    def test_a_lock_that_is_held_refuses_the_change_and_keeps_the_file(self, site):
-        site.put(ann={"n": 1})
-        with site.locks(QuickDisk()).private(str(site.status)):
-            assert site.read() == {"ann": {"n": 1}}, "reading waits for nobody"
+    def test_a_lock_that_is_held_refuses_the_change_and_keeps_the_file(self, around):
+        around.put(ann={"n": 1})
+        with around.locks(QuickDisk()).private(str(around.status)):
+            assert around.read() == {"ann": {"n": 1}}, "reading waits for nobody"
             with pytest.raises(FileBusy):
-                site.put(ann={"n": 2})
-        assert site.read() == {"ann": {"n": 1}}
+                around.put(ann={"n": 2})
+        assert around.read() == {"ann": {"n": 1}}
 
-    def test_threads_of_one_process_take_turns(self, site):
-        locks = Locks(QuickDisk(), RealClock(), RealChance(), site.layout.locks, pid=os.getpid(), host=host_name())
-        records = RecordFiles(QuickDisk(), RealClock(), locks, site.layout)
+    def test_threads_of_one_process_take_turns(self, around):
+        locks = Locks(QuickDisk(), RealClock(), RealChance(), around.layout.locks, pid=os.getpid(), host=host_name())
+        records = RecordFiles(QuickDisk(), RealClock(), locks, around.layout)
         done: list[int] = []
 
         def count() -> None:
@@ -491,39 +498,39 @@ class TestSeveralAtOnce:
         for thread in threads:
             thread.join(60)
         assert done == [20, 20, 20]
-        assert site.read() == {"x": {"n": 60}}
+        assert around.read() == {"x": {"n": 60}}
 
-    def test_processes_agree_on_one_secret(self, site, home):
+    def test_processes_agree_on_one_secret(self, around, home):
         processes = [started(home, SECRET) for _ in range(4)]
-        assert {finished(process).strip() for process in processes} == {site.secrets().secret("crew").hex()}
+        assert {finished(process).strip() for process in processes} == {around.secrets().secret("crew").hex()}
 
-    def test_lines_of_several_processes_do_not_mix_while_files_are_turned_over(self, site, home):
+    def test_lines_of_several_processes_do_not_mix_while_files_are_turned_over(self, around, home):
         processes = [started(home, NOTER, f"p{number}", "100", str(30 << 10)) for number in range(4)]
         for process in processes:
             finished(process)
-        found = site.journal().last("crew", 1000)
+        found = around.journal().last("crew", 1000)
         assert len(found) == 400
         for number in range(4):
             assert [record["n"] for record in found if record["by"] == f"p{number}"] == list(range(100))
-        assert (site.folder / "journal.jsonl.1").exists()
+        assert (around.folder / "journal.jsonl.1").exists()
 
 
 class TestJournal:
-    def test_files_are_turned_over_and_five_old_ones_are_kept(self, site):
-        journal = site.journal(largest=1000)
+    def test_files_are_turned_over_and_five_old_ones_are_kept(self, around):
+        journal = around.journal(largest=1000)
         for number in range(200):
             journal.note("crew", {"n": number, "text": "x" * 100})
-        names = sorted(path.name for path in site.folder.iterdir())
+        names = sorted(path.name for path in around.folder.iterdir())
         assert names == ["journal.jsonl", *(f"journal.jsonl.{n}" for n in range(1, 6))]
-        assert all(path.stat().st_size <= 1000 for path in site.folder.iterdir())
+        assert all(path.stat().st_size <= 1000 for path in around.folder.iterdir())
         numbers = [record["n"] for record in journal.last("crew", 1000)]
         assert numbers == list(range(200 - len(numbers), 200))
         assert [record["n"] for record in journal.last("crew", 10)] == list(range(190, 200))
 
-    def test_a_torn_line_costs_only_itself(self, site):
-        journal = site.journal()
+    def test_a_torn_line_costs_only_itself(self, around):
+        journal = around.journal()
         journal.note("crew", {"n": 1})
-        path = site.folder / "journal.jsonl"
+        path = around.folder / "journal.jsonl"
         with path.open("ab") as file:
             file.write(b'{"n": 2, "te')
         journal.note("crew", {"n": 3})
@@ -531,8 +538,8 @@ class TestJournal:
             file.write(b"\n[1]\nnull\n\xff\0\n" + b"x" * 200_000 + b'\n{"n": 4}\n{"n": ')
         assert [record["n"] for record in journal.last("crew", 10)] == [1, 3, 4]
 
-    def test_a_line_has_at_most_4_kb(self, site):
-        journal = site.journal()
+    def test_a_line_has_at_most_4_kb(self, around):
+        journal = around.journal()
         for record in (
             {"a": "ä" * 10_000},
             {f"k{n}" * 50: ["😀" * 300] * 30 for n in range(100)},
@@ -541,42 +548,42 @@ class TestJournal:
             {},
         ):
             journal.note("crew", record)
-        lines = (site.folder / "journal.jsonl").read_bytes().splitlines(keepends=True)
+        lines = (around.folder / "journal.jsonl").read_bytes().splitlines(keepends=True)
         assert len(lines) == 5
         assert max(map(len, lines)) <= 4096
         assert len(journal.last("crew", 10)) == 5
 
     @pytest.mark.parametrize("odd", ["folder", "pipe", "link"])
-    def test_what_is_no_file_is_left_and_nobody_is_held_up(self, site, odd, tmp_path):
-        site.folder.mkdir()
-        path = site.folder / "journal.jsonl"
+    def test_what_is_no_file_is_left_and_nobody_is_held_up(self, around, odd, tmp_path):
+        around.folder.mkdir()
+        path = around.folder / "journal.jsonl"
         {"folder": path.mkdir, "pipe": lambda: os.mkfifo(path), "link": lambda: path.symlink_to(tmp_path / "x")}[odd]()
-        site.journal().note("crew", {"event": "x"})
-        assert site.journal().last("crew", 5) == []
+        around.journal().note("crew", {"event": "x"})
+        assert around.journal().last("crew", 5) == []
         assert not (tmp_path / "x").exists()
 
     @pytest.mark.parametrize("name", ["ENOSPC", "EACCES", "EIO"])
-    def test_a_disk_that_refuses_any_step_is_nobodys_failure(self, site, name):
+    def test_a_disk_that_refuses_any_step_is_nobodys_failure(self, around, name):
         error = OSError(getattr(errno, name), os.strerror(getattr(errno, name)))
-        site.journal(largest=100).note("crew", {"n": 0, "text": "x" * 100})
+        around.journal(largest=100).note("crew", {"n": 0, "text": "x" * 100})
         for step in range(100):
             disk = FaultyDisk(QuickDisk(), stop_at=step, error=error)
-            site.journal(100, disk).note("crew", {"n": step, "text": "x" * 100})
+            around.journal(100, disk).note("crew", {"n": step, "text": "x" * 100})
             for fd in disk._open:
                 os.close(fd)
             if len(disk.steps) <= step:
                 break
         else:
             raise AssertionError("it never came to its end")
-        assert site.journal().last("crew", 1)[0]["n"] == step
+        assert around.journal().last("crew", 1)[0]["n"] == step
 
-    def test_files_that_cannot_be_turned_over_do_not_fill_the_disk(self, site):
-        (site.folder / "journal.jsonl.5" / "full").mkdir(parents=True)
-        (site.folder / "journal.jsonl.4").write_text("")
-        journal = site.journal(largest=1000)
+    def test_files_that_cannot_be_turned_over_do_not_fill_the_disk(self, around):
+        (around.folder / "journal.jsonl.5" / "full").mkdir(parents=True)
+        (around.folder / "journal.jsonl.4").write_text("")
+        journal = around.journal(largest=1000)
         for number in range(100):
             journal.note("crew", {"n": number, "text": "x" * 100})
-        assert 1000 < (site.folder / "journal.jsonl").stat().st_size <= 2000
+        assert 1000 < (around.folder / "journal.jsonl").stat().st_size <= 2000
 
 
 class TestSecrets:
@@ -588,75 +595,75 @@ class TestSecrets:
         b"x" * 10_000,
     )
 
-    def test_it_is_written_as_the_design_says(self, site):
-        secret = site.secrets().secret("crew")
-        fields = json.loads(site.secret.read_bytes())
+    def test_it_is_written_as_the_design_says(self, around):
+        secret = around.secrets().secret("crew")
+        fields = json.loads(around.secret.read_bytes())
         assert set(fields) == {"schemaVersion", "secret"}
         assert len(fields["secret"]) == 44
-        assert site.secrets().secret("crew") == secret
+        assert around.secrets().secret("crew") == secret
 
     @pytest.mark.parametrize("data", BROKEN)
-    def test_a_broken_one_is_made_anew(self, site, data):
-        site.folder.mkdir()
-        site.secret.write_bytes(data)
-        made = site.secrets().secret("crew")
+    def test_a_broken_one_is_made_anew(self, around, data):
+        around.folder.mkdir()
+        around.secret.write_bytes(data)
+        made = around.secrets().secret("crew")
         assert len(made) == 32
-        assert site.secrets().secret("crew") == made
+        assert around.secrets().secret("crew") == made
 
-    def test_a_wider_mode_is_repaired(self, site):
-        secret = site.secrets().secret("crew")
-        site.secret.chmod(0o644)
-        assert site.secrets().secret("crew") == secret
-        assert site.secret.stat().st_mode & 0o777 == 0o600
+    def test_a_wider_mode_is_repaired(self, around):
+        secret = around.secrets().secret("crew")
+        around.secret.chmod(0o644)
+        assert around.secrets().secret("crew") == secret
+        assert around.secret.stat().st_mode & 0o777 == 0o600
 
     @pytest.mark.parametrize("odd", ["folder", "pipe", "link", "loop"])
-    def test_what_is_no_file_is_replaced_and_never_followed(self, site, odd, tmp_path):
-        known = site.secrets().secret("crew")
-        shutil.move(site.secret, tmp_path / "known.json")
+    def test_what_is_no_file_is_replaced_and_never_followed(self, around, odd, tmp_path):
+        known = around.secrets().secret("crew")
+        shutil.move(around.secret, tmp_path / "known.json")
         before = (tmp_path / "known.json").read_bytes()
         make: dict[str, Callable[[], object]] = {
-            "folder": lambda: (site.secret / "inner").mkdir(parents=True),
-            "pipe": lambda: os.mkfifo(site.secret),
-            "link": lambda: site.secret.symlink_to(tmp_path / "known.json"),
-            "loop": lambda: site.secret.symlink_to(site.secret),
+            "folder": lambda: (around.secret / "inner").mkdir(parents=True),
+            "pipe": lambda: os.mkfifo(around.secret),
+            "link": lambda: around.secret.symlink_to(tmp_path / "known.json"),
+            "loop": lambda: around.secret.symlink_to(around.secret),
         }
         make[odd]()
-        made = site.secrets().secret("crew")
+        made = around.secrets().secret("crew")
         assert made != known
-        assert site.secrets().secret("crew") == made
-        assert site.secret.is_file()
-        assert not site.secret.is_symlink()
+        assert around.secrets().secret("crew") == made
+        assert around.secret.is_file()
+        assert not around.secret.is_symlink()
         assert (tmp_path / "known.json").read_bytes() == before
 
     @needs_user
-    def test_one_that_may_not_be_read_is_not_replaced(self, site):
-        secret = site.secrets().secret("crew")
-        site.secret.chmod(0)
+    def test_one_that_may_not_be_read_is_not_replaced(self, around):
+        secret = around.secrets().secret("crew")
+        around.secret.chmod(0)
         with pytest.raises(WriteRefused):
-            site.secrets().secret("crew")
-        site.secret.chmod(0o600)
-        assert site.secrets().secret("crew") == secret
+            around.secrets().secret("crew")
+        around.secret.chmod(0o600)
+        assert around.secrets().secret("crew") == secret
 
 
 # What becomes of these files when a team is backed up, deleted, restored.
 
 
 class TestBackups:
-    def filled(self, site: Site, team: str = "crew") -> bytes:
+    def filled(self, around: Site, team: str = "crew") -> bytes:
         for shelf in SHELVES:
-            site.put(shelf, team=team, ann={"of": shelf, "text": "x" * SEALED_FROM})
-        site.journal().note(team, {"event": "x"})
-        Path(site.layout.sync_journal(team) + ".1").write_text("{}\n")
-        return site.secrets().secret(team)
+            around.put(shelf, team=team, ann={"of": shelf, "text": "x" * SEALED_FROM})
+        around.journal().note(team, {"event": "x"})
+        Path(around.layout.sync_journal(team) + ".1").write_text("{}\n")
+        return around.secrets().secret(team)
 
     def files_of(self, path: str) -> set[str]:
         return {str(found.relative_to(path)) for found in Path(path).rglob("*") if found.is_file()}
 
-    def test_records_travel_with_a_backup_and_the_secret_does_not(self, site):
-        self.filled(site)
-        (site.folder / ".status.json.new").write_text("half a f")
-        (site.folder / ".report-token-secret.json.new").write_text("secret")
-        files = self.files_of(back_up(site.room, "crew").path)
+    def test_records_travel_with_a_backup_and_the_secret_does_not(self, around):
+        self.filled(around)
+        (around.folder / ".status.json.new").write_text("half a f")
+        (around.folder / ".report-token-secret.json.new").write_text("secret")
+        files = self.files_of(back_up(around.room, "crew").path)
         sync = "team/.member-work-sync"
         assert {name for name in files if "sync" in name or "stall" in name} == {
             *(f"{sync}/{shelf}.json" for shelf in (STATUS, INTENTS, OUTBOX)),
@@ -664,69 +671,69 @@ class TestBackups:
             "team/stall-monitor-journal.json",
         }
 
-    def test_a_team_that_was_deleted_and_restored_has_its_records_and_a_new_secret(self, site):
-        former = self.filled(site)
-        delete_team(site.room, "crew", force=True)
-        assert site.read() == {}
-        restore(site.room, "crew")
+    def test_a_team_that_was_deleted_and_restored_has_its_records_and_a_new_secret(self, around):
+        former = self.filled(around)
+        delete_team(around.room, "crew", force=True)
+        assert around.read() == {}
+        restore(around.room, "crew")
         for shelf in SHELVES:
-            assert site.read(shelf)["ann"]["of"] == shelf
-            assert site.records.problem("crew", shelf) == ""
-        assert not site.secret.exists()
-        assert site.secrets().secret("crew") != former
-        assert site.folder.stat().st_mode & 0o777 == 0o700
-        assert site.status.stat().st_mode & 0o777 == 0o600
-        assert site.journal().last("crew", 5) == [{"event": "x"}]
+            assert around.read(shelf)["ann"]["of"] == shelf
+            assert around.records.problem("crew", shelf) == ""
+        assert not around.secret.exists()
+        assert around.secrets().secret("crew") != former
+        assert around.folder.stat().st_mode & 0o777 == 0o700
+        assert around.status.stat().st_mode & 0o777 == 0o600
+        assert around.journal().last("crew", 5) == [{"event": "x"}]
 
     @pytest.mark.parametrize("name", ["report-token-secret.json", "Report-Token-Secret.json"])
-    def test_a_secret_that_somebody_put_into_a_backup_does_not_come_back(self, site, name):
-        self.filled(site)
-        made = Path(back_up(site.room, "crew").path)
+    def test_a_secret_that_somebody_put_into_a_backup_does_not_come_back(self, around, name):
+        self.filled(around)
+        made = Path(back_up(around.room, "crew").path)
         known = b'{"schemaVersion": 1, "secret": "' + b"A" * 43 + b'="}'
         path = f"team/.member-work-sync/{name}"
         (made / path).write_bytes(known)
         manifest = json.loads((made / "manifest.json").read_text())
         manifest["files"].append({"path": path, "size": len(known), "sha256": hashlib.sha256(known).hexdigest()})
         (made / "manifest.json").write_text(json.dumps(manifest))
-        shutil.rmtree(site.team)
-        restore(site.room, "crew", str(made))
-        assert site.read()["ann"]["of"] == STATUS
-        assert not (site.folder / name).exists()
-        assert site.secrets().secret("crew") != b"\0" * 32
+        shutil.rmtree(around.team)
+        restore(around.room, "crew", str(made))
+        assert around.read()["ann"]["of"] == STATUS
+        assert not (around.folder / name).exists()
+        assert around.secrets().secret("crew") != b"\0" * 32
 
-    def test_a_restore_into_a_team_that_lives_changes_no_records(self, site):
-        secret = self.filled(site)
-        back_up(site.room, "crew")
-        site.put(ann={"n": 2})
-        site.put(OUTBOX, ann=None)
-        restore(site.room, "crew")
-        assert site.read() == {"ann": {"n": 2}}
-        assert site.read(OUTBOX) == {}
-        assert site.secrets().secret("crew") == secret
+    def test_a_restore_into_a_team_that_lives_changes_no_records(self, around):
+        secret = self.filled(around)
+        back_up(around.room, "crew")
+        around.put(ann={"n": 2})
+        around.put(OUTBOX, ann=None)
+        restore(around.room, "crew")
+        assert around.read() == {"ann": {"n": 2}}
+        assert around.read(OUTBOX) == {}
+        assert around.secrets().secret("crew") == secret
 
-    def test_a_deletion_needs_no_backup_of_the_secret_to_be_complete(self, site):
-        self.filled(site)
-        done = delete_team(site.room, "crew", force=True)
+    def test_a_deletion_needs_no_backup_of_the_secret_to_be_complete(self, around):
+        self.filled(around)
+        done = delete_team(around.room, "crew", force=True)
         assert done.done
-        assert not site.team.exists()
-        assert list(Path(site.layout.teams).iterdir()) == []
-        assert len(site.room.backups.kept("crew")) == 1, "the first backup covered everything"
+        assert not around.team.exists()
+        assert list(Path(around.layout.teams).iterdir()) == []
+        assert len(around.room.backups.kept("crew")) == 1, "the first backup covered everything"
 
-    def test_records_about_claudes_teams_are_in_their_backups(self, site):
-        Path(site.layout.team(CLAUDES)).mkdir(parents=True)
-        Path(site.layout.team_config(CLAUDES)).write_bytes(new_team(CLAUDES, description="", lead="lead", now=0))
-        self.filled(site, CLAUDES)
-        files = self.files_of(back_up(site.room, CLAUDES).path)
+    def test_records_about_claudes_teams_are_in_their_backups(self, around):
+        Path(around.layout.team(CLAUDES)).mkdir(parents=True)
+        Path(around.layout.team_config(CLAUDES)).write_bytes(new_team(CLAUDES, description="", lead="lead", now=0))
+        self.filled(around, CLAUDES)
+        files = self.files_of(back_up(around.room, CLAUDES).path)
         assert {"team/.member-work-sync/status.json", "team/stall-monitor-journal.json"} <= files
         assert "team/.member-work-sync/report-token-secret.json" not in files
 
-    def test_a_folder_of_ours_that_is_a_link_is_not_copied(self, site, tmp_path):
-        Path(site.layout.team(CLAUDES)).mkdir(parents=True)
-        Path(site.layout.team_config(CLAUDES)).write_bytes(new_team(CLAUDES, description="", lead="lead", now=0))
+    def test_a_folder_of_ours_that_is_a_link_is_not_copied(self, around, tmp_path):
+        Path(around.layout.team(CLAUDES)).mkdir(parents=True)
+        Path(around.layout.team_config(CLAUDES)).write_bytes(new_team(CLAUDES, description="", lead="lead", now=0))
         (tmp_path / "elsewhere").mkdir()
         (tmp_path / "elsewhere" / "status.json").write_bytes(envelope())
-        beside = Path(site.layout.our_data(CLAUDES))
+        beside = Path(around.layout.our_data(CLAUDES))
         beside.mkdir(parents=True)
         (beside / ".member-work-sync").symlink_to(tmp_path / "elsewhere")
-        files = self.files_of(back_up(site.room, CLAUDES).path)
+        files = self.files_of(back_up(around.room, CLAUDES).path)
         assert files == {"manifest.json", "team/config.json"}

@@ -82,39 +82,39 @@ def marked(data: bytes) -> bytes:
 
 
 @pytest.fixture
-def site(tmp_path) -> Site:
+def around(tmp_path) -> Site:
     return Site(tmp_path)
 
 
-def test_without_another_program_the_version_that_was_placed_stays(site):
-    site.be_killed_after_the_exchange()
-    assert site.edit(marked) == 0
-    assert (site.subject, site.names()) == ("BEFORE!", ["7.json"])
+def test_without_another_program_the_version_that_was_placed_stays(around):
+    around.be_killed_after_the_exchange()
+    assert around.edit(marked) == 0
+    assert (around.subject, around.names()) == ("BEFORE!", ["7.json"])
 
 
-def test_what_a_killed_writer_displaced_comes_back_in_the_place_of_its_own(site):
-    site.be_killed_after_the_exchange(lambda: site.write(THEIRS))
-    assert site.subject == "BEFORE"
-    assert site.edit(marked) == 1
-    assert (site.subject, site.names()) == ("theirs!", ["7.json"])
+def test_what_a_killed_writer_displaced_comes_back_in_the_place_of_its_own(around):
+    around.be_killed_after_the_exchange(lambda: around.write(THEIRS))
+    assert around.subject == "BEFORE"
+    assert around.edit(marked) == 1
+    assert (around.subject, around.names()) == ("theirs!", ["7.json"])
 
 
-def test_what_a_killed_writer_displaced_stays_away_once_somebody_wrote_a_newer_version(site):
-    site.be_killed_after_the_exchange(lambda: site.write(THEIRS))
-    site.write(NEWER)
-    assert site.edit(marked) == 0
-    assert (site.subject, site.names()) == ("newer!", ["7.json"])
+def test_what_a_killed_writer_displaced_stays_away_once_somebody_wrote_a_newer_version(around):
+    around.be_killed_after_the_exchange(lambda: around.write(THEIRS))
+    around.write(NEWER)
+    assert around.edit(marked) == 0
+    assert (around.subject, around.names()) == ("newer!", ["7.json"])
 
 
-def test_a_file_that_was_deleted_since_does_not_come_back(site):
-    site.be_killed_after_the_exchange(lambda: site.write(THEIRS))
-    site.path.unlink()
+def test_a_file_that_was_deleted_since_does_not_come_back(around):
+    around.be_killed_after_the_exchange(lambda: around.write(THEIRS))
+    around.path.unlink()
     with pytest.raises(FileNotFoundError):
-        site.edit(marked)
-    assert not site.path.exists()
+        around.edit(marked)
+    assert not around.path.exists()
 
 
-def test_what_was_displaced_comes_back_also_if_the_next_rule_changes_nothing(site):
-    site.be_killed_after_the_exchange(lambda: site.write(THEIRS))
-    site.edit(TaskRule(7, lambda _: None))
-    assert (site.subject, site.names()) == ("theirs", ["7.json"])
+def test_what_was_displaced_comes_back_also_if_the_next_rule_changes_nothing(around):
+    around.be_killed_after_the_exchange(lambda: around.write(THEIRS))
+    around.edit(TaskRule(7, lambda _: None))
+    assert (around.subject, around.names()) == ("theirs", ["7.json"])

@@ -67,8 +67,8 @@ class Stage:
 
     def begin(self) -> Work:
         """As a daemon does that was started just now."""
-        reach = Channels(MemoryTerminals(), self.servers)
-        self.work = Work(Rounds(memory_syncroom(self.boardroom), reach, self.events.append, self.log))
+        channels = Channels(MemoryTerminals(), self.servers)
+        self.work = Work(Rounds(memory_syncroom(self.boardroom), channels, self.events.append, self.log))
         return self.work
 
     def log(self, level: str, source: str, text: str, **_: object) -> None:

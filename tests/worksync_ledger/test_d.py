@@ -403,19 +403,19 @@ def test_no_lock_of_work_sync_is_held_while_another_one_is_taken(home, monkeypat
 
 
 def test_where_the_last_rename_fails_the_old_file_stays_and_the_new_one_lies_beside_it(layout: Layout):
-    site = Site(layout)
-    site.put(ann={"n": 1})
+    around = Site(layout)
+    around.put(ann={"n": 1})
     count = FaultyDisk(QuickDisk())
-    site.store(count).change("crew", STATUS, lambda _: {"ann": {"n": 2}})
+    around.store(count).change("crew", STATUS, lambda _: {"ann": {"n": 2}})
     last = max(step for step, name in enumerate(count.steps) if name == "rename")
     disk = FaultyDisk(QuickDisk(), stop_at=last, error=OSError(5, "Input/output error"))
     with pytest.raises(AtmError):
-        site.store(disk).change("crew", STATUS, lambda _: {"ann": {"n": 3}})
-    assert site.read() == {"ann": {"n": 2}}
-    (beside,) = site.folder.glob(".status.json.new")
+        around.store(disk).change("crew", STATUS, lambda _: {"ann": {"n": 3}})
+    assert around.read() == {"ann": {"n": 2}}
+    (beside,) = around.folder.glob(".status.json.new")
     assert b'"n": 3' in beside.read_bytes()
-    site.put(ann={"n": 4})
-    assert site.read() == {"ann": {"n": 4}}
+    around.put(ann={"n": 4})
+    assert around.read() == {"ann": {"n": 4}}
 
 
 @pytest.mark.parametrize("damage", ["a file in the way", "garbage"])

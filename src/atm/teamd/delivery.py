@@ -50,14 +50,14 @@ class DeliveryLoops:
             if self._waits_as_before(found, name):
                 self._again.discard((team, name))
                 return None
-            return push(self._rounds.room, self._rounds.reach, found, name)
+            return push(self._rounds.room, self._rounds.channels, found, name)
         except AtmError:
             self._again.add((team, name))  # a lock that somebody holds, a file that cannot be read now
             raise
 
     def _waits_as_before(self, team: Team, name: str) -> bool:
         """Nobody can reach it, and that was said: then its mail, which may be much, is not read after each message."""
-        member, why = team.member(name), why_it_waits(self._rounds.room, self._rounds.reach, team, name)
+        member, why = team.member(name), why_it_waits(self._rounds.room, self._rounds.channels, team, name)
         return member is not None and bool(why) and self._said.get((team.name, member.name)) == _words(WAITING, why)
 
     def _note(self, pushed: Pushed) -> int:

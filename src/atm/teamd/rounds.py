@@ -40,16 +40,16 @@ class Rounds:
     def __init__(
         self,
         syncroom: SyncRoom,
-        reach: Channels,
+        channels: Channels,
         publish: Callable[[TeamEvent], None],
         log: Log,
         board_minutes: float = BOARD_MINUTES,
-        site: FilesAround | None = None,
+        around: FilesAround | None = None,
         stall_minutes: float = STALL_MINUTES,
     ) -> None:
         self.syncroom = syncroom
-        self.reach = reach
-        self.site = site
+        self.channels = channels
+        self.around = around
         self.board_minutes = board_minutes
         """Minutes after which somebody is told that a review, a plan or a question waits."""
         self.stall_minutes = stall_minutes

@@ -27,9 +27,9 @@ class TeamLoops:
 
     def tidy(self) -> int:
         """Clear away what killed processes left; a lock that may still be somebody's is looked at again."""
-        if self._rounds.site is None:
+        if self._rounds.around is None:
             return 0
-        done = tidy(self._rounds.room, self._rounds.site)
+        done = tidy(self._rounds.room, self._rounds.around)
         if done.is_young_lock_left:
             self._rounds.ask_again("tidy", STALE_AFTER + 1)
         if done.count:

@@ -32,10 +32,10 @@ class Work:
             lambda: rounds.stall_minutes,
         )
 
-    def use(self, syncroom: SyncRoom, reach: Channels, board_minutes: float, stall_minutes: float) -> None:
+    def use(self, syncroom: SyncRoom, channels: Channels, board_minutes: float, stall_minutes: float) -> None:
         """The settings have changed: from the next round on."""
         rounds = self.rounds
-        rounds.syncroom, rounds.reach = syncroom, reach
+        rounds.syncroom, rounds.channels = syncroom, channels
         rounds.board_minutes, rounds.stall_minutes = board_minutes, stall_minutes
 
     def _forget_all_but(self, teams: set[str]) -> None:

@@ -350,6 +350,6 @@ def _squeezed(text: str) -> str:
 
 
 _ASKING = tuple(_squeezed(words).lower() for words, _, _ in MARKS)
-_ASKING_NEAR = tuple(_squeezed(words).lower() for words, _, reach in MARKS if reach == NEAR)
+_ASKING_NEAR = tuple(_squeezed(words).lower() for words, _, channels in MARKS if channels == NEAR)
 _RUNNING = tuple(_squeezed(words).lower() for words, _ in RUNNING_MARKS)
 _SUGGESTIONS = tuple(_squeezed(words).lower() for words, _ in SUGGESTIONS)

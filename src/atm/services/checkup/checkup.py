@@ -34,19 +34,25 @@ LARGE_INBOX = 1_000_000
 UPGRADE = "pip install --upgrade agent-team-manager"
 
 
-def examine(boardroom: FullBoardroom, site: FilesAround) -> list[Finding]:
+def examine(boardroom: FullBoardroom, around: FilesAround) -> list[Finding]:
     """Look at everything. Reads only."""
     room = boardroom.room
     teams = room.rosters.teams()
-    found = [*_spool(room), *_permissions(site, teams), *_homes(site), *_drift(room), *_dead_processes(room, site)]
+    found = [
+        *_spool(room),
+        *_permissions(around, teams),
+        *_homes(around),
+        *_drift(room),
+        *_dead_processes(room, around),
+    ]
     found += _deletions(room)
     for name in teams:
-        found += [*_team(room, site, name), *examine_board(boardroom, name)]
+        found += [*_team(room, around, name), *examine_board(boardroom, name)]
     order = {PROBLEM: 0, WARNING: 1, NOTE: 2}
     return sorted(found, key=lambda finding: order[finding.severity])
 
 
-def mend(boardroom: FullBoardroom, site: FilesAround, findings: list[Finding]) -> list[Finding]:
+def mend(boardroom: FullBoardroom, around: FilesAround, findings: list[Finding]) -> list[Finding]:
     """Do what can be done safely, then look again: what is gone was mended, what is left says how."""
     for finding in findings:
         if finding.mend is not None:
@@ -54,7 +60,7 @@ def mend(boardroom: FullBoardroom, site: FilesAround, findings: list[Finding]) -
                 finding.mend()
             except (AtmError, OSError) as error:
                 finding.message += f" (not mended: {error})"
-    left = examine(boardroom, site)
+    left = examine(boardroom, around)
     still = {(finding.code, finding.path) for finding in left}
     gone = [finding for finding in findings if (finding.code, finding.path) not in still]
     for finding in gone:
@@ -62,7 +68,7 @@ def mend(boardroom: FullBoardroom, site: FilesAround, findings: list[Finding]) -
     return [*gone, *left]
 
 
-def _team(room: Teamroom, site: FilesAround, name: str) -> Iterator[Finding]:
+def _team(room: Teamroom, around: FilesAround, name: str) -> Iterator[Finding]:
     try:
         team = room.rosters.load(name)
     except AtmError as error:
@@ -72,21 +78,21 @@ def _team(room: Teamroom, site: FilesAround, name: str) -> Iterator[Finding]:
         if isinstance(error, OutsideLink):
             return  # nothing behind the link is ours to look at
         team = None
-    for lock in site.locks(name):
-        yield from _lock(site, lock)
-    for path in site.leftovers(name):
+    for lock in around.locks(name):
+        yield from _lock(around, lock)
+    for path in around.leftovers(name):
         what = f"{path} was left by a process that was killed"
-        yield Finding("leftover-file", NOTE, what, FIX, path, partial(site.remove, path))
+        yield Finding("leftover-file", NOTE, what, FIX, path, partial(around.remove, path))
     if team is None:
         return
-    yield from _roster(room, site, team)
+    yield from _roster(room, around, team)
     yield from _inboxes(room, team)
     yield from _ledger(room, team)
 
 
-def _lock(site: FilesAround, lock: FoundLock) -> Iterator[Finding]:
+def _lock(around: FilesAround, lock: FoundLock) -> Iterator[Finding]:
     path, age = lock.path, f"{lock.age:.0f} s old, {lock.who}"
-    remove = partial(site.break_lock, path)
+    remove = partial(around.break_lock, path)
     if lock.kind == "file" and lock.owner == "alive":
         what = f"{path} is a lock file ({age}): after 10 s it wedges Claude Code"
         yield Finding("foreign-lock-file", WARNING, what, f"kill {lock.pid} && rm -f {shell_word(path)}", path)
@@ -100,16 +106,16 @@ def _lock(site: FilesAround, lock: FoundLock) -> Iterator[Finding]:
         yield Finding("stale-lock", WARNING, f"{path} was left behind ({age})", FIX, path, remove)
 
 
-def _roster(room: Teamroom, site: FilesAround, team: Team) -> Iterator[Finding]:
+def _roster(room: Teamroom, around: FilesAround, team: Team) -> Iterator[Finding]:
     intents, path = room.rosters.abandoned(team.name), team.read_from
     for intent in intents:
         what = f"a command was killed in team {team.name!r}: {intent.get('verb')} {intent.get('name')}"
         yield Finding("half-done", PROBLEM, what, FIX, path, partial(recover, room, team))
-    fields = site.unknown_team_fields(team.name)
+    fields = around.unknown_team_fields(team.name)
     if fields:
         what = f"{path} has fields we do not know: {', '.join(fields)} (kept as they are)"
         yield Finding("format-drift", NOTE, what, UPGRADE, path)
-    for name in site.unsafe_names(team.name):
+    for name in around.unsafe_names(team.name):
         what = f"{name!r} in {team.name!r} is a name that could lead out of its folder, so it gets no mail"
         yield Finding("unsafe-name", WARNING, what, f"${{EDITOR:-vi}} {shell_word(path)}", path)
     owners = {name.casefold() for name in room.inboxes.owners(team.name)}
@@ -201,15 +207,15 @@ def _spool(room: Teamroom) -> Iterator[Finding]:
         yield Finding("spool-failed", PROBLEM, what, "atm spool list; atm spool retry --failed", failed[0].path)
 
 
-def _permissions(site: FilesAround, teams: list[str]) -> Iterator[Finding]:
-    for loose in site.loose_paths(teams):
+def _permissions(around: FilesAround, teams: list[str]) -> Iterator[Finding]:
+    for loose in around.loose_paths(teams):
         what = f"{loose.path} has mode {loose.mode:o}: {loose.why}"
         command = f"chmod {loose.should_be:o} {shell_word(loose.path)}"
-        yield Finding("wrong-permissions", WARNING, what, command, loose.path, partial(site.tighten, loose))
+        yield Finding("wrong-permissions", WARNING, what, command, loose.path, partial(around.tighten, loose))
 
 
-def _homes(site: FilesAround) -> Iterator[Finding]:
-    other = site.other_home()
+def _homes(around: FilesAround) -> Iterator[Finding]:
+    other = around.other_home()
     if other is not None:
         what = f"teams also lie under {other}: agents without your CLAUDE_CONFIG_DIR or ATM_HOME use those"
         command = "unset CLAUDE_CONFIG_DIR ATM_HOME"
@@ -223,8 +229,8 @@ def _drift(room: Teamroom) -> Iterator[Finding]:
         yield Finding("format-drift", NOTE, f"fields that we do not know were met and kept: {names}", UPGRADE)
 
 
-def _dead_processes(room: Teamroom, site: FilesAround) -> Iterator[Finding]:
-    for held in site.held():
+def _dead_processes(room: Teamroom, around: FilesAround) -> Iterator[Finding]:
+    for held in around.held():
         owner = held.inbox_owner
         if held.alive or owner is None:
             continue

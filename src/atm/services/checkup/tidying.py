@@ -23,15 +23,15 @@ class Tidied:
         self.is_young_lock_left = False
 
 
-def tidy(room: Teamroom, site: FilesAround) -> Tidied:
+def tidy(room: Teamroom, around: FilesAround) -> Tidied:
     """Finish what was cut off, and remove what it left. Nothing that a living process holds is touched."""
     done = Tidied()
-    for held in site.held():
+    for held in around.held():
         owner = held.inbox_owner
         if not held.alive and owner is not None and room.inboxes.exists(*owner):
             done.count += _finish(room, *owner)
     for team in room.rosters.teams():
-        _tidy_team(site, team, done)
+        _tidy_team(around, team, done)
     return done
 
 
@@ -44,16 +44,16 @@ def _finish(room: Teamroom, team: str, agent: str) -> int:
     return 1
 
 
-def _tidy_team(site: FilesAround, team: str, done: Tidied) -> None:
+def _tidy_team(around: FilesAround, team: str, done: Tidied) -> None:
     try:
-        for path in site.leftovers(team):
-            site.remove(path)
+        for path in around.leftovers(team):
+            around.remove(path)
             done.count += 1
-        for lock in site.locks(team):
+        for lock in around.locks(team):
             if lock.kind != "folder" or not lock.empty:
                 continue
             if lock.age > STALE_AFTER:
-                done.count += site.break_lock(lock.path)
+                done.count += around.break_lock(lock.path)
             else:
                 done.is_young_lock_left = True
     except AtmError:

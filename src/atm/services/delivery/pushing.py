@@ -83,7 +83,7 @@ class Pushed:
         self.ids = ids or []
 
 
-def push(room: Mailroom, reach: Channels, team: Team, name: str) -> Pushed | None:
+def push(room: Mailroom, channels: Channels, team: Team, name: str) -> Pushed | None:
     """Put what is unread before its owner, if there is a way; None if nothing is unread."""
     member = team.member(name)
     if member is None or team.completed:
@@ -95,33 +95,33 @@ def push(room: Mailroom, reach: Channels, team: Team, name: str) -> Pushed | Non
             return None
         if all(idle_sender(message) is not None for message in unread):
             return Pushed(team.name, name, WAITING, "only idle notices; they come with the next mail or prompt")
-    endpoint, choice = _way(room, reach, team, member)
+    endpoint, choice = _way(room, channels, team, member)
     if endpoint is None or choice.step == WAIT:
         return Pushed(team.name, name, WAITING, choice.why)
     if choice.step == WAKE:
-        return _wake(room, reach, team.name, name, endpoint)
+        return _wake(room, channels, team.name, name, endpoint)
     if choice.step == SERVER:
-        return _to_server(room, reach, team.name, name, endpoint)
-    return _to_pane(room, reach, team.name, name, endpoint)
+        return _to_server(room, channels, team.name, name, endpoint)
+    return _to_pane(room, channels, team.name, name, endpoint)
 
 
-def why_it_waits(room: Mailroom, reach: Channels, team: Team, name: str) -> str:
+def why_it_waits(room: Mailroom, channels: Channels, team: Team, name: str) -> str:
     """Why nothing that may be unread can be put before this member now; empty if it can. Reads no mail."""
     member = team.member(name)
     if member is None or team.completed:
         return ""
-    endpoint, choice = _way(room, reach, team, member)
+    endpoint, choice = _way(room, channels, team, member)
     return choice.why if endpoint is None or choice.step == WAIT else ""
 
 
-def _way(room: Mailroom, reach: Channels, team: Team, member: Member) -> tuple[Endpoint | None, ChannelChoice]:
+def _way(room: Mailroom, channels: Channels, team: Team, member: Member) -> tuple[Endpoint | None, ChannelChoice]:
     endpoint = _living(room, team.name, member.name) or _pane_in_roster(room, member)
     choice = choose_channel(
         member,
         endpoint,
         in_claudes_team=is_claudes_team(team.name),
         is_idle=_is_idle(room, team.name, member.name),
-        panes_allowed=reach.panes_allowed,
+        panes_allowed=channels.panes_allowed,
     )
     return endpoint, choice
 
@@ -169,7 +169,7 @@ def _past(room: Mailroom, team: str, name: str, message: Message) -> list[str]:
 # An idle agent with hooks.
 
 
-def _wake(room: Mailroom, reach: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
+def _wake(room: Mailroom, channels: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
     """
     Tell it that mail waits. The prompt that this makes calls the hook, and the hook shows the mail.
 
@@ -186,12 +186,12 @@ def _wake(room: Mailroom, reach: Channels, team: str, name: str, endpoint: Endpo
         if WOKEN in past or past.count(PASTED) >= MOST_PASTES:
             return Pushed(team, name, WAITING, "it has been told that mail waits", ids)
         at = _address(endpoint)[0]
-        why_not = has_not_moved(reach.terminals, at, _last_paste(room, team, name, newest))
+        why_not = has_not_moved(channels.terminals, at, _last_paste(room, team, name, newest))
         if why_not:
             return Pushed(team, name, REFUSED, why_not, ids)
         # One that was left in the composer says the same: it is submitted, whichever message it was about.
-        tag = tag_in_composer(reach.terminals.screen(at) or "") or tag_of([newest.key])
-        pasted = _paste(room, reach, endpoint, f"[{tag}] mail waits for you; atm shows it with this prompt.", tag)
+        tag = tag_in_composer(channels.terminals.screen(at) or "") or tag_of([newest.key])
+        pasted = _paste(room, channels, endpoint, f"[{tag}] mail waits for you; atm shows it with this prompt.", tag)
         outcome = {PROVEN: AWAKE, UNPROVEN: IN_DOUBT}.get(pasted.outcome, REFUSED)
         if outcome != REFUSED:
             told = [_id_of(message) for message in unread] if outcome == AWAKE else [_id_of(newest)]
@@ -202,14 +202,14 @@ def _wake(room: Mailroom, reach: Channels, team: str, name: str, endpoint: Endpo
 # A bare terminal program.
 
 
-def _to_pane(room: Mailroom, reach: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
+def _to_pane(room: Mailroom, channels: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
     turn = Surfacing(
         room,
         team,
         name,
         PANE,
         where=f"{endpoint.server} {endpoint.pane}",
-        was_shown=lambda note: _found_in_pane(room, reach, endpoint, note),
+        was_shown=lambda note: _found_in_pane(room, channels, endpoint, note),
     )
     with turn as unread:
         if not unread:
@@ -218,15 +218,15 @@ def _to_pane(room: Mailroom, reach: Channels, team: str, name: str, endpoint: En
             return Pushed(team, name, WAITING, f"pane {endpoint.pane} did not take it {MOST_PASTES} times")
         batch = _as_before(room, team, name, unread, turn.left)
         tag, (at, expected) = tag_of([message.key for message in batch]), _address(endpoint)
-        why_not = refusal(reach.terminals, room.clock, at, expected, tag)
-        why_not = why_not or has_not_moved(reach.terminals, at, _last_paste(room, team, name, batch[0]))
+        why_not = refusal(channels.terminals, room.clock, at, expected, tag)
+        why_not = why_not or has_not_moved(channels.terminals, at, _last_paste(room, team, name, batch[0]))
         if why_not:  # before anything is taken: a dialog may stand there for hours
             return Pushed(team, name, REFUSED, why_not, [message.id for message in batch if message.id])
-        return _paste_batch(room, reach, turn, endpoint, batch, tag)
+        return _paste_batch(room, channels, turn, endpoint, batch, tag)
 
 
 def _paste_batch(
-    room: Mailroom, reach: Channels, turn: Surfacing, endpoint: Endpoint, batch: list[Message], tag: str
+    room: Mailroom, channels: Channels, turn: Surfacing, endpoint: Endpoint, batch: list[Message], tag: str
 ) -> Pushed | None:
     team, name = turn.team, turn.member
     try:
@@ -235,7 +235,7 @@ def _paste_batch(
         return Pushed(team, name, REFUSED, str(error))
     if len(turn.take(batch)) != len(batch):  # somebody has read one of them: the line would say too much
         return _settled(turn, False, "another reader was quicker with a part of it")
-    pasted = _paste(room, reach, endpoint, line, tag)
+    pasted = _paste(room, channels, endpoint, line, tag)
     return _settled(turn, {PROVEN: True, UNPROVEN: None}.get(pasted.outcome, False), pasted.evidence)
 
 
@@ -282,32 +282,32 @@ def _last_paste(room: Mailroom, team: str, name: str, message: Message) -> str:
     return next((e.evidence for e in reversed(entries) if e.state == PASTED and e.agent == name), "")
 
 
-def _paste(room: Mailroom, reach: Channels, endpoint: Endpoint, line: str, tag: str) -> Pasted:
+def _paste(room: Mailroom, channels: Channels, endpoint: Endpoint, line: str, tag: str) -> Pasted:
     at, expected = _address(endpoint)
-    return paste_line(reach.terminals, room.clock, at, expected, line, tag)
+    return paste_line(channels.terminals, room.clock, at, expected, line, tag)
 
 
 def _address(endpoint: Endpoint) -> tuple[PaneAddress, Expected]:
     return PaneAddress(endpoint.server, endpoint.pane), Expected(endpoint.pane_pid, endpoint.pane_command)
 
 
-def _found_in_pane(room: Mailroom, reach: Channels, endpoint: Endpoint, note: ShowingNote) -> str | None:
+def _found_in_pane(room: Mailroom, channels: Channels, endpoint: Endpoint, note: ShowingNote) -> str | None:
     """A process died between pasting and saying so: the pane itself tells."""
     if note.channel != PANE or not note.keys:
         return None
     at, expected = _address(endpoint)
-    return was_submitted(reach.terminals, room.clock, at, expected, tag_of(note.keys))
+    return was_submitted(channels.terminals, room.clock, at, expected, tag_of(note.keys))
 
 
 # An agent with a server of its own.
 
 
-def _to_server(room: Mailroom, reach: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
+def _to_server(room: Mailroom, channels: Channels, team: str, name: str, endpoint: Endpoint) -> Pushed | None:
     turn = Surfacing(room, team, name, SERVER, where=f"{endpoint.url} {endpoint.session}")
     with turn as unread:
         if unread is None:
             return _busy(team, name)
-        why_not = reach.servers.refusal(endpoint.url, endpoint.session) if unread else ""
+        why_not = channels.servers.refusal(endpoint.url, endpoint.session) if unread else ""
         if why_not:  # before anything is taken: a server may be away for hours
             return Pushed(team, name, REFUSED, why_not, [message.id for message in unread if message.id])
         if unread and _past(room, team, name, unread[0]).count(PASTED) >= MOST_PASTES:
@@ -317,5 +317,5 @@ def _to_server(room: Mailroom, reach: Channels, team: str, name: str, endpoint: 
         if not taken:
             return None
         text = mail_in_words(name, team, [show_one(room, team, name, taken[0])], 0)
-        answer = reach.servers.tell(endpoint.url, endpoint.session, _id_of(taken[0]), text)
+        answer = channels.servers.tell(endpoint.url, endpoint.session, _id_of(taken[0]), text)
         return _settled(turn, {ACCEPTED: True, UNKNOWN: None}.get(answer.outcome, False), answer.evidence)

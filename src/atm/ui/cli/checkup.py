@@ -27,10 +27,10 @@ def execute(args: Args, session: Session) -> int:
     from atm.wiring.checkup import build_files_around
     from atm.wiring.setup import build_context
 
-    site = build_files_around(session.layout, session.environment)
-    findings = examine(session.boardroom, site)
+    around = build_files_around(session.layout, session.environment)
+    findings = examine(session.boardroom, around)
     if args.flag("fix"):
-        findings = mend(session.boardroom, site, findings)
+        findings = mend(session.boardroom, around, findings)
     left = [finding for finding in findings if finding.severity in (PROBLEM, WARNING) and not finding.mended]
     if session.as_json:
         from atm.ui.cli.setup.config import context_json

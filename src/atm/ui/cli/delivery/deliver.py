@@ -38,9 +38,9 @@ def execute(args: Args, session: Session) -> int:
     team_name = session.address(named, args)[1] if named else session.team(args)
     team = find_team(session.room, team_name)
     drain_on_the_way(session.room)
-    reach = build_channels(session.settings)
+    channels = build_channels(session.settings)
     names = [find_recipient(session.room, team.name, session.address(named, args)[0]).agent] if named else team.names
-    done = [pushed for name in names if (pushed := _push(session, reach, team, name)) is not None]
+    done = [pushed for name in names if (pushed := _push(session, channels, team, name)) is not None]
     if session.as_json:
         session.print_json({"action": "deliver", "team": team.name, "members": [_as_json(one) for one in done]})
     elif done:
@@ -51,10 +51,10 @@ def execute(args: Args, session: Session) -> int:
     return 0 if done else 3
 
 
-def _push(session: Session, reach: Channels, team: Team, name: str) -> Pushed | None:
+def _push(session: Session, channels: Channels, team: Team, name: str) -> Pushed | None:
     """One member's trouble is no other's."""
     try:
-        return push(session.room, reach, team, name)
+        return push(session.room, channels, team, name)
     except AtmError as error:
         return Pushed(team.name, name, "failed", str(error))
 

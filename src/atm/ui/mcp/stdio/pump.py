@@ -105,8 +105,8 @@ class Opening:
 class Pump:
     """From standard input to the daemon, from the daemon to standard output."""
 
-    def __init__(self, reach: Reach, stdin: int = 0, stdout: int = 1) -> None:
-        self._reach = reach
+    def __init__(self, channels: Reach, stdin: int = 0, stdout: int = 1) -> None:
+        self._channels = channels
         self._in, self._out = stdin, stdout
         self._line: Line | None = None
         self._to_daemon, self._to_client = bytearray(), bytearray()
@@ -223,7 +223,7 @@ class Pump:
 
     def _connect(self, *, may_start: bool) -> None:
         """Raises AtmError if it may be started and there is none even so."""
-        found = self._reach(may_start)
+        found = self._channels(may_start)
         if found is None:
             return
         self._line, rest = found

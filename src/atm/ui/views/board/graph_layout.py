@@ -130,17 +130,17 @@ def _longest_paths(depends_on: Mapping[str, Sequence[str]]) -> dict[str, int]:
 
 def _links(depends_on: Mapping[str, Sequence[str]], layer_of: Mapping[str, int]) -> dict[Place, list[Place]]:
     """Each place with those before it. The links of a task to all later layers share one lane."""
-    reach = dict(layer_of)
+    channels = dict(layer_of)
     for task, others in depends_on.items():
         for other in others:
-            reach[other] = max(reach[other], layer_of[task] - 1)
-    with_lanes = sum(reach[task] - layer_of[task] for task in reach) <= MOST_LANES
+            channels[other] = max(channels[other], layer_of[task] - 1)
+    with_lanes = sum(channels[task] - layer_of[task] for task in channels) <= MOST_LANES
     before: dict[Place, list[Place]] = {}
     for task, others in depends_on.items():
         layer = layer_of[task]
         before[task, layer] = [(other, layer - 1 if with_lanes else layer_of[other]) for other in others]
         if with_lanes:
-            before.update({(task, lane): [(task, lane - 1)] for lane in range(layer + 1, reach[task] + 1)})
+            before.update({(task, lane): [(task, lane - 1)] for lane in range(layer + 1, channels[task] + 1)})
     return before
 
 
