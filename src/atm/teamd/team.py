@@ -12,16 +12,18 @@ from atm.services.team.presence import liveness
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.teamd.board import BoardLoops
     from atm.teamd.rounds import Rounds
 
 
 class TeamLoops:
     """And how everybody was when they were last looked at."""
 
-    def __init__(self, rounds: Rounds, board: BoardLoops, forget_all_but: Callable[[set[str]], None]) -> None:
+    def __init__(
+        self, rounds: Rounds, release: Callable[[str], None], forget_all_but: Callable[[set[str]], None]
+    ) -> None:
         self._rounds = rounds
-        self._board = board
+        self._release = release
+        """Gives the tasks of a team's silent members back to the board."""
         self._forget_elsewhere = forget_all_but
         self._silent: dict[tuple[str, str], str] = {}
 
@@ -53,7 +55,7 @@ class TeamLoops:
                 changes += 1
                 self._rounds.tell(MEMBER_BACK if now.value == ONLINE else MEMBER_SILENT, team, member, why=now.source)
         if OFFLINE in values:
-            self._board.release(team)
+            self._release(team)
         return changes
 
     def _forget_all_but(self, teams: set[str]) -> None:

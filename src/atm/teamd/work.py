@@ -24,7 +24,7 @@ class Work:
         self.mail = MailLoops(rounds)
         self.delivery = DeliveryLoops(rounds)
         self.board = BoardLoops(rounds)
-        self.team = TeamLoops(rounds, self.board, self._forget_all_but)
+        self.team = TeamLoops(rounds, self.board.release, self._forget_all_but)
         self.sync = SyncWork(
             lambda: rounds.syncroom,
             rounds.log,
