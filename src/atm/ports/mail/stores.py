@@ -6,8 +6,6 @@ Failures are the DiskError family of `domain.errors`; expected answers are value
 
 from __future__ import annotations
 
-from atm.ports.files.undertaking import Undertaking
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
@@ -16,6 +14,7 @@ if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
     from atm.formats.mail.journal import Entry, Line
     from atm.formats.mail.spool_entry import SpoolEntry
+    from atm.ports.files.undertaking import Undertaking
 else:
     Protocol = object
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from atm.ports.files.undertaking import Undertaking
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Protocol
 
     from atm.domain.team.team import Team
+    from atm.ports.files.undertaking import Undertaking
 else:
     Protocol = object
 

@@ -172,17 +172,17 @@ COMMAND = Command(
 )
 
 HOMES = {
-    "members": ("add-member", "update-member", "remove-member", "join", "leave"),
+    "joining": ("add-member", "update-member", "remove-member", "join", "leave"),
     "life": ("create", "state", "archive", "delete", "cleanup"),
     "backups": ("backup", "restore"),
     "views": ("show", "list"),
 }
-"""Which module of `atm.ui.cli.teams` does which verb. Only that one is imported."""
+"""Which module of `atm.ui.cli.roster` does which verb. Only that one is imported."""
 
 
 def execute(args: Args, session: Session) -> int:
     verb = args.command.word if args.command is not COMMAND else "list"
     home = next(name for name, verbs in HOMES.items() if verb in verbs)
-    module = __import__(f"atm.ui.cli.teams.{home}", fromlist=["VERBS"])
+    module = __import__(f"atm.ui.cli.roster.{home}", fromlist=["VERBS"])
     code: int = module.VERBS[verb](args, session)
     return code

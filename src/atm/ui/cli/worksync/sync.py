@@ -112,7 +112,7 @@ MODULES = {
 def execute(args: Args, session: Session) -> int:
     """Only the module of that verb is imported."""
     verb = args.command.name
-    module = __import__(f"atm.ui.cli.sync.{MODULES[verb]}", fromlist=["VERBS"])
+    module = __import__(f"atm.ui.cli.worksync.{MODULES[verb]}", fromlist=["VERBS"])
     code: int = module.VERBS[verb](args, session)
     return code
 
