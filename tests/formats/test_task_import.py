@@ -10,28 +10,28 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from atm.formats.board.task_import import LARGEST_PLAN, Draft, NotAPlan, kind_of, read_plan
+from atm.formats.board.task_import import LARGEST_PLAN, NotAPlan, TaskDraft, kind_of, read_plan
 from atm.formats.files.json_record import encode
 
 
-def checklist(text: str) -> list[Draft]:
+def checklist(text: str) -> list[TaskDraft]:
     return read_plan(dedent(text), "markdown")
 
 
-def only(text: str) -> Draft:
+def only(text: str) -> TaskDraft:
     [draft] = checklist(text)
     return draft
 
 
-def items(*values: object) -> list[Draft]:
+def items(*values: object) -> list[TaskDraft]:
     return read_plan(encode(list(values)), "json")
 
 
-def item(**fields: object) -> Draft:
+def item(**fields: object) -> TaskDraft:
     return items({"subject": "A", **fields})[0]
 
 
-def from_yaml(text: str) -> list[Draft]:
+def from_yaml(text: str) -> list[TaskDraft]:
     return read_plan(dedent(text), "yaml")
 
 
@@ -82,7 +82,7 @@ def test_every_checkbox_is_a_task_and_a_cross_means_done():
 
 
 def test_a_plain_item_has_the_defaults():
-    assert only("- [ ] Do it") == Draft("Do it", line=1)
+    assert only("- [ ] Do it") == TaskDraft("Do it", line=1)
 
 
 def test_attributes_end_the_line_in_any_order():
@@ -232,7 +232,7 @@ def test_a_list_of_words_is_a_plan():
 
 
 def test_an_item_says_everything_about_its_task():
-    expected = Draft(
+    expected = TaskDraft(
         "A",
         description="long\ntext",
         depends_on=["B, with comma", "#12", "#13"],
@@ -272,7 +272,7 @@ def test_a_status_says_whether_it_is_done(status, done):
 
 
 def test_what_is_null_is_not_there():
-    assert item(description=None, owner=None, depends_on=None, files=None, tasks=None, status=None) == Draft(
+    assert item(description=None, owner=None, depends_on=None, files=None, tasks=None, status=None) == TaskDraft(
         "A", item="1"
     )
 

@@ -54,7 +54,7 @@ class NotAPlan(ValueError):
 
 
 @dataclass(slots=True)
-class Draft:
+class TaskDraft:
     """
     One task of a plan.
 
@@ -90,7 +90,7 @@ def kind_of(file_name: str, text: str) -> str:
     return "markdown" if any(_CHECKBOX.fullmatch(line) for line in _lines(text)) else "yaml"
 
 
-def read_plan(text: str, kind: str) -> list[Draft]:
+def read_plan(text: str, kind: str) -> list[TaskDraft]:
     """The tasks of a plan, parents before their parts. Raises NotAPlan, naming the line or the item."""
     if len(text) > LARGEST_PLAN:
         raise NotAPlan(f"the plan has {len(text):,} characters; at most {LARGEST_PLAN:,} are read")
@@ -113,7 +113,7 @@ class _Open:
 
     __slots__ = ("draft", "indent", "notes")
 
-    def __init__(self, draft: Draft, indent: int) -> None:
+    def __init__(self, draft: TaskDraft, indent: int) -> None:
         self.draft = draft
         self.indent = indent
         self.notes: list[str] = []
@@ -122,8 +122,8 @@ class _Open:
         self.draft.description = dedent("\n".join(self.notes)).strip("\n").rstrip()
 
 
-def _read_checklist(text: str) -> list[Draft]:
-    drafts: list[Draft] = []
+def _read_checklist(text: str) -> list[TaskDraft]:
+    drafts: list[TaskDraft] = []
     trail: list[_Open] = []  # the item that we are in, after those that it is part of
     for number, line in _outside_fences(_lines(text)):
         box = _CHECKBOX.fullmatch(line)
@@ -170,18 +170,18 @@ def _leave(trail: list[_Open], indent: int) -> None:
         trail.pop().close()
 
 
-def _add(drafts: list[Draft], draft: Draft, parent: Draft | None) -> None:
+def _add(drafts: list[TaskDraft], draft: TaskDraft, parent: TaskDraft | None) -> None:
     if parent is not None:
         parent.parts.append(len(drafts))
         parent.depends_on.append(draft.subject)
     drafts.append(draft)
 
 
-def _draft_of(text: str, place: str) -> Draft:
+def _draft_of(text: str, place: str) -> TaskDraft:
     subject, attributes = _split_attributes(text)
     if not subject:
         raise NotAPlan(f"{place}: the task has no subject")
-    draft = Draft(subject)
+    draft = TaskDraft(subject)
     for key, value in attributes:
         if key == "depends_on":
             draft.depends_on += _entries(value)
@@ -293,18 +293,18 @@ def _what_yaml_says(error: Exception, text: str) -> str:
     return f"line {line + 1}: {problem}"
 
 
-def _read_items(value: object) -> list[Draft]:
+def _read_items(value: object) -> list[TaskDraft]:
     items = value.get("tasks") if isinstance(value, dict) else value
     if not isinstance(items, list):
         raise NotAPlan("the plan is neither a list of tasks nor an object with a list `tasks`")
-    drafts: list[Draft] = []
+    drafts: list[TaskDraft] = []
     _read_level(items, "", None, drafts)
     if not drafts:
         raise NotAPlan("the plan has no tasks")
     return drafts
 
 
-def _read_level(items: list[object], above: str, parent: Draft | None, drafts: list[Draft]) -> None:
+def _read_level(items: list[object], above: str, parent: TaskDraft | None, drafts: list[TaskDraft]) -> None:
     for number, item in enumerate(items, 1):
         path = f"{above}{number}"
         if path.count(".") >= DEEPEST:
@@ -335,12 +335,12 @@ class _PlanFields:
             if value is not None:  # `owner:` with nothing behind it
                 self.values[name] = value
 
-    def draft(self) -> Draft:
+    def draft(self) -> TaskDraft:
         subject = self._text("subject").replace("\r\n", " ").replace("\n", " ").replace("\r", " ").strip()
         if not subject:
             raise NotAPlan(f"{self.place}: the task has no subject")
         files = self.values.get("files")
-        return Draft(
+        return TaskDraft(
             subject,
             description=self._text("description"),
             depends_on=[self._dependency(entry) for entry in self._list("depends_on")],

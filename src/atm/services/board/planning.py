@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from atm.domain.board.tasks import Stamp
     from atm.domain.plain import Plain, Record
     from atm.domain.team.team import Team
-    from atm.formats.board.task_import import Draft
+    from atm.formats.board.task_import import TaskDraft
     from atm.services.board.boardroom import Boardroom
 
     Prepare = Callable[[Board, list[int]], tuple[list[NewFile], dict[str, Change]]]
@@ -101,12 +101,12 @@ class NewTask:
         """Where it stands in the plan that it comes from, for messages."""
 
 
-def wishes_of(drafts: Sequence[Draft]) -> list[NewTask]:
+def wishes_of(drafts: Sequence[TaskDraft]) -> list[NewTask]:
     """The tasks of a plan. Parts are known by their place: two parents may each have a part of the same title."""
     return [_wish(draft, {drafts[position].subject for position in draft.parts}) for draft in drafts]
 
 
-def _wish(draft: Draft, parts: set[str]) -> NewTask:
+def _wish(draft: TaskDraft, parts: set[str]) -> NewTask:
     from atm.domain.board.acceptance import COMMAND, check
 
     return NewTask(
