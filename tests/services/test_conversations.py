@@ -6,6 +6,7 @@ import pytest
 
 from atm.domain.errors import AlreadyAnswered, BadName, FileBusy, MemberInUse, NoSuchMember, NoSuchMessage, TeamNotOurs
 from atm.domain.team.team import Member
+from atm.formats.mail.inbox import Inbox
 from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -218,7 +219,7 @@ class TestRoster:
         with pytest.raises(MemberInUse):
             remove_member(boardroom, "crew", "ann")
         done = remove_member(boardroom, "crew", "ann", force=True)
-        assert [row.text for row in boardroom.archive.kept[str(done.archive_path)]] == ["question"]
+        assert [row.text for row in Inbox(boardroom.archive.kept[str(done.archive_path)]).rows] == ["question"]
         assert boardroom.rosters.load("crew").member("ann") is None
         assert not boardroom.inboxes.exists("crew", "ann")
         assert states(boardroom, sent.message_id) == ["written", "archived"]

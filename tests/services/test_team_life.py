@@ -357,7 +357,7 @@ class TestDeleting:
                 boardroom.inboxes.append("crew", "ann", [make_message("late", "too late")], fresh=True)
             return made
 
-        boardroom.parts.backups.make = late
+        boardroom.stores.backups.make = late
         done = delete_team(boardroom, "crew")
         assert b"too late" in boardroom.backups.read("crew", done.backup_path).files["team/inboxes/ann.json"]
 

@@ -7,7 +7,7 @@ import pytest
 from atm.domain.errors import FileBusy, NoSuchTeam, WriteRefused
 from atm.domain.mail.receipts import MOST_RESTORES
 from atm.domain.team.team import Member
-from atm.formats.mail.inbox import LARGEST_ROW
+from atm.formats.mail.inbox import LARGEST_ROW, Inbox
 from atm.services.mail import reading
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
@@ -328,7 +328,9 @@ class TestCleanUp:
         boardroom.clock.pass_time(2 * DAY)
         done = compact(boardroom, "crew", "ann")
         assert (done.removed, done.kept) == (7, 5)
-        assert [row.text for row in boardroom.archive.kept[done.archive_path]] == [f"text {n}" for n in range(7)]
+        assert [row.text for row in Inbox(boardroom.archive.kept[done.archive_path]).rows] == [
+            f"text {n}" for n in range(7)
+        ]
         assert texts(boardroom) == [f"text {n}" for n in range(7, 12)]
 
     def test_unread_mail_stays_however_old(self, boardroom):

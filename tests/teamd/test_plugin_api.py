@@ -16,6 +16,7 @@ import pytest
 from atm.domain.errors import AtmError, BadName, NoSuchMember, NoSuchTeam, NotAllowed, OutsideLink, TeamNotOurs
 from atm.domain.events import TeamEvent
 from atm.domain.team.team import Member
+from atm.formats.mail.inbox import Inbox
 from atm.services.roster.members import add_member, update_member
 from atm.teamd.plugins import api as plugin_api
 from atm.teamd.plugins.api import (
@@ -232,7 +233,7 @@ def test_unread_mail_outlives_the_member_and_read_mail_goes_to_the_archive():
         assert kit.unread("g1") == ["to g1"]
         assert not kit.room.inboxes.exists("crew", "g2")
         archive: Any = kit.room.archive
-        assert [kept.text for rows in archive.kept.values() for kept in rows] == ["to g2"]
+        assert [kept.text for content in archive.kept.values() for kept in Inbox(content).rows] == ["to g2"]
         assert kit.members == []
 
     with_kit(play)
