@@ -2,9 +2,9 @@
 How much is tried: what a change could break in every run, and all of it in `make chaos`.
 
 A disk can refuse at every step, and in several ways. The way matters in a handful of places, which have a table of
-their own in `tests/system/test_refusals.py`; everywhere else only the step does. So the ways take turns: every step is
-refused once, and every call (`write`, `sync`, `rename`, ...) is refused in every way as soon as it is made four times.
-`make chaos` goes round once for each way, and so tries all pairs.
+their own in `tests/system/files/test_refusals.py`; everywhere else only the step does. So the ways take turns: every
+step is refused once, and every call (`write`, `sync`, `rename`, ...) is refused in every way as soon as it is made four
+times. `make chaos` goes round once for each way, and so tries all pairs.
 """
 
 from __future__ import annotations

@@ -140,7 +140,8 @@ class Watch:
         collected = False
         while True:
             left = look() - self.before - self.shared
-            strangers = strangers_of(marks) if marks else {}
+            found = strangers_of(marks) if marks else {}
+            strangers = {pid: words for pid, words in found.items() if pid not in self.shared.processes}
             if (not left and not strangers) or time.monotonic() > end:
                 return left, strangers
             if not collected:

@@ -57,7 +57,7 @@ class ForkServers:
             if len(self._servers) >= MOST_SERVERS:
                 return None
             with self._share():
-                self._servers[facts] = ForkServer({"PATH": environment.get("PATH", ""), **dict(facts)})
+                self._servers[facts] = ForkServer({"PATH": os.environ.get("PATH", ""), **dict(facts)})
         return self._servers[facts]
 
     def close(self) -> None:

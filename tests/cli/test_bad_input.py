@@ -13,8 +13,8 @@ import subprocess
 
 import pytest
 
-from atm import wiring
 from atm.system.events.watching import PollingWatch
+from atm.wiring import events
 
 ESCAPES = (
     "../x",
@@ -412,7 +412,7 @@ class TestVanishing:
                 shutil.rmtree(crew.home / ".claude/teams/crew")
                 return True
 
-        monkeypatch.setattr(wiring, "build_watch", Watch)
+        monkeypatch.setattr(events, "build_watch", Watch)
         result = quickly("read", "--wait", "600", "--as", "ann")
         assert clear_error(result)
         assert str(crew.home / ".claude/teams/crew") in result.err

@@ -296,14 +296,14 @@ def test_in_a_team_of_claude_code_everything_lies_in_our_own_folder(room, layout
 
 HOLDER = """
 import sys, time
-from atm.domain.mail.surfacing import Note
+from atm.domain.mail.surfacing import ShowingNote
 from atm.system.machine import find_layout
 from atm.wiring.mail import build_room
 
 room = build_room(find_layout({"ATM_HOME": sys.argv[1]}))
 turn = room.surfacings.turn("crew", "ann")
 assert turn.__enter__()
-turn.begin(Note(keys=["m-1"], channel="hook", at=1.0))
+turn.begin(ShowingNote(keys=["m-1"], channel="hook", at=1.0))
 print("held", flush=True)
 time.sleep(600)
 """

@@ -568,15 +568,15 @@ from atm.wiring.board import build_tasks
 # Killed between the making of a lock and the note about it, a process leaves what looks foreign for half a minute.
 locking.BREAK_AFTER, locking.WATCH_FOR = 1.0, 0.2
 layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
-desk = FullBoardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
+boardroom = FullBoardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
 while True:
-    done = board.claim(desk, "crew", who)
+    done = board.claim(boardroom, "crew", who)
     if done.task is None:
         if done.refusal.code == "all-finished":
             break
         continue
     print("claimed", done.task.id, flush=True)
-    board.complete(desk, "crew", who, done.task.id, claim_id=done.task.claim_id)
+    board.complete(boardroom, "crew", who, done.task.id, claim_id=done.task.claim_id)
     print("completed", done.task.id, flush=True)
 print("end", flush=True)
 """
@@ -676,16 +676,16 @@ COMMENTER = """
 import sys
 from atm.services.board import working as board
 from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.board.planning import Wish, add
+from atm.services.board.planning import NewTask, add
 from atm.system.machine import find_layout
 from atm.wiring.mail import build_room
 from atm.wiring.board import build_tasks
 
 layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
-desk = FullBoardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
+boardroom = FullBoardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
 for turn in range(int(sys.argv[3])):
-    board.comment(desk, "crew", who, str(1 + turn % 3), f"{who} {turn}")
-    add(desk, "crew", who, [Wish(f"{who} {turn}", depends_on=["#2"])])
+    board.comment(boardroom, "crew", who, str(1 + turn % 3), f"{who} {turn}")
+    add(boardroom, "crew", who, [NewTask(f"{who} {turn}", depends_on=["#2"])])
 """
 
 

@@ -298,7 +298,7 @@ def test_killed_at_any_moment_of_a_storm_it_loses_and_doubles_nothing(mortal, se
 
     def write_to(name: str) -> None:
         room = mortal.a_room()
-        for number in range(67 if LONG else 40):
+        for number in range(67 if LONG else 50):
             sent[name].append(mortal.write(name, f"{number}", room))
             crowd.done.wait(0.05)  # so that the storm lasts for several daemons
 

@@ -147,7 +147,7 @@ def test_every_module_of_the_table_is_there_and_carries_a_guarantee():
 
 
 def test_a_module_of_the_table_that_is_not_there_is_an_error(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"domain/claims\.py"):
+    with pytest.raises(FileNotFoundError, match=r"domain/board/claims\.py"):
         carriers(tmp_path)
 
 

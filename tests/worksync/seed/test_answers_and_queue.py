@@ -1,0 +1,549 @@
+"""Sections 10 to 14 of seed 002, where no other test says it: answers to reports, MCP, the queue, and words."""
+
+from __future__ import annotations
+
+import ast
+import threading
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.delivery.conftest import until
+from tests.mcp.crew import Crew as Callers
+from tests.services.worksync.conftest import LEAD, Place
+from tests.worksync.conftest import LONG, Crew, alone  # noqa: F401 - a fixture
+
+from atm import config
+from atm.domain.board.dependencies import Board
+from atm.domain.board.reviews import Reviewer
+from atm.domain.board.tasks import Card
+from atm.domain.errors import UsageError
+from atm.domain.worksync.agenda import build_agendas
+from atm.domain.worksync.reports import IDENTITY_FAILURES, REASONS, ReportVerdict
+from atm.domain.worksync.statuses import HISTORY_SECONDS
+from atm.domain.worksync.triggers import STRENGTH
+from atm.formats.worksync.status import encode_status
+from atm.ports.files.records import INTENTS, STATUS
+from atm.services.board import reviews
+from atm.services.board import working as board
+from atm.services.roster.members import remove_member
+from atm.services.worksync.queue import SyncQueue
+from atm.services.worksync.reading import block_in_words, briefing_block
+from atm.services.worksync.reports import ReportAnswer, submit
+from atm.services.worksync.rounds import forget_members, run_round
+from atm.services.worksync.syncroom import read_agendas
+from atm.teamd import worksync as sync_work
+from atm.teamd.worksync import CONCURRENCY, SyncWork
+from atm.ui.mcp import prompts
+from atm.ui.mcp.catalog import find_tool
+from atm.ui.mcp.schema import check
+
+SOURCE = Path(__file__).parents[3] / "src" / "atm"
+
+
+@pytest.fixture
+def place() -> Place:
+    """ann holds #1 and has not been heard of."""
+    made = Place()
+    made.add("the parser")
+    return made
+
+
+@pytest.fixture
+def callers(layout) -> Callers:
+    """Members of a team of real files, as the daemon's own server knows them."""
+    return Callers(layout)
+
+
+# What a reporter is told.
+
+
+@pytest.mark.parametrize(
+    ("who", "said", "reason", "told"),
+    [
+        ("ann", {"agendaFingerprint": "agenda:v1:0"}, "stale_fingerprint", "only after you understand it"),
+        ("ann", {"state": "caught_up"}, "caught_up_rejected_actionable_items_exist", "still_working or blocked"),
+        ("bob", {"state": "still_working"}, "still_working_rejected_empty_agenda", "report caught_up"),
+        ("ann", {"taskIds": ["99"]}, "task_not_in_current_agenda", "current agenda"),
+        ("ann", {"state": "blocked"}, "blocked_rejected_without_evidence", "on the board first"),
+    ],
+)
+def test_a_rejection_about_the_agenda_brings_the_current_one_and_what_to_do(place, who, said, reason, told):
+    words = {**place.words(who), **said}
+    answer: Any = submit(place.syncroom, "crew", words, place.knows(who)).fields()
+    assert (answer["ok"], answer["reason"]) == (False, reason)
+    assert answer["currentAgendaFingerprint"] == place.fingerprint(who)
+    shown = [(item["taskRef"], item["kind"], item["reason"]) for item in answer["currentAgendaPreview"]]
+    reason_of_item = "Owned task is pending and needs to be started, clarified, or declined."
+    assert shown == ([("#1", "work", reason_of_item)] if who == "ann" else [])
+    assert told in answer["instruction"]
+
+
+def test_every_reason_comes_with_a_word_that_helps_and_blames_nobody():
+    for reason in REASONS:
+        said: Any = ReportAnswer(ReportVerdict(reason)).fields()["instruction"]
+        assert len(said.split()) >= 3, reason
+        assert not any(word in said.lower() for word in ("fail", "wrong", "violat", "forbid", "illegal")), reason
+        if reason in IDENTITY_FAILURES:
+            assert "only as your configured teammate identity" in said
+            assert "Read task_briefing again if you are unsure" in said
+
+
+def test_a_report_that_waits_is_told_to_go_on_and_that_nothing_is_confirmed(place):
+    answer: Any = place.intend().fields()
+    assert (answer["ok"], answer["pendingValidation"]) == (True, True)
+    assert (answer["state"], answer["agendaFingerprint"]) == ("still_working", place.fingerprint())
+    assert "Continue concrete task work" in answer["instruction"]
+    assert "do not treat this as a confirmed lease yet" in answer["instruction"]
+
+
+def test_caught_up_is_not_believed_once_new_work_appears(place):
+    assert place.report("bob", "caught_up").ok
+    assert place.state("bob") == "caught_up"
+    place.add("the printer", owner="bob")
+    assert place.state("bob") == "needs_sync"
+
+
+def test_a_report_of_a_stopped_team_or_a_stranger_does_not_even_read_the_board(place, monkeypatch):
+    words = place.words("ann")
+
+    def refuse(_team):
+        raise AssertionError("nobody may look at it")
+
+    monkeypatch.setattr(place.boardroom.tasks, "board", refuse)
+    stranger = {**words, "from": "mallory"}
+    assert submit(place.syncroom, "crew", stranger, place.knows("ann")).verdict.reason == "member_inactive"
+    place.stop()
+    assert submit(place.syncroom, "crew", words, place.knows("ann")).verdict.reason == "team_inactive"
+
+
+@pytest.mark.parametrize("state", ["still_working", "caught_up"])
+def test_a_report_that_is_accepted_or_rejected_is_one_change_of_the_status(place, state):
+    place.report("ann", state)
+    assert place.syncroom.records.writes == 1
+    assert place.status().fingerprint == place.fingerprint()
+    assert bool(place.status().accepted) != bool(place.status().rejected)
+
+
+@pytest.mark.parametrize("state", ["blocked", "still_working"])
+def test_a_comment_that_is_named_must_stand_on_the_agenda_whatever_is_reported(place, state):
+    _, mine = board.comment(place.boardroom, "crew", "ann", "1", "no key")
+    assert place.report("ann", state, blockerCommentId=mine).ok
+    assert not place.report("ann", state, blockerCommentId="of nobody").ok
+
+
+# Looking.
+
+
+def test_an_agenda_needs_the_board_and_nothing_else(place):
+    """No mail, no heartbeats, no transcripts, no files of its own: whatever it asked for would not be there."""
+
+    class Nothing:
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(f"an agenda asks for {name}")
+
+    class Reading:
+        def __init__(self, tasks: Any) -> None:
+            self.exists, self.board, self.read = tasks.exists, tasks.board, tasks.read
+
+    board.claim(place.boardroom, "crew", "ann", "1")
+    reviews.request_review(place.boardroom, "crew", "ann", "1", "bob")
+    place.add("the printer")
+    team, before = place.team, place.everything()
+    nothing: Any = Nothing()
+    boardroom: Any = SimpleNamespace(tasks=Reading(place.boardroom.tasks), room=nothing)
+    syncroom = replace(place.syncroom, boardroom=boardroom, records=nothing, journal=nothing, secrets=nothing)
+    found = read_agendas(syncroom, team, ["ann", "bob"])
+    assert [(item.task_id, item.kind) for item in found["ann"].items] == [("2", "work")]
+    assert [(item.task_id, item.kind) for item in found["bob"].items] == [("1", "review")]
+    assert place.changed(before) == []
+
+
+OPEN = Card(2, status="in_progress", owner="bob")
+OWN: dict[str, Any] = {"number": 1, "owner": "ann", "status": "in_progress", "subject": "the parser"}
+KNOWN = {"status": "in_progress", "owner": "ann"}
+WAITS = {**KNOWN, "reviewState": "changes_requested"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "reason", "evidence"),
+    [
+        (
+            {"status": "pending"},
+            "Owned task is pending and needs to be started, clarified, or declined.",
+            {**KNOWN, "status": "pending"},
+        ),
+        ({}, "Owned task is in progress.", KNOWN),
+        ({"review": "changes_requested"}, "Changes were requested in review.", WAITS),
+        ({"blocked_by": ["2"]}, "Owned task is blocked by dependencies.", {**KNOWN, "blockedByTaskIds": ["2"]}),
+        (
+            {"needs": "lead", "review": "changes_requested"},
+            "Task needs clarification from lead.",
+            {**WAITS, "needsClarification": "lead"},
+        ),
+        ({"needs": "user"}, "Task needs clarification from user.", {**KNOWN, "needsClarification": "user"}),
+    ],
+)
+def test_an_item_says_why_it_is_there_and_shows_what_the_board_says(facts, reason, evidence):
+    cards = {1: Card(**{**OWN, **facts}), 2: OPEN}
+    (item,) = build_agendas(Board(cards, {}), "crew", ["ann"], LEAD, {})["ann"].items
+    assert item.reason == reason
+    assert item.evidence == evidence
+    assert (item.task_id, item.ref, item.subject) == ("1", "#1", "the parser")
+
+
+def test_an_item_to_review_says_so_and_shows_what_the_board_says():
+    cards = {1: Card(**{**OWN, "review": "review", "reviewer": "bob"})}
+    found = build_agendas(Board(cards, {}), "crew", ["ann", "bob"], LEAD, {"1": Reviewer("bob", opened_by="e1")})
+    (item,) = found["bob"].items
+    assert (item.kind, item.assignee, item.priority) == ("review", "bob", "review_requested")
+    assert item.reason == "Task is waiting for this member review."
+    assert item.evidence == {**KNOWN, "reviewState": "review", "reviewer": "bob", "historyEventIds": ["e1"]}
+    assert not found["ann"].items
+
+
+def test_a_look_gives_back_what_it_wrote_under_the_name_of_the_roster(place):
+    (look,) = place.look("ANN", trigger="review_changed")
+    assert encode_status(look.status) == encode_status(place.status("ann"))
+    assert (look.status.trigger, look.status.updated) == ("review_changed", pytest.approx(place.now, abs=0.01))
+
+
+def test_who_was_removed_is_dropped_before_the_board_is_read(place, monkeypatch):
+    place.remove("ann")
+
+    def refuse(_team):
+        raise AssertionError("its board is nobody's business any more")
+
+    monkeypatch.setattr(place.boardroom.tasks, "board", refuse)
+    assert place.look("ann") == []
+
+
+def test_why_somebody_looks_changes_nothing_of_what_is_found():
+    found = set()
+    for trigger in (*STRENGTH, "of a later version"):
+        place = Place()
+        place.add("the parser")
+        (look,) = place.look(trigger=trigger)
+        found.add((look.decision, look.seen.fingerprint, look.would_nudge))
+    assert len(found) == 1
+
+
+# The queue.
+
+
+def test_triggers_are_as_strong_as_the_seed_says():
+    order = ("config_changed", "task_state_changed", "review_changed", "inbox_delivered", "tool_finished")
+    places = [STRENGTH.index(trigger) for trigger in (*order, "runtime_heartbeat")]
+    assert places == sorted(places)
+
+
+def test_an_event_with_a_shorter_wait_brings_nobody_forward():
+    queue = SyncQueue(90.0)
+    queue.enqueue("crew", ["ann"], "task_state_changed", 0.0)
+    queue.enqueue("crew", ["ann"], "inbox_delivered", 1.0, after=10.0)
+    assert queue.next_due() == 90.0
+    queue.enqueue("crew", ["ann"], "inbox_delivered", 2.0, after=100.0)
+    assert queue.next_due() == 102.0
+
+
+def test_the_queue_counts_who_waits_who_is_looked_at_and_who_was_dropped(place):
+    work = working(place)
+    work.queue.enqueue("crew", ["ann", "bob"], "task_state_changed", 0.0)
+    work.queue.enqueue("crew", ["cleo"], "task_state_changed", 50.0)
+    work.queue.take(90.0)
+    assert work.counts() == {"queued": 1, "running": 2, "looked_at": 2, "coalesced": 0, "dropped": 0}
+    work.queue.drop("crew")
+    assert work.counts() == {"queued": 0, "running": 0, "looked_at": 2, "coalesced": 0, "dropped": 3}
+
+
+def working(place: Place) -> SyncWork:
+    return SyncWork(lambda: place.syncroom, lambda *_, **__: None, lambda *_: None, lambda: 0.0)
+
+
+def test_a_start_is_remembered_as_the_reason_of_the_look(place):
+    work = working(place)
+    work.work()
+    place.passes(90)
+    assert work.work() == len(place.team.names)
+    assert {place.status(name).trigger for name in place.team.names} == {"startup_scan"}
+
+
+def test_two_teams_are_looked_at_at_a_time_and_not_one_more(monkeypatch):
+    place = Place()
+    for name in ("blue", "green", "red"):
+        place.create(name)
+    now, most, lock, pair = 0, 0, threading.Lock(), threading.Barrier(2, timeout=60)
+
+    def noted(*given: Any) -> Any:
+        nonlocal now, most
+        with lock:
+            now += 1
+            most = max(most, now)
+        pair.wait()  # nobody ends before there are two
+        found = run_round(*given)
+        with lock:
+            now -= 1
+        return found
+
+    monkeypatch.setattr(sync_work, "run_round", noted)
+    work = working(place)
+    work.work()
+    place.passes(90)
+    assert work.work() == 4 * len(place.team.names)
+    assert most == CONCURRENCY == 2
+
+
+def test_of_somebody_who_left_a_bounded_status_is_kept_for_a_week(place):
+    place.look("ann", "bob")
+    place.remove("ann")
+    place.passes(HISTORY_SECONDS - 10)
+    assert forget_members(place.syncroom, place.team) == 0
+    assert len(place.syncroom.records.texts["crew", STATUS]["ann"]) < 10_000
+    place.passes(20)
+    assert forget_members(place.syncroom, place.team) == 1
+    assert list(place.syncroom.records.read("crew", STATUS)) == ["bob"]
+
+
+def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_it(alone: Crew) -> None:  # noqa: F811
+    alone.settle_for(quiet=3600.0)
+    alone.assign("ann")
+    alone.house.start_daemon()
+    until(lambda: not alone.is_quiet(), LONG, lambda: alone.trouble("ann"))  # it waits in the queue
+    alone.house.stop_daemon()
+    assert (alone.stored("ann"), alone.outbox(), alone.nudges("ann")) == ({}, [], [])
+
+
+# The surface of MCP.
+
+WORKSYNC_NAMES = {
+    "atm.domain.worksync.identity": {"NOBODY", "PROCESS_TEAM", "RUNTIME_SESSION", "Trusted"},
+    "atm.domain.worksync.reports": {"CAPABILITY_UNAVAILABLE", "ReportVerdict"},
+    "atm.services.worksync.syncroom": {"Plane"},
+    "atm.services.worksync.reading": {"block_in_words", "briefing_block", "view"},
+    "atm.services.worksync.reports": {"Answer", "note_intent", "submit"},
+}
+"""All that MCP may know of work-sync: who is connected, and whom to ask. No agenda, fingerprint, lease or rule."""
+
+
+def test_the_mcp_surface_knows_no_rule_of_work_sync():
+    for path in sorted((SOURCE / "ui" / "mcp").glob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert not any("worksync" in alias.name for alias in node.names), path.name
+            if isinstance(node, ast.ImportFrom) and node.module:
+                assert node.module not in (
+                    "atm.formats.worksync.agenda_fingerprint",
+                    "atm.formats.worksync.report_token",
+                ), path.name
+                if node.module.startswith(("atm.domain.worksync", "atm.services.worksync")):
+                    known = WORKSYNC_NAMES.get(node.module, set())
+                    assert {alias.name for alias in node.names} <= known, f"{path.name}: {node.module}"
+
+
+def test_a_briefing_has_the_block_of_the_seed(callers):
+    callers.add("Write the parser", owner="ann", description="the whole secret story")
+    callers.call("lena", "board_comment", id="1", text="a secret remark")
+    found = callers.call("ann", "task_briefing")
+    block = found["workSync"]
+    assert set(block) == {
+        *("feature", "state", "agendaFingerprint", "actionableCount", "items"),
+        *("reportToken", "reportTool", "instruction"),
+    }
+    assert (block["feature"], block["state"], block["actionableCount"]) == ("member-work-sync", "needs_sync", 1)
+    assert block["agendaFingerprint"].startswith("agenda:v1:")
+    assert block["reportToken"].startswith("wrs:v1")
+    assert block["reportTool"] == "member_work_sync_report"
+    assert find_tool("teammate", block["reportTool"]) is not None
+    (item,) = block["items"]
+    assert set(item) == {"taskRef", "kind", "reason", "subject"}
+    assert (item["taskRef"], item["kind"]) == ("#1", "work")
+    assert "secret" not in str(found)
+    assert set(found) == {"member", "team", "lead", "unread", "work", "more_work", "claimable", "workSync"}
+
+
+def test_work_sync_is_about_the_same_queue_as_the_briefing(callers):
+    for number in range(3):
+        callers.add(f"Part {number}", owner="ann")
+    found = callers.call("ann", "task_briefing")
+    assert [line.split()[0] for line in found["work"]] == [item["taskRef"] for item in found["workSync"]["items"]]
+
+
+def test_who_is_caught_up_gets_one_short_line(callers):
+    block = callers.call("ann", "task_briefing")["workSync"]
+    assert (block["state"], block["actionableCount"]) == ("caught_up", 0)
+    assert not {"items", "instruction", "leaseExpiresAt"} & set(block)
+    line = f"Work sync: agendaFingerprint={block['agendaFingerprint']} state=caught_up actionable=0."
+    assert block_in_words(block) == line
+
+
+def test_the_block_in_words_says_how_to_report_and_that_it_will_not_hold(place):
+    block = briefing_block(place.syncroom, place.team, "ann", can_report=True)
+    head, told = block_in_words(block).split("\n")
+    assert head == f"Work sync: agendaFingerprint={place.fingerprint()} state=needs_sync actionable=1."
+    assert "When you have reviewed this agenda, call member_work_sync_report" in told
+    assert "with this agendaFingerprint and reportToken" in told
+    for rule in (
+        "still_working while you go on",
+        "blocked only if the board shows the blocker",
+        "caught_up only if nothing is left",
+        "does not replace task tools, comments or messages",
+        "The fingerprint changes when your work does.",
+    ):
+        assert rule in told
+
+
+def test_a_later_token_is_another_one_and_the_fingerprint_the_same(place):
+    first = briefing_block(place.syncroom, place.team, "ann", can_report=True)
+    place.passes(60)
+    again = briefing_block(place.syncroom, place.team, "ann", can_report=True)
+    assert first["reportToken"] != again["reportToken"]
+    assert first["agendaFingerprint"] == again["agendaFingerprint"]
+
+
+def test_the_agenda_of_another_is_for_the_lead_and_never_with_a_token(callers):
+    callers.add("Write the secret parser", owner="ann")
+    of_ann = callers.call("bob", "member_work_sync_status", member="ann")
+    assert set(of_ann) == {"member", "state", "label", "actionableCount"}
+    for boss in ("lena", "hugo"):
+        seen = callers.call(boss, "member_work_sync_status", member="ann")
+        assert [item["subject"] for item in seen["items"]] == ["Write the secret parser"]
+        assert "reportToken" not in seen
+    assert "reportToken" in callers.call("ann", "member_work_sync_status")
+
+
+def test_a_status_read_by_the_tool_is_that_of_the_briefing(callers):
+    callers.add("Write the parser", owner="ann")
+    block, status = (callers.call("ann", tool) for tool in ("task_briefing", "member_work_sync_status"))
+    for key in ("agendaFingerprint", "state", "actionableCount", "items"):
+        assert block["workSync"][key] == status[key]
+
+
+REPORT: Any = find_tool("teammate", "member_work_sync_report")
+
+
+def test_the_report_takes_what_the_seed_says():
+    properties = REPORT.input["properties"]
+    kinds = {key: about["type"] for key, about in properties.items()}
+    texts = ("from", "agendaFingerprint", "reportToken", "state", "blockerCommentId", "note")
+    assert kinds == {**dict.fromkeys(texts, "string"), "taskIds": "array"}
+    assert properties["taskIds"]["items"] == {"type": "string"}
+    assert properties["state"]["enum"] == ["still_working", "blocked", "caught_up"]
+    assert REPORT.input["required"] == ["from", "agendaFingerprint", "reportToken", "state"]
+    assert properties["from"]["description"] == "Your configured teammate name."
+    assert "workSync briefing" in properties["reportToken"]["description"]
+
+
+SAID: dict[str, Any] = {"from": "ann", "agendaFingerprint": "F", "reportToken": "T", "state": "still_working"}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *({key: None} for key in ("from", "agendaFingerprint", "reportToken", "state")),
+        *({"state": "dancing"}, {"taskIds": "1"}, {"taskIds": [1]}, {"note": 7}, {"member": "bob"}),
+    ],
+)
+def test_what_does_not_fit_the_schema_of_a_report_is_refused(wrong):
+    assert check(REPORT.input, SAID) == SAID
+    with pytest.raises(UsageError):
+        check(REPORT.input, {**SAID, **wrong})
+
+
+@pytest.mark.parametrize(
+    "large",
+    [
+        {"note": "x" * 1001},
+        {"taskIds": [str(n) for n in range(1, 22)]},
+        {"reportToken": "x" * 2049},
+        {"from": "x" * 129},
+    ],
+)
+@pytest.mark.parametrize("has_daemon", [True, False])
+def test_a_report_that_is_too_large_is_refused_before_anything_is_written(callers, large, has_daemon):
+    callers.caller("ann").has_daemon = has_daemon
+    before = files(callers)
+    answer = callers.call("ann", "member_work_sync_report", **{**SAID, **large})
+    assert (answer["ok"], answer["reason"]) == (False, "invalid_payload")
+    assert files(callers) == before
+
+
+def files(callers: Callers) -> dict[str, bytes]:
+    root = Path(callers.layout.team("crew"))
+    return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("has_daemon", [True, False])
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        *(("user", "reserved_author"), ("system", "reserved_author"), ("codex", "unsafe_provider_alias")),
+        *(("mallory", "member_inactive"), ("bob", "identity_mismatch"), ("lead", "identity_mismatch")),
+    ],
+)
+def test_nobody_reports_over_mcp_under_another_name(callers, name, reason, has_daemon):
+    callers.add("Write the secret parser", owner="ann")
+    block = callers.call("ann", "task_briefing")["workSync"]
+    callers.caller("ann").has_daemon = has_daemon
+    said = {key: block[key] for key in ("agendaFingerprint", "reportToken")}
+    answer = callers.call("ann", "member_work_sync_report", **{**said, "from": name, "state": "still_working"})
+    assert (answer["ok"], answer["reason"]) == (False, reason)
+    assert set(answer) == {"ok", "reason", "instruction"}
+    for shelf in (STATUS, INTENTS):
+        assert not Path(callers.layout.records("crew", shelf)).exists()
+
+
+@pytest.mark.parametrize("has_daemon", [True, False])
+def test_who_was_removed_cannot_report_over_mcp(callers, has_daemon):
+    block = callers.call("ann", "task_briefing")["workSync"]
+    callers.caller("ann").has_daemon = has_daemon
+    remove_member(callers.room, "crew", "ann", force=True)
+    said = {key: block[key] for key in ("agendaFingerprint", "reportToken")}
+    answer = callers.call("ann", "member_work_sync_report", **{**said, "from": "ann", "state": "caught_up"})
+    assert (answer["ok"], answer["reason"]) == (False, "member_inactive")
+    assert not Path(callers.layout.records("crew", INTENTS)).exists()
+
+
+def test_with_a_daemon_a_report_over_mcp_is_judged_and_without_one_only_noted(callers):
+    callers.add("Write the parser", owner="ann")
+
+    def report() -> Any:
+        block = callers.call("ann", "task_briefing")["workSync"]
+        said = {key: block[key] for key in ("agendaFingerprint", "reportToken")}
+        return callers.call("ann", "member_work_sync_report", **{**said, "from": "ann", "state": "still_working"})
+
+    callers.caller("ann").has_daemon = False
+    noted = report()
+    assert (noted["ok"], noted["pendingValidation"], "leaseExpiresAt" in noted) == (True, True, False)
+    assert not Path(callers.layout.records("crew", STATUS)).exists()
+    callers.caller("ann").has_daemon = True
+    judged = report()
+    assert (judged["ok"], "pendingValidation" in judged, "leaseExpiresAt" in judged) == (True, False, True)
+
+
+# Words for agents.
+
+
+def test_prompts_speak_of_reports_in_one_line_and_only_to_those_who_can_make_them(callers, monkeypatch):
+    for who, name in (("ann", "worker"), ("lena", "lead")):
+        said = prompts.render(callers.caller(who), name, {})
+        (line,) = [line for line in said.splitlines() if "member_work_sync_report" in line]
+        assert "when you have reviewed it" in line
+        assert len(line) < 160
+    monkeypatch.setattr(prompts, "find_tool", lambda *_: None)
+    for who, name in (("ann", "worker"), ("lena", "lead")):
+        assert "sync" not in prompts.render(callers.caller(who), name, {})
+
+
+def test_nobody_is_told_to_report_after_every_response(callers, place):
+    told = [prompts.render(callers.caller("ann"), "worker", {}), prompts.render(callers.caller("lena"), "lead", {})]
+    told.append(str(briefing_block(place.syncroom, place.team, "ann", can_report=True)["instruction"]))
+    assert not any("every" in line and "report" in line for text in told for line in text.splitlines())
+    assert "do not call it after every response" in REPORT.description
+    assert "replaces neither task tools nor messages" in REPORT.description
+
+
+def test_no_setting_turns_work_sync_on_or_off_or_makes_its_tools_needed():
+    known = {key for key in config.KNOWN if "sync" in key or "report" in key}
+    assert known == {"worksync.quiet_seconds", "worksync.observe_minutes", "worksync.least_looks"}

@@ -1,0 +1,541 @@
+"""Small proofs for sections 15 to 19 of seed 002: names of fields, the order of locks, figures, and who is separate."""
+
+from __future__ import annotations
+
+import ast
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.crash.test_worksync_every_step import LEAD as LEAD_ON_DISK
+from tests.crash.test_worksync_every_step import Process, do_note, do_replay, do_report
+from tests.services.worksync.conftest import LEAD, Place
+from tests.system.files.test_record_files import Site
+from tests.teamd.test_sync_work import QUIET, Stage
+
+from atm.domain import events
+from atm.domain.errors import AtmError, WriteRefused
+from atm.domain.events import TeamEvent
+from atm.domain.team.liveness import WORKING
+from atm.domain.team.team import Member
+from atm.domain.worksync.nudges import PLAIN, STATES, Nudge, nudge_id, payload_for
+from atm.domain.worksync.reports import Report, intent_id
+from atm.domain.worksync.triggers import THESE, Route, route
+from atm.formats.files.layout import Layout
+from atm.formats.files.times import to_iso
+from atm.formats.worksync.outbox import encode_nudge
+from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
+from atm.services.board import planning
+from atm.services.board import working as board
+from atm.services.board.stall_watch import watch_stalls
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
+from atm.services.roster.members import add_member, create_team
+from atm.services.team.lifecycle import begin
+from atm.services.worksync.reading import metrics, view
+from atm.services.worksync.reports import replay, submit
+from atm.services.worksync.rounds import run_round
+from atm.services.worksync.syncroom import SyncPolicy, find_running
+from atm.system.files.disk import RealDisk
+from atm.system.files.locking import Locks, PrivateLock
+from atm.system.machine import RealChance, RealClock
+from atm.teamd import worksync as sync_work
+from atm.testing import FaultyDisk, QuickDisk
+from atm.ui.mcp import worksync as worksync_tools
+from atm.ui.mcp.catalog import all_tools, tools_for
+
+SOURCE = Path(__file__).parents[3] / "src" / "atm"
+
+
+@pytest.fixture
+def place() -> Place:
+    return Place()
+
+
+@pytest.fixture
+def busy_place() -> Place:
+    """ann holds #1 and has not been heard of."""
+    made = Place()
+    made.add("the parser")
+    return made
+
+
+@pytest.fixture
+def stage() -> Stage:
+    made = Stage()
+    made.add("the parser")
+    return made
+
+
+# 15: items and texts.
+
+
+def test_an_item_is_in_one_of_the_six_states_of_the_seed():
+    assert set(STATES) == {"pending", "claimed", "delivered", "superseded", "failed_retryable", "failed_terminal"}
+
+
+def test_an_item_that_nobody_has_tried_says_nothing_of_claims_deliveries_and_errors():
+    fresh = encode_nudge(Nudge(nudge_id("crew", "ann", "F", PLAIN), "crew", "ann", "F", PLAIN, "ann", "H"))
+    assert not {"claimedBy", "claimedAt", "deliveredMessageId", "lastError", "nextAttemptAt"} & set(fresh)
+    assert fresh["attemptGeneration"] == 0
+
+
+def test_a_nudge_says_what_the_seed_says(busy_place):
+    text = payload_for(busy_place.seen().agenda, PLAIN, "ann").text
+    assert "you have current actionable work assigned. Review your agenda" in text
+    assert "continue the concrete task work, or report a real blocker with the task tools" in text
+    assert "Do not reply only with acknowledgement." in text
+    busy_place.round()
+    assert busy_place.nudges() == [text]
+
+
+# 16: beside mail, tools and the stall watch.
+
+
+def test_a_nudge_marks_none_of_the_mail_beside_it_as_read(busy_place):
+    assert send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome != "queued"
+    busy_place.quiet()
+    busy_place.round()
+    busy_place.report()
+    rows = busy_place.room.inboxes.rows("crew", "ann")
+    assert len(busy_place.nudges()) == 1
+    assert "hello" in [row.text for row in rows]
+    assert not any(row.read for row in rows)
+
+
+def test_mail_on_its_way_keeps_work_sync_quiet_until_it_has_arrived(busy_place):
+    busy_place.room.inboxes.refuse = WriteRefused("the disk is full")
+    assert send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "queued"
+    busy_place.quiet()
+    assert busy_place.state() == "suppressed_busy"
+    done = busy_place.round()
+    assert (done.planned, done.dispatched, busy_place.nudges()) == ([], [], [])
+    assert done.again["ann"] == pytest.approx(busy_place.now + QUIET, abs=2.0)
+    busy_place.room.inboxes.refuse = None
+    drain(busy_place.room, everything=True)
+    busy_place.passes(QUIET)
+    assert busy_place.state() == "needs_sync"
+
+
+def test_the_end_of_a_tool_call_makes_somebody_look_after_a_quiet_window_and_not_before(stage):
+    stage.live(200)
+    before, others = stage.looked_at(), stage.looked_at("cleo")
+    stage.work.hear_beat("crew", "ann")
+    stage.live(QUIET - 1)
+    assert stage.looked_at() == before
+    stage.live(3)
+    assert (stage.looked_at(), stage.looked_at("cleo")) == (before + 1, others)
+
+
+def test_a_message_of_the_lead_concerns_its_recipient_if_that_is_a_member(stage):
+    found = route(TeamEvent(events.MESSAGE_WRITTEN, "crew", "ann", 0.0, {"from": LEAD}))
+    assert found == Route("crew", "inbox_delivered", THESE, ("ann",))
+    stage.live(200)
+    before = {name: stage.looked_at(name) for name in stage.team.names}
+    stage.hear(events.MESSAGE_WRITTEN, "ann", **{"from": LEAD})
+    stage.hear(events.MESSAGE_WRITTEN, "mallory", **{"from": LEAD})
+    stage.live(QUIET + 2)
+    changed = [name for name in stage.team.names if stage.looked_at(name) != before[name]]
+    assert changed == ["ann"]
+
+
+def test_a_stale_report_leaves_the_stall_watch_as_it_was(place):
+    place.add("the parser")
+    board.claim(place.boardroom, "crew", "ann", "1")
+    place.quiet()
+    old = place.words("ann")
+    place.add("the printer")
+    place.passes(1860)
+    before = place.everything()
+    assert submit(place.syncroom, "crew", old, place.knows("ann")).verdict.reason == "stale_fingerprint"
+    assert place.changed(before) == ["records", "journal"]
+    assert ("crew", STALLS) not in place.syncroom.records.texts
+    assert [alert.to for alert in watch_stalls(place.boardroom, place.syncroom.records, place.team, 30.0)] == ["ann"]
+
+
+def imported(path: Path) -> Iterator[tuple[str, str]]:
+    """Every module that is imported there, with each name that is taken from it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield from ((node.module, alias.name) for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from ((alias.name, "") for alias in node.names)
+
+
+def modules(*folders: str) -> list[Path]:
+    found = [path for folder in folders for path in sorted((SOURCE / folder).glob("*.py"))]
+    assert len(found) > 5
+    return found
+
+
+def test_work_sync_and_the_stall_watch_share_nothing_but_a_look_into_its_journal():
+    taken = {
+        (module, name)
+        for path in modules("domain/worksync", "services/worksync")
+        for module, name in imported(path)
+        if "stall" in module or "stall" in name
+    }
+    assert taken == {
+        ("atm.services.board.stall_journal", "alerts_of"),
+        ("atm.services.board.stall_journal", "recent_alert_in"),
+    }
+    watch = [
+        SOURCE / "domain/board/stalls.py",
+        SOURCE / "services/board/stall_watch.py",
+        SOURCE / "services/board/stall_journal.py",
+    ]
+    assert not [module for path in watch for module, _ in imported(path) if "worksync" in module]
+
+
+def test_work_sync_parses_no_task_files_of_its_own():
+    for path in modules("domain/worksync", "services/worksync"):
+        taken = {(module, name) for module, name in imported(path)}
+        assert not {name for _, name in taken if name.startswith("decode_task") or name in ("decode", "decode_object")}
+        assert "atm.formats.board.task" not in {module for module, _ in taken}
+
+
+def test_work_sync_reads_no_roster_of_its_own():
+    """Who is a member is known from the roster that everything else reads."""
+    for path in modules("domain/worksync", "services/worksync"):
+        assert "atm.formats.team.team_config" not in {module for module, _ in imported(path)}
+    place = Place()
+    add_member(place.room, "crew", Member("dora"))
+    found, _ = find_running(place.syncroom, "crew")
+    assert found is not None
+    assert "dora" in found.names
+    assert found.names == place.room.rosters.load("crew").names
+
+
+def test_at_most_two_teams_are_looked_at_at_a_time(monkeypatch):
+    stage, meeting, trouble = Stage(), threading.Barrier(3), list[str]()
+    for number in range(5):
+        stage.create(f"team-{number}")
+
+    def noted(syncroom: Any, team: str, members: Any) -> Any:
+        try:
+            meeting.wait(0.3)  # if three are ever there at once, they meet
+            trouble.append(team)
+        except threading.BrokenBarrierError:
+            pass
+        return run_round(syncroom, team, members)
+
+    monkeypatch.setattr(sync_work, "run_round", noted)
+    stage.live(QUIET + 5)
+    assert trouble == []
+    assert stage.looked_at() == 1
+
+
+def test_the_tools_of_work_sync_are_a_group_of_their_own_that_teammates_have():
+    names = {"member_work_sync_report", "member_work_sync_status", "task_briefing"}
+    assert {tool.name for tool in all_tools() if tool.group == "worksync"} == names
+    assert {tool.name for tool in worksync_tools.TOOLS} == names
+    assert names <= {tool.name for tool in tools_for("teammate")}
+    assert not names & {tool.name for tool in all_tools() if tool.group == "board"}
+
+
+def test_a_team_whose_making_was_cut_off_before_its_roster_does_not_run(place):
+    begin(place.room, "fresh", LEAD)
+    assert place.room.states.read("fresh") is not None
+    found, state = find_running(place.syncroom, "fresh")
+    assert (found, state.runs) == (None, False)
+    assert place.syncroom.records.texts == {}
+
+
+# 17: what lies where, and in which order it is locked.
+
+
+def test_where_the_files_of_work_sync_lie(layout: Layout):
+    folder = f"{layout.team('crew')}/.member-work-sync"
+    assert [layout.records("crew", shelf) for shelf in (STATUS, INTENTS, OUTBOX)] == [
+        f"{folder}/status.json",
+        f"{folder}/report-intents.json",
+        f"{folder}/outbox.json",
+    ]
+
+
+def test_what_is_remembered_of_a_member_has_the_names_of_the_seed(busy_place):
+    busy_place.report()
+    busy_place.report("ann", "caught_up")
+    busy_place.look()
+    record = busy_place.syncroom.records.read("crew", STATUS)["ann"]
+    assert (record["teamName"], record["memberName"]) == ("crew", "ann")
+    assert record["agendaFingerprint"] == busy_place.fingerprint()
+    assert [item["taskRef"] for item in record["agendaSummary"]] == ["#1"]
+    assert record["latestAcceptedReport"]["state"] == "still_working"
+    assert record["latestRejectedReport"]["rejectedReason"] == "caught_up_rejected_actionable_items_exist"
+    assert "ValidLease" in [one["type"] for one in record["conditions"]]
+    assert len(record["reports"]) == 2
+    assert {"updatedAt", "metrics"} <= set(record)
+
+
+def test_of_a_member_that_never_reported_no_report_is_remembered(busy_place):
+    busy_place.look()
+    record = busy_place.syncroom.records.read("crew", STATUS)["ann"]
+    assert not {"latestAcceptedReport", "latestRejectedReport"} & set(record)
+
+
+def test_a_report_that_waits_has_the_names_of_the_seed_and_its_end_is_added(busy_place):
+    busy_place.intend()
+    (intent,) = busy_place.intents
+    assert intent["id"].startswith("member-work-sync-intent:")
+    assert (intent["teamName"], intent["memberName"], intent["status"]) == ("crew", "ann", "pending")
+    assert {"rawInput", "receivedAt"} <= set(intent)
+    assert not {"validationReason", "processedAt"} & set(intent)
+    busy_place.add("the printer")
+    replay(busy_place.syncroom, "crew")
+    (intent,) = busy_place.intents
+    assert (intent["status"], intent["validationReason"]) == ("rejected", "stale_fingerprint")
+    assert "processedAt" in intent
+
+
+def test_the_id_of_a_report_that_waits_follows_from_who_says_what_and_not_when():
+    first = Report("ann", "F", "still_working", reported_at="noon")
+    again = Report("ann", "F", "still_working", reported_at="later")
+    id = intent_id("crew", "ann", first)
+    assert id.startswith("member-work-sync-intent:")
+    assert id == intent_id("crew", "ann", again)
+    others = [intent_id("other", "ann", first), intent_id("crew", "bob", first)]
+    others += [intent_id("crew", "ann", Report("ann", "F", "blocked"))]
+    assert len({id, *others}) == 4
+
+
+def test_reports_that_wait_for_a_team_that_comes_later_are_judged_too(stage):
+    stage.live(10)
+    stage.delete()
+    stage.hear(events.TEAM_GONE)
+    stage.create("crew")
+    stage.add("the parser")
+    stage.intend()
+    stage.live(70)
+    assert [intent["status"] for intent in stage.intents] == ["accepted"]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        {},
+        {"from": "ann"},
+        {"from": 7, "agendaFingerprint": "F", "state": "still_working"},
+        {"from": "ann", "agendaFingerprint": "F", "state": "dancing"},
+        {"from": "ann", "agendaFingerprint": "F", "state": "still_working", "taskIds": [[[]]]},
+    ],
+)
+def test_a_waiting_report_that_is_none_is_rejected_when_it_is_judged(busy_place, raw):
+    known = {"status": "pending", "memberName": "ann", "identitySource": "process_team"}
+    busy_place.put(INTENTS, {"x": {**known, "rawInput": raw, "receivedAt": to_iso(busy_place.now)}})
+    replay(busy_place.syncroom, "crew")
+    (intent,) = busy_place.intents
+    assert (intent["status"], intent["validationReason"]) == ("rejected", "invalid_payload")
+
+
+def crew_on_disk(home: Path) -> Process:
+    process = Process(home, -3600.0)
+    create_team(process.room, "crew", lead=LEAD_ON_DISK)
+    for name in ("ann", "bob"):
+        add_member(process.room, "crew", Member(name))
+    planning.add(process.syncroom.boardroom, "crew", LEAD_ON_DISK, [planning.NewTask("the parser", owner="ann")])
+    return process
+
+
+class LockBook:
+    """Which locks are taken while which others are held."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.held: list[str] = []
+        self.taken: list[str] = []
+        self.nested: set[tuple[str, str]] = set()
+        acquire, release = PrivateLock.acquire, PrivateLock.release
+
+        def taking(lock: PrivateLock, deadline: float) -> None:
+            acquire(lock, deadline)
+            kind = kind_of(lock.target)
+            self.nested |= {(outer, kind) for outer in self.held}
+            self.held.append(kind)
+            self.taken.append(kind)
+
+        def leaving(lock: PrivateLock) -> None:
+            if lock._fd is not None:
+                self.held.remove(kind_of(lock.target))
+            release(lock)
+
+        monkeypatch.setattr(PrivateLock, "acquire", taking)
+        monkeypatch.setattr(PrivateLock, "release", leaving)
+
+
+def kind_of(target: str) -> str:
+    if ".member-work-sync" in target:
+        return Path(target).stem
+    if "/inboxes/" in target:
+        return "inbox"
+    return "board" if "/tasks/" in target or "/boards/" in target else "other"
+
+
+SYNC_FILES = {"status", "outbox", "report-intents", "journal"}
+
+
+def test_the_book_of_locks_sees_one_within_another(tmp_path, monkeypatch):
+    book, folder = LockBook(monkeypatch), str(tmp_path / "locks")
+    locks = Locks(RealDisk(), RealClock(), RealChance(), folder, pid=os.getpid(), host=socket.gethostname())
+    with locks.private("/teams/crew/.member-work-sync/status.json"), locks.private("/tasks/crew/.lock"):
+        pass
+    assert (book.nested, book.held) == ({("status", "board")}, [])
+
+
+def test_no_lock_of_work_sync_is_held_while_another_one_is_taken(home, monkeypatch):
+    crew_on_disk(home)
+    book = LockBook(monkeypatch)
+    Process(home, 1.0).round()
+    order = [kind for kind in dict.fromkeys(book.taken) if kind in ("status", "outbox", "inbox")]
+    assert order == ["status", "outbox", "inbox"]
+    assert do_report(Process(home, 2.0)).ok
+    assert do_note(Process(home, 3.0)).ok
+    do_replay(Process(home, 4.0))
+    assert len(Process(home, 5.0).nudges()) == 1
+    assert {"status", "outbox", "report-intents", "inbox"} <= set(book.taken)
+    assert not [pair for pair in book.nested if set(pair) & SYNC_FILES], book.nested
+    assert not [pair for pair in book.nested if "board" in pair and set(pair) != {"board"}], book.nested
+    assert book.held == []
+
+
+def test_where_the_last_rename_fails_the_old_file_stays_and_the_new_one_lies_beside_it(layout: Layout):
+    around = Site(layout)
+    around.put(ann={"n": 1})
+    count = FaultyDisk(QuickDisk())
+    around.store(count).change("crew", STATUS, lambda _: {"ann": {"n": 2}})
+    last = max(step for step, name in enumerate(count.steps) if name == "rename")
+    disk = FaultyDisk(QuickDisk(), stop_at=last, error=OSError(5, "Input/output error"))
+    with pytest.raises(AtmError):
+        around.store(disk).change("crew", STATUS, lambda _: {"ann": {"n": 3}})
+    assert around.read() == {"ann": {"n": 2}}
+    (beside,) = around.folder.glob(".status.json.new")
+    assert b'"n": 3' in beside.read_bytes()
+    around.put(ann={"n": 4})
+    assert around.read() == {"ann": {"n": 4}}
+
+
+@pytest.mark.parametrize("damage", ["a file in the way", "garbage"])
+def test_a_board_does_not_suffer_from_broken_files_of_work_sync(home, damage):
+    process = crew_on_disk(home)
+    folder = home / ".claude/teams/crew/.member-work-sync"
+    if damage == "garbage":
+        folder.mkdir()
+        for name in ("status", "outbox", "report-intents"):
+            (folder / f"{name}.json").write_bytes(b"\xff{[")
+    else:
+        folder.write_text("in the way")
+    boardroom = process.syncroom.boardroom
+    board.claim(boardroom, "crew", "ann", "1")
+    board.comment(boardroom, "crew", "ann", "1", "half of it is done")
+    board.complete(boardroom, "crew", "ann", "1")
+    planning.add(boardroom, "crew", LEAD_ON_DISK, [planning.NewTask("the printer", owner="bob")])
+    assert boardroom.tasks.read("crew", "1").status == "completed"
+    assert boardroom.tasks.read("crew", "2").owner == "bob"
+    assert send(process.room, "crew", "bob", Draft(sender="ann", text="your turn")).outcome != "queued"
+
+
+# 18 and 19: figures, and what is shown.
+
+
+def figures(place: Place, name: str = "ann") -> dict[str, Any]:
+    found: Any = metrics(place.syncroom, place.team)
+    members: dict[str, dict[str, Any]] = {one["member"]: one for one in found["members"]}
+    return members[name]
+
+
+def test_every_kind_of_event_is_counted_under_its_name(busy_place):
+    old = busy_place.words("ann")
+    busy_place.look()
+    busy_place.beats("ann", WORKING)
+    busy_place.look()
+    busy_place.quiet()
+    busy_place.add("the printer")
+    busy_place.look()
+    submit(busy_place.syncroom, "crew", old, busy_place.knows("ann"))
+    busy_place.report("ann", "caught_up")
+    busy_place.report()
+    counted = figures(busy_place)["metrics"]
+    assert {key: value for key, value in counted.items() if key.endswith("Count")} == {
+        "reconcileCount": 3,
+        "fingerprintChangeCount": 1,
+        "staleReportCount": 1,
+        "invalidReportCount": 1,
+        "acceptedReportCount": 1,
+        "needsSyncCount": 2,
+        "suppressedBusyCount": 1,
+        "wouldNudgeCount": 2,
+    }
+    assert {"lastReconcileAt", "lastReportAt"} <= set(counted)
+
+
+def test_times_that_never_were_are_not_told(busy_place):
+    busy_place.look()
+    assert "lastReportAt" not in figures(busy_place)["metrics"]
+
+
+def test_the_summary_names_team_member_state_and_the_rates(busy_place):
+    old = busy_place.words("ann")
+    busy_place.look()
+    busy_place.add("the printer")
+    busy_place.look()
+    for number in range(3):
+        submit(busy_place.syncroom, "crew", {**old, "note": f"{number}"}, busy_place.knows("ann"))
+    busy_place.report()
+    found: Any = metrics(busy_place.syncroom, busy_place.team)
+    assert found["team"] == "crew"
+    assert figures(busy_place)["state"] == "valid_lease"
+    ready = found["phase2Readiness"]
+    assert ready["reports"] == 2, "the same stale report three times is one"
+    assert ready["staleReportRate"] == 0.5
+    assert ready["wouldNudgesPerMemberHour"] == 2.0
+    assert ready["fingerprintChurnPerHour"] == 0.0, "the board explains the change"
+
+
+def test_the_command_shows_rates_and_a_line_for_each_member(atm):
+    atm.team()
+    atm("tasks", "add", "the parser", "--owner", "ann", "--as", "human")
+    atm("sync", "nudge", "ann", "--as", "human", code=3)
+    said = atm("sync", "metrics").out
+    assert "fingerprint churn 0.0 an hour" in said
+    assert "stale reports 0% of 0" in said
+    heads, _, ann = said.splitlines()[-3:]
+    assert heads.split() == ["Member", "Looks", "Changes", "Accepted", "Stale", "Invalid", "Busy", "Would", "nudge"]
+    assert ann.split()[:3] == ["ann", "1", "0"]
+
+
+def test_where_the_figures_are_bad_leases_are_no_shorter_and_nudges_no_more():
+    place = Place(SyncPolicy())
+    place.add("the parser")
+    for _ in range(5):
+        place.passes(3600)
+        assert place.round().planned[0].outcome == "phase2_not_ready"
+    answer = place.report()
+    assert answer.verdict.lease_until == place.now + 600
+    assert (place.items(), place.nudges()) == ([], [])
+
+
+def test_whoever_is_in_step_is_shown_with_the_time_of_it(place):
+    place.look()
+    said: Any = view(place.syncroom, place.team, "ann").fields()
+    assert (said["label"], said["observedAt"][:4].isdecimal()) == ("Synced", True)
+    assert {"at", "observedAt"} <= set(said)
+
+
+def test_the_details_show_everything_about_an_agenda_and_its_reports(busy_place):
+    busy_place.look()
+    busy_place.report("ann", "caught_up")
+    busy_place.passes(QUIET)
+    said: Any = view(busy_place.syncroom, busy_place.team, "ann").fields()
+    assert said["wouldNudge"] is True
+    busy_place.report()
+    said = view(busy_place.syncroom, busy_place.team, "ann").fields()
+    assert said["agendaFingerprint"] == busy_place.fingerprint()
+    assert [(one["taskRef"], one["subject"]) for one in said["items"]] == [("#1", "the parser")]
+    assert (said["latestReport"]["state"], said["leaseState"]) == ("still_working", "still_working")
+    assert "leaseExpiresAt" in said
+    assert said["latestRejectedReport"]["rejectedReason"] == "caught_up_rejected_actionable_items_exist"
+    assert said["wouldNudge"] is False
