@@ -226,9 +226,7 @@ class Mortal:
         return [str(path) for path in found if path.name != ".lock" and path.exists()]
 
     def settle(self, is_done: Callable[[], object] = lambda: True) -> None:
-        """
-        One last daemon, which is left alone until it has nothing to do any more.
-        """
+        """One last daemon, which is left alone until it has nothing to do any more."""
         self.let_locks_grow_old()
         self.start_and_wait()
         self.until(lambda: not self.pending and is_done(), seconds=180)

@@ -12,7 +12,6 @@ import hashlib
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 OPPOSITES: dict[type[ast.cmpop], tuple[str, tuple[str, ...]]] = {
     ast.Eq: ("==", ("!=",)),
@@ -66,10 +65,10 @@ class Mutant:
         Its place in the draw of a seed.
 
         It follows from what the mutant says, not from where it stands. A change elsewhere in the module, or the
-        module's move to another folder, leaves it in the draw: so scores before and after a change are about the
+        function's move to another module, leaves it in the draw: so scores before and after a change are about the
         same mutants.
         """
-        parts = (str(seed), PurePosixPath(self.module).name, self.function, self.label, str(self.turn))
+        parts = (str(seed), self.function, self.label, str(self.turn))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

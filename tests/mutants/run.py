@@ -246,11 +246,13 @@ def as_json(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def survivors_in(path: Path, mutants: Sequence[Mutant]) -> list[Mutant]:
-    """Those of an earlier run's survivors that the source still has."""
-    told = json.loads(path.read_bytes())["mutants"]
-    names = {(one["function"], one["says"]) for one in told if one["outcome"] == SURVIVED}
-    return [mutant for mutant in mutants if mutant.key[1:] in names]
+def told_in(path: Path, mutants: Sequence[Mutant], *, only_survivors: bool) -> list[Mutant]:
+    """Those of an earlier run's mutants that the source still has, in whatever module they stand by now."""
+    told = [one for one in json.loads(path.read_bytes())["mutants"] if not only_survivors or one["outcome"] == SURVIVED]
+    names = {(one["function"], one["says"]) for one in told}
+    found = [mutant for mutant in mutants if mutant.key[1:] in names]
+    say(f"{len(found)} of the {len(told)} mutants of {path} are still there")
+    return found
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -258,7 +260,8 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=COUNT, help="how many mutants (%(default)s)")
     parser.add_argument("--seed", type=int, default=SEED, help="which ones (%(default)s)")
     parser.add_argument("--only", default="", metavar="MODULE", help="draw from modules with this in their path")
-    parser.add_argument("--again", type=Path, metavar="FILE", help="the survivors of an earlier --json, nothing else")
+    parser.add_argument("--again", type=Path, metavar="FILE", help="no draw: the mutants of an earlier --json")
+    parser.add_argument("--survivors", action="store_true", help="with --again: of these, the ones that survived")
     parser.add_argument("--at-least", type=float, default=0.0, metavar="PER_CENT", help="exit code 1 below this score")
     parser.add_argument("--jobs", type=int, default=2, help="how many at a time (%(default)s)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every verdict there")
@@ -266,7 +269,10 @@ def main(words: Sequence[str] | None = None) -> int:
     args = parser.parse_args(words)
 
     mutants, sources = candidates(ROOT / "src" / "atm", args.only)
-    drawn = survivors_in(args.again, mutants) if args.again else draw(mutants, args.count, args.seed)
+    if args.again:
+        drawn = told_in(args.again, mutants, only_survivors=args.survivors)
+    else:
+        drawn = draw(mutants, args.count, args.seed)
     if args.list:
         for mutant in drawn:
             print(f"{mutant.module}:{mutant.line} {mutant.function}: {mutant.label}")

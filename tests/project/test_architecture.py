@@ -230,7 +230,9 @@ def test_the_lower_floors_have_nothing_but_topics_and_the_words_everybody_uses()
 
 
 def test_no_folder_is_a_hall():
-    counts = Counter(path.parent for path in MODULES if path.name != "__init__.py")
+    # Two faces are left for plugins that were written before 0.1.0.
+    faces = {"__init__.py", "plugin_api.py", "plugin_kit.py"}
+    counts = Counter(path.parent for path in MODULES if path.name not in faces)
     halls = {str(folder.relative_to(SOURCE)): count for folder, count in counts.items() if count > MOST_MODULES}
     assert halls == {}
 

@@ -269,3 +269,19 @@ def test_where_several_started_nobody_decides_before_one_of_them_starts_again(ve
     with pytest.raises(ReviewRefused, match="not clear"):
         verb(unclear, Stamp("bob", "now", "e1"), "more tests")
     assert reviews.start(unclear, Stamp("bob", "now", "e2")).event is not None
+
+
+@pytest.mark.parametrize("verb", [reviews.approve, reviews.request_changes])
+@pytest.mark.parametrize("card", ["ann", ""], ids=["on the card", "in the history"])
+def test_where_the_owner_is_named_as_reviewer_nobody_decides_before_somebody_starts(verb, card):
+    unclear = task(asked("ann"), card=card)
+    assert current_reviewer(unclear).is_unclear
+    with pytest.raises(ReviewRefused, match="cannot review their own task"):
+        verb(unclear, by("cleo"), "more tests")
+    assert reviews.start(unclear, by("cleo")).event is not None
+
+
+def test_where_nobody_in_particular_was_asked_anybody_else_decides():
+    open_to_all = task(asked())
+    assert not current_reviewer(open_to_all).is_unclear
+    assert reviews.approve(open_to_all, by("cleo"), "").event is not None

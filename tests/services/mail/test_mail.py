@@ -14,9 +14,10 @@ from atm.domain.errors import (
     UnreadableFile,
     WriteRefused,
 )
+from atm.domain.mail.receipts import ACK_DUE
 from atm.domain.team.team import Member
 from atm.services.mail.mailroom import find_recipient, sender_address
-from atm.services.mail.posting import QUEUED_WARNING, Draft
+from atm.services.mail.posting import QUEUED_WARNING, Draft, deliver
 from atm.services.mail.sending import broadcast, plan, send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, create_team
@@ -233,3 +234,34 @@ def test_foreign_rows_stay_where_they_are(boardroom):
     boardroom.inboxes.foreign_rewrite("crew", "ann", [make_message("x", "theirs")])
     send(boardroom, "crew", "ann", letter())
     assert texts(boardroom) == ["theirs", "hello"]
+
+
+@pytest.mark.parametrize("refusal", [None, FileBusy("held")], ids=["written", "queued"])
+def test_an_acknowledgement_is_due_whichever_way_the_message_went(boardroom, refusal):
+    boardroom.inboxes.refuse = refusal
+    sent = send(boardroom, "crew", "ann", letter(ack_minutes=5))
+    entries = boardroom.ledger.entries("crew")[0]
+    assert [(entry.ids, entry.state) for entry in entries] == [
+        ([sent.message_id], "queued" if refusal else "written"),
+        ([sent.message_id], ACK_DUE),
+    ]
+    assert entries[1].evidence == "within 5 min"
+
+
+@pytest.mark.parametrize(("ack_minutes", "warnings"), [(None, 1), (5, 2)])
+def test_where_the_ledger_fails_the_sender_learns_that_nobody_will_miss_the_acknowledgement(
+    boardroom, ack_minutes, warnings
+):
+    boardroom.ledger.refuse = WriteRefused("full")
+    sent = send(boardroom, "crew", "ann", letter(ack_minutes=ack_minutes))
+    assert len(sent.warnings) == warnings
+    assert ("nobody will be told" in sent.warnings[-1]) == (ack_minutes is not None)
+
+
+def test_somebody_who_cannot_wait_hears_at_once_that_earlier_mail_does(boardroom):
+    boardroom.inboxes.refuse = FileBusy("held")
+    send(boardroom, "crew", "ann", letter("first"))
+    to = find_recipient(boardroom, "crew", "ann")
+    with pytest.raises(FileBusy, match="earlier mail"):
+        deliver(boardroom, to, make_message("id-now", "only true now"), may_wait=False)
+    assert len(boardroom.spool.pending()) == 1

@@ -17,7 +17,7 @@ from atm.services.roster.teamroom import Teamroom
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.system.mail.inbox_store import RECENT_TAIL
-from atm.testing import FakeClock, QuickDisk, make_message
+from atm.testing import FakeClock, FaultyDisk, QuickDisk, make_message
 from atm.wiring.mail import build_room
 
 
@@ -233,6 +233,42 @@ def test_the_mode_of_the_file_is_kept(meddled, inbox):
     inbox.chmod(0o640)
     send(meddled, "crew", "ann", Draft(sender="bob", text="ours"))
     assert inbox.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_new_version_is_durable_before_it_is_in_place_and_its_name_before_anybody_hears_of_it(home, room, disk):
+    steps = FaultyDisk(disk)
+    watched = build_room(find_layout({"ATM_HOME": str(home)}), disk=steps)
+    watched.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+    placed = "exchange" if disk.may_stay_open else "rename"
+    assert [step for step in steps.steps if step in ("sync", placed, "sync_folder")] == ["sync", placed, "sync_folder"]
+
+
+def test_where_nothing_changes_nothing_is_written(home, room, disk, inbox):
+    room.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+    before = inbox.stat()
+    steps = FaultyDisk(disk)
+    watched = build_room(find_layout({"ATM_HOME": str(home)}), disk=steps)
+    assert watched.inboxes.append("crew", "ann", [make_message("id-1")], fresh=False).added == 0
+    assert not {"create", "exchange", "rename", "sync", "sync_folder"} & set(steps.steps)
+    assert (inbox.stat().st_ino, inbox.stat().st_mtime_ns) == (before.st_ino, before.st_mtime_ns)
+
+
+def test_an_inbox_that_nobody_else_wrote_to_is_known_to_be_ours_until_somebody_does(meddled, disk, inbox):
+    for text in ("one", "two"):
+        send(meddled, "crew", "ann", Draft(sender="bob", text=text))
+    assert not meddled.inboxes.touched("crew", "ann")
+    add_by_rename(inbox, "theirs")()
+    assert meddled.inboxes.touched("crew", "ann")
+    meddled.inboxes.append("crew", "ann", [make_message("id-more")], fresh=True)
+    assert meddled.inboxes.touched("crew", "ann"), "our own next write does not tell what theirs had dropped"
+
+
+def test_an_inbox_in_which_a_foreign_version_was_merged_counts_as_touched(meddled, disk, inbox):
+    for text in ("one", "two"):
+        send(meddled, "crew", "ann", Draft(sender="bob", text=text))
+    disk.before_commit = [add_by_rename(inbox, "theirs")]
+    meddled.inboxes.append("crew", "ann", [make_message("id-more")], fresh=True)
+    assert meddled.inboxes.touched("crew", "ann")
 
 
 def test_no_temporary_file_ends_in_json_or_stays(meddled, disk, inbox):

@@ -320,9 +320,9 @@ def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_i
 WORKSYNC_NAMES = {
     "atm.domain.worksync.identity": {"NOBODY", "PROCESS_TEAM", "RUNTIME_SESSION", "Trusted"},
     "atm.domain.worksync.reports": {"CAPABILITY_UNAVAILABLE", "ReportVerdict"},
-    "atm.services.worksync.syncroom": {"Plane"},
+    "atm.services.worksync.syncroom": {"SyncRoom"},
     "atm.services.worksync.reading": {"block_in_words", "briefing_block", "view"},
-    "atm.services.worksync.reports": {"Answer", "note_intent", "submit"},
+    "atm.services.worksync.reports": {"ReportAnswer", "note_intent", "submit"},
 }
 """All that MCP may know of work-sync: who is connected, and whom to ask. No agenda, fingerprint, lease or rule."""
 

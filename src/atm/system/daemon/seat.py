@@ -89,9 +89,11 @@ class Seat:
         folder = os.path.dirname(self.socket)
         if folder != self._layout.daemon:
             try:
+                for name in os.listdir(folder):  # a daemon that was killed left the socket of its MCP server too
+                    os.unlink(f"{folder}/{name}")
                 os.rmdir(folder)
             except OSError:
-                pass  # somebody else's file lies in it
+                pass  # another program's folder lies in it
         os.close(self._fd)
 
 
