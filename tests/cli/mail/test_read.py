@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from tests.optional import needs
 
 ANN = {"ATM_IDENTITY": "ann"}
 
@@ -144,6 +145,7 @@ class TestOutputThatFails:
         assert b"Traceback" not in done.stderr
         assert read_flags(mailed) == [False, False, False], "marked as read, and nobody saw it"
 
+    @needs("bash")
     def test_for_a_reader_who_has_gone_away_the_mail_is_given_back(self, mailed):
         done = subprocess.run(
             ["bash", "-c", 'exec 3> >(exit 0); wait $!; exec "$@" >&3', "bash", *mailed.command("read")],

@@ -328,7 +328,7 @@ WORKSYNC_NAMES = {
 
 
 def test_the_mcp_surface_knows_no_rule_of_work_sync():
-    for path in sorted((SOURCE / "ui" / "mcp").glob("*.py")):
+    for path in sorted((SOURCE / "ui" / "mcp").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Import):
                 assert not any("worksync" in alias.name for alias in node.names), path.name
