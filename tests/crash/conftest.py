@@ -83,7 +83,9 @@ def copied_or(make: Callable[[Path], object], home: Path) -> None:
     shutil.copytree(first, home, symlinks=True, copy_function=shutil.copy)  # without the times: it is young
 
 
-ACCIDENTAL = re.compile(rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8,}|\d{4}-\d\d-\d\dT[\d:.]+Z|\d{5,}")
+ACCIDENTAL = re.compile(
+    rb"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|[0-9a-f]{8,}|\d{4}-\d\d-\d\dT[\d:.]+Z|\d+\.\d+|\d{5,}"
+)
 """Ids, hashes, times, and the numbers of processes and files: they differ each time, and mean nothing by it."""
 
 
