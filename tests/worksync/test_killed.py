@@ -22,10 +22,9 @@ from atm.system.machine import RealChance, RealClock, host_name
 
 
 def wait_for_insert(crew: Crew) -> None:
-    """Whoever naps misses it: the mark is there for milliseconds."""
-    path, end = Path(crew.layout.records(crew.team, OUTBOX)), time.monotonic() + LONG
-    while not (path.exists() and b'"inserting"' in path.read_bytes()):
-        assert time.monotonic() < end, crew.trouble("ann")
+    """The inbox is held: the mark stays for as long as the daemon waits for it."""
+    path = Path(crew.layout.records(crew.team, OUTBOX))
+    until(lambda: path.exists() and b'"inserting"' in path.read_bytes(), LONG, lambda: crew.trouble("ann"))
 
 
 def kill_before_insert(crew: Crew) -> None:
@@ -57,8 +56,9 @@ def kill_at_once(crew: Crew) -> None:
     """Wherever it happens to be; on a busy machine it may have done everything before we saw the mark."""
     path = Path(crew.layout.records(crew.team, OUTBOX))
     crew.house.start_daemon(wait=False)
+    until(lambda: path.exists() or crew.house.answers, LONG, lambda: crew.house.said)
     end = time.monotonic() + LONG
-    while not (path.exists() and b'"inserting"' in path.read_bytes()) and not crew.nudges("ann"):
+    while not (path.exists() and b'"inserting"' in path.read_bytes()) and not crew.nudges("ann"):  # no time for a nap
         assert time.monotonic() < end, crew.trouble("ann")
     crew.house.kill_daemon()
     lock = crew.atm.inbox("ann").with_suffix(".json.lock")
