@@ -26,12 +26,16 @@ SECONDS = 60
 
 
 @pytest.fixture
-def atm(atm, tmp_path_factory, monkeypatch):
+def atm(atm, tmp_path_factory, monkeypatch, request):
     """
     The program, with its bytecode kept for all tests: compiling takes longer than most commands.
 
-    What a test started and did not wait for, because it failed, is ended with it.
+    It has longer bounds for what it waits for: half a second for an answer of the daemon, five for a lock that other
+    processes want too. A machine that is busy for so long must not look like a fault. Tests that are about such a
+    bound are marked `hurried`. What a test started and did not wait for, because it failed, is ended with it.
     """
+    if not request.node.get_closest_marker("hurried"):
+        atm.environment["PYTHONPATH"] = str(UNHURRIED)
     del atm.environment["PYTHONDONTWRITEBYTECODE"]
     atm.environment["PYTHONPYCACHEPREFIX"] = str(tmp_path_factory.getbasetemp() / "bytecode")
     started: list[subprocess.Popen[bytes]] = []
@@ -48,17 +52,6 @@ def atm(atm, tmp_path_factory, monkeypatch):
             process.kill()
         if process.stdout and not process.stdout.closed:
             process.communicate(timeout=SECONDS)
-
-
-@pytest.fixture
-def unhurried(atm):
-    """
-    The program with longer bounds for what it waits for.
-
-    For tests that are not about these bounds: half a second for an answer of the daemon, three for a hook, five for a
-    lock that other processes want too. A machine that is busy for so long must not look like a fault.
-    """
-    atm.environment["PYTHONPATH"] = str(UNHURRIED)
 
 
 @pytest.fixture

@@ -161,7 +161,6 @@ class TestWhyNothing:
         assert (done["reason_code"], done["reason"]) == (code, why)
 
 
-@pytest.mark.usefixtures("unhurried")
 class TestManyAtOnce:
     def test_ten_processes_get_every_task_exactly_once(self, crew, tasks, tmp_path):
         (tmp_path / "plan.md").write_text("".join(f"- [ ] Task {i}\n" for i in range(8)))

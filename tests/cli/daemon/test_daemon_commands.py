@@ -28,7 +28,6 @@ from atm.system.files import flock
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="unix sockets and POSIX signals"),
-    pytest.mark.usefixtures("unhurried"),
 ]
 
 SECONDS = 60

@@ -23,7 +23,6 @@ from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.team.presence import beat
 
-pytestmark = pytest.mark.usefixtures("unhurried")
 needs_tmux = needs("tmux")
 
 

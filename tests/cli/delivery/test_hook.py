@@ -20,8 +20,6 @@ from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
 
-pytestmark = pytest.mark.usefixtures("unhurried")
-
 ROOT = Path(__file__).parents[3]
 IN_A_HURRY = {"PYTHONPATH": ""}
 """With a hook's own limit, where a test is about that."""

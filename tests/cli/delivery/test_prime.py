@@ -59,7 +59,7 @@ def test_in_an_unknown_team_is_an_error(crew, room):
     assert "nowhere" in crew("prime", "--team", "nowhere", env={"ATM_IDENTITY": "ann"}, code=1).err
 
 
-def test_what_was_shown_by_a_hook_is_not_counted(crew, unhurried, room):
+def test_what_was_shown_by_a_hook_is_not_counted(crew, room):
     post(room, "one")
     crew("hook", "claude", "PostToolUse", stdin=json.dumps({"session_id": "s"}), env=ANN)
     assert "No unread mail." in crew("prime", env=ANN).out

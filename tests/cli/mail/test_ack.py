@@ -150,7 +150,6 @@ class TestBothOrNeither:
         result = crew("ack", question, env=ANN, code=None)
         assert crew.rows("ann")[0]["read"] is (result.code == 0)
 
-    @pytest.mark.usefixtures("unhurried")
     def test_of_many_at_once_one_replies(self, crew):
         for attempt in range(3):
             id = crew("send", "ann", f"question {attempt}", "--from", "bob", "--json").json["message_id"]

@@ -236,7 +236,6 @@ class TestCopies:
         assert len(set(copies)) == 3
         assert [open_text(copy) for copy in copies] == ["version 0", "version 1", "version 2"]
 
-    @pytest.mark.usefixtures("unhurried")
     def test_not_even_at_the_same_time(self, elsewhere):
         senders = []
         for number in range(6):

@@ -107,7 +107,6 @@ class TestMarking:
         write_rows("ann", *before)
         assert texts(mailed("read", "--json", env=ANN)) == []
 
-    @pytest.mark.usefixtures("unhurried")
     def test_readers_at_once_share_the_mail(self, crew, write_rows, foreign_row):
         write_rows("ann", *[foreign_row(f"m{n}", message_id=f"id-{n}") for n in range(20)])
         readers = [crew.start("read", "--limit", "15", "--json", env=ANN) for _ in range(4)]

@@ -33,6 +33,7 @@ def queued(crew, block):
     return crew, reopen
 
 
+@pytest.mark.hurried
 def test_a_lock_that_somebody_holds_is_waited_for_five_seconds_then_the_message_is_queued(crew):
     lock = crew.inbox("ann").with_name("ann.json.lock")
     lock.mkdir()

@@ -251,7 +251,7 @@ def test_a_repository_joins_the_list_in_the_form_that_it_has(text):
     }
 
 
-def test_two_who_enable_at_once_both_succeed(atm, unhurried):
+def test_two_who_enable_at_once_both_succeed(atm):
     both = [atm.start("plugins", "enable", name) for name in ("digest", "webhook")]
     assert [one.wait(60) for one in both] == [0, 0]
     plugins = listed(atm)

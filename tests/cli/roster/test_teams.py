@@ -45,7 +45,6 @@ class TestCreate:
     def test_names_that_belong_to_claude_code_are_refused(self, atm):
         assert "Claude Code" in atm("teams", "create", "session-12345678", code=1).err
 
-    @pytest.mark.usefixtures("unhurried")
     def test_many_at_once_make_one_team_and_nobody_fails(self, atm):
         for name in ("one", "two", "three"):
             makers = [atm.start("teams", "create", name, "--json") for _ in range(6)]
@@ -112,14 +111,12 @@ class TestAddMember:
         assert roster(crew)["futureField"] == {"x": 1.5}
         assert roster(crew)["members"][:2] == team["members"]
 
-    @pytest.mark.usefixtures("unhurried")
     def test_many_at_once_all_get_in(self, crew):
         joiners = [crew.start("teams", "add-member", "crew", f"m{n}") for n in range(6)]
         assert {joiner.communicate(timeout=60)[1] for joiner in joiners} == {b""}
         assert set(names(crew)) == {"ann", "bob", *(f"m{n}" for n in range(6))}
         assert all(crew.inbox(f"m{n}").exists() for n in range(6))
 
-    @pytest.mark.usefixtures("unhurried")
     def test_somebody_who_joins_at_the_same_time_does_not_undo_it(self, crew, eventually):
         """The first waits for the roster's lock, its inbox made; the second takes it for a killed command."""
         lock = crew.home / ".claude/teams/crew/config.json.lock"

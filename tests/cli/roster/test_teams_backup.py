@@ -67,7 +67,6 @@ class TestBackup:
         kept = full("teams", "show", "crew", "--json").json["backups"]
         assert [entry["name"] for entry in kept] == made[-5:]
 
-    @pytest.mark.usefixtures("unhurried")
     def test_several_at_once_are_all_whole(self, full):
         makers = [full.start("teams", "backup", "crew", "--json") for _ in range(5)]
         paths = {json.loads(maker.communicate(timeout=60)[0])["backup_path"] for maker in makers}

@@ -69,7 +69,6 @@ class TestState:
         crew("teams", "state", "crew", "stopped", code=1)
         assert path.read_text() == "{"
 
-    @pytest.mark.usefixtures("unhurried")
     def test_many_movers_at_once_make_one_history(self, crew):
         movers = [crew.start("teams", "state", "crew", "active", "--by", f"m{n}") for n in range(6)]
         assert {mover.wait(60) for mover in movers} == {0}
@@ -153,7 +152,6 @@ class TestUpdateMember:
         assert "'bob'" in crew("teams", "update-member", "crew", "bop", "--model", "x", code=1).err
         crew("teams", "update-member", "crew", "bob", "--active", "perhaps", code=1)
 
-    @pytest.mark.usefixtures("unhurried")
     def test_a_rival_that_rewrites_the_roster_meanwhile_loses_nothing(self, crew):
         """Claude Code holds the lock, writes a field of its own, and lets go: both changes are in the file."""
         path = crew.home / ".claude/teams/crew/config.json"
@@ -172,7 +170,6 @@ class TestUpdateMember:
         assert after["members"][0]["isActive"] is True
         assert after["members"][1]["model"] in ("m0", "m1", "m2")
 
-    @pytest.mark.usefixtures("unhurried")
     def test_a_writer_that_ignores_every_lock_loses_nothing_either(self, crew):
         """
         It writes whenever one of us is at the file. Not for ever: each of its writes may cost us another round, and
@@ -361,7 +358,6 @@ class TestDelete:
         assert "ann is online" in err
         assert "1 tasks are open" in err
 
-    @pytest.mark.usefixtures("unhurried")
     def test_two_at_once_delete_it_once(self, crew):
         deleters = [crew.start("teams", "delete", "crew", "--yes", "--json") for _ in range(4)]
         answers = [json.loads(one.communicate(timeout=60)[0]) for one in deleters]
@@ -388,7 +384,6 @@ class TestDelete:
         assert crew.rows("ann") == []
         assert crew("teams", "state", "crew", "--json").json["state"] == "pending"
 
-    @pytest.mark.usefixtures("unhurried")
     def test_mail_sent_meanwhile_is_in_a_backup_or_was_refused(self, crew):
         senders = [crew.start("send", "ann", f"m{n}", "--json") for n in range(8)]
         deleter = crew.start("teams", "delete", "crew", "--yes", "--force")

@@ -217,7 +217,6 @@ class TestSet:
     def test_a_default_team_that_could_never_be_one_is_refused(self, atm):
         atm("config", "set", "core.default_team", "../x", code=1)
 
-    @pytest.mark.usefixtures("unhurried")
     def test_changes_at_the_same_time_all_stay(self, atm):
         numbers = {"keep_read": 11, "keep_days": 12, "keep_idle": 13, "compact_above": 14}
         for _ in range(3):
@@ -259,7 +258,6 @@ class TestList:
         assert context["root"] == str(atm.folder)
         assert context["repo"] is None
 
-    @pytest.mark.usefixtures("unhurried")
     def test_the_version_of_claude_code_is_asked_once(self, atm, tmp_path):
         bin, calls = tmp_path / "bin", tmp_path / "calls"
         bin.mkdir()

@@ -335,7 +335,7 @@ def run_as_agy_does(atm, event: str, payload: str) -> subprocess.CompletedProces
     return done
 
 
-def test_what_is_written_brings_mail_when_agy_runs_it(atm, unhurried, room, configure):
+def test_what_is_written_brings_mail_when_agy_runs_it(atm, room, configure):
     configure(delivery={"stop_on": "any"})
     (atm.programs / "atm").unlink()  # it does nothing here; so the real one is named by its whole path
     atm("init", "--vendor", "agy")
@@ -357,7 +357,7 @@ def test_agy_goes_on_when_atm_is_gone(atm):
         assert run_as_agy_does(atm, event, "{}").stdout == ""
 
 
-def test_many_at_once_leave_each_hook_once(atm, unhurried):
+def test_many_at_once_leave_each_hook_once(atm):
     settings_of(atm).parent.mkdir()
     settings_of(atm).write_text('{"model": "opus"}\n')
     started = [atm.start("init", "--vendor", "claude", "codex") for _ in range(6)]
@@ -371,7 +371,7 @@ def test_many_at_once_leave_each_hook_once(atm, unhurried):
     assert not (atm.home / ".codex").exists()
 
 
-def test_adding_and_removing_at_once_leaves_one_or_the_other(atm, unhurried):
+def test_adding_and_removing_at_once_leaves_one_or_the_other(atm):
     settings_of(atm).parent.mkdir()
     settings_of(atm).write_text('{"model": "opus"}\n')
     words = [["init", "--vendor", "claude"], ["init", "--vendor", "claude", "--remove"]] * 3

@@ -234,7 +234,7 @@ def test_without_a_home_it_says_so_and_a_project_can_still_be_set_up(atm, tmp_pa
     assert (atm.folder / ".cursor/mcp.json").exists()
 
 
-def test_many_at_once_leave_one_server(atm, unhurried):
+def test_many_at_once_leave_one_server(atm):
     path = atm.home / ".claude.json"
     path.write_text('{"numStartups": 7}\n')
     started = [atm.start("mcp", "install", "--client", "claude", "codex") for _ in range(6)]

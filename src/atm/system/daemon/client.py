@@ -177,13 +177,19 @@ def stop(layout: Layout, seconds: float) -> str:
     except ProcessLookupError:
         return "stopped"
     _is_gone(running, READY_SECONDS)
-    _clear_seat(layout)
+    _clear_seat(layout, READY_SECONDS)
     return "killed"
 
 
-def _clear_seat(layout: Layout) -> None:
-    """Whoever was killed left its socket behind, perhaps in a folder of its own among temporary files."""
-    seat = take_seat(layout)
+def _clear_seat(layout: Layout, seconds: float) -> None:
+    """
+    Whoever was killed left its socket behind, perhaps in a folder of its own among temporary files.
+
+    Its lock goes with the last of its threads, and that may be a while after the process counts as dead.
+    """
+    end = time.monotonic() + seconds
+    while (seat := take_seat(layout)) is None and time.monotonic() < end:
+        time.sleep(LOOK_EVERY)
     if isinstance(seat, Seat):
         seat.leave()
 
