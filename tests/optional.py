@@ -9,12 +9,15 @@ sees; `-m optional` picks the tests of files in which any of them is named.
 
 from __future__ import annotations
 
+import ast
+import inspect
 import os
 import re
 import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -43,7 +46,8 @@ PROGRAMS = {
     "systemd-analyze": Program("systemd", ("systemctl", "journalctl")),
 }
 
-NODE_PACKAGES = Path(__file__).parent / "node/node_modules"
+TESTS = Path(__file__).parent
+NODE_PACKAGES = TESTS / "node/node_modules"
 
 
 def needs(*programs: str, node_package: str = "") -> pytest.MarkDecorator:
@@ -125,16 +129,46 @@ def hide(folder: Path) -> None:
                 (folder / name).symlink_to(Path(place, name))
 
 
-NAMED = re.compile(rf"""needs\(|node_modules|["' ]({"|".join(PROGRAMS)})["' ]""")
+NAMED = re.compile(rf"""needs\(|skip_without\(|node_modules|["'`;&|(]({"|".join(PROGRAMS)})["' ]""")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests of files in which an optional program is named, or whose folder's fixtures name one."""
-    named: dict[Path, bool] = {}
+    """Mark the tests that name an optional program, or one of whose fixtures does."""
     for item in items:
-        places = (item.path, item.path.with_name("conftest.py"))
-        for path in places:
-            if path not in named:
-                named[path] = path.is_file() and NAMED.search(path.read_text()) is not None
-        if any(named[path] for path in places):
+        functions = [getattr(item, "function", None), *_fixtures_of(item)]
+        if any(_names_one(function) for function in functions if function):
             item.add_marker("optional")
+
+
+def _fixtures_of(item: pytest.Item) -> list[Callable[..., object]]:
+    info = getattr(item, "_fixtureinfo", None)
+    return [one.func for found in info.name2fixturedefs.values() for one in found] if info else []
+
+
+@cache
+def _names_one(function: Callable[..., object]) -> bool:
+    """In its own lines, or in those of its file that belong to no test and to no fixture."""
+    function = inspect.unwrap(function)
+    path = Path(inspect.getfile(function))
+    return path.is_relative_to(TESTS) and (_shared_lines_name_one(path) or _is_named_in(inspect.getsource(function)))
+
+
+@cache
+def _shared_lines_name_one(path: Path) -> bool:
+    lines = path.read_text().splitlines()
+    for node in ast.parse("\n".join(lines)).body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and (
+            node.name.lower().startswith("test") or _is_fixture(node)
+        ):
+            first = min([node.lineno, *(mark.lineno for mark in node.decorator_list)])
+            last = node.end_lineno or first
+            lines[first - 1 : last] = [""] * (last - first + 1)
+    return _is_named_in("\n".join(lines))
+
+
+def _is_fixture(node: ast.FunctionDef | ast.ClassDef) -> bool:
+    return any("fixture" in ast.dump(mark) for mark in node.decorator_list)
+
+
+def _is_named_in(text: str) -> bool:
+    return NAMED.search(text) is not None
