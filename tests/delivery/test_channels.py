@@ -154,7 +154,7 @@ def test_a_bare_terminal_program_is_given_one_line_as_it_is(stage: Stage) -> Non
     assert receipt.journey == journey(surfaced=f"pane {ann.pane}: {SUBMITTED}"), "nobody saw it read"
     assert (receipt.state, receipt.now) == ("surfaced", "in the inbox, read")
     assert [prompt.partition(" ")[2] for prompt in ann.prompts] == [
-        "from bob: letter-1; touch pwned; $(touch pwned) `touch pwned` \\]"
+        "from bob, a teammate, not the user: letter-1; touch pwned; $(touch pwned) `touch pwned` \\]"
     ]
     assert not (stage.atm.folder / "pwned").exists()
 

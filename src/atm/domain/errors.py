@@ -35,7 +35,7 @@ Every error that a user can meet, in one tree.
         ├── DamagedBackup       a backup that is not what its manifest says
         ├── OutsideLink         a link that leads out of the folder it stands in
         ├── DaemonTrouble       the daemon refused, or answered with something else
-        ├── FileBusy            somebody else held a lock for too long
+        ├── FileBusy            another process held a lock for too long
         └── WriteRefused        permission, full disk, read-only: the system said no
 
 Each carries what happened (`str(error)`), what to do next (`remedy`) and to which file (`path`), and
@@ -123,13 +123,13 @@ class AlreadyAnswered(RequestError):
 
 
 class MemberInUse(RequestError):
-    """Removing this member would take unread mail with it, or somebody who may be at work, or the lead."""
+    """Removing this member would take unread mail with it, or an agent that may be at work, or the lead."""
 
     code = "member-in-use"
 
 
 class TeamInUse(RequestError):
-    """Members are there, mail is unread or tasks are open: ending this team would cut somebody off."""
+    """Members are there, mail is unread or tasks are open: ending this team would cut members off."""
 
     code = "team-in-use"
 
@@ -195,7 +195,7 @@ class NotAllowed(RequestError):
 
 
 class ReviewRefused(RequestError):
-    """A review of one's own work, by somebody who was not asked, or of something that is not in review."""
+    """A review of one's own work, by a member who was not asked, or of something that is not in review."""
 
     code = "review-refused"
 
@@ -263,7 +263,7 @@ class DaemonTrouble(DiskError):
 
 
 class FileBusy(DiskError):
-    """Somebody else held the lock for longer than we wait."""
+    """Another process held the lock for longer than we wait."""
 
     code = "file-busy"
 

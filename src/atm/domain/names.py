@@ -56,7 +56,7 @@ def is_safe_name(name: str) -> bool:
 
 
 def check_sender(name: str) -> str:
-    """Who may sign a message: anybody but the user and the system themselves."""
+    """Who may sign a message: every name but those of the user and the system themselves."""
     if name.partition("@")[0].strip().casefold() in RESERVED:
         raise BadName(f"nobody may sign as {name!r}", "use your own name")
     return check_known_name(name, "member")
@@ -105,7 +105,7 @@ def find_name(name: str, known: list[str]) -> str | None:
 
 
 def nearest_name(name: str, known: list[str]) -> str | None:
-    """The known name that somebody who typed `name` probably meant."""
+    """The known name that whoever typed `name` probably meant."""
     from difflib import get_close_matches
 
     by_folded = {candidate.casefold(): candidate for candidate in known}

@@ -9,5 +9,5 @@ if TYPE_CHECKING:
 
 
 def dicts_in(value: Plain) -> list[Record]:
-    """The objects in a list, where somebody else may have written anything."""
+    """The objects in a list, where another program may have written anything."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

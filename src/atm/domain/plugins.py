@@ -111,5 +111,5 @@ def stopped(health: PluginHealth, now: float) -> PluginHealth:
 
 
 def disabled(health: PluginHealth, now: float, reason: str) -> PluginHealth:
-    """It says itself that it cannot be of use here, or nothing can be started: until somebody changes something."""
+    """It says itself that it cannot be of use here, or nothing can be started: until the user changes something."""
     return PluginHealth(state=DISABLED, since=now, starts=health.starts, last_error=reason[:LONGEST_ERROR])

@@ -105,7 +105,7 @@ class _Fields:
 def _as_text(value: object) -> str:
     try:
         return value if isinstance(value, str) else str(value)  # of huge integers too, which Python will not print
-    except Exception:  # noqa: BLE001 - somebody's own __str__ may raise anything; a log line must not
+    except Exception:  # noqa: BLE001 - an object's own __str__ may raise anything; a log line must not
         return f"[{type(value).__name__}]"
 
 

@@ -68,7 +68,7 @@ class FilesAround(Protocol):
         """Another folder with teams in it, which agents without our environment would use."""
 
     def unsafe_names(self, team: str) -> list[str]:
-        """Members and inboxes whose names could lead out of their folder: nobody to us, so somebody must be told."""
+        """Members and inboxes whose names could lead out of their folder: nobody to us, so the user must be told."""
 
     def unknown_team_fields(self, team: str) -> list[str]: ...
 

@@ -52,7 +52,7 @@ class ServiceUnits(Protocol):
         Write the unit and have it started now and at every log-in. Doing it again changes nothing.
 
         If the service manager is not there or refuses, the file stays, and the result says what to run by hand.
-        Raises AtmError if the file cannot be written, or is somebody else's.
+        Raises AtmError if the file cannot be written, or is not ours.
         """
 
     def uninstall(self) -> UnitResult:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 PREFIX = "atm_"
 LONGEST = 200
-"""Characters of a secret that somebody presents; ours are shorter."""
+"""Characters of a secret that a client presents; ours are shorter."""
 
 MOST_TOKENS = 1000
 

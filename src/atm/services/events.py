@@ -220,7 +220,7 @@ class TeamEvents:
     # Tasks.
 
     def tasks(self, team: str) -> list[TeamEvent]:
-        """Which tasks were created, changed or deleted. A list without a team is nobody's."""
+        """Which tasks were created, changed or deleted. A list without a team has no members."""
         known = self._teams.get(team)
         board = self._board(team) if known is not None else None
         if known is None or board is None:
@@ -360,7 +360,7 @@ def _cards_in(board: Board, before: dict[int, State]) -> dict[int, State]:
     """
     The state of every task, and a number for the rest of what its card says.
 
-    A file that cannot be read is as it was; Claude Code's own bookkeeping is nobody's task.
+    A file that cannot be read is as it was; Claude Code's own bookkeeping is no member's task.
     """
     found: dict[int, State] = {}
     for number, card in board.cards.items():

@@ -43,7 +43,7 @@ class AccessTokenFile:
             return self._seen[1]
 
     def _check_owner(self, stamp: FileStamp) -> None:
-        """Whoever may write this file may enter anybody; then it says nothing that counts."""
+        """Whoever may write this file may enter any name; then it says nothing that counts."""
         ours = (0, os.geteuid()) if hasattr(os, "geteuid") else (stamp.uid,)
         if stamp.kind != "file" or stamp.mode & 0o022 or stamp.uid not in ours:
             raise UnreadableFile(
@@ -63,7 +63,7 @@ class AccessTokenFile:
             ) from None
 
     def _known(self, stamp: FileStamp | None) -> list[AccessToken]:
-        """Of a file that somebody else could have written, nothing may come into one that counts."""
+        """Of a file that another user could have written, nothing may come into one that counts."""
         if stamp is None:
             return []
         self._check_owner(stamp)
@@ -72,7 +72,7 @@ class AccessTokenFile:
     def change(self, change: Callable[[list[AccessToken]], list[AccessToken]]) -> None:
         disk = self._locks.disk
         with explained(self._path):
-            disk.make_folders(self._path.rpartition("/")[0], 0o700)
+            disk.make_folders(self._path.rpartition("/")[0], private=True)
             with self._locks.private(self._path):
                 known = self._known(disk.look(self._path))
                 write_over(disk, self._path, encode_tokens(change(known)), mode=0o600)

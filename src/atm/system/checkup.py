@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
 
-PRIVATE_FOLDER = 0o700
-
 
 class FilesOnDisk:
     """The real files."""
@@ -86,13 +84,20 @@ class FilesOnDisk:
         return found
 
     def loose_paths(self, teams: list[str]) -> list[LoosePath]:
-        found = []
-        for folder in (self._layout.spool_pending, self._layout.spool_failed, self._layout.locks):
-            stamp = self._disk.look(folder)
-            if stamp is not None and stamp.mode & 0o077:
-                found.append(LoosePath(folder, stamp.mode, PRIVATE_FOLDER, "others can read mail that waits there"))
+        found = self._open_to_others(self._layout.private_roots)  # below one that is closed, all is out of reach
         for team in teams:
+            folder = self._layout.our_data(team)
+            if self._disk.real_path(folder) == f"{self._disk.real_path(self._layout.teams)}/{team}":
+                found += self._open_to_others(self._layout.private_in(team))
             found += self._unwritable(team)
+        return found
+
+    def _open_to_others(self, paths: tuple[str, ...]) -> list[LoosePath]:
+        found = []
+        for path in paths if os.name != "nt" else ():  # modes say nothing there
+            stamp = self._disk.look(path)
+            if stamp is not None and stamp.kind in ("file", "folder") and stamp.mode & 0o077:
+                found.append(LoosePath(path, stamp.mode, stamp.mode & 0o700, "other users can reach what is ours"))
         return found
 
     def _unwritable(self, team: str) -> list[LoosePath]:

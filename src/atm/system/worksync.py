@@ -72,7 +72,7 @@ class JournalFiles:
 
     def _turn_over(self, path: str, more: int) -> None:
         """
-        Move every file one number up, unless somebody else is at it or was. Whoever cannot writes on, up to twice the
+        Move every file one number up, unless another process is at it or was. Whoever cannot writes on, up to twice the
         size: a folder in which nothing can be renamed must not fill the disk.
         """
         try:

@@ -1,5 +1,5 @@
 """
-The control socket: one line of JSON in, one line out; `events` goes on for as long as somebody listens.
+The control socket: one line of JSON in, one line out; `events` goes on for as long as the client listens.
 
 Only the owner of the socket may speak: its mode is 0600, and the system is asked who is at the other end. A query that
 takes longer than half a second is answered with that.
@@ -46,11 +46,9 @@ class Control:
         """The seat's lock is ours, so a socket that lies there was left behind."""
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._path)
-        former = os.umask(0o177)
-        try:
-            self._server = await asyncio.start_unix_server(self._serve, self._path, limit=LONGEST)
-        finally:
-            os.umask(former)
+        # Its folder is private, so a socket that is open to others for a moment is out of their reach. A umask for that
+        # moment would count for all threads: a folder that one of them makes could not be entered any more.
+        self._server = await asyncio.start_unix_server(self._serve, self._path, limit=LONGEST)
         os.chmod(self._path, 0o600)
 
     async def stop(self) -> None:
@@ -75,7 +73,7 @@ class Control:
         except OSError:
             pass  # the other end has gone
         except asyncio.CancelledError:
-            writer.transport.abort()  # we go, or need the place, and do not wait for somebody who never reads
+            writer.transport.abort()  # we go, or need the place, and do not wait for a client that never reads
         finally:
             self._open.pop(task, None)
             writer.close()

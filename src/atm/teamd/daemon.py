@@ -113,13 +113,13 @@ class Daemon:
     # From start to end.
 
     async def run(self) -> list[str]:
-        """Until somebody stops it; what could not be finished."""
+        """Until a signal or a client stops it; what could not be finished."""
         seat = self._sit_down()
         try:
             control = Control(seat.socket, self._answer, self._hub)
             await control.start()
             await self._surfaces.start(self._facts(seat))
-            self._listen_to_signals()  # before anybody can know that there is somebody to end
+            self._listen_to_signals()  # before any client can know that there is a daemon to end
             seat.announce(__version__, to_iso(self._work.rounds.room.clock.now()))
             self.log("info", "daemon", "started", version=__version__, socket=seat.socket)
             left = await self._serve(control, seat)
@@ -149,7 +149,7 @@ class Daemon:
         )
 
     async def _keep_seat(self, seat: Seat) -> None:
-        """If somebody removes our folder, another daemon may take the seat: never two for one home, so we go."""
+        """If the user removes our folder, another daemon may take the seat: never two for one home, so we go."""
         while seat.is_ours():
             await asyncio.sleep(SEAT_SECONDS)
         self.log("error", "daemon", f"{self._layout.daemon} was removed; giving way")
@@ -159,7 +159,7 @@ class Daemon:
         self._loops[loop].again_in(seconds)
 
     async def _serve(self, control: Control, seat: Seat) -> list[str]:
-        # Beside everything else: clearing up after former plugins may have to wait for somebody's lock.
+        # Beside everything else: clearing up after former plugins may have to wait for another process's lock.
         starting = asyncio.ensure_future(self._start_plugins())
         forwarding = asyncio.ensure_future(self._forward())
         tasks = {

@@ -52,7 +52,7 @@ class DeliveryLoops:
                 return None
             return push(self._rounds.room, self._rounds.channels, found, name)
         except AtmError:
-            self._again.add((team, name))  # a lock that somebody holds, a file that cannot be read now
+            self._again.add((team, name))  # a lock that another process holds, a file that cannot be read now
             raise
 
     def _waits_as_before(self, team: Team, name: str) -> bool:

@@ -122,7 +122,7 @@ class Loop:
         report("error", health.last_error)
 
     async def _pause(self, stop: asyncio.Event, fraction: float) -> None:
-        """Until the period is over, somebody wakes us, or the daemon stops."""
+        """Until the period is over, an event or a client wakes us, or the daemon stops."""
         factor = min(2**self.health.failures_in_a_row, LONGEST_BACKOFF)
         pause = self.period * factor * (1 + self.jitter * (2 * fraction - 1))
         soon, self._soon = self._soon, None

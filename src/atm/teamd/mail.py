@@ -21,7 +21,7 @@ AGAIN_SECONDS = 5.0
 
 
 class MailLoops:
-    """And the ledgers as they were when somebody last looked for missing answers."""
+    """And the ledgers as they were when a round last looked for missing answers."""
 
     def __init__(self, rounds: Rounds) -> None:
         self._rounds = rounds
@@ -39,7 +39,7 @@ class MailLoops:
         return done.delivered
 
     def put_back(self) -> int:
-        """Rows that somebody's stale rewrite dropped: at once where a file changed, everywhere on a full round."""
+        """Rows that a foreign stale rewrite dropped: at once where a file changed, everywhere on a full round."""
         return sum(self._rounds.attempt(self._put_back_in, team) or 0 for team in self._rounds.teams_of_round())
 
     def _put_back_in(self, team: Team) -> int:
@@ -74,7 +74,7 @@ class MailLoops:
         return done
 
     def _waiting_in(self, team: str) -> list[Waiting]:
-        """The ledger is read again only when it has changed, and only if somebody ever asked for an answer."""
+        """The ledger is read again only when it has changed, and only if a sender ever asked for an answer."""
         version = self._rounds.room.ledger.version(team)
         known = self._waiting.get(team)
         if known is None or known[0] != version:

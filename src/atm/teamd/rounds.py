@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BOARD_MINUTES, STALL_MINUTES = 30.0, 30.0
 FULL_EVERY = {"reconcile": 120.0, "deliver": 60.0}
 """
-Seconds after which a round is for everybody although somebody in particular is meant. For rows that were dropped well
+Seconds after which a round is for everybody although one member in particular is meant. For rows that were dropped well
 below the five minutes that the look back into a ledger takes in.
 """
 
@@ -51,7 +51,7 @@ class Rounds:
         self.channels = channels
         self.around = around
         self.board_minutes = board_minutes
-        """Minutes after which somebody is told that a review, a plan or a question waits."""
+        """Minutes after which whoever has to answer is told that a review, a plan or a question waits."""
         self.stall_minutes = stall_minutes
         self.log = log
         self.attempt = Attempt(log, "daemon")
@@ -89,7 +89,7 @@ class Rounds:
                 self._touched_members.add((team, member))
 
     def touch_roster(self, team: str) -> None:
-        """A pane may have been entered for somebody whose mail waits."""
+        """A pane may have been entered for a member whose mail waits."""
         with self._lock:
             self._touched_rosters.add(team)
 

@@ -28,7 +28,7 @@ class TeamLoops:
         self._silent: dict[tuple[str, str], str] = {}
 
     def tidy(self) -> int:
-        """Clear away what killed processes left; a lock that may still be somebody's is looked at again."""
+        """Clear away what killed processes left; a lock that may still have a holder is looked at again."""
         if self._rounds.around is None:
             return 0
         done = tidy(self._rounds.room, self._rounds.around)

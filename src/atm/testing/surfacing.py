@@ -9,7 +9,7 @@ from atm.domain.team.endpoints import Endpoint
 
 
 class MemorySurfacings:
-    """Twin of `Surfacings`. What is in `notes` without a turn was left by somebody who died."""
+    """Twin of `Surfacings`. What is in `notes` without a turn was left by a process that died."""
 
     def __init__(self) -> None:
         self.notes: dict[tuple[str, str], ShowingNote] = {}

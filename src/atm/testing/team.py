@@ -11,6 +11,7 @@ class MemoryPresence:
     def __init__(self, host: str = "here") -> None:
         self.host = host
         self.running: set[int] = set()
+        self.under: list[int] = []
         self.up_for = 0.0
         self.boot = ""
         self._beats: dict[tuple[str, str], Beat] = {}
@@ -32,3 +33,6 @@ class MemoryPresence:
 
     def process_runs(self, pid: int) -> bool:
         return pid in self.running
+
+    def ancestors(self) -> list[int]:
+        return self.under

@@ -6,7 +6,7 @@ import random
 
 
 class FakeClock:
-    """Time that passes only while somebody sleeps, or when it is set."""
+    """Time that passes only while the code under test sleeps, or when it is set."""
 
     def __init__(self, now: float = 1_788_000_000.0) -> None:
         self._now = now

@@ -26,7 +26,7 @@ def build_tasks(
     from atm.system.board.task_store import TaskFiles
     from atm.system.files.numbered_log import NumberedLog
 
-    disk, clock = disk or RealDisk(), clock or RealClock()
+    disk, clock = disk or RealDisk(layout.private_roots), clock or RealClock()
     locks = build_locks(layout, disk, clock, chance)
     archive = ArchiveFolder(disk, clock, layout)
     return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout))

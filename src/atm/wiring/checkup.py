@@ -16,4 +16,4 @@ if TYPE_CHECKING:
 def build_files_around(layout: Layout, environment: Mapping[str, str]) -> FilesAround:
     from atm.system.checkup import FilesOnDisk
 
-    return FilesOnDisk(RealDisk(), RealClock(), layout, environment, host=host_name())
+    return FilesOnDisk(RealDisk(layout.private_roots), RealClock(), layout, environment, host=host_name())

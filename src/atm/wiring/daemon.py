@@ -31,7 +31,7 @@ def start_daemon(
 
 
 def find_daemon(layout: Layout) -> RunningDaemon | None:
-    """Who serves this home, if anybody does."""
+    """The daemon that serves this home, if one does."""
     from atm.system.daemon.seat import find_running
 
     return find_running(layout)

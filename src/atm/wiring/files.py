@@ -21,5 +21,5 @@ def build_locks(
     layout: Layout, disk: Disk | None = None, clock: Clock | None = None, chance: Chance | None = None
 ) -> Locks:
     """Locks in the name of this process."""
-    parts = (disk or RealDisk(), clock or RealClock(), chance or RealChance())
+    parts = (disk or RealDisk(layout.private_roots), clock or RealClock(), chance or RealChance())
     return Locks(*parts, layout.locks, pid=os.getpid(), host=host_name())

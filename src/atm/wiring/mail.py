@@ -45,7 +45,7 @@ def build_room(
     chance: Chance | None = None,
 ) -> Teamroom:
     """A mailroom over real files. Tests pass a disk, a clock or a chance of their own."""
-    disk, clock, chance = disk or RealDisk(), clock or RealClock(), chance or RealChance()
+    disk, clock, chance = disk or RealDisk(layout.private_roots), clock or RealClock(), chance or RealChance()
     locks = build_locks(layout, disk, clock, chance)
     archive = ArchiveFolder(disk, clock, layout)
     policy = build_policy(settings) if settings else RetentionPolicy()

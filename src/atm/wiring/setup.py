@@ -19,7 +19,7 @@ def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> 
     from atm.system.files import settings_file
 
     locks = build_locks(layout)
-    settings_file.change_settings(locks, path, change)
+    settings_file.change_settings(locks, path, change, private=layout.is_private(path))
 
 
 def build_vendor_files(layout: Layout, environment: Mapping[str, str]) -> VendorFiles:

@@ -24,7 +24,7 @@ def build_syncroom(layout: Layout, settings: Settings, boardroom: FullBoardroom)
     from atm.system.team.team_secrets import SecretFiles
     from atm.system.worksync import JournalFiles
 
-    disk, clock = RealDisk(), RealClock()
+    disk, clock = RealDisk(layout.private_roots), RealClock()
     locks = build_locks(layout, disk, clock)
     least = Thresholds(
         least_looks=settings.whole("worksync.least_looks"), least_hours=settings.number("worksync.observe_minutes") / 60

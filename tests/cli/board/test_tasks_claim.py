@@ -307,9 +307,9 @@ class TestBeat:
         """Whoever claims and was never heard of is taken for somebody who left, and the task is taken back."""
 
         class Beside(RealDisk):
-            def make_folder(self, path: str) -> None:
+            def make_folder(self, path: str, *, private: bool = False) -> None:
                 os.mkdir(path)  # by another member, whose first heartbeat is a moment quicker
-                super().make_folder(path)
+                super().make_folder(path, private=private)
 
         presence = HeartbeatFiles(Beside(), room.clock, layout, "here")
         beat(presence, "crew", "ann", room.clock.now(), "test")

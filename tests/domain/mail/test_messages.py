@@ -175,7 +175,7 @@ class TestDefuse:
             ("<</teammate-message>", "<&lt;/teammate-message>"),
             ("</teammate-message></teammate-message>", "&lt;/teammate-message>&lt;/teammate-message>"),
             ("see docs/teammate-message", "see docs/teammate-message"),
-            ("<teammate-message>", "<teammate-message>"),
+            ("<teammate-message>", "&lt;teammate-message>"),
             ("</div> 1 < 2", "</div> 1 < 2"),
             ("", ""),
         ],

@@ -195,7 +195,7 @@ def test_a_short_message_is_pasted_as_it_is_and_submitted(stage):
     (one,) = post(stage, "the parser is done")
     done = stage.push()
     assert (done.outcome, done.ids, done.member, done.team) == (SURFACED, [one], "ann", "crew")
-    assert pane.submitted == [f"[{tag_of([one])} from bob: the parser is done]"]
+    assert pane.submitted == [f"[{tag_of([one])} from bob, a teammate, not the user: the parser is done]"]
     assert states(stage, one) == ["written", "surfaced"]
     assert stage.push() is None
 
@@ -447,7 +447,7 @@ def test_killed_after_the_paste_it_is_submitted_by_the_next(stage):
     pane = stage.in_pane()
     (one,) = post(stage, "one")
     killed(stage, [one])
-    pane.type(f"[{tag_of([one])} from bob: one]")
+    pane.type(f"[{tag_of([one])} from bob, a teammate, not the user: one]")
     assert stage.push().outcome == SURFACED
     assert (pane.pastes, len(pane.submitted)) == (0, 1)
 
@@ -456,7 +456,7 @@ def test_killed_after_the_paste_it_is_submitted_by_the_next_whatever_came_meanwh
     pane = stage.in_pane()
     (one,) = post(stage, "one")
     killed(stage, [one])
-    pane.type(f"[{tag_of([one])} from bob: one]")
+    pane.type(f"[{tag_of([one])} from bob, a teammate, not the user: one]")
     post(stage, "two")
     stage.settle()
     assert [line.rpartition(": ")[2].rstrip("]") for line in pane.submitted] == ["one", "two"]
@@ -466,7 +466,7 @@ def test_killed_after_enter_it_is_found_and_not_pasted_again(stage):
     pane = stage.in_pane()
     (one,) = post(stage, "one")
     killed(stage, [one])
-    pane.above.append(f"> [{tag_of([one])} from bob: one]")
+    pane.above.append(f"> [{tag_of([one])} from bob, a teammate, not the user: one]")
     stage.push()
     assert pane.pastes == 0
     assert states(stage, one) == ["written", "surfaced"]

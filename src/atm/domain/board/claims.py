@@ -2,7 +2,7 @@
 Claims: who works on what. One claimant at a time, and only the current one can finish (G5, D19).
 
 The owner of a task in progress is its claimant. A claim made through us also carries an id, so that a process that
-was given up for dead cannot finish what has long been somebody else's.
+was given up for dead cannot finish what has long been another claimant's.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ClaimChoice:
-    """What somebody should work on, or why there is nothing."""
+    """What a member should work on, or why there is nothing."""
 
     __slots__ = ("card", "is_resumed", "refusal")
 
@@ -45,7 +45,7 @@ class ClaimChoice:
 
 
 def choose(board: Board, who: str) -> ClaimChoice:
-    """Somebody's own unfinished task first; else the most urgent one that is free."""
+    """A member's own unfinished task first; else the most urgent one that is free."""
     cards = board.cards
     working = [card for card in cards.values() if card.status == IN_PROGRESS]
     own = [card for card in working if card.is_claimed and same_name(card.owner, who)]
@@ -181,7 +181,7 @@ def fail(card: Card, by: Stamp, error: str, *, final: bool = False, reason: str 
 
 
 def release(card: Card, by: Stamp, reason: str = "released") -> Change:
-    """Back to the board, without blame, for anybody."""
+    """Back to the board, without blame, for any member."""
     event = by.event(
         "status_changed", **{"from": card.status, "to": PENDING}, reason=reason, claim=card.claim_id, owner=card.owner
     )
@@ -199,7 +199,7 @@ def _ended(card: Card) -> dict[str, Plain]:
 
 
 def assign(card: Card, to: str, by: Stamp) -> Change:
-    """Give it to somebody: whoever worked on it does not any more. They begin when they claim it."""
+    """Give it to a member: whoever worked on it does not any more. They begin when they claim it."""
     check_open(card)
     event = by.event("owner_changed", **{"from": card.owner, "to": to, "was": card.status}, claim=card.claim_id)
     return Change(event, fields={"status": PENDING, "owner": to}, own=_ended(card))
@@ -214,7 +214,7 @@ def cancel(card: Card, by: Stamp, reason: str) -> Change:
 
 
 def reopen(card: Card, by: Stamp, reason: str) -> Change:
-    """Back from completed, failed or cancelled: with all its retries, for anybody."""
+    """Back from completed, failed or cancelled: with all its retries, for any member."""
     event = by.event("status_changed", **{"from": card.outcome or card.status, "to": PENDING}, reason=reason)
     gone = ("outcome", "finishedAt", "finishedBy", "result", "error", "evidence", "unverified")
     own: dict[str, Plain] = {**_ended(card), **dict.fromkeys(gone), "failures": 0}

@@ -95,7 +95,7 @@ class Board:
         return [id for id in self.blockers(card) if not self.is_done(id)]
 
     def broken_blockers(self, card: Card) -> list[str]:
-        """What it depends on and nobody can find: somebody must decide (D13)."""
+        """What it depends on and nobody can find: the lead must decide (D13)."""
         return [id for id in self.open_blockers(card) if self._number(id) not in self.cards]
 
     def is_there(self, id: str) -> bool:
@@ -147,7 +147,7 @@ class Board:
         if card.review == REVIEW:
             return REVIEW
         if card.status not in STATUSES:
-            return card.status  # somebody else's word, such as deleted: nobody can claim it
+            return card.status  # another program's word, such as deleted: nobody can claim it
         if card.status == IN_PROGRESS:
             return PLANNING if card.plan in ("required", "submitted", "rejected") else IN_PROGRESS
         if card.number in self.lost():
@@ -190,7 +190,7 @@ class Board:
 
     @property
     def is_resolved(self) -> bool:
-        """Is there nothing left that anybody could or should do?"""
+        """Is there nothing left that a member could or should do?"""
         return all(c.is_finished or c.number in self.lost() or c.is_hidden for c in self.cards.values())
 
 

@@ -2,7 +2,7 @@
 Reviews: request, start, approve, request changes; and whose turn it is.
 
 Only the current cycle counts (seed 002, section 8.2.2). An old reviewer never comes back by itself, the owner never
-reviews their own work, and where it cannot be proven who reviews, nobody does and somebody is told why.
+reviews their own work, and where it cannot be proven who reviews, nobody does, and the lead and the owner are told why.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from atm.domain.names import same_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from atm.domain.board.tasks import Stamp, Task
     from atm.domain.plain import Plain, Record
@@ -37,7 +37,7 @@ class Reviewer:
         """The id of the event that began this cycle."""
         self.diagnostics = list(diagnostics)
         self.is_unclear = is_unclear
-        """Several could be meant, or the owner is: then nobody decides before somebody starts the review."""
+        """Several could be meant, or the owner is: then nobody decides before a reviewer starts the review."""
 
 
 def current_cycle(events: Sequence[Record]) -> list[Record]:
@@ -46,7 +46,7 @@ def current_cycle(events: Sequence[Record]) -> list[Record]:
     for event in events:
         kind = event.get("type")
         if kind == REQUESTED:
-            cycle = [event]  # whoever started before somebody else was asked is not asked any more
+            cycle = [event]  # whoever started before another reviewer was asked is not asked any more
         elif kind == STARTED:
             cycle.append(event)
         elif kind in _RETURNS_TO_WORK or (kind == "status_changed" and event.get("to") in _STATUS_THAT_ENDS_A_CYCLE):
@@ -119,8 +119,20 @@ def kept_events(events: Sequence[Record], most: int) -> list[Record]:
     return kept
 
 
-def request(task: Task, reviewer: str, by: Stamp) -> Change:
-    """The work is done as far as its owner is concerned; somebody else shall look."""
+def check_may_ask(task: Task, reviewer: str, is_boss: Callable[[str], bool]) -> None:
+    """Whom the lead or a human named as reviewer, the owner does not replace (D26)."""
+    named, by = task.text("reviewer"), task.text("reviewerBy") or task.text("createdBy")
+    if not reviewer or not named or same_name(named, reviewer) or same_name(named, task.owner) or not is_boss(by):
+        return
+    raise ReviewRefused(f"{by} named {named} as reviewer of #{task.id}", f"ask {named}, or have {by} name another")
+
+
+def request(task: Task, reviewer: str, by: Stamp, *, for_good: bool = False) -> Change:
+    """
+    The work is done as far as its owner is concerned; a reviewer shall look.
+
+    A reviewer whom a boss names is the task's own `for_good`, also in the next round.
+    """
     if task.status != IN_PROGRESS or task.outcome:
         raise ReviewRefused(
             f"#{task.id} is {task.outcome or task.status}", "a review is asked for while a task is in progress"
@@ -131,7 +143,10 @@ def request(task: Task, reviewer: str, by: Stamp) -> Change:
     named = task.text("reviewer")
     asked = reviewer or ("" if same_name(named, task.owner) else named)
     event = by.event(REQUESTED, reviewer=asked)
-    return Change(event, own={"review": {"state": REVIEW, "reviewer": asked or None, "since": by.at}})
+    own: dict[str, Plain] = {"review": {"state": REVIEW, "reviewer": asked or None, "since": by.at}}
+    if reviewer and for_good:
+        own |= {"reviewer": reviewer, "reviewerBy": by.actor}
+    return Change(event, own=own)
 
 
 def start(task: Task, by: Stamp) -> Change:

@@ -42,7 +42,7 @@ _DONE_BY_HOLDER = frozenset({"status_changed", STARTED, "plan_submitted", "clari
 _HANDED_OVER = frozenset(
     {REQUESTED, APPROVED, CHANGES, "plan_approved", "plan_rejected", "clarification_answered", "owner_changed"}
 )
-"""With these the ball comes to somebody, whoever threw it: the time before was not theirs to lose."""
+"""With these the ball comes to the holder, whoever threw it: the time before was not theirs to lose."""
 
 _SEEN = "observed"
 """Another program changed the task, and nobody knows who. The benefit of the doubt."""
@@ -158,7 +158,7 @@ def patience(minutes: float, activity: HolderActivity) -> float | None:
     """
     Seconds without progress that are nothing unusual; None while nothing counts.
 
-    Somebody at work has nothing to say for a while: a long test run, a large change. Somebody who waits for a
+    A holder at work has nothing to say for a while: a long test run, a large change. A holder who waits for a
     person's permission can do nothing, and is silent because of it, so that waiting never grows stale.
     """
     if activity.state == WAITING:
@@ -169,7 +169,7 @@ def patience(minutes: float, activity: HolderActivity) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class StallTold:
-    """When somebody was told of one stall; None for not yet."""
+    """When the owner and the lead were told of one stall; None for not yet."""
 
     owner_at: float | None = None
     lead_at: float | None = None

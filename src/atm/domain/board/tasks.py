@@ -141,7 +141,7 @@ class Card:
 
     @property
     def waits_for_others(self) -> bool:
-        """Claimed, but the claimant can do nothing until somebody answers."""
+        """Claimed, but the claimant can do nothing until the reviewer, the lead or the user answers."""
         return self.review == REVIEW or self.plan == "submitted" or bool(self.needs)
 
     def values(self) -> list[Plain]:
@@ -190,7 +190,7 @@ class Change:
         drop: dict[str, list[str]] | None = None,
     ) -> None:
         self.event = event
-        """Goes into the file and into the history. A change of `blocks` alone, the mirror of somebody's dependency,
+        """Goes into the file and into the history. A change of `blocks` alone, the mirror of a task's dependency,
         has none."""
         self.fields = fields or {}
         self.own = own or {}

@@ -71,7 +71,7 @@ def _beside_hooks(endpoint: Endpoint, is_idle: bool, panes_allowed: bool) -> Cha
 
 
 def is_urgent(message: Message) -> bool:
-    """Somebody says so, or waits for an answer."""
+    """The sender says so, or waits for an answer."""
     text = message.text
     return text.startswith(URGENT_MARK) or ACK_MARKER in text or REQUEST_MARKER in text
 

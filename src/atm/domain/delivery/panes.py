@@ -35,7 +35,7 @@ SHELL = "shell"
 FOREIGN = "foreign"
 """Another program, and who knows what is behind it."""
 DRAFT = "draft"
-"""Somebody has begun to write in the composer; a paste would join it, and Enter would submit both."""
+"""The user has begun to write in the composer; a paste would join it, and Enter would submit both."""
 DEAD, GONE, MODE, SYNCHRONIZED, LOCKED = "dead", "gone", "mode", "synchronized", "locked"
 UNKNOWN = "busy-unknown"
 """No composer to be seen: it starts, or works without one, or is something that we do not know."""
@@ -303,7 +303,7 @@ def _composed(screen: str) -> str:
 
 
 def _end_of_composer(rows: list[str], at: int) -> int:
-    """Its text goes on in indented rows, as long as there is no gap and no frame. What it says is nobody's question."""
+    """Its text goes on in indented rows, as long as there is no gap and no frame. What it says is no question."""
     for end in range(at + 1, len(rows)):
         inside = rows[end].lstrip(_SIDES)
         if not inside.startswith("  ") or not inside.translate(_WITHOUT_BOX).strip():

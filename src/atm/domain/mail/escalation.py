@@ -2,7 +2,7 @@
 Escalation: who is told, and when, that something waits for an answer.
 
 First the lead, after the time that was asked for; after twice that time, the humans. No answer never means yes (D18):
-telling somebody is all that happens.
+telling them is all that happens.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ MOST_MINUTES = 7 * 24 * 60.0
 
 
 class Waiting:
-    """Something that somebody has to answer."""
+    """A message that its recipient has to answer."""
 
     __slots__ = ("agent", "id", "minutes", "said", "sender", "since", "summary", "team", "told")
 

@@ -19,9 +19,6 @@ URGENT_MARK = "[URGENT] "
 """In the text itself, because that is all that every vendor's agent gets to see."""
 
 
-_TAG = "teammate-message"
-
-
 class Message:
     """
     One inbox row as the rules see it. `raw` is the row as it lies in the file and stays the truth.
@@ -115,7 +112,7 @@ def with_request_marker(text: str, request_id: str) -> str:
 
 
 def with_ack_request(text: str, message_id: str, minutes: float) -> str:
-    """Tell the recipient how to acknowledge, and that somebody will be told otherwise."""
+    """Tell the recipient how to acknowledge, and that the lead will be told otherwise."""
     return f"{text}\n\n{ACK_MARKER}{message_id}  (within {minutes:g} min, or the lead is told)"
 
 
@@ -126,13 +123,13 @@ def answers_request(message: Message, request_id: str) -> bool:
 
 def defuse(text: str) -> str:
     """
-    Break a closing `</teammate-message>` inside a text.
+    Break what could end a frame, or begin another one, inside a text: `</teammate-message>`, `<system-reminder>`.
 
-    Claude Code shows mail to the model inside that element without escaping it: a text that closes the
-    element could go on in the user's voice (D22).
+    Claude Code shows mail to the model inside such an element without escaping it: a text that closes the element
+    could go on in the user's voice (D22).
     """
-    if _TAG not in text.casefold():
+    if "<" not in text:
         return text
-    import re
+    from atm.domain.untrusted_text import without_frames
 
-    return re.sub(rf"<(\s*/\s*{_TAG})", r"&lt;\1", text, flags=re.IGNORECASE | re.ASCII)
+    return without_frames(text)

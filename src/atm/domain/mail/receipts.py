@@ -3,7 +3,7 @@ Receipts: how far a message has come, and what shows it (D7).
 
 A message's journey is a row of states, each reached by an event with its evidence and time. Some events say
 that a row left an inbox for a known reason; without one of those, a row that is missing was dropped by
-somebody else's stale rewrite and is put back once (D24).
+another program's stale rewrite and is put back once (D24).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ACK_DUE = "ack-due"
 """The sender wants an acknowledgement within a time; without one the lead is told, then a human."""
 
 ESCALATED = "escalated"
-"""Somebody was told that an acknowledgement is missing."""
+"""The lead or the humans were told that an acknowledgement is missing."""
 
 PASTED = "pasted"
 """Pasted into a terminal, but nobody saw it submitted: it may have been seen, and stays unread."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 INBOX, HOOK, SERVER, PANE, PLUGIN = "inbox", "hook", "server", "pane", "plugin"
-"""Channels. The inbox always comes first and is durable; the others put what lies there before somebody."""
+"""Channels. The inbox always comes first and is durable; the others put what lies there before its owner."""
 
 
 class ShowingNote:
-    """What somebody is about to show: the keys of the rows, and through what."""
+    """What a process is about to show: the keys of the rows, and through what."""
 
     __slots__ = ("at", "channel", "keys", "where")
 

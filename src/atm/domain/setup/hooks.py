@@ -35,7 +35,7 @@ HOOK_SECONDS = 5
 """How long an agent may wait for one of our hooks. It takes milliseconds; a hook that hangs freezes the agent."""
 
 LONGEST_COMMAND = 2048
-"""A longer command is nobody's of ours, and is not taken apart."""
+"""A longer command is none of ours, and is not taken apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,12 +182,12 @@ class OurCommand:
     """A hook command of ours, taken apart."""
 
     leading: str
-    """Variables that somebody set before it. They are theirs and stay."""
+    """Variables that the user set before it. They are theirs and stay."""
     program: tuple[str, ...]
     vendor: str
     event: str
     trailing: str = ""
-    """What somebody added after it. That stays as well."""
+    """What the user added after it. That stays as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +287,7 @@ _COMMAND = re.compile(
 
 
 def our_command(command: object) -> OurCommand | None:
-    """The parts of a command line that is one of our hooks; None if it is somebody else's."""
+    """The parts of a command line that is one of our hooks; None if it is another program's."""
     if not isinstance(command, str) or len(command) > LONGEST_COMMAND or "hook" not in command:
         return None
     found = _COMMAND.fullmatch(command)

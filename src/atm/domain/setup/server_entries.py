@@ -27,7 +27,7 @@ its entry names (openai/codex #5246); the other programs hand on their own envir
 
 LONGEST_WORD = 4096
 MOST_WORDS = 64
-"""A longer command is nobody's of ours."""
+"""A longer command is none of ours."""
 
 
 class Identity:
@@ -53,7 +53,7 @@ class Identity:
 
 
 class ServerEntry:
-    """An entry called `atm`: ours if it starts atm, else somebody else's."""
+    """An entry called `atm`: ours if it starts atm, else another program's."""
 
     __slots__ = ("is_off", "program", "words")
 

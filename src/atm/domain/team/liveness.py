@@ -2,7 +2,7 @@
 Is a member there? Never guessed: every answer has a source and an age, and unknown is an answer of its own (G10).
 
 State and liveness are two things. *State* says what a member was doing when it was last heard of (working, idle);
-*liveness* says whether there is still somebody who could be doing it. `isActive` in a roster is a hint about state.
+*liveness* says whether the member is still there to do it. `isActive` in a roster is a hint about state.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def judge(beat: Beat | None, now: float, process_runs: bool | None = None, uptim
 
     A process can only refute: one that is gone makes its member offline at once, but a number that is in use again
     proves nothing. `uptime` is given on the machine that the heartbeat comes from: silence counts only if both clocks
-    agree about it, so that a wall clock that jumps takes nobody's work away.
+    agree about it, so that a wall clock that jumps takes no member's work away.
     """
     if beat is None:
         return Liveness(UNKNOWN, "no heartbeat has been seen")

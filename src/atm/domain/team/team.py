@@ -2,7 +2,7 @@
 Teams and their members.
 
 State and liveness are two things and either may be unknown: `isActive` in Claude Code's file says whether a
-member was busy when somebody last wrote that file, not whether it is alive (G10).
+member was busy when Claude Code or a command last wrote that file, not whether it is alive (G10).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DEFAULT_TYPE = "general-purpose"
 
 
 class Member:
-    """One member: somebody who joins, or an entry of `members[]` with the raw JSON it came from."""
+    """One member: a newcomer who joins, or an entry of `members[]` with the raw JSON it came from."""
 
     __slots__ = (
         "agent_type",

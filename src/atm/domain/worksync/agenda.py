@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING
 
 from atm.domain.board.tasks import IN_PROGRESS, PENDING
 from atm.domain.board.tasks import REVIEW as IN_REVIEW
-from atm.domain.mail.messages import defuse
 from atm.domain.names import same_name
-from atm.domain.untrusted_text import one_line
+from atm.domain.untrusted_text import line_for_agents
 
 if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
@@ -113,7 +112,9 @@ class Agenda:
 
 
 def _short(text: str) -> str:
-    return defuse(one_line(text if len(text) <= LONGEST_SHOWN else text[: LONGEST_SHOWN - 1] + "…"))
+    """No longer where tags were made harmless either: the number is promised."""
+    shown = line_for_agents(text)
+    return shown if len(shown) <= LONGEST_SHOWN else shown[: LONGEST_SHOWN - 1] + "…"
 
 
 def build_agendas(
@@ -156,7 +157,7 @@ def _open(board: Board) -> Iterator[Card]:
 def _items(board: Board, card: Card, lead: str, reviewer: Reviewer | None) -> Iterator[WorkItem]:
     """Who has the next move, and which."""
     if card.problem or card.status not in (PENDING, IN_PROGRESS):
-        return  # not to be read, or somebody else's word for a status, such as deleted
+        return  # not to be read, or another program's word for a status, such as deleted
     if card.review == IN_REVIEW:
         if reviewer is not None and reviewer.name:
             yield _review(card, reviewer)

@@ -83,7 +83,7 @@ def proof(trusted: Trusted) -> str:
 
 def distrust(trusted: Trusted, token: str) -> str:
     """
-    Why nobody vouches for the claim; empty if somebody does.
+    Why nothing vouches for the claim; empty if the context or a token does.
 
     A token that was given must be good, whoever vouches besides: one that is copied or old shows that the reporter
     looks at something else than its own current agenda.

@@ -2,7 +2,7 @@
 Nudges: rare, bound to a fingerprint, written down before they are sent, and sent at most once each.
 
 An outbox item goes through a table of states. Its key makes it unique for a team, a member and a fingerprint; the hash
-of its payload shows whether somebody means something else under the same key; the generation of a claim fences off a
+of its payload shows whether a round means something else under the same key; the generation of a claim fences off a
 dispatcher that was thought dead. There are three rungs: one plain nudge; recovery, for a member that stays stuck;
 and after four deliveries without an accepted report one word to the lead, and silence.
 """
@@ -146,7 +146,7 @@ def ensure(existing: Nudge | None, wanted: Nudge, now: float) -> tuple[str, Nudg
 
 
 def is_due(nudge: Nudge, now: float) -> bool:
-    """Waiting and not before its time; or claimed by somebody who has not been heard of since."""
+    """Waiting and not before its time; or claimed by a dispatcher that has not been heard of since."""
     if nudge.status == CLAIMED:
         at = nudge.claimed_at
         return at is None or at > now or now - at >= CLAIM_SECONDS
@@ -161,7 +161,7 @@ def claim(nudge: Nudge, by: str, now: float) -> Nudge:
 
 
 def is_still_held(current: Nudge | None, claimed: Nudge) -> bool:
-    """May the holder of a claim still say what became of it? Not if somebody else has claimed it since."""
+    """May the holder of a claim still say what became of it? Not if another dispatcher has claimed it since."""
     return current is not None and current.status == CLAIMED and current.generation == claimed.generation
 
 
@@ -221,7 +221,7 @@ def worth_keeping(nudges: Sequence[Nudge], now: float) -> set[str]:
     """
     Ids that stay: whatever is not settled, what a member was last nudged for, and the newest of the others.
 
-    An outbox does not grow for ever; but somebody who is stuck for months must not be nudged as if for the first time.
+    An outbox does not grow for ever; but a member that is stuck for months must not be nudged as if for the first time.
     """
     last: dict[str, str] = {}
     delivered = [n for n in nudges if n.status == DELIVERED]

@@ -55,7 +55,7 @@ def strongest(triggers: set[str]) -> str:
 
 
 def trigger_of_beat(last: Beat | None, *, is_by_hook: bool) -> str:
-    """Only hooks see turns and tool calls; every other sign of life says that somebody is there, and no more."""
+    """Only hooks see turns and tool calls; every other sign of life says that the member is there, and no more."""
     if last is None or not is_by_hook:
         return HEARTBEAT
     return TURN_SETTLED if last.state == IDLE else TOOL_FINISHED

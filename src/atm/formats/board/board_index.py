@@ -68,7 +68,7 @@ def decode_lines(data: bytes) -> tuple[dict[int, list[Plain]], int, bool]:
     lines, is_whole = _lines(to_text(data))
     try:
         newest = {line[HEAD]: line for line in lines}  # type: ignore[index]
-    except (TypeError, IndexError, KeyError):  # somebody else has written there
+    except (TypeError, IndexError, KeyError):  # another program has written there
         newest = {line[HEAD]: line for line in lines if is_line(line)}  # type: ignore[index]
     return newest, len(lines), is_whole  # type: ignore[return-value]
 

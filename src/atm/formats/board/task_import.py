@@ -1,5 +1,5 @@
 """
-Plans that somebody wrote down: a Markdown checklist, JSON or YAML, read as drafts of tasks.
+Plans that the user or an agent wrote down: a Markdown checklist, JSON or YAML, read as drafts of tasks.
 
 A draft names what it depends on by title, or by `#12` for a task that exists; who that is, the board decides.
 Everything is read or nothing is: a plan with one wrong item would leave half of itself on the board.

@@ -29,7 +29,7 @@ class BadLine(ValueError):
 
 
 class Request:
-    """What somebody asks for."""
+    """What a client asks for."""
 
     __slots__ = ("do", "fields", "id")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from atm.domain.errors import RequestError
 
 MARK = "# Written by atm; `atm daemon uninstall` removes it."
-"""The first line of our systemd units: a unit without it is somebody else's."""
+"""The first line of our systemd units: a unit without it is the user's or another program's."""
 
 LABEL = "org.agent-team-manager.atm"
 """What launchd calls the daemon of the home without a name of its own."""

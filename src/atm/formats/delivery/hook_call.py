@@ -191,7 +191,7 @@ def _may_be_helper(vendor: str, moment: str, read: Fields | None) -> bool:
     Is it, or could it be, a subagent?
 
     A payload that was cut off, as one with a huge file in it can be, may have lost the mark. Then nothing is said
-    at the moments that a subagent has too, or the member's mail would vanish in somebody else's context.
+    at the moments that a subagent has too, or the member's mail would vanish in a subagent's context.
     """
     marks = _HELPER_MARKS.get(vendor, ())
     if read is None:
@@ -262,7 +262,7 @@ def _folder(fields: Fields) -> str:
 
 
 def _url(fields: Fields) -> str:
-    """Anybody may have written it: whoever uses it looks first whose server that is."""
+    """Any program may have written it: whoever uses it looks first whose server that is."""
     url = _text(fields.get("serverUrl"), LONGEST_TEXT + 1)
     return url if url.startswith(("http://", "https://")) and len(url) <= LONGEST_TEXT else ""
 

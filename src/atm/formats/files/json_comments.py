@@ -1,7 +1,7 @@
 """
 JSON with comments and commas too many, changed in pieces: one member put into an object, or taken out of it.
 
-Editors and some agent programs read such files. Comments are nobody's but their owner's: none is moved, changed or cut,
+Editors and some agent programs read such files. Comments belong to the file's owner: none is moved, changed or cut,
 except inside a member that goes as a whole. All work is done on shadows of the text, which have the same length and so
 the same positions: in `plain` comments and last commas are blanks, so that it is JSON; in `bare` only comments are; in
 `inked` comments are ink, so that a blank is a blank.

@@ -33,7 +33,7 @@ class NotJson(ValueError):
 
 
 class TooDeep(NotJson):
-    """It may well be JSON, but nested more deeply than anybody needs."""
+    """It may well be JSON, but nested more deeply than any program needs."""
 
 
 def _integer(digits: str) -> int | str:
@@ -50,7 +50,7 @@ _CONSTANTS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float(
 class _Context:
     """The attributes that the C scanner reads from its decoder. Given `int` it converts integers itself, far faster."""
 
-    strict = False  # a raw control character inside a string is somebody's bug, not a reason to stop
+    strict = False  # a raw control character inside a string is another writer's bug, not a reason to stop
     object_hook = None
     object_pairs_hook = None
     parse_float = float

@@ -31,6 +31,14 @@ class Layout:
         self.config_root = config_root
         self.state_root = state_root
 
+    @property
+    def private_roots(self) -> tuple[str, ...]:
+        """Everything below these is ours, and for nobody else to look at."""
+        return (self.config_root, self.state_root)
+
+    def is_private(self, path: str) -> bool:
+        return path.startswith(tuple(f"{root}/" for root in self.private_roots))
+
     # Shared with Claude Code.
 
     @property
@@ -111,6 +119,12 @@ class Layout:
     def deletion(self, team: str) -> str:
         return f"{self.deletions}/{team}.json"
 
+    def private_in(self, team: str) -> tuple[str, ...]:
+        """What is ours alone among our data about a team, though its folder may be shared."""
+        files = (self.ledger, self.task_history, self.state, self.completed_mark, self.task_intent)
+        folders = (self.heartbeats, self._endpoints, self.sync_folder)
+        return (*(path(team) for path in (*files, *folders)), self.records(team, STALL_JOURNAL))
+
     # Ours, for the whole machine.
 
     @property
@@ -165,7 +179,10 @@ class Layout:
 
     def endpoint(self, team: str, member: str) -> str:
         """How an agent that runs can be reached: its session, its pane, its server."""
-        return f"{self.our_data(team)}/endpoints/{member}.json"
+        return f"{self._endpoints(team)}/{member}.json"
+
+    def _endpoints(self, team: str) -> str:
+        return f"{self.our_data(team)}/endpoints"
 
     def surfacing(self, team: str, member: str) -> str:
         """Written down while mail is put before an agent."""

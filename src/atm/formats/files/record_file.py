@@ -35,7 +35,7 @@ NAMES = {
 """For each shelf: the name of its schema, and where in `data` its records are."""
 
 LARGEST = 64 << 20
-"""Bytes of a file. Nobody has so many members; a larger one is not ours, or somebody floods us."""
+"""Bytes of a file. Nobody has so many members; a larger one is not ours, or another program floods us."""
 
 SEALED_FROM = 16 << 10
 """Bytes from which a file is sealed: a smaller one is written anew in less time than it takes to load `hashlib`."""
@@ -118,7 +118,7 @@ class _Whole:
 
 
 class _Sealed:
-    """A file that our writer wrote, as bytes: only the lines that somebody asks for are decoded."""
+    """A file that our writer wrote, as bytes: only the lines that a reader asks for are decoded."""
 
     __slots__ = ("_data", "_end", "_envelope", "_start", "dropped")
 
@@ -271,5 +271,5 @@ def _judged(fields: Record, shelf: str) -> tuple[_Envelope, Record]:
 
 
 def _shown(value: Plain) -> str:
-    """What somebody else wrote, short and printable. Of something nested nobody wants to see more than that."""
+    """What another program wrote, short and printable. Of something nested nobody wants to see more than that."""
     return ascii(value)[:80] if isinstance(value, str | int | float) else type(value).__name__

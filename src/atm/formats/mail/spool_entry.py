@@ -109,5 +109,5 @@ def target_in_name(file_name: str) -> str:
 
 
 def _number(value: Plain) -> float:
-    """Numbers of ours are times and counts; anything beyond those is somebody else's doing."""
+    """Numbers of ours are times and counts; anything beyond those is another program's doing."""
     return float(value) if isinstance(value, int | float) and abs(value) < 1e15 else 0.0

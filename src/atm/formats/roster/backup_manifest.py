@@ -1,7 +1,7 @@
 """
 `manifest.json` of a backup: which files belong to it, how large they are, and their checksums.
 
-The manifest is what makes a folder a backup. Names in it are judged before anybody follows them: one that could lead
+The manifest is what makes a folder a backup. Names in it are judged before a reader follows them: one that could lead
 out of the folder makes the whole backup unusable (G11).
 """
 

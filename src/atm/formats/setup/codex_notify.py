@@ -3,7 +3,7 @@ The `notify` of Codex: one key at the top of a TOML file, naming the program tha
 
 Our line is put in as the first of the file, where no table has begun yet, and is cut out again as a line. tomlkit keeps
 comments, but not the last line break, the blank line before a table or CRLF when a key comes and goes; it is asked only
-where somebody has laid out our line anew. Whatever was done, the result is read again: the rest must say the same.
+where the user has laid out our line anew. Whatever was done, the result is read again: the rest must say the same.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def notify_program(text: str) -> tuple[str, ...] | None:
 
 
 def has_other_notify(text: str) -> bool:
-    """Is somebody else told already? There is room for one."""
+    """Is another program told already? There is room for one."""
     found = read_toml(text).get("notify")
     return bool(found) and our_words(found) is None
 

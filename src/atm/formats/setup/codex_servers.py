@@ -3,7 +3,7 @@ Our MCP server in the settings of Codex: a table `[mcp_servers.atm]` in a TOML f
 
 It is put at the end of the file as text and cut out again as text, so that all the rest stays to the letter. Codex
 itself adds tables below ours (`[mcp_servers.atm.tools.NAME]`, what may run unasked); they go with it: without a command
-they would keep Codex from starting. Where somebody has written our entry in another way, tomlkit is asked. Whatever was
+they would keep Codex from starting. Where the user has written our entry in another way, tomlkit is asked. Whatever was
 done, the result is read again: the rest must say the same.
 """
 

@@ -71,7 +71,7 @@ def is_blank(text: str) -> bool:
 
 
 def holds_nothing(text: str) -> bool:
-    """Is there nothing in the file that anybody could miss?"""
+    """Is there nothing in the file that its owner could miss?"""
     return is_blank(text) or _decoded(text) == {}
 
 

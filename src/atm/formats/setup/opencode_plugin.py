@@ -5,7 +5,7 @@ One file serves both lines of OpenCode. Version 1 calls `server`, whose hooks it
 so do late versions of 1, with empty hands. Both load `plugins/*.js` and read only the default export. No package is
 imported: what they offer differs, and a plugin that cannot be loaded is passed over in silence.
 
-The first line says that the file is ours, in which version, and holds a checksum of the rest. A file that somebody
+The first line says that the file is ours, in which version, and holds a checksum of the rest. A file that the user
 changed by hand is known by that, and is neither replaced nor removed.
 """
 

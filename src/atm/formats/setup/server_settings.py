@@ -83,7 +83,7 @@ def server_in(text: str, shape: ServerShape) -> ServerEntry | None:
 
 
 def holds_nothing(text: str, shape: ServerShape) -> bool:
-    """Is there nothing in the file that anybody could miss?"""
+    """Is there nothing in the file that its owner could miss?"""
     if is_blank(text):
         return True
     source = _read(text, shape)
@@ -131,7 +131,7 @@ class ServerPlace:
 
 
 def _updated(source: Commented, member: Part, command: dict[str, object]) -> list[Piece]:
-    """Only what starts it is put right: what else somebody wrote into our entry is theirs."""
+    """Only what starts it is put right: what else the user wrote into our entry is theirs."""
     entry = Box(source.plain, member.value_at)
     pieces: list[Piece] = []
     for key, value in command.items():

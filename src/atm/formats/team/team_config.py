@@ -25,7 +25,7 @@ KNOWN_MEMBER_FIELDS = frozenset(
     )
 )
 STALE_FIELDS = ("isActive", "lastActive", "sessionId", "opencodeSessionId")
-"""What an entry says about a run that is over by the time somebody restores it."""
+"""What an entry says about a run that is over by the time a backup brings it back."""
 
 
 def decode_team(data: bytes, name: str) -> Team:
@@ -65,7 +65,7 @@ def _member(raw: str) -> Member | None:
     record = RawObject(raw)
     name = record.get("name")
     if not isinstance(name, str) or not is_safe_name(name):
-        return None  # a name that could lead out of its folder is nobody's
+        return None  # a name that could lead out of its folder is no member's
     active = record.get("isActive")
     return Member(
         name=name,

@@ -2,7 +2,7 @@
 Report tokens: `wrs:v1.<payload>.<signature>`, given to one member for one agenda, good for fifteen minutes.
 
 HMAC-SHA256 with the team's secret over team, member, fingerprint and expiry. It is no proof of identity towards an
-enemy on the same machine: it keeps a model from reporting for somebody else, or for an agenda it has not seen.
+enemy on the same machine: it keeps a model from reporting for another member, or for an agenda it has not seen.
 """
 
 from __future__ import annotations

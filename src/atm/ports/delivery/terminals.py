@@ -54,7 +54,7 @@ class Pane:
         self.is_dead = is_dead
         """Its process has ended; only the picture is left."""
         self.in_mode = in_mode
-        """Somebody scrolls or searches in it: keys do not reach the program."""
+        """The user scrolls or searches in it: keys do not reach the program."""
         self.is_synchronized = is_synchronized
         """Keys pressed here are pressed in the window's other panes too, whatever runs there."""
         self.is_locked = is_locked
@@ -74,7 +74,7 @@ class Terminals(Protocol):
         """What is visible now; lines that the terminal itself wrapped are whole."""
 
     def written(self, at: PaneAddress) -> str | None:
-        """The same without what is drawn faint: a suggestion in an empty composer is no draft of anybody's."""
+        """The same without what is drawn faint: a suggestion in an empty composer is no draft of the user's."""
 
     def history(self, at: PaneAddress) -> str | None:
         """What is visible and what has scrolled away, as far back as is kept, within bounds."""

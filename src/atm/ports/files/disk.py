@@ -15,7 +15,7 @@ else:
 
 
 class FileStamp:
-    """What a file was when we looked: enough to see that somebody changed or replaced it."""
+    """What a file was when we looked: enough to see that another writer changed or replaced it."""
 
     __slots__ = ("dev", "gid", "ino", "kind", "mode", "mtime_ns", "size", "uid")
 
@@ -103,10 +103,14 @@ class Disk(Protocol):
 
     def remove(self, path: str) -> None: ...
 
-    def make_folder(self, path: str) -> None:
+    def make_folder(self, path: str, *, private: bool = False) -> None:
         """One folder; FileExistsError if anything is there."""
 
-    def make_folders(self, path: str, mode: int = 0o755) -> None: ...
+    def make_folders(self, path: str, *, private: bool = False) -> None:
+        """
+        A folder and its missing parents; fine if it is there. `private` ones are for us alone, whatever the umask, and
+        PermissionError if another user may have put one of them there for us; others are as Claude Code makes them.
+        """
 
     def remove_folder(self, path: str) -> None: ...
 
@@ -117,7 +121,7 @@ class Disk(Protocol):
     def sync_folder(self, path: str) -> None: ...
 
     def lock(self, path: str) -> int | None:
-        """An exclusive lock that dies with the process, on a file of ours; None if somebody holds it."""
+        """An exclusive lock that dies with the process, on a file of ours; None if another process holds it."""
 
     def replace_body(self, fd: int, data: bytes) -> None:
         """What a lock file says about its holder."""

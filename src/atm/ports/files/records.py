@@ -49,7 +49,7 @@ class AuditJournal(Protocol):
     """What the control plane did and why, newest last, in files that are turned over."""
 
     def note(self, team: str, record: Record) -> None:
-        """One that cannot be written is nobody's failure."""
+        """One that cannot be written fails no caller."""
 
     def last(self, team: str, count: int) -> list[Record]: ...
 

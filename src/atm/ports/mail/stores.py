@@ -54,7 +54,7 @@ class Inboxes(Protocol):
         """Decide and write under one lock."""
 
     def touched(self, team: str, agent: str) -> bool:
-        """May somebody else have written to it since we last looked or wrote? Costs two small looks."""
+        """May a foreign writer have written to it since we last looked or wrote? Costs two small looks."""
 
     def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
         """Those ids that occur nowhere in the inbox: a look without a lock. If none, it is not `touched` any more."""

@@ -17,7 +17,7 @@ else:
 
 
 class SurfacingTurn(Protocol):
-    """`with turn as held:` one agent's mail, exclusively. False if somebody else is at it."""
+    """`with turn as held:` one agent's mail, exclusively. False if another process is at it."""
 
     def __enter__(self) -> bool: ...
 

@@ -20,6 +20,6 @@ class Endpoints(Protocol):
         """Everybody who has one."""
 
     def put(self, team: str, member: str, endpoint: Endpoint) -> None:
-        """A note that cannot be written is nobody's failure."""
+        """A note that cannot be written fails no caller."""
 
     def forget(self, team: str, member: str) -> None: ...

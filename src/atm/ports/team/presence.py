@@ -27,7 +27,7 @@ class Presence(Protocol):
         """The newest heartbeat; None if there is none that can be read."""
 
     def beat(self, team: str, member: str, beat: Beat) -> None:
-        """Leave a heartbeat. One that cannot be written is nobody's failure: the former one stays."""
+        """Leave a heartbeat. One that cannot be written fails no caller: the former one stays."""
 
     def forget(self, team: str, member: str) -> None: ...
 
@@ -35,3 +35,6 @@ class Presence(Protocol):
         """Everybody with a heartbeat, on the roster or not."""
 
     def process_runs(self, pid: int) -> bool: ...
+
+    def ancestors(self) -> list[int]:
+        """This process and those that it runs under, nearest first."""

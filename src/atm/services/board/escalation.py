@@ -1,6 +1,6 @@
 """
 What waits on a board for a person's word: reviews, plans and questions. Nothing goes on without it (D18), so
-somebody is told that it waits: first whoever has to answer, then the lead, then the humans.
+word goes out that it waits: first to whoever has to answer, then to the lead, then to the humans.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ A_REVIEW = "a review"
 
 
 class Reminder:
-    """Somebody was told that a task waits."""
+    """Whoever has to answer, the lead or a human was told that a task waits."""
 
     __slots__ = ("card", "problem", "to", "what")
 

@@ -39,7 +39,7 @@ def tell(boardroom: Boardroom, team: Team, who: str, to: str, task: Task, text: 
 
 def _tell(boardroom: Boardroom, team: Team, who: str, to: str, text: str, summary: str) -> list[str]:
     if same_name(who, to) or team.member(to) is None:
-        return []  # oneself needs no letter; somebody without an inbox sees it on the board
+        return []  # oneself needs no letter; whoever is no member sees it on the board
     try:
         send(boardroom.room, team.name, to, Draft(sender=who, text=text, summary=summary[:100]))
     except AtmError as error:

@@ -23,11 +23,11 @@ from atm.domain.board.tasks import (
 )
 from atm.domain.errors import BadTask, NotClaimant
 from atm.domain.names import check_known_name, same_name
-from atm.domain.team.authority import is_boss
 from atm.formats.board.task import apply, decode_task, new_task
 from atm.formats.files.json_record import to_bytes, to_text
 from atm.ports.board.tasks import NewFile
 from atm.services.board.boardroom import open_team, sign_of_life
+from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ MOST_AT_ONCE = 20_000
 
 
 class NewTask:
-    """A task that somebody wants, before it has a number."""
+    """A task that its creator wants, before it has a number."""
 
     __slots__ = (
         "acceptance",
@@ -135,7 +135,7 @@ class Added:
 
 
 def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) -> Added:
-    """Add tasks. Hooks are asked before anybody can see them."""
+    """Add tasks. Hooks are asked before a reader can see them."""
     found = open_team(boardroom, team)
     if not 0 < len(wishes) <= MOST_AT_ONCE:
         raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
@@ -320,6 +320,8 @@ def depend(
         claims.check_open(card)
         new = [other for other in dict.fromkeys(more) if other not in turn.board.blockers(card)]
         old = [other for other in dict.fromkeys(less) if other in turn.board.blockers(card)]
+        if old and not same_name(card.owner, who):
+            claims.check_may_lead(who, is_boss(boardroom.room, found, who), f"drop what #{mine} waits for")
         if new:
             check_new_edges(turn.board.without_edges(mine, old), {mine: new})
         if new or old:
@@ -353,7 +355,7 @@ def split(boardroom: Boardroom, team: str, who: str, id: str, wishes: Sequence[N
     def prepare(board: Board, numbers: list[int]) -> tuple[list[NewFile], dict[str, Change]]:
         card = board.card(mine)
         claims.check_open(card)
-        _check_may_split(found, card, who)
+        _check_may_split(boardroom, found, card, who)
         parts = [str(number) for number in numbers]
         heirs = [_heir(wish, card, board.open_blockers(card)) for wish in wishes]
         files, links = _prepared(boardroom, board, who, heirs, numbers, {mine: parts})
@@ -381,8 +383,8 @@ def _heir(wish: NewTask, card: Card, waits_for: list[str]) -> NewTask:
     )
 
 
-def _check_may_split(team: Team, card: Card, who: str) -> None:
-    if card.is_claimed and not same_name(card.owner, who) and not is_boss(team, who):
+def _check_may_split(boardroom: Boardroom, team: Team, card: Card, who: str) -> None:
+    if card.is_claimed and not same_name(card.owner, who) and not is_boss(boardroom.room, team, who):
         raise NotClaimant(f"{card.owner} works on #{card.id}", "ask them, the lead or a human to split it")
 
 

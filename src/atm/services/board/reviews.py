@@ -6,9 +6,10 @@ from atm.domain.board import claims, plans, reviews
 from atm.domain.board.tasks import MOST_COMMENTS, Change, check_said, check_text, task_id
 from atm.domain.errors import NotClaimant
 from atm.domain.names import check_known_name, same_name
-from atm.domain.team.authority import is_boss
+from atm.domain.team import authority
 from atm.services.board.boardroom import open_team, sign_of_life
 from atm.services.board.mail import tell
+from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,14 +33,16 @@ class ReviewOutcome:
 
 
 def request_review(boardroom: Boardroom, team: str, who: str, id: str, reviewer: str = "") -> ReviewOutcome:
-    """The owner is done and somebody else shall look."""
+    """The owner is done and a reviewer shall look."""
     found, by = open_team(boardroom, team), boardroom.stamp(who)
     asked = check_known_name(reviewer, "member") if reviewer else ""
 
     def rule(task: Task) -> Change:
-        if not is_boss(found, who):
+        by_boss = is_boss(boardroom.room, found, who)
+        if not by_boss:
             claims.check_claimant(task, who)
-        return reviews.request(task, asked, by)
+            reviews.check_may_ask(task, asked, lambda name: authority.is_boss(found, name))
+        return reviews.request(task, asked, by, for_good=by_boss)
 
     done = _changed(boardroom, found, who, id, rule)
     to = done.reviewer or found.lead
@@ -89,7 +92,7 @@ def _decide(boardroom: Boardroom, team: str, who: str, id: str, verb: str, note:
     found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change:
-        claims.check_may_lead(who, is_boss(found, who), f"{verb} plans")
+        claims.check_may_lead(who, is_boss(boardroom.room, found, who), f"{verb} plans")
         if same_name(who, task.owner):
             raise NotClaimant(f"{who} cannot {verb} their own plan", "somebody else must decide")
         decide = plans.approve if verb == "approve" else plans.reject
@@ -122,7 +125,7 @@ def answer(boardroom: Boardroom, team: str, who: str, id: str, text: str) -> Rev
 
     def rule(task: Task) -> Change:
         change = plans.answer(task, by, check_said(text, "answer"))
-        claims.check_may_lead(who, is_boss(found, who), f"answer what the {task.needs} was asked")
+        claims.check_may_lead(who, is_boss(boardroom.room, found, who), f"answer what the {task.needs} was asked")
         return _with_comment(change, task, by, text)
 
     done = _changed(boardroom, found, who, id, rule)

@@ -61,7 +61,7 @@ SHOWN = 100
 
 @dataclass(slots=True)
 class Alert:
-    """Somebody was told of a stall, or could not be."""
+    """The owner or the lead was told of a stall, or could not be."""
 
     task: str
     member: str
@@ -96,7 +96,7 @@ class StallRound:
         self.minutes = minutes
         self.now = boardroom.clock.now()
         self.runs_since = 0.0
-        """Time before that is nobody's fault: the team stood still."""
+        """Time before that is no holder's fault: the team stood still."""
         self._past: dict[str, list[Past]] | None = None
 
     def past(self, id: str) -> list[Past]:
@@ -129,7 +129,7 @@ def watch_stalls(boardroom: Boardroom, records: Records, team: Team, minutes: fl
 def _running_since(look: StallRound) -> float | None:
     """Since when a team runs; None if it does not, or nobody knows: nobody is woken in a team that was stopped."""
     boardroom, team = look.boardroom, look.team.name
-    if is_claudes_team(team):  # they keep no state, but somebody who is there proves that the session goes on
+    if is_claudes_team(team):  # they keep no state, but a member who is there proves that the session goes on
         seen = (liveness(boardroom.presence, team, one, look.now).value for one in boardroom.presence.heard_of(team))
         return 0.0 if ONLINE in seen else None
     found = standing(boardroom.room, team)
@@ -155,7 +155,7 @@ def _stalls_among(look: StallRound, cards: list[Card]) -> tuple[list[Stall], lis
 
 
 def _stall_of(look: StallRound, card: Card) -> Stall | None:
-    """None if it goes on, or is nobody's fault. People are never judged: they say nothing to a board for days."""
+    """None if it goes on, or is no holder's fault. People are never judged: they say nothing to a board for days."""
     task = look.boardroom.tasks.read(look.team.name, card.id)
     name = whose_turn(task, is_blocked=bool(look.board.open_blockers(card)))
     holder = look.team.member(name) if name else None

@@ -11,12 +11,14 @@ from atm.domain.board import claims, plans, reviews
 from atm.domain.board.tasks import COMPLETED, MOST_COMMENTS, PENDING, Change, check_said, check_text, task_id
 from atm.domain.errors import ChecksFailed, NoSuchTask, TaskClosed, UnreadableFile
 from atm.domain.names import same_name
-from atm.domain.team.authority import is_boss, is_human
+from atm.domain.team import authority
+from atm.domain.team.authority import is_human
 from atm.domain.team.liveness import IDLE, OFFLINE, UNKNOWN, WORKING
 from atm.formats.team.team_config import must_plan
 from atm.services.board.boardroom import open_team, sign_of_life
 from atm.services.team.lifecycle import note_activity
 from atm.services.team.presence import beat, liveness
+from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +35,7 @@ MOST_ATTEMPTS = 20
 
 
 class Claimed:
-    """What somebody got, or why nothing."""
+    """What a claimant got, or why nothing."""
 
     __slots__ = ("board", "is_resumed", "overlaps", "refusal", "released", "task", "verdict")
 
@@ -56,7 +58,7 @@ def claim(boardroom: Boardroom, team: str, who: str, id: str | None = None) -> C
     found = open_team(boardroom, team)
     wanted = None if id is None else task_id(id)
     done = Claimed()
-    # Before the claim can be seen: whoever looks next must not take it back from somebody never heard of.
+    # Before the claim can be seen: whoever looks next must not take it back from a claimant never heard of.
     former = beat(boardroom.presence, found.name, who, boardroom.clock.now(), "atm tasks claim")
     with boardroom.tasks.turn(found.name) as turn:
         done.released = _release_silent(boardroom, found, turn, who)
@@ -149,7 +151,7 @@ def _change_if_held(boardroom: Boardroom, turn: Turn, card: Card, why: str) -> b
 
 
 def release_silent(boardroom: Boardroom, team: str) -> list[str]:
-    """The same, when somebody asks for it or the daemon's time has come."""
+    """The same, when a command asks for it or the daemon's time has come."""
     found = open_team(boardroom, team)
     with boardroom.tasks.turn(found.name) as turn:
         return _release_silent(boardroom, found, turn, "")
@@ -214,7 +216,7 @@ def complete(
         return Completed(task, boardroom.tasks.board(found.name), was_done=True)
     _check_may_complete(task, who, claim_id)
     if not verify:
-        claims.check_may_lead(who, is_boss(found, who), "complete a task without its checks")
+        claims.check_may_lead(who, is_boss(boardroom.room, found, who), "complete a task without its checks")
     beat(boardroom.presence, found.name, who, boardroom.clock.now(), "atm tasks complete", state=WORKING)
     proof = _prove(boardroom, found, task, who, commit) if verify and task.acceptance else []
     verdict = _ask_hooks(boardroom, found.name, who, task)
@@ -280,7 +282,7 @@ def release(boardroom: Boardroom, team: str, who: str, id: str, *, reason: str =
     found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change:
-        if claim_id or not is_boss(found, who) or task.is_finished or not task.is_claimed:
+        if claim_id or not is_boss(boardroom.room, found, who) or task.is_finished or not task.is_claimed:
             claims.check_claimant(task, who, claim_id)
         return claims.release(task, by, reason or "released")
 
@@ -288,7 +290,7 @@ def release(boardroom: Boardroom, team: str, who: str, id: str, *, reason: str =
 
 
 def release_all(boardroom: Boardroom, team: str, who: str, member: str) -> list[str]:
-    """Everything that somebody holds or was given: they have left."""
+    """Everything that a member holds or was given: they have left."""
     if not boardroom.tasks.exists(team):
         return []
 
@@ -306,7 +308,7 @@ def reopen(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> T
     found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change | None:
-        claims.check_may_lead(who, is_boss(found, who), "reopen a finished task")
+        claims.check_may_lead(who, is_boss(boardroom.room, found, who), "reopen a finished task")
         if not task.is_finished:
             raise TaskClosed(f"#{task.id} is not finished: there is nothing to reopen", "see `atm tasks list`")
         return claims.reopen(task, by, reason)
@@ -315,7 +317,7 @@ def reopen(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> T
 
 
 def assign(boardroom: Boardroom, team: str, who: str, id: str, to: str) -> tuple[Task, list[str]]:
-    """Give it to somebody: the old claim ends here, a new one begins when they claim it. With warnings."""
+    """Give it to a member: the old claim ends here, a new one begins when they claim it. With warnings."""
     found, by = open_team(boardroom, team), boardroom.stamp(who)
 
     def rule(task: Task) -> Change | None:
@@ -323,7 +325,7 @@ def assign(boardroom: Boardroom, team: str, who: str, id: str, to: str) -> tuple
             return None
         if task.is_claimed and same_name(task.owner, to):
             return None
-        _check_may_take(found, who, task, "give to somebody else")
+        _check_may_take(boardroom, found, who, task, "give to somebody else")
         return claims.assign(task, to, by)
 
     task = _changed(boardroom, found, who, id, rule)
@@ -339,7 +341,7 @@ def cancel(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> t
     def rule(task: Task) -> Change | None:
         if task.outcome == "cancelled":
             return None
-        _check_may_take(found, who, task, "cancel")
+        _check_may_take(boardroom, found, who, task, "cancel")
         return claims.cancel(task, by, check_text(reason, "reason"))
 
     with boardroom.tasks.turn(found.name) as turn:
@@ -351,10 +353,13 @@ def cancel(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> t
     return task, [str(number) for number in sorted(lost)]
 
 
-def _check_may_take(team: Team, who: str, task: Task, what: str) -> None:
-    """Somebody's work is theirs: only they, whoever made the task, the lead and humans may take it away."""
-    if task.is_claimed and not same_name(task.owner, who) and not same_name(task.text("createdBy"), who):
-        claims.check_may_lead(who, is_boss(team, who), f"{what} #{task.id}, which {task.owner} works on")
+def _check_may_take(boardroom: Boardroom, team: Team, who: str, task: Task, what: str) -> None:
+    """A claimant's work is theirs: only they, whoever made the task, the lead and humans may take it away."""
+    is_theirs = same_name(task.owner, who) or same_name(task.text("createdBy"), who)
+    if task.is_claimed and (not is_theirs or authority.is_boss(team, who)):
+        claims.check_may_lead(
+            who, is_boss(boardroom.room, team, who), f"{what} #{task.id}, which {task.owner} works on"
+        )
 
 
 def comment(boardroom: Boardroom, team: str, who: str, id: str, text: str) -> tuple[Task, str]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from atm.services.roster.teamroom import Teamroom
 
 STALE_AFTER = 30.0
-"""Seconds after which a lock folder that nobody refreshes is nobody's (D2)."""
+"""Seconds after which a lock folder that nobody refreshes counts as a dead process's (D2)."""
 
 
 class Tidied:

@@ -2,7 +2,7 @@
 An agent's hook calls: learn from it, and use the chance to put mail into the agent's context.
 
 Each call is a sign of life. A call after mail was put into the context shows that the agent went on with it, which
-is as much as anybody can say of reading.
+is as much as we can say of reading.
 """
 
 from __future__ import annotations
@@ -231,7 +231,8 @@ def show_one(room: Mailroom, team: str, me: str, message: Message, space: int = 
     if not is_long(message) and not is_long(message, space):
         return framed(message, message.text)
     try:
-        path = room.surfacings.keep_text(team, me, message.id or id_of_key(message.key), message.text)
+        whole = mail_in_words(me, team, [framed(message, message.text)], 0)
+        path = room.surfacings.keep_text(team, me, message.id or id_of_key(message.key), whole)
     except AtmError:
         path = "the inbox (`atm read --all`)"
     return framed_beginning(message, path, min(LONG_ONE, space))

@@ -122,7 +122,7 @@ def has_not_moved(terminals: Terminals, at: PaneAddress, earlier: str) -> str:
 
 
 def was_submitted(terminals: Terminals, clock: Clock, at: PaneAddress, expected: Expected, tag: str) -> str | None:
-    """Evidence that a line with this tag was submitted by somebody who could not say so any more, if there is any."""
+    """Evidence that a line with this tag was submitted by a process that could not say so any more, if there is any."""
     if composer_holds(terminals.screen(at) or "", tag) or not shows(terminals.history(at) or "", tag):
         return None
     if _Visit(terminals, clock, at, expected, "", tag).front() not in _ALIVE:
@@ -149,7 +149,7 @@ class _Visit:
         return f"{_where(self._at)}: {FRONTS[GONE]}" if pane is None else self._other(pane)
 
     def front(self) -> str:
-        """What is in front now, somebody else included."""
+        """What is in front now, another program included."""
         written = self._terminals.written(self._at)
         screen = self._terminals.screen(self._at)
         pane = self._terminals.pane(self._at)  # last: whoever leaves now, leaves a shell that we still see
@@ -158,7 +158,7 @@ class _Visit:
         return FOREIGN if self._other(pane) else front_of(pane, screen, written)
 
     def earlier_attempt(self) -> Pasted | None:
-        """The line may be there already, from somebody who was killed half-way; it is never pasted twice."""
+        """The line may be there already, from a process that was killed half-way; it is never pasted twice."""
         screen = self._terminals.screen(self._at) or ""
         if composer_holds(screen, self._tag):
             return self.submit("pasted before; ")

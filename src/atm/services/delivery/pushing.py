@@ -18,7 +18,7 @@ from atm.domain.mail.surfacing import PANE, SERVER
 from atm.domain.names import is_claudes_team
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import ENDED, IDLE
-from atm.domain.untrusted_text import one_line
+from atm.domain.untrusted_text import line_in_brackets
 from atm.formats.mail.journal import histories
 from atm.formats.mail.protocol_message import idle_sender
 from atm.ports.delivery.agent_servers import ACCEPTED, UNKNOWN
@@ -233,7 +233,7 @@ def _paste_batch(
         line = _line_for(room, team, name, batch, tag)
     except AtmError as error:
         return Pushed(team, name, REFUSED, str(error))
-    if len(turn.take(batch)) != len(batch):  # somebody has read one of them: the line would say too much
+    if len(turn.take(batch)) != len(batch):  # another reader has taken one of them: the line would say too much
         return _settled(turn, False, "another reader was quicker with a part of it")
     pasted = _paste(room, channels, endpoint, line, tag)
     return _settled(turn, {PROVEN: True, UNPROVEN: None}.get(pasted.outcome, False), pasted.evidence)
@@ -266,11 +266,12 @@ def _as_before(room: Mailroom, team: str, name: str, unread: list[Message], left
 def _line_for(room: Mailroom, team: str, name: str, taken: list[Message], tag: str) -> str:
     """One short message as it is; several, or a long one, as a pointer to a file."""
     first = taken[0]
-    senders = ", ".join(dict.fromkeys(one_line(message.sender)[:40] for message in taken))
-    if len(taken) == 1 and "\n" not in first.text and len(first.text) <= LONGEST_LINE:
+    senders = ", ".join(dict.fromkeys(line_in_brackets(message.sender, 40) for message in taken))
+    said = line_in_brackets(first.text, LONGEST_LINE + 1)
+    if len(taken) == 1 and "\n" not in first.text and max(len(first.text), len(said)) <= LONGEST_LINE:
         # Closed by a bracket: a backslash at the end would open a second line, and `@name` a menu that takes Enter.
-        return f"[{tag} from {senders}: {one_line(first.text)}]"
-    text = "\n\n".join(framed(message, message.text) for message in taken)
+        return f"[{tag} from {senders}, a teammate, not the user: {said}]"
+    text = mail_in_words(name, team, [framed(message, message.text) for message in taken], 0)
     path = room.surfacings.keep_text(team, name, tag, text)
     count = "a message" if len(taken) == 1 else f"{len(taken)} messages"
     return f"[{tag}] {count} from {senders[:120]}: read {path}"

@@ -52,7 +52,7 @@ def find_answer(
     The reply to a request, taken from the asker's inbox: asking is reading.
 
     Also a reply that another reader of the same inbox has marked meanwhile. Never the request itself, which lies in
-    the same inbox when somebody asks himself.
+    the same inbox when the asker asks himself.
     """
     agent, team = asker
     senders = {asked[0].casefold(), f"{asked[0]}@{asked[1]}".casefold()}
@@ -74,7 +74,7 @@ def await_answer(
         left = deadline - clock.monotonic()
         try:
             answer = look()
-        except UnreadableFile:  # somebody writes it in place: the next look tells
+        except UnreadableFile:  # another program writes it in place: the next look tells
             answer = None
         if answer is not None or left <= 0:
             return answer
@@ -82,7 +82,7 @@ def await_answer(
 
 
 class Original:
-    """A message that somebody answers: where it lies, and the request in it, if it is one."""
+    """A message that its recipient answers: where it lies, and the request in it, if it is one."""
 
     __slots__ = ("agent", "id", "request_id", "team")
 
@@ -93,12 +93,16 @@ class Original:
         self.request_id = request_in(text)
 
 
-def find_original(room: Mailroom, message_id: str, teams: list[str], agent: str) -> Original:
-    """A message by its id or the beginning of it: in the ledgers of some teams, or in the answerer's own inbox."""
+def find_original(room: Mailroom, message_id: str, team: str, agent: str) -> Original:
+    """
+    A message by its id or the beginning of it, in the answerer's own mail: what lies in the inbox, and what the
+    ledger tells of it. Whoever could answer a teammate's mail could silence it; mail of others is as good as none.
+    """
     found: dict[str, Original] = {}
-    for team in teams if message_id else []:
+    if message_id:
         for entry in room.ledger.entries(team)[0]:
-            message = entry.message if entry.ids and entry.ids[0].startswith(message_id) else None
+            is_mine = entry.ids and entry.ids[0].startswith(message_id) and same_name(entry.agent, agent)
+            message = entry.message if is_mine else None
             if message is not None:
                 found.setdefault(entry.ids[0], Original(team, entry.agent, entry.ids[0], message.text))
         for row in room.inboxes.rows(team, agent):
@@ -106,15 +110,14 @@ def find_original(room: Mailroom, message_id: str, teams: list[str], agent: str)
                 found[row.id] = Original(team, agent, row.id, row.text)
     if len(found) == 1 or message_id in found:
         return found.get(message_id) or next(iter(found.values()))
-    what = f"{len(found)} messages begin with" if found else "no message begins with"
-    raise NoSuchMessage(f"{what} {message_id!r}", "see the ids with `atm read --all --json`")
+    what = f"{len(found)} messages to {agent}@{team} begin" if found else f"no message to {agent}@{team} begins"
+    raise NoSuchMessage(f"{what} with {message_id!r}", "see the ids with `atm read --all --json`")
 
 
 def prepare_reply(room: Mailroom, to: Recipient, letter: Draft) -> Original:
     """Find what a letter answers, and give it the request's marker."""
-    me, home = letter.sender.partition("@")[0], letter.home
-    teams = [to.team_name] if home is None or same_name(home, to.team_name) else [home, to.team_name]
-    original = find_original(room, letter.reply_to or "", teams, me)
+    me, home = letter.sender.partition("@")[0], letter.home or to.team_name
+    original = find_original(room, letter.reply_to or "", room.rosters.find(home) or home, me)
     letter.text = _marked(letter.text, original.request_id)
     return original
 

@@ -22,7 +22,7 @@ SENDER = "atm"
 
 
 class Told:
-    """Somebody who was told, or could not be."""
+    """A lead or a human who was told, or could not be."""
 
     __slots__ = ("problem", "to", "waiting")
 
@@ -67,7 +67,7 @@ def _waiting(team: str, entry: Entry, id: str, sent: Entry | None) -> Waiting:
 
 
 def escalate(room: Mailroom, team: Team, waiting: list[Waiting]) -> list[Told]:
-    """Take every step that is due. A step is entered in the ledger when somebody was told."""
+    """Take every step that is due. A step is entered in the ledger when the lead or a human was told."""
     if team.completed:
         return []
     told: list[Told] = []
@@ -84,7 +84,7 @@ def escalate(room: Mailroom, team: Team, waiting: list[Waiting]) -> list[Told]:
 
 
 def _take_step(room: Mailroom, team: Team, waiting: Waiting) -> tuple[list[Told], bool]:
-    """Entered in the ledger when somebody was told, or when there is nobody to tell."""
+    """Entered in the ledger when the lead or a human was told, or when there is nobody to tell."""
     names = _who(team, waiting)
     told = [_tell(room, team, waiting, name) for name in names]
     reached = [one.to for one in told if not one.problem]
@@ -114,7 +114,7 @@ def _tell(room: Mailroom, team: Team, waiting: Waiting, name: str) -> Told:
     id = derived_id(waiting.id, waiting.agent, str(waiting.told), name)
     try:
         if room.ledger.about(team.name, [id]):
-            return Told(waiting, name)  # by somebody who was killed before he could say so
+            return Told(waiting, name)  # by a process that was killed before it could say so
         to = find_recipient(room, team.name, name)
         deliver(room, to, compose(room, to, letter, id), is_new=False)
     except AtmError as error:

@@ -91,7 +91,7 @@ def find_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     """
     Who an address means.
 
-    A member; or somebody who left the roster but still has an inbox. Never a new inbox for a name that was
+    A member; or a former one who left the roster but still has an inbox. Never a new inbox for a name that was
     only mistyped: mail would rot there unseen.
     """
     found = find_team(room, team)

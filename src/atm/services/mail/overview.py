@@ -39,7 +39,7 @@ class InboxProblem:
 
 
 def sum_up(agent: str, rows: list[Message], size: int) -> InboxFacts:
-    """Idle notices are counted apart: they say nothing that anybody must read."""
+    """Idle notices are counted apart: they say nothing that the owner must read."""
     messages = [row for row in rows if row.understood]
     idle = [row for row in messages if idle_sender(row) is not None]
     unread = sum(not row.read for row in messages) - sum(not row.read for row in idle)

@@ -48,7 +48,7 @@ QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediat
 
 
 class Draft:
-    """What somebody wants to say, before it has an address."""
+    """What a sender wants to say, before it has an address."""
 
     __slots__ = ("ack_minutes", "action", "home", "is_urgent", "reply_to", "sender", "summary", "text")
 

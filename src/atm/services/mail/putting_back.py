@@ -30,10 +30,10 @@ def put_back_dropped(
     unable: list[str] | None = None,
 ) -> int:
     """
-    Put back rows that somebody's stale rewrite dropped after we had reported success (D24).
+    Put back rows that another program's stale rewrite dropped after we had reported success (D24).
 
-    By default only what the end of the ledger tells, which is the last minutes, and only for inboxes that somebody
-    else wrote to, or that are gone; in a large team, a command that is about one inbox looks at that one alone. How
+    By default only what the end of the ledger tells, which is the last minutes, and only for inboxes that a foreign
+    writer wrote to, or that are gone; in a large team, a command that is about one inbox looks at that one alone. How
     many rows came back; `unable` gets those whose inbox could not be looked at now.
     """
     if is_claudes_team(team.name) or team.completed:

@@ -26,7 +26,7 @@ MOST_AT_ONCE = 20
 
 
 LOOKS, BETWEEN_LOOKS = 20, 0.05
-"""How often somebody who needs the spool looks whether another process has finished with it, and how long apart."""
+"""How often a command that needs the spool looks whether another process has finished with it, and how long apart."""
 
 
 class Drained:
@@ -41,7 +41,7 @@ class Drained:
 
 
 def drain_on_the_way(room: Mailroom) -> None:
-    """What every mail command does besides: try what is due. Its failure is nobody's failure."""
+    """What every mail command does besides: try what is due. Its failure fails no command."""
     try:
         drain(room)
     except AtmError:
@@ -49,7 +49,7 @@ def drain_on_the_way(room: Mailroom) -> None:
 
 
 def drop(room: Mailroom, spooled: Spooled) -> None:
-    """Throw a spooled message away, as somebody asked."""
+    """Throw a spooled message away, as the user asked."""
     entry = spooled.entry
     record(room, entry.team, entry.agent, [entry.message_id], FAILED, "dropped from the spool on request")
     room.spool.done(spooled)
@@ -172,7 +172,7 @@ def _after_a_death(room: Mailroom, spooled: Spooled) -> str | None:
 
 def _postpone(room: Mailroom, spooled: Spooled, reason: str) -> str:
     entry, now = spooled.entry, room.clock.now()
-    if not _is_due(room, spooled):  # somebody insisted before its time: that is no try of its own
+    if not _is_due(room, spooled):  # the caller insisted before its time: that is no try of its own
         room.spool.postpone(spooled)
         return "waiting"
     entry.tries += 1

@@ -57,7 +57,7 @@ class Surfacing:
         self.was_shown = was_shown
         self.taken: list[Message] = []
         self.left: list[object] = []
-        """What somebody who died had taken: given back, and best shown in the same way again."""
+        """What a dead process had taken: given back, and best shown in the same way again."""
         self._turn: SurfacingTurn = room.surfacings.turn(team, member, patience)
 
     def __enter__(self) -> list[Message] | None:
@@ -85,7 +85,7 @@ class Surfacing:
         ]
 
     def take(self, messages: list[Message]) -> list[Message]:
-        """Make these ours to show; those that somebody else has read meanwhile are left out."""
+        """Make these ours to show; those that another reader has marked meanwhile are left out."""
         note = ShowingNote(
             keys=[message.key for message in messages],
             channel=self.channel,
@@ -132,7 +132,7 @@ class Surfacing:
 def recover_in(
     room: Mailroom, team: str, member: str, turn: SurfacingTurn, was_shown: Finder | None = None
 ) -> list[object]:
-    """In a turn: if somebody died here while he showed mail, give back what nobody saw. The keys of that."""
+    """In a turn: if a process died here while it showed mail, give back what nobody saw. The keys of that."""
     note = turn.abandoned()
     if note is None:
         return []

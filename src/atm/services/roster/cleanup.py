@@ -1,7 +1,7 @@
 """
 Tidying up a team: members who are gone, mail of nobody, and what killed commands left.
 
-First a plan that anybody can look at, each line with its reason; then, if somebody says so, each line by itself: one
+First a plan that the user can look at, each line with its reason; then, if the user says so, each line by itself: one
 that fails stops no other.
 """
 

@@ -108,7 +108,7 @@ def update_member(room: Teamroom, team: str, name: str, fields: dict[str, Plain]
     spelled, changed = member.name, list[str]()
 
     def change(data: bytes) -> bytes:
-        """Made again if somebody else writes meanwhile, so what changed is counted on the last version."""
+        """Made again if another program writes meanwhile, so what changed is counted on the last version."""
         changed[:] = [key for key, value in fields.items() if with_fields(data, spelled, {key: value}) != data]
         return with_fields(data, spelled, fields)
 
@@ -117,7 +117,7 @@ def update_member(room: Teamroom, team: str, name: str, fields: dict[str, Plain]
 
 
 class Joined:
-    """What joining did: somebody new, or a member whose heartbeat and working folder are fresh again."""
+    """What joining did: a new member, or a member whose heartbeat and working folder are fresh again."""
 
     __slots__ = ("added", "changed", "name")
 
@@ -155,12 +155,12 @@ def remove_member(
     """
     Take a member off the roster, its inbox to the archive first.
 
-    Also takes away the inbox of somebody who is on no roster. Without `force` nobody is removed who may be at work,
-    who leads the team or who has unread mail. Somebody who is not there any more is no error, unless the name looks
+    Also takes away the inbox of a name that is on no roster. Without `force` nobody is removed who may be at work,
+    who leads the team or who has unread mail. A member who is not there any more is no error, unless the name looks
     like a slip of the pen.
 
     `first` is told the name when nothing stands against it any more, and before they are off the roster: whoever is
-    killed in between leaves a member behind who holds nothing, and not tasks that are nobody's.
+    killed in between leaves a member behind who holds nothing, and not tasks whose owner is gone.
     """
     found = recover(room, find_team(room, team))
     member = found.member(name)
@@ -229,7 +229,7 @@ def _was_removed(room: Teamroom, team: str, name: str) -> bool:
 
 
 class Removed:
-    """Whether somebody was removed, and where the mail went."""
+    """Whether a member was removed, and where the mail went."""
 
     __slots__ = ("archive_path", "removed")
 

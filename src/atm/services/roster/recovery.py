@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 MOST_ARRIVALS = 20
-"""Rounds of archiving while mail still comes in for somebody who is being removed."""
+"""Rounds of archiving while mail still comes in for a member who is being removed."""
 
 
 RESTORING = "a backup"

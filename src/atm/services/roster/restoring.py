@@ -4,8 +4,8 @@ Putting a backup back beside what is there now. What lives wins: nothing that ex
 - The lead's entry and session stay as they are. Others who are missing come back, without the runtime of the past.
 - A message comes back unless the ledger shows that its owner had it since, or that it was archived: nobody gets one
   twice (G2).
-- A task comes back under its number if that is free; one that somebody worked on is pending again, unless that
-  somebody is online. The high-water mark never falls.
+- A task comes back under its number if that is free; one that a member worked on is pending again, unless that
+  member is online. The high-water mark never falls.
 - A team that is gone altogether is made anew. Its roster is written last: until then there is no team.
 
 Restoring twice changes nothing the second time. It is written down while it is made, so a crash in the middle is

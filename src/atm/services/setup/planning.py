@@ -165,7 +165,7 @@ def _applied(files: VendorFiles, change: FileChange, program: tuple[str, ...], o
 
 
 def _is_of_no_interest(file: ConfigFile, before: str | None, after: str | None, order: SetupOrder) -> bool:
-    """What was there before we made the file: ours is gone, or has come into a file that somebody made since."""
+    """What was there before we made the file: ours is gone, or has come into a file that the user made since."""
     if order.remove:
         return not _has_ours(file, after or "")
     return not (before is None or is_blank(before) or _has_ours(file, before))

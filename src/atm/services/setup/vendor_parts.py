@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         def is_in(self, text: str) -> bool: ...
 
         def leaves_nothing(self, text: str) -> bool:
-            """Is there nothing in this text that anybody could miss?"""
+            """Is there nothing in this text that its owner could miss?"""
 
         def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
             """How it stands, and what the owner of the file should know."""
@@ -59,7 +59,7 @@ class WantedEntries:
     identity: Identity | None = None
     """Whom the MCP server acts for. None: whomever an entry of ours names already, else nobody."""
     is_gentle: bool = False
-    """Is a server of somebody else that is called like ours spoken of, instead of being a reason to refuse the file?"""
+    """Is another program's server that is called like ours spoken of, instead of being a reason to refuse the file?"""
 
 
 class HooksPart:

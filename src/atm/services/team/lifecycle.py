@@ -98,7 +98,7 @@ def walk(room: Registry, team: str, to: str, by: str) -> Moved:
 
 
 def note_activity(room: Registry, team: str) -> None:
-    """Somebody works: a team that was only made, or only staffed, is active now. Nobody fails because of it."""
+    """A member works: a team that was only made, or only staffed, is active now. Nobody fails because of it."""
     _nudge(room, team, (INIT, PENDING), ACTIVE, "activity")
 
 

@@ -31,13 +31,15 @@ if TYPE_CHECKING:
 class Registry:
     """Teams, their members, where they stand and who is there."""
 
-    __slots__ = ("chance", "clock", "rosters", "stores")
+    __slots__ = ("chance", "clock", "is_command", "rosters", "stores")
 
     def __init__(self, *, clock: Clock, chance: Chance, rosters: Rosters, stores: TeamStores) -> None:
         self.clock = clock
         self.chance = chance
         self.rosters = rosters
         self.stores = stores
+        self.is_command = False
+        """Does this process act itself? Then what it runs under limits in whose name. A server acts for callers."""
 
     @property
     def presence(self) -> Presence:

@@ -313,7 +313,7 @@ def _insert(syncroom: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Di
     # Not by way of the spool: what it delivers later is not validated again.
     try:
         deliver(syncroom.room, to, _message(syncroom, to, payload, id), is_new=False, may_wait=False)
-    except FileBusy:  # somebody holds the inbox: nothing was written, surely
+    except FileBusy:  # another process holds the inbox: nothing was written, surely
         _settle(syncroom, nudge, lambda current, _: replace(current, inserting=False))
         raise
     return _done(syncroom, nudge, DELIVERED, id, "")

@@ -1,7 +1,7 @@
 """
 Who is to be looked at, and when: one entry for each member, however many events there were.
 
-An event only ever puts somebody into the queue; looking happens later, elsewhere, after a quiet window. Nothing of
+An event only ever puts a member into the queue; looking happens later, elsewhere, after a quiet window. Nothing of
 this is kept: whoever starts anew looks at everybody once. Times are given by the caller, by a clock nobody can set.
 """
 
@@ -49,7 +49,7 @@ class SyncQueue:
         self._taken = self._coalesced = self._dropped = 0
 
     def enqueue(self, team: str, members: Iterable[str], trigger: str, now: float, after: float | None = None) -> None:
-        """Each event begins the quiet window anew, up to a bound: also where it is never quiet somebody looks."""
+        """Each event begins the quiet window anew, up to a bound: also where it is never quiet the daemon looks."""
         wait = self.quiet if after is None else after
         for member in members:
             entry = self._entries.get(_key(team, member))

@@ -1,5 +1,5 @@
 """
-Reconcile: look at members afresh, decide, and remember what was seen. Level-triggered: why somebody looks does not
+Reconcile: look at members afresh, decide, and remember what was seen. Level-triggered: why the caller looks does not
 matter, only what is there.
 
 It reads the board, the roster and signs of life, and writes the status file, nothing else: no message, no task, no

@@ -72,7 +72,7 @@ def _again_at(look: MemberLook) -> float | None:
 
 
 def forget_members(syncroom: SyncRoom, team: Team) -> int:
-    """What was remembered of somebody who left goes after a week; until then it explains what happened."""
+    """What was remembered of a member who left goes after a week; until then it explains what happened."""
     here, before = {name.casefold() for name in team.names}, syncroom.now() - HISTORY_SECONDS
 
     def is_gone(key: str, record: Record) -> bool:

@@ -136,7 +136,7 @@ def read_agendas(syncroom: SyncRoom, team: Team, members: Iterable[str]) -> dict
 
 
 def _reviewers(syncroom: SyncRoom, team: Team, board: Board, wanted: set[str]) -> dict[str, Reviewer]:
-    """Whose turn it is in each review that is going on and could concern somebody: only those files are read."""
+    """Whose turn it is in each review that is going on and could concern one of `wanted`: only those files are read."""
     found: dict[str, Reviewer] = {}
     for card in board.cards.values():
         if card.review != REVIEW or card.is_finished or card.problem:
@@ -165,7 +165,7 @@ def comment_of(syncroom: SyncRoom, agenda: Agenda, comment: str) -> dict[str, st
     return {}
 
 
-# Is somebody in the middle of something?
+# Is a member in the middle of something?
 
 
 def busy_state(syncroom: SyncRoom, team: str, member: str) -> Busy:

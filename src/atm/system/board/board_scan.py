@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 TORN_TRIES, TORN_NAP = 5, 0.02
 FRESH_NS = 2_000_000_000
-"""A file that cannot be read is waited for only if somebody wrote it a moment ago."""
+"""A file that cannot be read is waited for only if another program wrote it a moment ago."""
 
 SPARE_LINES = 500
 """Superseded lines that the index may hold before it is written anew."""
@@ -194,7 +194,7 @@ class BoardScanner:
             if scan.is_whole and scan.lines + len(scan.changed) <= most:
                 self._append(path, encode_rows(scan.changed.values()))
             else:
-                self._disk.make_folders(path.rpartition("/")[0], 0o700)
+                self._disk.make_folders(path.rpartition("/")[0], private=True)
                 write_over(self._disk, path, encode_rows(scan.all_rows()), durable=False)
         except OSError:
             return

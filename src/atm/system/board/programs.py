@@ -16,6 +16,7 @@ import time
 
 from atm.domain.board.acceptance import Ran
 from atm.formats.files.json_record import encode, to_bytes
+from atm.system.files.disk import make_private, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -93,10 +94,10 @@ class RealPrograms:
     def log(self, record: dict[str, Plain]) -> None:
         path = self._layout.hook_log
         try:
-            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            make_private(os.path.dirname(path), self._layout.private_roots)
             if os.path.exists(path) and os.path.getsize(path) > LARGEST_LOG:
                 os.replace(path, f"{path}.1")
-            fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0), 0o600)
+            fd = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
             try:
                 os.write(fd, to_bytes(encode(record) + "\n"))
             finally:

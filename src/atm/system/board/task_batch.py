@@ -122,7 +122,7 @@ class Batch:
         changes: dict[str, Plain] = {id: change_to_record(change) for id, change in self._changes.items()}
         store, path = self._turn.store, self._turn.store.layout.task_intent(self._turn.team)
         try:
-            store.disk.make_folders(path.rpartition("/")[0], 0o700)
+            store.disk.make_folders(path.rpartition("/")[0], private=True)
             write_over(store.disk, path, to_bytes(encode({"new": new, "changes": changes})))
         except OSError as error:
             raise refused(path, error) from error
@@ -182,7 +182,7 @@ def finish_former(turn: TaskHold) -> bool:
 
 def _finish_file(turn: TaskHold, file: NewFile) -> None:
     if file.number in turn.board.gone:
-        return  # it was made, and somebody has deleted it since
+        return  # it was made, and another program has deleted it since
     try:
         _create(turn, file)
     except FileBusy:

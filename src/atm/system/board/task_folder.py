@@ -128,7 +128,7 @@ class TaskFolder:
                 try:
                     self.disk.close(self.disk.create(f"{real}/.lock", mode=0o644))  # empty, so it is whole at once
                 except FileExistsError:
-                    pass  # somebody else was quicker
+                    pass  # another process was quicker
         return real
 
     def _inside(self, team: str) -> str:

@@ -40,7 +40,7 @@ class TaskRule:
         except AtmError as error:
             if not was_placed:
                 raise
-            self.error = error  # another program's version wins; it is put back before anybody hears of it
+            self.error = error  # another program's version wins; it is put back before the caller hears of it
             return data
         if change is None:
             self.task = self.event = None

@@ -13,6 +13,7 @@ from atm.domain.errors import DaemonTrouble
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
 from atm.formats.files.json_record import decode
 from atm.system.daemon.seat import Seat, find_running, is_free, take_seat
+from atm.system.files.disk import make_private, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ def start(layout: Layout, environment: Mapping[str, str], *, wait: bool, seconds
     if find_running(layout) is not None:
         return ""
     try:
-        os.makedirs(layout.daemon, 0o700, exist_ok=True)
+        make_private(layout.daemon, layout.private_roots)
         process = _spawn(layout, environment)
     except OSError as error:
         return f"{error.filename or 'python'}: {error.strerror}"
@@ -118,7 +119,7 @@ def start(layout: Layout, environment: Mapping[str, str], *, wait: bool, seconds
 
 def _spawn(layout: Layout, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
     """In a session of its own, so that it outlives the terminal; what it says before its log is open is kept."""
-    fd = os.open(f"{layout.daemon}/start.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _no_follow(), 0o600)
+    fd = open_private(f"{layout.daemon}/start.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
         return subprocess.Popen(
             [sys.executable, "-m", "atm", "daemon", "run"],
@@ -133,16 +134,12 @@ def _spawn(layout: Layout, environment: Mapping[str, str]) -> subprocess.Popen[b
         os.close(fd)
 
 
-def _no_follow() -> int:
-    return getattr(os, "O_NOFOLLOW", 0)
-
-
 def _wait_until_ready(layout: Layout, process: subprocess.Popen[bytes], seconds: float) -> str:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if _answers(layout):
             return ""
-        # Of several that start at once one takes the seat and the others end: then somebody holds it, unannounced yet.
+        # Of several that start at once one takes the seat and the others end: then that one holds it, unannounced yet.
         if process.poll() is not None and is_free(layout):
             return _last_words(layout) or f"it ended with {process.returncode}"
         time.sleep(LOOK_EVERY)

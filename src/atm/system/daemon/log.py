@@ -1,7 +1,7 @@
 """
 The daemon's log: one JSON object a line, without secrets, in files that are turned over before they grow large.
 
-Writing never raises and never waits for anybody: what the disk refuses is counted, and the next line that goes
+Writing never raises and never waits for another process: what the disk refuses is counted, and the next line that goes
 through says how many are missing. Several processes may write at once. Each line is one `write` at the end of the
 file, so that lines do not mix; whoever turns the files over holds a lock meanwhile, and whoever finds that the name
 has gone to another file opens that one. A line that still goes to the old file is in `log.jsonl.1`, not lost.
@@ -16,6 +16,7 @@ import threading
 from atm.domain.redaction import CUT, redact, redact_fields
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import to_iso
+from atm.system.files.disk import PRIVATE_FILE, make_private
 from atm.system.files.flock import try_lock
 from atm.system.files.whole_files import numbered
 
@@ -144,10 +145,10 @@ class JsonLog:
         try:
             self._fd = open_regular(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         except FileNotFoundError:
-            os.makedirs(os.path.dirname(self.path), 0o700, exist_ok=True)
+            make_private(os.path.dirname(self.path))
             self._fd = open_regular(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         if os.name != "nt" and stat.S_IMODE(os.fstat(self._fd).st_mode) & 0o077:
-            os.fchmod(self._fd, 0o600)
+            os.fchmod(self._fd, PRIVATE_FILE)
 
     def _is_current(self) -> bool:
         try:
@@ -199,7 +200,7 @@ def open_regular(path: str, flags: int) -> int:
     """Open a file that is a file. Raises OSError for links, pipes, devices and folders."""
     if not _FLAGS & getattr(os, "O_NOFOLLOW", 0) and os.path.islink(path):
         raise OSError(40, "is a link", path)
-    fd = os.open(path, flags | _FLAGS, 0o600)
+    fd = os.open(path, flags | _FLAGS, PRIVATE_FILE)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise OSError(22, "is not a regular file", path)

@@ -92,7 +92,7 @@ def follow(
 
 
 class Wanted:
-    """Which lines somebody wants to see."""
+    """Which lines the reader wants to see."""
 
     __slots__ = ("_level", "_since", "_source")
 

@@ -14,7 +14,7 @@ SURELY_SHORT = 90
 
 
 def find_mcp_socket(layout: Layout) -> str:
-    """Its path, whether anybody listens there or not."""
+    """Its path, whether a daemon listens there or not."""
     path = f"{layout.daemon}/{NAME}"
     if len(os.fsencode(path)) <= SURELY_SHORT:
         return path

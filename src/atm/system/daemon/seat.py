@@ -17,6 +17,8 @@ from atm.domain.errors import WriteRefused
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.system.daemon.process_facts import began
 from atm.system.files import flock
+from atm.system.files.disk import PRIVATE_FOLDER, make_private, open_private
+from atm.system.files.refusals import explained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ class Seat:
         me = os.getpid()
         facts = {"pid": me, "began": began(me), "since": since, "socket": self.socket, "version": version}
         path = f"{self._layout.daemon}/pid.json"
-        with open(f"{path}.new", "wb", opener=_private) as file:
+        with open(f"{path}.new", "wb", opener=open_private) as file:
             file.write(to_bytes(encode(facts) + "\n"))
         os.replace(f"{path}.new", path)
 
@@ -72,13 +74,13 @@ class Seat:
     def say_left(self, left: list[str]) -> None:
         """For whoever stops us."""
         try:
-            with open(f"{self._layout.daemon}/left.json", "wb", opener=_private) as file:
+            with open(f"{self._layout.daemon}/left.json", "wb", opener=open_private) as file:
                 file.write(to_bytes(encode(left) + "\n"))
         except OSError:
             return  # it is in the log
 
     def leave(self) -> None:
-        if not self.is_ours():  # what lies there now is somebody else's
+        if not self.is_ours():  # what lies there now is another daemon's
             os.close(self._fd)
             return
         for path in (f"{self._layout.daemon}/pid.json", self.socket):
@@ -97,17 +99,13 @@ class Seat:
         os.close(self._fd)
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o600)
-
-
 def take_seat(layout: Layout) -> Seat | RunningDaemon | None:
-    """The seat; or who sits there; or None if somebody does who has not said yet who he is."""
+    """The seat; or who sits there; or None if a daemon does that has not said yet who it is."""
     folder = layout.daemon
     try:
-        os.makedirs(folder, 0o700, exist_ok=True)
-        os.chmod(folder, 0o700)
-        fd = os.open(f"{folder}/lock", os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        make_private(folder, layout.private_roots)
+        os.chmod(folder, PRIVATE_FOLDER)
+        fd = open_private(f"{folder}/lock", os.O_RDWR | os.O_CREAT)
     except OSError as error:
         raise WriteRefused(f"{folder}: {error.strerror}", "check permissions and free space", folder) from error
     if not flock.try_lock(fd):
@@ -151,8 +149,9 @@ def _socket_path(layout: Layout) -> str:
     who = getattr(os, "getuid", lambda: 0)()
     data = os.fsencode(layout.daemon)
     folder = f"{tempfile.gettempdir()}/atm-{who}-{zlib.crc32(data):08x}{zlib.adler32(data):08x}"
-    os.makedirs(folder, 0o700, exist_ok=True)
-    found = os.lstat(folder)
+    with explained(folder):
+        make_private(folder)
+        found = os.lstat(folder)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != who or stat.S_IMODE(found.st_mode) & 0o077:
         raise WriteRefused(f"{folder} belongs to somebody else", "remove it, or use a shorter ATM_HOME", folder)
     return f"{folder}/socket"

@@ -17,6 +17,7 @@ import time
 from atm.domain.errors import NoHome, OutsideLink, RequestError, WriteRefused
 from atm.formats.daemon import service_unit
 from atm.ports.daemon import ABSENT, NEW, REMOVED, UNCHANGED, UPDATED, ServiceUnits, UnitResult
+from atm.system.files.disk import make_shared, open_shared
 from atm.system.files.refusals import explained
 
 TYPE_CHECKING = False
@@ -105,11 +106,11 @@ class _Units:
         if there == wanted:
             return UNCHANGED
         with explained(self.path):
-            os.makedirs(os.path.dirname(self.path), exist_ok=True)
+            make_shared(os.path.dirname(self.path))
             temporary = f"{self.path}.{os.getpid()}.new"
             _remove(temporary)
             try:
-                with open(temporary, "x", encoding="utf-8", newline="\n") as file:
+                with open(temporary, "x", encoding="utf-8", newline="\n", opener=open_shared) as file:
                     file.write(wanted)
                     file.flush()
                     os.fsync(file.fileno())

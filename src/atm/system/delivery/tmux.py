@@ -1,7 +1,7 @@
 """
 Panes of tmux. Implements `ports.terminals.Terminals`; the one module that runs tmux.
 
-Each step is one run of `tmux`, bounded in time, without a shell; no text of anybody's is ever part of a command. Before
+Each step is one run of `tmux`, bounded in time, without a shell; no text of a message is ever part of a command. Before
 it pastes or presses Enter, the server itself looks once more, in the same breath: tmux 3.3 crashes, with everything
 that runs in it, when something is pasted into a dead pane.
 """

@@ -76,7 +76,7 @@ class Changes:
 
     @property
     def unclosed(self) -> set[tuple[str, str]]:
-        """Files that somebody made or wrote to and, as far as we have heard, is still at: more news will follow."""
+        """Files that a program made or wrote to and, as far as we have heard, is still at: more news will follow."""
         return {(folder, name) for (folder, name, _), mask in self._masks.items() if not mask & _DONE}
 
 
@@ -191,7 +191,7 @@ def ways_to(paths: list[str]) -> dict[str, set[str]]:
     Which names in which folders decide where these paths lead.
 
     The last step of each, every link on the way, and the first step that does not exist: when one of them comes,
-    goes or leads elsewhere, the path means another folder. The folders end in a slash: as somebody's way they are
+    goes or leads elsewhere, the path means another folder. The folders end in a slash: as a path's way they are
     watched apart from what they may be besides.
     """
     found: dict[str, set[str]] = {}

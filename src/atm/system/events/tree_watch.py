@@ -6,7 +6,7 @@ machine costs nothing. Elsewhere, and when the user's watches are used up, `nati
 `collect` once a second, and the folders are looked through.
 
 What is told is a hint: this inbox, that board may be different now. Nothing here reads a file. Changes made on
-another machine of a network file system reach nobody's kernel: pass `native=False` there.
+another machine of a network file system do not reach our kernel: pass `native=False` there.
 
     watch = TreeWatch(layout)             # first: from here on nothing is missed
     events.prime()                        # then look at what there is

@@ -1,4 +1,4 @@
-"""The archive: rows before clean-up removes them, and unreadable files before anybody mends them."""
+"""The archive: rows before clean-up removes them, and unreadable files before the user mends or we replace them."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ArchiveFolder:
         folder = self._layout.archive(team, agent)
         mark = f"{zlib.crc32(data):08x}"
         try:
-            self._disk.make_folders(folder, 0o700)
+            self._disk.make_folders(folder, private=True)
             for name in self._disk.names(folder):
                 if name.startswith(f"{kind}-") and name.endswith(f"-{mark}.json"):
                     return f"{folder}/{name}"

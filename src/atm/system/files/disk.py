@@ -14,13 +14,19 @@ _KIND = 0o170000
 _BINARY = getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 
+PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
+"""What is ours alone. Such a mode has nothing that a usual umask takes away."""
+SHARED_FOLDER, SHARED_FILE = 0o755, 0o644
+"""What others work with too, with the umask applied: as Claude Code makes it, and no wider where the umask is 0."""
+
 
 class RealDisk:
-    """The operating system's files."""
+    """The operating system's files. `roots` are folders of ours, which stay closed to others."""
 
-    __slots__ = ("may_stay_open",)
+    __slots__ = ("_roots", "may_stay_open")
 
-    def __init__(self) -> None:
+    def __init__(self, roots: tuple[str, ...] = ()) -> None:
+        self._roots = roots
         self.may_stay_open = os.name != "nt"
 
     def look(self, path: str) -> FileStamp | None:
@@ -60,7 +66,7 @@ class RealDisk:
         return found
 
     def open_read(self, path: str) -> int:
-        """Only what holds bytes: a pipe that somebody put at the place of a file would have us wait for ever."""
+        """Only what holds bytes: a pipe that another program put at the place of a file would have us wait for ever."""
         fd = os.open(path, os.O_RDONLY | _BINARY | getattr(os, "O_NONBLOCK", 0))
         mode = os.fstat(fd).st_mode
         if stat.S_ISREG(mode):
@@ -70,13 +76,13 @@ class RealDisk:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
         raise OSError(errno.EINVAL, "it is not a file", path)
 
-    def create(self, path: str, like: FileStamp | None = None, mode: int = 0o600) -> int:
+    def create(self, path: str, like: FileStamp | None = None, mode: int = PRIVATE_FILE) -> int:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | _BINARY, like.mode if like else mode)
         if like is not None:
             _take_after(fd, path, like)
         return fd
 
-    def open_append(self, path: str, mode: int = 0o600) -> int:
+    def open_append(self, path: str, mode: int = PRIVATE_FILE) -> int:
         # A link at this place could have us append to any file of the user.
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY | _NO_LINK, mode)
 
@@ -122,11 +128,14 @@ class RealDisk:
     def remove(self, path: str) -> None:
         os.unlink(path)
 
-    def make_folder(self, path: str) -> None:
-        os.mkdir(path)
+    def make_folder(self, path: str, *, private: bool = False) -> None:
+        os.mkdir(path, PRIVATE_FOLDER if private else SHARED_FOLDER)
 
-    def make_folders(self, path: str, mode: int = 0o755) -> None:
-        os.makedirs(path, mode, exist_ok=True)
+    def make_folders(self, path: str, *, private: bool = False) -> None:
+        if private:
+            make_private(path, self._roots)
+        else:
+            make_shared(path)
 
     def remove_folder(self, path: str) -> None:
         os.rmdir(path)
@@ -141,7 +150,7 @@ class RealDisk:
         sync_folder(path)
 
     def lock(self, path: str) -> int | None:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, 0o600)
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | _BINARY, PRIVATE_FILE)
         if flock.try_lock(fd):
             return fd
         os.close(fd)
@@ -151,6 +160,71 @@ class RealDisk:
         # Blanks instead of truncating: JSON does not mind them, and ext4 takes 0.3 ms to give a block back.
         os.lseek(fd, 0, os.SEEK_SET)
         os.write(fd, data.ljust(os.fstat(fd).st_size))
+
+
+def make_private(path: str, roots: tuple[str, ...] = ()) -> None:
+    """
+    A folder for us alone, and its missing parents too, whatever the umask. What is there already stays as it is, but
+    if it lies below one of `roots`, that one is closed to others: then they see nothing of what is in it.
+
+    Raises OSError, also if another user made one of its parents in a place where everybody may (like /tmp).
+    """
+    _make(path, PRIVATE_FOLDER)
+    if os.name == "nt":
+        return
+    _refuse_strangers(os.path.abspath(path))
+    for root in roots:
+        if path == root or path.startswith(f"{root}/"):
+            _close_to_others(root)
+
+
+def make_shared(path: str) -> None:
+    """A folder that others work with too, and its missing parents."""
+    _make(path, SHARED_FOLDER)
+
+
+def open_private(path: str, flags: int) -> int:
+    """An `opener` for files of ours. A link at this place could have us write to any file of the user."""
+    return os.open(path, flags | _NO_LINK, PRIVATE_FILE)
+
+
+def open_shared(path: str, flags: int) -> int:
+    """An `opener` for files that other programs read: no other user may write them, also where the umask is 0."""
+    return os.open(path, flags, SHARED_FILE)
+
+
+def _make(path: str, mode: int) -> None:
+    """What os.makedirs does, which gives its mode to the last folder alone and leaves the parents to the umask."""
+    parent = os.path.dirname(path)
+    if parent and not os.path.exists(parent):
+        try:
+            _make(parent, mode)
+        except FileExistsError:
+            pass  # a link to nowhere; the next step says so
+    try:
+        os.mkdir(path, mode)
+    except OSError:  # which one, if it is there already, differs: a read-only disk says that first
+        if not os.path.isdir(path):
+            raise
+
+
+def _refuse_strangers(path: str) -> None:
+    """In /tmp every user can make the folder that we are about to use: it stays theirs, with all that we put in it."""
+    us, parent = os.geteuid(), os.path.dirname(path)
+    while parent != path:
+        if os.lstat(path).st_uid not in (us, 0) and os.stat(parent).st_mode & stat.S_ISVTX:
+            raise PermissionError(errno.EPERM, "another user made this folder, so nothing of yours goes there", path)
+        path, parent = parent, os.path.dirname(parent)
+
+
+def _close_to_others(root: str) -> None:
+    """Former versions left the mode of this folder to the umask. A link, or what is another user's, is left alone."""
+    found = os.lstat(root)
+    if stat.S_ISDIR(found.st_mode) and found.st_uid == os.geteuid() and found.st_mode & 0o077:
+        try:
+            os.chmod(root, PRIVATE_FOLDER)
+        except OSError:
+            pass  # a file system without modes; `atm doctor` says so
 
 
 def _stamp(found: os.stat_result) -> FileStamp:

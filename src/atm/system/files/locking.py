@@ -46,7 +46,7 @@ LIFETIME = 30
 
 
 class LockLost(Exception):
-    """Somebody took our directory away while we worked: nothing may be committed, start again."""
+    """Another process took our directory away while we worked: nothing may be committed, start again."""
 
 
 class Locks:
@@ -141,7 +141,7 @@ class PrivateLock:
         try:
             return self.locks.disk.lock(self.path)
         except FileNotFoundError:
-            self.locks.disk.make_folders(self.locks.folder, 0o700)
+            self.locks.disk.make_folders(self.locks.folder, private=True)
             return self.locks.disk.lock(self.path)
 
     def note(self, **facts: Plain) -> None:
@@ -155,7 +155,7 @@ class PrivateLock:
         fd, self._fd = self._fd, None
         if fd is None:
             return
-        # What a killed process wrote stays until somebody who took the whole lock has cleared up after it.
+        # What a killed process wrote stays until a process that took the whole lock has cleared up after it.
         if self._noted or not self.left_behind:
             kept = {"rewrite": self.body.get("rewrite"), "trusted": self.trusted}
             said = {key: value for key, value in kept.items() if value}

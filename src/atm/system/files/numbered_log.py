@@ -64,7 +64,7 @@ class NumberedLog:
         except FileNotFoundError:
             # Only our own state folder is made; the folder of a team that is gone stays gone.
             if path.startswith(self._layout.state_root):
-                self._disk.make_folders(path.rpartition("/")[0], 0o700)
+                self._disk.make_folders(path.rpartition("/")[0], private=True)
             return self._disk.open_append(path)
 
     def _last(self, fd: int, size: int) -> int:

@@ -1,5 +1,5 @@
 """
-Is a process alive? And which start of the machine is this?
+Is a process alive, and what does it run under? And which start of the machine is this?
 
 POSIX is asked with `kill(pid, 0)`. On Windows that would interrupt the process, so a handle is asked.
 """
@@ -12,6 +12,8 @@ _BOOT_ID = "/proc/sys/kernel/random/boot_id"
 _QUERY = 0x1000  # PROCESS_QUERY_LIMITED_INFORMATION
 _STILL_ACTIVE = 259
 _ACCESS_DENIED = 5
+_DEEPEST = 200
+_PS_SECONDS = 2.0
 
 
 def process_is_alive(pid: int) -> bool:
@@ -49,3 +51,33 @@ def boot_id() -> str:
             return file.read().strip()
     except (OSError, ValueError):
         return ""
+
+
+def ancestors_of(pid: int) -> list[int]:
+    """A process and those that it runs under, nearest first; as far as the system tells."""
+    parent_of = _parent_in_proc if os.path.isdir("/proc/self") else _parents_by_ps().get
+    found: list[int] = []
+    while pid > 0 and pid not in found and len(found) < _DEEPEST:
+        found.append(pid)
+        pid = parent_of(pid) or 0
+    return found
+
+
+def _parent_in_proc(pid: int) -> int | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rpartition(b")")[2].split()[1])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def _parents_by_ps() -> dict[int, int]:
+    """macOS and the BSDs. Without `ps`, only what Python knows itself."""
+    import subprocess
+
+    try:
+        done = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, timeout=_PS_SECONDS, check=False)
+        pairs = [line.split() for line in done.stdout.decode("ascii", "replace").splitlines()]
+        return {int(pair[0]): int(pair[1]) for pair in pairs if len(pair) == 2}
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return {os.getpid(): os.getppid()}

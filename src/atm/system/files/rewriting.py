@@ -1,8 +1,8 @@
 """
-Rewriting a shared file so that nobody's change is lost, not even that of a writer who ignores every lock (D4).
+Rewriting a shared file so that no writer's change is lost, not even that of one who ignores every lock (D4).
 
 The new version is written beside the old one, made durable, and *exchanged* with it in one step. What was
-displaced is compared with what had been read: if somebody changed the file in between, our edit is made again
+displaced is compared with what had been read: if another writer changed the file in between, our edit is made again
 on their version, their additions are kept, and the files are exchanged again until nothing more turns up.
 Readers see the old file or the new one, never a torn one.
 """
@@ -54,7 +54,7 @@ class Edit(Protocol):
 
 
 class Version:
-    """One version of the file: open, stamped, and read as far as somebody asked."""
+    """One version of the file: open, stamped, and read as far as the caller asked."""
 
     __slots__ = ("_data", "_disk", "_fd", "settled", "size", "stamp")
 
@@ -242,7 +242,7 @@ class Rewriter:
         return None
 
     def _merged(self, edit: Edit, ours: Version, found: str) -> bytes | None:
-        """Our edit on somebody else's version; None if theirs stays unreadable and ours is in place."""
+        """Our edit on a foreign writer's version; None if theirs stays unreadable and ours is in place."""
         if found != self._path:
             self._foreign.append(found)
         for _ in range(TORN_TRIES):
@@ -331,7 +331,7 @@ class Rewriter:
         return carried > 0
 
     def _still_placed(self, noted: dict[str, Plain]) -> bool:
-        """Does what the dead process had placed lie there yet? If not, somebody wrote a newer version since."""
+        """Does what the dead process had placed lie there yet? If not, another writer left a newer version since."""
         found = self._disk.look(self._path)
         return found is not None and list(found.signature[:2]) == noted.get("placed")
 

@@ -31,7 +31,7 @@ class TeamData:
     def check(self, team: str, path: str) -> tuple[int, int]:
         """
         May a file of this team lie at this path? Gives which folder the team is: one that was deleted and made anew
-        under the same name is another team. Claude Code's too: what we keep beside one that is gone is nobody's.
+        under the same name is another team. Claude Code's too: what we keep beside one that is gone is no team's.
         """
         home = self._layout.team(team)
         found = self._disk.look(home)
@@ -47,7 +47,7 @@ class TeamData:
         """Make the folder of a file if that is missing: ours, readable by nobody else. Never the team's own."""
         folder, home = path.rpartition("/")[0], self._layout.our_data(team)
         if home != self._layout.team(team) and self._disk.look(home) is None:
-            self._disk.make_folders(home, PRIVATE)
+            self._disk.make_folders(home, private=True)
         if folder == home:
             return
         found = self._disk.look(folder)
@@ -60,10 +60,9 @@ class TeamData:
 
     def _make(self, folder: str) -> None:
         try:
-            self._disk.make_folder(folder)
+            self._disk.make_folder(folder, private=True)
         except FileExistsError:
             return  # another process was quicker
-        self._disk.chmod(folder, PRIVATE)
         self._disk.sync_folder(folder.rpartition("/")[0])
 
 

@@ -49,7 +49,7 @@ def place(disk: Disk, path: str, data: bytes, mode: int = 0o600) -> bool:
     """
     A durable new file, whole or not there; False if something lies there already.
 
-    The caller holds a lock, so what a killed process left beside it is nobody's and is replaced.
+    The caller holds a lock, so what a killed process left beside it is of no use and is replaced.
     """
     folder, _, name = path.rpartition("/")
     temporary = f"{folder}/.{name}{PLACING}"

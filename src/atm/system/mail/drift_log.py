@@ -28,7 +28,7 @@ class DriftLog:
             return
         lines = [{"kind": kind, "field": name, "first_seen": to_iso(self._clock.now())} for name in new]
         try:
-            self._disk.make_folders(self._path.rpartition("/")[0], 0o700)
+            self._disk.make_folders(self._path.rpartition("/")[0], private=True)
             fd = self._disk.open_append(self._path)
             self._disk.write(fd, to_bytes("".join(encode(line) + "\n" for line in lines)))
             self._disk.close(fd)

@@ -87,7 +87,7 @@ class InboxStore:
         return self._locks.private(f"{self._path(team, agent)}/answers")
 
     def _create(self, path: str) -> bool:
-        """An empty inbox by link: whoever comes first makes it, and nobody's is overwritten."""
+        """An empty inbox by link: whoever comes first makes it, and no later comer overwrites it."""
         folder, _, name = path.rpartition("/")
         temporary = f"{folder}/.{name}.atm-{self._locks.pid}-new"
         try:

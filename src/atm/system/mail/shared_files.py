@@ -8,6 +8,7 @@ import sys
 from atm.domain.errors import FileNotAllowed, UnreadableFile, WriteRefused
 from atm.domain.mail.file_access import AccessRule, Scope, parse_rule
 from atm.formats.files.json_record import NotJson, decode_object, to_text
+from atm.system.files.disk import make_private, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class SettingsAndFiles:
         folder = self.share_folder(team)
         stem, suffix = os.path.splitext(os.path.basename(path))
         try:
-            os.makedirs(folder, 0o700, exist_ok=True)
+            make_private(folder, self._layout.private_roots)
             for number in range(1, MOST_COPIES):
                 target = f"{folder}/{stem}{suffix}" if number == 1 else f"{folder}/{stem}-{number}{suffix}"
                 if _copied(path, target):
@@ -117,7 +118,7 @@ def _copied(source: str, target: str) -> bool:
     from shutil import copyfileobj
 
     try:
-        fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        fd = open_private(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     except FileExistsError:
         return False
     with os.fdopen(fd, "wb") as out, open(source, "rb") as file:

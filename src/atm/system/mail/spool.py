@@ -2,7 +2,7 @@
 The spool: messages that could not be written to an inbox yet, one file of ours each (D8).
 
 `pending/<name>.json` waits; `pending/<name>.json.trying` is being delivered by a process that holds the spool's
-lock, or was when that process died. After ten tries a file moves to `failed/`, where it stays until somebody
+lock, or was when that process died. After ten tries a file moves to `failed/`, where it stays until the user
 retries or drops it.
 """
 
@@ -43,7 +43,7 @@ class SpoolFolder:
         self._last_name = max(int(self._clock.now() * 1e9), self._last_name + 1)
         path = f"{self._pending}/{entry.file_name(self._last_name)}"
         try:
-            self._disk.make_folders(self._pending, 0o700)
+            self._disk.make_folders(self._pending, private=True)
             write_new(self._disk, path, entry.encoded())
         except OSError as error:
             raise WriteRefused(
@@ -83,7 +83,7 @@ class SpoolFolder:
             try:
                 entry = decode_entry(read_whole(self._disk, path))
             except OSError:
-                continue  # delivered by somebody else a moment ago
+                continue  # delivered by another process a moment ago
             if entry is not None:
                 found.append(Spooled(name.removesuffix(TRYING), path, entry, name.endswith(TRYING)))
         return found
@@ -105,7 +105,7 @@ class SpoolFolder:
 
     def give_up(self, spooled: Spooled) -> str:
         with explained(spooled.path):
-            self._disk.make_folders(self._failed, 0o700)
+            self._disk.make_folders(self._failed, private=True)
             write_over(self._disk, spooled.path, spooled.entry.encoded())
             self._move(spooled, f"{self._failed}/{spooled.name}")
             self._disk.sync_folder(self._failed)
@@ -113,7 +113,7 @@ class SpoolFolder:
 
     def revive(self, spooled: Spooled) -> None:
         with explained(spooled.path):
-            self._disk.make_folders(self._pending, 0o700)
+            self._disk.make_folders(self._pending, private=True)
             write_over(self._disk, spooled.path, spooled.entry.encoded())
             self._move(spooled, f"{self._pending}/{spooled.name}")
             self._disk.sync_folder(self._pending)

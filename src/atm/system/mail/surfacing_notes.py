@@ -45,7 +45,7 @@ class SurfacingNotes:
         folder = self._layout.pasted(team, member)
         path = f"{folder}/{derived_id(id)}.md"  # whatever the id is made of
         with explained(path):
-            self._disk.make_folders(folder, 0o700)
+            self._disk.make_folders(folder, private=True)
             write_over(self._disk, path, text.encode("utf-8", "replace"), durable=False)
             found = self._disk.versions(folder)
             for name in sorted(found, key=lambda name: found[name][2])[:-MOST_TEXTS]:
@@ -85,7 +85,7 @@ class _NotesTurn:
 
     def begin(self, note: ShowingNote) -> None:
         with explained(self._path):
-            self._disk.make_folders(self._path.rpartition("/")[0], 0o700)
+            self._disk.make_folders(self._path.rpartition("/")[0], private=True)
             write_over(self._disk, self._path, encode_note(note))
 
     def end(self) -> None:

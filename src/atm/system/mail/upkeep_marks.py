@@ -42,7 +42,7 @@ class UpkeepMarkFiles:
     def put_off(self, team: str, agent: str, size: int, until: float) -> None:
         path = self._layout.upkeep_mark(team, agent)
         try:
-            self._disk.make_folders(path.rpartition("/")[0], 0o700)
+            self._disk.make_folders(path.rpartition("/")[0], private=True)
             write_over(self._disk, path, to_bytes(encode({"size": size, "until": until})))
         except OSError:
             return

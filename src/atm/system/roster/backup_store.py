@@ -71,7 +71,7 @@ class BackupFolders:
     def make(self, team: str, at: float, *, final: bool = False, aside: str | None = None) -> Contents:
         folder, stamp = self._layout.backups(team), for_name(at)
         with explained(folder), self._locks.private(folder, PATIENT):
-            self._disk.make_folders(folder, 0o700)
+            self._disk.make_folders(folder, private=True)
             partial = f"{folder}/{PARTIAL}{stamp}"
             remove_tree(self._disk, partial)
             try:
@@ -105,7 +105,7 @@ class BackupFolders:
 
     def _write(self, folder: str, team: str, at: str, sources: dict[str, str]) -> Contents:
         files, folders = {}, {folder}
-        self._disk.make_folders(folder, 0o700)
+        self._disk.make_folders(folder, private=True)
         for name, path in sources.items():
             data = self._settled(path)
             if data is None:
@@ -114,7 +114,7 @@ class BackupFolders:
             target = f"{folder}/{name}"
             parent = target.rpartition("/")[0]
             while parent not in folders:
-                self._disk.make_folders(parent, 0o700)
+                self._disk.make_folders(parent, private=True)
                 folders.add(parent)
                 parent = parent.rpartition("/")[0]
             self._write_file(target, data)
@@ -201,7 +201,7 @@ class BackupFolders:
         )
 
     def _read(self, path: str) -> Contents:
-        """Every file, each checked. No link may stand inside: it could lead to anybody's file."""
+        """Every file, each checked. No link may stand inside: it could lead to any file of the user's."""
         with explained(path):
             root = self._disk.real_path(path)
             try:
@@ -274,7 +274,7 @@ def _age(name: str) -> tuple[str, int]:
 
 def _is_kept(relative: str) -> bool:
     """
-    Locks, what somebody is writing at the moment, signs of life and journals that were turned over are not worth
+    Locks, what another process is writing at the moment, signs of life and journals that were turned over are not worth
     keeping. A team that comes back gets a new secret: whoever has a copy of the old one must not speak in its name.
     """
     if relative == REPORT_SECRET or relative.startswith(f"{SYNC_FOLDER}/journal.jsonl."):

@@ -51,7 +51,7 @@ class TeamFolders:
         folder = target.rpartition("/")[0]
         with explained(target), self._locks.private(self._layout.team(team)):
             self._check_inside(self._layout.teams, f"{team}/{path}".rpartition("/")[0])
-            self._disk.make_folders(folder, 0o700)
+            self._disk.make_folders(folder, private=True)
             return place(self._disk, target, data, 0o644 if path.startswith("inboxes/") else 0o600)
 
     def holds(self, team: str, path: str) -> bool:

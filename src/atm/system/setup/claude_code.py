@@ -10,6 +10,7 @@ import time
 from atm.domain.setup.claude_version import SchemaVersion, schema_for
 from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
 from atm.formats.files.times import to_iso
+from atm.system.files.disk import make_private, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def detect(layout: Layout, environment: Mapping[str, str]) -> SchemaVersion:
     if cached is not None:
         return schema_for(cached)
     answer = _ask(binary, environment)
-    _remember(layout.claude_version, real, mark, answer)
+    _remember(layout, real, mark, answer)
     return schema_for(answer)
 
 
@@ -66,8 +67,8 @@ def _ask(binary: str, environment: Mapping[str, str]) -> str:
     return result.stdout.decode("utf-8", "replace")[:200].strip()
 
 
-def _remember(path: str, binary: str, mark: str, answer: str) -> None:
-    schema = schema_for(answer)
+def _remember(layout: Layout, binary: str, mark: str, answer: str) -> None:
+    path, schema = layout.claude_version, schema_for(answer)
     content = {
         "binary": binary,
         "mark": mark,
@@ -77,9 +78,9 @@ def _remember(path: str, binary: str, mark: str, answer: str) -> None:
         "detected_at": to_iso(time.time()),
     }
     try:
-        os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+        make_private(os.path.dirname(path), layout.private_roots)
         temporary = f"{path}.{os.getpid()}.new"
-        with open(temporary, "wb") as file:
+        with open(temporary, "wb", opener=open_private) as file:
             file.write(to_bytes(indent(content) + "\n"))
         os.replace(temporary, path)
     except OSError:

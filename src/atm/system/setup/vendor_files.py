@@ -38,7 +38,7 @@ LARGEST_FILE = 32 << 20
 MOST_ROUNDS = 20
 """A program that changes its settings between every two of our looks is an attack."""
 
-NEW_FILE, PRIVATE_FILE, NEW_FOLDER = 0o644, 0o600, 0o755
+NEW_FILE, PRIVATE_FILE = 0o644, 0o600
 _ANY_WRITE = 0o222
 
 
@@ -151,7 +151,7 @@ class VendorFilesOnDisk:
             self._notes.change(lambda notes: _forget(notes, real, left))
 
     def _remove_empty(self, folders: list[str]) -> list[str]:
-        """Those that stay, because somebody keeps something in them."""
+        """Those that stay, because the user or another program keeps something in them."""
         while folders:
             try:
                 self._disk.remove_folder(folders[-1])
@@ -186,7 +186,7 @@ class VendorFilesOnDisk:
         return read_whole(self._disk, real)
 
     def _put(self, real: str, file: ConfigFile, data: bytes | None, after: str | None) -> bool:
-        """Put the new version in place; False if somebody has changed the file meanwhile."""
+        """Put the new version in place; False if another program has changed the file meanwhile."""
         if data is not None:
             _check_writable(self._disk, real, file)
         if after is None:
@@ -194,7 +194,7 @@ class VendorFilesOnDisk:
         folder = real.rpartition("/")[0]
         if data is None or is_blank(to_text(data)):
             self._note_before(real, None if data is None else to_text(data), _missing_folders(self._disk, folder))
-        self._disk.make_folders(folder, NEW_FOLDER)
+        self._disk.make_folders(folder)
         temporary = self._written_beside(real, to_bytes(after), PRIVATE_FILE if file.is_private else NEW_FILE)
         if self._content(real, file) != data:
             self._disk.remove(temporary)
@@ -252,7 +252,7 @@ class Notes:
             return {}
 
     def change(self, change: Callable[[dict[str, Plain]], object]) -> None:
-        self._disk.make_folders(self._path.rpartition("/")[0], 0o700)
+        self._disk.make_folders(self._path.rpartition("/")[0], private=True)
         with self._locks.private(self._path):
             notes = self.read()
             former = dict(notes)

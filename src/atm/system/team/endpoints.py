@@ -49,9 +49,9 @@ class EndpointFiles:
         except FileNotFoundError:
             folder = path.rpartition("/")[0]
             if folder.startswith(self._layout.state_root):
-                self._disk.make_folders(folder, 0o700)
+                self._disk.make_folders(folder, private=True)
             else:
-                self._disk.make_folder(folder)  # never a team's own: one that is gone stays gone
+                self._disk.make_folder(folder, private=True)  # never a team's own: one that is gone stays gone
             write_over(self._disk, path, data, durable=False)
 
     def forget(self, team: str, member: str) -> None:

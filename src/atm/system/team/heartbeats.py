@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
+
 from atm.domain.names import is_safe_name
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import inbox_owner
 from atm.formats.team.heartbeat import decode_beat, encode_beat
-from atm.system.files.processes import boot_id, process_is_alive
+from atm.system.files.processes import ancestors_of, boot_id, process_is_alive
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
@@ -18,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class HeartbeatFiles:
-    """One file for each member. Not made durable: after a power cut nobody's heart beats anyway."""
+    """One file for each member. Not made durable: after a power cut no agent's heart beats anyway."""
 
     __slots__ = ("_clock", "_disk", "_layout", "boot", "host")
 
@@ -55,10 +57,10 @@ class HeartbeatFiles:
     def _make_folder(self, folder: str) -> None:
         """Never a team's own: if that is gone, the team is gone, and a late sign of life brings nothing back."""
         if folder.startswith(self._layout.state_root):
-            self._disk.make_folders(folder, 0o700)
+            self._disk.make_folders(folder, private=True)
         else:
             try:
-                self._disk.make_folder(folder)
+                self._disk.make_folder(folder, private=True)
             except FileExistsError:
                 return  # another member's first heartbeat was quicker; without ours, our claim would be taken back
 
@@ -77,3 +79,6 @@ class HeartbeatFiles:
 
     def process_runs(self, pid: int) -> bool:
         return process_is_alive(pid)
+
+    def ancestors(self) -> list[int]:
+        return ancestors_of(os.getpid())

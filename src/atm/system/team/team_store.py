@@ -206,7 +206,7 @@ class WrittenDown:
         with explained(self._path):
             self._lock.acquire(self._lock.locks.clock.monotonic() + self._lock.patience)
             try:
-                self._disk.make_folders(self._path.rpartition("/")[0], 0o700)
+                self._disk.make_folders(self._path.rpartition("/")[0], private=True)
                 write_over(self._disk, self._path, self._said)
             except OSError:
                 self._lock.release()

@@ -124,7 +124,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """How much mail somebody has not read yet, and since when the oldest of it waits (seconds since 1970)."""
+    """How much mail a member has not read yet, and since when the oldest of it waits (seconds since 1970)."""
 
     agent: str
     count: int
@@ -199,7 +199,7 @@ class Mail(Protocol):
         once: str | None = None,
     ) -> Sent:
         """
-        Send a message (INJECT_MESSAGES), signed by the plugin, one of its members, or somebody outside the team.
+        Send a message (INJECT_MESSAGES), signed by the plugin, one of its members, or a sender outside the team.
 
         Never in the name of a member who is not its own. Two messages with the same `once` from the same plugin to
         the same recipient are one message: the second does not arrive.

@@ -216,7 +216,7 @@ class PluginHarness:
         self._events.put(event)
 
     def write(self, to: str, text: str, *, sender: str = "ann", team: str | None = None) -> str:
-        """Somebody writes to a member; the message's id."""
+        """A teammate writes to a member; the message's id."""
         done = mail.send(self.room, team or self.team, to, posting.Draft(sender=sender, text=text))
         self._plugin_room.hint.set()
         return done.message_id
@@ -264,7 +264,7 @@ class PluginHarness:
         return sorted(f"{name}@{team}" for team, name in self._plugin_room.own)
 
     def unread(self, agent: str, team: str | None = None) -> list[str]:
-        """The texts that somebody has not read yet."""
+        """The texts that a member has not read yet."""
         return [row.text for row in self.room.inboxes.unread(team or self.team, agent)]
 
     def evidence(self, message_id: str) -> str | None:

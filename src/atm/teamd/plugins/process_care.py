@@ -58,4 +58,4 @@ def _carries(pid: int, mark: str) -> bool:
         with open(f"/proc/{pid}/environ", "rb") as file:
             return f"{MARK}={mark}".encode() in file.read().split(b"\0")
     except OSError:
-        return False  # gone, or somebody else's
+        return False  # gone, or another user's

@@ -104,7 +104,7 @@ class Budget:
         return True
 
     def take_dropped(self) -> int:
-        """How many were dropped since somebody last asked."""
+        """How many were dropped since the caller last asked."""
         count, self.dropped = self.dropped, 0
         return count
 
@@ -116,6 +116,6 @@ def known_level(level: str) -> str:
 
 
 def text_of(fields: Mapping[str, Plain], key: str, longest: int = 8192) -> str:
-    """A text that somebody else sent: of the right type and bounded, or empty."""
+    """A text that the other end sent: of the right type and bounded, or empty."""
     value = fields.get(key)
     return value[:longest] if isinstance(value, str) else ""

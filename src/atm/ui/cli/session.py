@@ -52,6 +52,7 @@ class Session:
     def room(self) -> Teamroom:
         if self._room is None:
             self._room = build_room(self.layout, self.settings)
+            self._room.is_command = True
         return self._room
 
     @property

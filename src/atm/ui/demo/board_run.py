@@ -128,7 +128,7 @@ class Crew:
         return any(process.poll() is None for process in self._processes.values())
 
     def _kill_one(self) -> None:
-        """kill -9 for a worker and the command it is in; then the same one comes back, or somebody new instead."""
+        """kill -9 for a worker and the command it is in; then the same one comes back, or a new one instead."""
         alive = [name for name, process in self._processes.items() if process.poll() is None]
         if not alive:
             return

@@ -58,7 +58,7 @@ class Offer:
 
     tools_for: Callable[[str], Sequence[Tool]]
     waiting: frozenset[str] = frozenset()
-    """Names of tools that mostly wait for somebody."""
+    """Names of tools that mostly wait for another member."""
     not_delivered: Told = lambda *_: None
     """Told of a tool's result that its client never got: mail that was marked as shown was seen by nobody."""
     seen: Told = lambda *_: None
@@ -75,7 +75,7 @@ class Offer:
 
 
 def full_offer() -> Offer:
-    """Everything there is. Imported here, because the daemon needs it only once somebody comes."""
+    """Everything there is. Imported here, because the daemon needs it only once a client comes."""
     from atm.ui.mcp import catalog, prompts, resources
 
     return Offer(

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import RequestError
-from atm.domain.untrusted_text import one_line
 from atm.services.delivery.briefing import brief
 from atm.ui.mcp.actor import actor
 from atm.ui.mcp.catalog import find_tool
@@ -84,12 +83,11 @@ def render(caller: Caller, name: str, arguments: Mapping[str, str]) -> str:
 
 
 def _head(facts: Briefing) -> list[str]:
-    others = ", ".join(one_line(name)[:64] for name in facts.others[:MOST_NAMES]) or "nobody else"
+    others = ", ".join(line(name, 64) for name in facts.others[:MOST_NAMES]) or "nobody else"
     more = f" and {len(facts.others) - MOST_NAMES} more" if len(facts.others) > MOST_NAMES else ""
     unread = sum(facts.unread.values())
     lines = [
-        f"You are {one_line(facts.me)} in team {one_line(facts.team)}. Lead: {one_line(facts.lead)}. "
-        f"Others: {others}{more}.",
+        f"You are {line(facts.me)} in team {line(facts.team)}. Lead: {line(facts.lead)}. Others: {others}{more}.",
         f"Unread mail: {unread}. Tasks that can be claimed: {facts.claimable}.",
     ]
     if facts.work:

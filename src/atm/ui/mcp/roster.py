@@ -78,7 +78,7 @@ def _status(caller: Caller, _: Given) -> dict[str, Plain]:
 
 
 def _whoami(caller: Caller, _: Given) -> dict[str, Plain]:
-    """What the connection is, also if it is nobody's: nothing here fails for want of a name."""
+    """What the connection is, also if it is no member's: nothing here fails for want of a name."""
     result: dict[str, Plain] = {
         "role": caller.role,
         "source": caller.source,

@@ -43,4 +43,4 @@ class Tool:
     idempotent: bool = False
     """Does a second call with the same arguments change nothing more?"""
     waits: bool = False
-    """Does it mostly wait for somebody? Then it takes a place among those who wait, and keeps nobody from working."""
+    """Does it mostly wait for a member? Then it takes a place among those who wait, and keeps nobody from working."""

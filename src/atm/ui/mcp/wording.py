@@ -2,15 +2,15 @@
 Other people's words in the answers of tools: short, harmless, and named as what they are.
 
 An answer is JSON, and nothing inside a JSON text can end it; what a model could still do is to take a teammate's words
-for the user's. So answers that carry such words say once whose they are.
+for the user's, or for those of the program around it. So no `<` in them begins a tag, and answers that carry such words
+say once whose they are.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.mail.messages import defuse
-from atm.domain.untrusted_text import many_lines, one_line
+from atm.domain.untrusted_text import line_for_agents, text_for_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -25,7 +25,7 @@ MOST_LINES = 10
 
 def line(said: str, most: int = LONGEST_LINE) -> str:
     """One line, cut with a mark."""
-    return defuse(one_line(said) if len(said) <= most else f"{one_line(said[: most - 1])}…")
+    return line_for_agents(said) if len(said) <= most else f"{line_for_agents(said, most - 1)}…"
 
 
 def lines(said: Iterable[str], most: int = MOST_LINES) -> list[Plain]:
@@ -36,7 +36,7 @@ def lines(said: Iterable[str], most: int = MOST_LINES) -> list[Plain]:
 
 def body(said: str) -> str:
     """A whole text."""
-    return defuse(many_lines(said))
+    return text_for_agents(said)
 
 
 def beginning(said: str, most: int) -> str:

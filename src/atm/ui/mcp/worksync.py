@@ -20,7 +20,7 @@ from atm.ui.mcp.actor import actor, home, leads
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
 from atm.ui.mcp.tool import EVERYBODY, OBSERVER, Tool
-from atm.ui.mcp.wording import line
+from atm.ui.mcp.wording import NOTICE, line
 from atm.wiring.daemon import judge_report
 from atm.wiring.worksync import build_syncroom
 
@@ -46,6 +46,7 @@ def _briefing(caller: Caller, _: Given) -> dict[str, Plain]:
     team, me = actor(caller)
     facts = brief(caller.boardroom, team.name, me)
     return {
+        "notice": NOTICE,
         "member": line(facts.me, 128),
         "team": facts.team,
         "lead": line(facts.lead, 128),
@@ -105,7 +106,8 @@ def agenda_text(caller: Caller, member: str) -> str:
     block = briefing_block(plane_of(caller), team, found.name, can_report=False)
     items = seen.seen.agenda.preview() if seen.seen is not None else []
     lines = [f"- {one['taskRef']} ({one['kind']}) {line(str(one['subject']), 160)}: {one['reason']}" for one in items]
-    return "\n".join([f"# Agenda of {found.name}: {seen.label}", "", block_in_words(block), *lines])
+    head = f"# Agenda of {line(found.name, 128)}: {seen.label}"
+    return "\n".join([head, "", block_in_words(block), *([NOTICE, *lines] if lines else [])])
 
 
 # The report.

@@ -37,7 +37,7 @@ MOST_HOPS = 3
 LARGEST_BODY = 64 * 1024
 LARGEST_ANSWER = 4096
 PRIVATE = ("text", "body")
-"""Fields that are taken out of an event's detail, should there ever be any: mail is nobody's business out there."""
+"""Fields that are taken out of an event's detail, should there ever be any: mail is not the receiver's business."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class PluginChild:
                 os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
             else:
                 process.wait()
-        except OSError:  # somebody else has reaped it
+        except OSError:  # another thread has reaped it
             pass
         self._soon(self._ended.set)
 

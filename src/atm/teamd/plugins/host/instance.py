@@ -195,7 +195,7 @@ class PluginInstance:
         retiring = self._around.care.retire(*self.spec.key, keep_inbox=keep_inbox, still_played=elsewhere)
         try:
             problems = await asyncio.wait_for(retiring, SECONDS_TO_RETIRE)
-        except TimeoutError:  # somebody holds the roster; whoever is left is in the book
+        except TimeoutError:  # another process holds the roster; whoever is left is in the book
             problems = ["its members could not be taken off their rosters yet"]
         for problem in problems:
             self._log("warn", problem, {})

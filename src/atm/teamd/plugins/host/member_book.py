@@ -31,7 +31,7 @@ class MemberBook:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._disk = RealDisk()
+        self._disk = RealDisk(layout.private_roots)
 
     def played(self, plugin: str) -> dict[str, set[Played]]:
         """Whom a plugin plays, by place. What cannot be read says nothing."""
@@ -75,7 +75,7 @@ class MemberBook:
             for team, name in sorted(played)
         ]
         path = self._path(plugin)
-        self._disk.make_folders(path.rpartition("/")[0], 0o700)
+        self._disk.make_folders(path.rpartition("/")[0], private=True)
         write_over(self._disk, path, to_bytes(indent({"members": entries}) + "\n"))
 
     def _path(self, plugin: str) -> str:

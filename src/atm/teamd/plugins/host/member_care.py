@@ -43,7 +43,7 @@ class MemberCare:
         return await self._call(lambda: self._retire(plugin, place, keep_inbox, still_played))
 
     async def sweep(self) -> list[str]:
-        """When the host starts nobody plays anybody: whoever is in the book was left by a daemon that was killed."""
+        """When the host starts no plugin plays anyone: whoever is in the book was left by a daemon that was killed."""
         return await self._call(self._sweep)
 
     async def _call(self, work: Callable[[], T]) -> T:

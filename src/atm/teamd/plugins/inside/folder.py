@@ -6,13 +6,14 @@ import os
 
 from atm.domain.errors import OutsideLink
 from atm.formats.files.layout import Layout
+from atm.system.files.disk import make_private, open_private
 
 
 class Folder:
     """
     Where a plugin keeps things: `<repo>/temp/atm/<plugin>` in a repository, a folder of ours elsewhere.
 
-    A repository may be anybody's work: if its `temp` is a link that leads out of it, nothing is written there (G11).
+    A repository may be a stranger's work: if its `temp` is a link that leads out of it, nothing is written there (G11).
     """
 
     def __init__(self, path: str, inside: str | None) -> None:
@@ -20,17 +21,17 @@ class Folder:
         self._inside = inside
 
     def made(self) -> str:
-        os.makedirs(self._path, 0o700, exist_ok=True) if self._inside is None else self._make_inside(self._inside)
+        make_private(self._path) if self._inside is None else self._make_inside(self._inside)
         return self._path
 
     def _make_inside(self, repo: str) -> None:
         real, root = os.path.realpath(self._path), os.path.realpath(repo)
         if os.path.commonpath([real, root]) != root:
             raise OutsideLink(f"{self._path} leads out of {repo}, to {real}", "remove the link", self._path)
-        os.makedirs(self._path, exist_ok=True)
+        make_private(self._path)
         ignore = os.path.join(os.path.dirname(self._path), ".gitignore")
         try:
-            with open(ignore, "x", encoding="utf-8") as file:
+            with open(ignore, "x", encoding="utf-8", opener=open_private) as file:
                 file.write("*\n")
         except OSError:
             return  # it is there already, or the repository has to ignore the folder itself

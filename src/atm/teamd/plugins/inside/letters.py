@@ -66,7 +66,7 @@ class Outgoing:
             return
 
     async def _fresh(self, team: str, name: str) -> list[Message]:
-        """What waits and is not in somebody's hands already."""
+        """What waits and is not in the plugin's hands already."""
         waiting = await self._waiting(team, name)
         here = {(team, name, message.key) for message in waiting}
         for key in [key for key in self._resting if key[:2] == (team, name) and key not in here]:

@@ -42,7 +42,7 @@ def take_letter(room: Teamroom, team: str, agent: str, message: Message, evidenc
 
 
 def waiting_letters(room: Teamroom, team: str, agent: str) -> list[Message]:
-    """Unread mail for a member that the plugin plays, oldest first; notices of idle agents are nobody's letters."""
+    """Unread mail for a member that the plugin plays, oldest first; notices of idle agents are no letters."""
     return [message for message in unread_for(room, team, agent) if idle_sender(message) is None]
 
 
@@ -66,7 +66,7 @@ def send_as(
     summary: str | None,
     once: str | None,
 ) -> Sent:
-    """Send a message in a plugin's name, in that of a member it plays, or of somebody outside."""
+    """Send a message in a plugin's name, in that of a member it plays, or of a sender outside."""
     recipient = find_open_recipient(room, team, to)
     signed = check_signature(room, recipient.team, plugin, sender or plugin)
     letter = posting.Draft(sender=signed, text=text, summary=summary)
@@ -88,7 +88,7 @@ def _send_once(room: Teamroom, to: Recipient, letter: posting.Draft, id: str) ->
 
 
 def check_signature(room: Teamroom, team: Team, plugin: str, sender: str) -> str:
-    """A plugin signs as itself, as a member it plays, or as somebody who is not on the team: nobody is forged (G11)."""
+    """A plugin signs as itself, as a member it plays, or as a name that is not on the team: nobody is forged (G11)."""
     name, at, home = check_sender(sender).partition("@")
     where = find_team(room, home) if at and room.rosters.find(home) else team
     member = where.member(name)
@@ -105,7 +105,7 @@ def check_signature(room: Teamroom, team: Team, plugin: str, sender: str) -> str
 
 
 def unread_of(room: Teamroom, team: str, agent: str) -> Unread:
-    """How much somebody has not read. An inbox that cannot be read is told as such, and stops nobody."""
+    """How much a member has not read. An inbox that cannot be read is told as such, and stops nobody."""
     try:
         rows = [row for row in room.inboxes.unread(team, agent) if row.understood and idle_sender(row) is None]
     except AtmError as error:

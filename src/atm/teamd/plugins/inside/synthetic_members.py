@@ -23,7 +23,7 @@ from atm.services.team.registry import find_team
 from atm.teamd.plugins.api import PluginError
 
 Farewell = Callable[[str, str], object]
-"""Told (team, name) before somebody leaves the roster: what they hold on the board is given back first."""
+"""Told (team, name) before a member leaves the roster: what they hold on the board is given back first."""
 
 
 def backend_of(plugin: str) -> str:
@@ -31,11 +31,11 @@ def backend_of(plugin: str) -> str:
 
 
 def play(room: Teamroom, team: str, name: str, plugin: str) -> bool:
-    """Add a member that a plugin plays; False if it was there already. Never takes over somebody else's name."""
+    """Add a member that a plugin plays; False if it was there already. Never takes over another member's name."""
     found = find_team(room, team)
     _check_own(found.member(name), team, plugin)
     added = add_member(room, found.name, Member(name, agent_type=plugin, backend=backend_of(plugin), is_active=True))
-    _check_own(find_team(room, found.name).member(name), team, plugin)  # somebody may have been quicker
+    _check_own(find_team(room, found.name).member(name), team, plugin)  # another writer may have been quicker
     return added
 
 
@@ -51,7 +51,7 @@ def retire(
     room: Teamroom, team: str, name: str, plugin: str, *, keep_inbox: bool, farewell: Farewell | None = None
 ) -> bool:
     """
-    Take a member that a plugin played off the roster; False if it was not there, or is somebody else by now.
+    Take a member that a plugin played off the roster; False if it was not there, or is another member by now.
 
     Without `keep_inbox` an inbox that holds nothing unread goes too, what was read to the archive first.
     """
@@ -77,7 +77,7 @@ def _take_off(room: Teamroom, team: str, name: str, plugin: str, farewell: Farew
             pass  # a board that cannot be read must not keep a member that nobody plays
 
     def change(data: bytes) -> bytes:
-        """Decided again on what lies there: somebody may have given the name to another member meanwhile."""
+        """Decided again on what lies there: another writer may have given the name to another member meanwhile."""
         now = decode_team(data, team).member(name)
         return without_member(data, name) if now is not None and now.backend == backend_of(plugin) else data
 

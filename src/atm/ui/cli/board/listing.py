@@ -129,6 +129,7 @@ def _details(session: Session, task: Task, board: Board) -> list[str]:
         "priority": task.priority,
         "depends on": ids(board.blockers(task)) or "-",
         "needed by": ids([card.id for card in board.dependants(task.id)]) or "-",
+        "review": f"approved by {task.reviewer}" if task.review == "approved" else "",
         "attempts": f"{task.failures} failed of {task.max_retries + 1}",
         "files": ", ".join(task.files),
         "result": task.text("result"),

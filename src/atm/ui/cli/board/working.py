@@ -31,7 +31,7 @@ def _start(args: Args, session: Session) -> int:
 
 
 def _worker(args: Args, session: Session) -> str:
-    """Who works: somebody who says so. Ten scripts that are all nobody in particular would share one claim."""
+    """Who works: a caller who says so. Ten scripts that are all nobody in particular would share one claim."""
     who = session.identity(args)
     if not args.given("as") and session.settings.setting("core.identity").origin == "default":
         raise UsageError("this needs a name", "say who you are: --as NAME, or set ATM_IDENTITY")

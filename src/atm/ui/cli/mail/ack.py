@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.untrusted_text import one_line
 from atm.services.mail.conversations import Acknowledged, acknowledge
 from atm.services.mail.spooling import drain_on_the_way
+from atm.services.team.standing import check_member
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.mail.send import clean
 
@@ -31,11 +32,12 @@ COMMAND = Command(
 
 def execute(args: Args, session: Session) -> int:
     drain_on_the_way(session.room)
-    reply = args.text("reply")
+    reply, team, me = args.text("reply"), session.team(args), session.identity(args)
+    check_member(session.room, team, me, "acknowledge this")
     done = acknowledge(
         session.room,
-        session.team(args),
-        session.identity(args),
+        team,
+        me,
         args.need("message_id"),
         None if reply is None else clean(reply),
     )

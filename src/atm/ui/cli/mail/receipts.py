@@ -49,7 +49,7 @@ def execute(args: Args, session: Session) -> int:
 
 
 def _show_waiting(session: Session, teams: list[str]) -> int:
-    """Messages that somebody wants to have acknowledged, oldest first."""
+    """Messages that their sender wants to have acknowledged, oldest first."""
     from atm.formats.files.times import to_iso
     from atm.services.mail.escalation import unacknowledged
     from atm.ui.cli.render import table

@@ -52,6 +52,10 @@ COMMAND = Command(
 def execute(args: Args, session: Session) -> int:
     agent, team = session.address(args.need("agent"), args)
     letter = write_letter(args, session, team)
+    if letter.reply_to:
+        from atm.services.team.standing import check_member
+
+        check_member(session.room, letter.home or team, letter.sender.partition("@")[0], "answer this")
     if args.text("file"):
         refer_to_file(args, session, letter, agent, team)
     if args.flag("dry_run"):
@@ -64,7 +68,7 @@ def execute(args: Args, session: Session) -> int:
 
 
 def write_letter(args: Args, session: Session, team: str) -> Draft:
-    """The sender, the text and the tag for somebody who is away: flag, then settings, then default."""
+    """The sender, the text and the tag for a recipient who is away: flag, then settings, then default."""
     sender = session.identity(args, "from")
     home = session.home_team()
     if home is not None and not same_name(home, team):
@@ -85,7 +89,7 @@ def write_letter(args: Args, session: Session, team: str) -> Draft:
 
 
 def watch_for_ack(session: Session, letter: Draft) -> None:
-    """Somebody must be there to notice that no acknowledgement comes: the daemon."""
+    """The daemon must be there to notice that no acknowledgement comes."""
     if letter.ack_minutes is not None:
         session.need_daemon("an acknowledgement that does not come")
 

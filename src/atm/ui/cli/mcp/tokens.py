@@ -9,6 +9,7 @@ from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
 from atm.services.access import issue, revoke
 from atm.services.team.registry import find_team
+from atm.services.team.standing import check_person
 from atm.wiring.access import build_access_tokens
 
 TYPE_CHECKING = False
@@ -24,6 +25,7 @@ def run(args: Args, session: Session) -> int:
 
 
 def _new(args: Args, session: Session) -> int:
+    check_person(session.room, "make tokens")
     team = find_team(session.room, session.team(args))
     named = args.text("as")
     if named is None:
@@ -42,6 +44,7 @@ def _new(args: Args, session: Session) -> int:
 
 
 def _revoke(args: Args, session: Session) -> int:
+    check_person(session.room, "revoke tokens")
     gone = revoke(build_access_tokens(session.layout), args.need("id"))
     session.tell({"action": "mcp token revoke", **_facts(gone)}, f"revoked {gone.id}, of {gone.member}@{gone.team}")
     return 0

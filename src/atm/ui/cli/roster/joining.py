@@ -81,7 +81,7 @@ def _remove(args: Args, session: Session) -> int:
 
 
 class HeldTasks:
-    """What somebody who leaves holds on the board: it is given back first."""
+    """What a member who leaves holds on the board: it is given back first."""
 
     def __init__(self, session: Session, team: str) -> None:
         self._session = session

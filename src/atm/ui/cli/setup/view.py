@@ -203,7 +203,7 @@ def _coloured(style: Style, change: FileChange) -> list[str]:
 
 
 def _one_line_kept(line: str) -> str:
-    """A line of somebody's file, made harmless, with its indentation."""
+    """A line of the user's file, made harmless, with its indentation."""
     return one_line(line.replace("\t", "    "))
 
 

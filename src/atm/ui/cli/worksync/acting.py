@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import NotAllowed, UsageError
 from atm.domain.names import same_name
-from atm.domain.team.authority import is_boss
 from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import DELIVERED, ESCALATION
 from atm.domain.worksync.triggers import MANUAL
+from atm.services.team.standing import is_boss
 from atm.services.worksync.reports import note_intent
 from atm.services.worksync.rounds import run_round
 from atm.ui.cli.worksync.showing import member_named
@@ -73,7 +73,7 @@ def _in_words(answer: dict[str, Plain]) -> str:
 def nudge(args: Args, session: Session) -> int:
     syncroom, team = open_plane(args, session)
     me = session.identity(args)
-    if not is_boss(team, me):
+    if not is_boss(session.room, team, me):
         raise NotAllowed(f"{me} cannot have others nudged", "ask the lead, or a person")
     name = member_named(team, args.text("member") or "")
     done = run_round(syncroom, team.name, {name: MANUAL})

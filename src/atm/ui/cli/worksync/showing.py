@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import NoSuchMember, NotAllowed
 from atm.domain.names import same_name
-from atm.domain.team.authority import is_boss
 from atm.domain.untrusted_text import one_line
+from atm.services.team.standing import is_proven_boss
 from atm.services.worksync.reading import briefing_block, diagnose, metrics, view, views
 from atm.ui.cli.render import ago, table
 from atm.ui.cli.worksync.sync import open_plane
@@ -27,7 +27,7 @@ def status(args: Args, session: Session) -> int:
     found = views(syncroom, team, names)
     if session.as_json:
         me = known_identity(args, session)
-        members = [one.fields(with_agenda=may_look(team, me, one.member)) for one in found]
+        members = [one.fields(with_agenda=may_look(session, team, me, one.member)) for one in found]
         session.print_json({"action": "sync status", "team": team.name, "members": members})
     else:
         session.print("\n".join(status_table(found, syncroom.now())) or f"Team {team.name} has no members.")
@@ -66,13 +66,13 @@ def member_named(team: Team, name: str) -> str:
 
 
 def known_identity(args: Args, session: Session) -> str:
-    """Who asks. Where the launcher has said who an agent is, a flag does not make it somebody else."""
+    """Who asks. Where the launcher has said who an agent is, a flag does not make it another member."""
     return session.environment.get("ATM_IDENTITY") or session.identity(args)
 
 
-def may_look(team: Team, me: str, member: str) -> bool:
-    """Into somebody's agenda: one's own, or as the lead or a person."""
-    return same_name(me, member) or is_boss(team, me)
+def may_look(session: Session, team: Team, me: str, member: str) -> bool:
+    """Into a member's agenda: one's own, or as the lead or a person."""
+    return same_name(me, member) or is_proven_boss(session.room, team, me)
 
 
 def agenda(args: Args, session: Session) -> int:
@@ -80,7 +80,7 @@ def agenda(args: Args, session: Session) -> int:
     me = known_identity(args, session)
     name = member_named(team, args.text("member") or session.identity(args))
     is_own = same_name(me, name)
-    if not may_look(team, me, name):
+    if not may_look(session, team, me, name):
         raise NotAllowed(f"the agenda of {name} is not for {me}", "ask the lead; `atm sync status` shows its state")
     block = briefing_block(syncroom, team, name, can_report=True) if is_own else {}
     found = view(syncroom, team, name)
@@ -143,7 +143,7 @@ def show_diagnosis(args: Args, session: Session) -> int:
     syncroom, team = open_plane(args, session)
     me = known_identity(args, session)
     name = member_named(team, args.text("member") or "")
-    if not may_look(team, me, name):
+    if not may_look(session, team, me, name):
         raise NotAllowed(f"the diagnosis of {name} is not for {me}", "ask the lead")
     found = diagnose(syncroom, team, name)
     if session.as_json:

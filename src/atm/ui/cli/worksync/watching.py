@@ -41,7 +41,7 @@ def _show(session: Session, syncroom: SyncRoom, team: Team, shown: dict[str, tup
         sys.stdout.write(CLEAR + "\n".join([f"{team.name}", "", *lines, "", "  Ctrl-C ends."]) + "\n")
     else:
         for one in found:
-            _say_if_new(session, one, shown, may_look(team, me, one.member))
+            _say_if_new(session, one, shown, may_look(session, team, me, one.member))
     sys.stdout.flush()
 
 

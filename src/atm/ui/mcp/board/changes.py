@@ -52,5 +52,5 @@ def answer(
 
 
 def outcome(caller: Caller, done: ReviewOutcome) -> dict[str, Plain]:
-    """The same for reviews, plans and questions, where somebody waits for somebody."""
+    """The same for reviews, plans and questions, where one member waits for another."""
     return answer(caller, done.task, warnings=[*done.warnings, *done.diagnostics])

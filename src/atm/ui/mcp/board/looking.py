@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MOST_LISTED = 50
 MOST_EVENTS = 50
 MOST_DRAWN = 150
-"""Tasks in a drawing: more lines than anybody reads."""
+"""Tasks in a drawing: more lines than an agent reads."""
 
 LONGEST_DRAWING = 12_000
 LONGEST_PIECE = 8_000
@@ -50,6 +50,7 @@ def _list(caller: Caller, given: Given) -> dict[str, Plain]:
     rest = [card for card in cards if card.number > after]
     shown = rest[:limit]
     more: dict[str, Plain] = {"next_after": shown[-1].number} if len(rest) > limit else {}
+    more |= {"notice": NOTICE} if shown else {}
     tasks: list[Plain] = [preview(card, board) for card in shown]
     return {"tasks": tasks, "matching": len(cards), "counts": {**board.counts()}, **more}
 

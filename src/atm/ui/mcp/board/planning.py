@@ -53,7 +53,7 @@ def _checks(caller: Caller, given: Given) -> list[Record]:
     """
     What must be true before the task counts as completed.
 
-    Checks run in the daemon, outside of whatever fences an agent in. Somebody who may only call this server must not
+    Checks run in the daemon, outside of whatever fences an agent in. An agent that may only call this server must not
     get a shell by it, nor learn which files there are (G11), so they are for the lead and humans.
     """
     commands, files = given.texts("accept_commands"), given.texts("accept_files")

@@ -1,5 +1,5 @@
 """
-How long the HTTP server waits for somebody to say something: connections are few, and strangers may open them.
+How long the HTTP server waits for a client to say something: connections are few, and strangers may open them.
 
 Uvicorn waits for ever for the first request of a connection, for the rest of its headers, and for the rest of a body
 that has been refused. Everybody on this machine can open a connection, so that would be enough to keep all others out.

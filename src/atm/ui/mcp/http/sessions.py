@@ -1,5 +1,5 @@
 """
-Sessions over HTTP, by bearer: a client that opens one for every call, and ends none, gets in nobody's way.
+Sessions over HTTP, by bearer: a client that opens one for every call, and ends none, gets in no other client's way.
 
 The SDK keeps a session for half an hour after its last request, and so many for all bearers together; those whom it
 then turns away would be the others. So each bearer has a few, and a new one ends the one that was used longest ago.

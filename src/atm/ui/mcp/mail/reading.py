@@ -200,6 +200,7 @@ def _inbox(caller: Caller, given: Given) -> dict[str, Plain]:
         "total": facts.total,
         **known({"idle_notices": facts.idle or None}),
         "messages": messages,
+        **({"notice": NOTICE} if messages else {}),
         **more,
     }
 
@@ -237,7 +238,7 @@ def _may_see(caller: Caller, team: Team, me: str, one: Trace) -> bool:
 
 
 def _is_me(team: Team, me: str, sender: str) -> bool:
-    """Somebody of another team may have the same name."""
+    """A member of another team may have the same name."""
     name, _, where = sender.partition("@")
     return same_name(name, me) and (not where or same_name(where, team.name))
 
@@ -248,14 +249,14 @@ def _journey(one: Trace) -> dict[str, Plain]:
         for _, event in one.journey()
         if event is not None
     ]
-    return {"to": one.agent, "state": one.standing, "now": line(one.now), "steps": steps}
+    return {"to": line(one.agent, 128), "state": one.standing, "now": line(one.now), "steps": steps}
 
 
 def _waiting(caller: Caller, team: Team, me: str) -> dict[str, Plain]:
     """What waits for an acknowledgement: of the caller, or by the caller; for the lead and humans all of it."""
     sees_all = leads(caller, team)
     waiting: list[Plain] = [
-        known({"id": one.id, "to": one.agent, "from": line(one.sender, 128), "since": to_iso(one.since)})
+        known({"id": one.id, "to": line(one.agent, 128), "from": line(one.sender, 128), "since": to_iso(one.since)})
         for one in unacknowledged(caller.room, team.name)
         if sees_all or same_name(one.agent, me) or _is_me(team, me, one.sender)
     ]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
 
 LONGEST_PIECE = 5_000
-"""Characters of one message that are shown when somebody asks for this one."""
+"""Characters of one message that are shown when the reader asks for this one."""
 
 LONGEST_SHOWN = 3_000
 """Characters of a message among others."""

@@ -55,15 +55,11 @@ class McpHost:
         self._facts, self._path = facts, f"{facts.folder}/{SOCKET}"
         with contextlib.suppress(FileNotFoundError):
             os.unlink(self._path)
-        former = os.umask(0o177)
-        try:
-            # As many may come in one moment, when a whole team is started.
-            self._server = await asyncio.start_unix_server(
-                self.serve, self._path, limit=LONGEST_LINE, backlog=MOST_CONNECTIONS
-            )
-        finally:
-            os.umask(former)
-        os.chmod(self._path, 0o600)
+        # As many may come in one moment, when a whole team is started.
+        self._server = await asyncio.start_unix_server(
+            self.serve, self._path, limit=LONGEST_LINE, backlog=MOST_CONNECTIONS
+        )
+        os.chmod(self._path, 0o600)  # no umask: the folder is private, and a umask counts for all threads
 
     async def stop(self) -> None:
         if self._server is None:

@@ -14,7 +14,7 @@ MOST_THREADS = 64
 """Of all clients, at work."""
 
 MOST_WAITING = 128
-"""Of all clients, waiting for somebody's answer most of a minute; they must not keep those out who work."""
+"""Of all clients, waiting for a member's answer most of a minute; they must not keep those out who work."""
 
 MOST_FOR_ONE = 8
 """Of one client."""
@@ -98,7 +98,7 @@ class Workers:
 def _leave(done: asyncio.Future[Any], places: list[asyncio.Semaphore]) -> None:
     _free(places)
     if not done.cancelled():
-        done.exception()  # said to whoever still waits; if nobody does, it is no surprise to anybody
+        done.exception()  # said to whoever still waits; if nobody does, it is no surprise to asyncio
 
 
 def _hand_over(running: asyncio.Future[Any], unheard: Callable[[Any], None] | None) -> None:

@@ -68,7 +68,7 @@ class PumpLines:
             self._skips = True
 
     def forget(self) -> None:
-        """Half a line, of somebody who is gone."""
+        """Half a line, of a daemon that is gone."""
         self._rest.clear()
         self._skips = False
 

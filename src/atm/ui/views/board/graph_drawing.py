@@ -1,7 +1,7 @@
 """
 A graph of tasks drawn: as text for a terminal, as DOT for Graphviz, as an SVG picture that needs nothing else.
 
-Subjects, owners, ids and states come from files that anybody may write; each drawing neutralises them its own way.
+Subjects, owners, ids and states come from files that any program may write; each drawing neutralises them its own way.
 """
 
 from __future__ import annotations
