@@ -4,6 +4,8 @@ Settings: from flags, the environment, files and defaults, with the origin of ea
 Highest first: flags, environment, the file that `ATM_CONFIG` names, the repository's file, the user's file,
 defaults. Values are taken key by key, so a file that sets one key changes one key. An unknown key is an error
 that names the nearest known one: a setting that is silently ignored is worse than none.
+
+A repository's file counts as far as the user has said yes to it (D25); the rest of it is as good as absent, and told.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 import errno
 import os
 
+from atm.domain.consent import DEFAULT_TEAM, FOREIGN, HARMLESS, NONE, TRUSTED, kind_of
 from atm.domain.errors import BadName, BadSetting
 from atm.domain.mail.messages import DEFAULT_CALL_TO_ACTION
 from atm.domain.names import check_known_name
@@ -97,17 +100,41 @@ class Setting:
         return self.origin.startswith(REPO_FILE)
 
 
+class RepoSettings:
+    """A repository's own file: whether the user has said yes to it, and what counts for nothing without that."""
+
+    __slots__ = ("ignored", "owner", "state", "values")
+
+    def __init__(self, state: str, values: dict[str, Value], owner: int | None = None) -> None:
+        self.state = state
+        self.values = values
+        """What counts."""
+        self.ignored: dict[str, Value] = {}
+        """What would count with consent."""
+        self.owner = owner
+        """Another user, whose file was not read."""
+
+
 class Settings:
     """All settings, read once and never changed."""
 
-    __slots__ = ("_values", "files", "repo_file", "root")
+    __slots__ = ("_values", "files", "repo", "repo_file", "root")
 
-    def __init__(self, values: dict[str, Setting], files: list[str], repo_file: str | None, root: str) -> None:
+    def __init__(
+        self,
+        values: dict[str, Setting],
+        files: list[str],
+        repo_file: str | None,
+        root: str,
+        repo: RepoSettings | None = None,
+    ) -> None:
         self._values = values
         self.files = files
         self.repo_file = repo_file
         self.root = root
         """The repository that the current folder belongs to, or that folder itself."""
+        self.repo = repo or RepoSettings(NONE, {})
+        """What the repository's file says, and how much of it counts."""
 
     def setting(self, key: str) -> Setting:
         check_key(key)
@@ -143,9 +170,16 @@ class Settings:
         return {key: self.setting(key) for key in [*KNOWN, *sorted(k for k in self._values if k not in KNOWN)]}
 
 
-def load(layout: Layout, environment: Mapping[str, str], cwd: str, flags: Mapping[str, str]) -> Settings:
-    """Read every layer. Files that do not exist are passed over; files that are wrong are errors."""
+def load(
+    layout: Layout, environment: Mapping[str, str], cwd: str, flags: Mapping[str, str], speaker: str | None = None
+) -> Settings:
+    """
+    Read every layer. Files that do not exist are passed over; files that are wrong are errors.
+
+    The `speaker` is who a command's flag says it acts as: a repository may name the team of its own members.
+    """
     root, repo_file = find_repo_file(cwd)
+    repo = read_repository(layout, repo_file) if repo_file else RepoSettings(NONE, {})
     values: dict[str, Setting] = {}
     files = []
     for path, label in (
@@ -155,14 +189,60 @@ def load(layout: Layout, environment: Mapping[str, str], cwd: str, flags: Mappin
     ):
         if path and (label == "ATM_CONFIG" or os.path.exists(path)):
             files.append(path)
-            for key, value in read_file(path).items():
+            found = repo.values if label == REPO_FILE else read_file(path)
+            for key, value in found.items():
                 values[key] = Setting(value, f"{label} {path}")
     for name, key in FROM_ENVIRONMENT.items():
         if environment.get(name):
             values[key] = Setting(environment[name], f"environment {name}")
     for key, given in flags.items():
         values[key] = Setting(given, "flag")
-    return Settings(values, files, repo_file, root)
+    if DEFAULT_TEAM in repo.ignored:
+        _take_own_team(layout, repo, values, speaker, f"{REPO_FILE} {repo_file}")
+    return Settings(values, files, repo_file, root, repo)
+
+
+def read_repository(layout: Layout, path: str) -> RepoSettings:
+    """A repository's file, as far as it counts. Raises BadSetting for one that is ours to read and is wrong."""
+    from atm.system.files.consents import read_repo_file
+
+    try:
+        found = read_repo_file(layout, path)
+    except OSError as error:
+        raise BadSetting(f"{path}: {error.strerror}", "check its permissions", path) from None
+    if found.state == FOREIGN:
+        return RepoSettings(FOREIGN, {}, found.owner)
+    said = parse_file(found.content, path)
+    if found.state == TRUSTED:
+        return RepoSettings(TRUSTED, said)
+    repo = RepoSettings(found.state, {key: value for key, value in said.items() if kind_of(key) == HARMLESS})
+    repo.ignored = {key: value for key, value in said.items() if key not in repo.values}
+    return repo
+
+
+def _take_own_team(
+    layout: Layout, repo: RepoSettings, values: dict[str, Setting], speaker: str | None, origin: str
+) -> None:
+    """Without consent a repository may name the team of whoever asks, if that has them as a member."""
+    team, stronger = repo.ignored[DEFAULT_TEAM], values.get(DEFAULT_TEAM)
+    named = values.get("core.identity")
+    who = speaker or (named.value if named is not None else KNOWN["core.identity"][1])
+    if isinstance(team, str) and isinstance(who, str) and is_member(layout, team, who):
+        del repo.ignored[DEFAULT_TEAM]
+        if stronger is None or stronger.origin.startswith("user file"):
+            values[DEFAULT_TEAM] = Setting(team, origin)
+
+
+def is_member(layout: Layout, team: str, who: str) -> bool:
+    from atm.domain.names import same_name
+    from atm.formats.files.json_record import NotJson
+    from atm.formats.team.team_config import member_names
+
+    try:
+        with open(layout.team_config(team), "rb") as file:
+            return any(same_name(who, name) for name in member_names(file.read()))
+    except (OSError, NotJson):
+        return False
 
 
 def find_repo_file(cwd: str) -> tuple[str, str | None]:
@@ -183,14 +263,19 @@ def find_repo_file(cwd: str) -> tuple[str, str | None]:
 def read_file(path: str) -> dict[str, Value]:
     """One settings file as dotted keys, each checked."""
     try:
-        with open(path, encoding="utf-8", opener=open_file) as file:
-            table = read_settings(file.read())
+        with open(path, "rb", opener=open_file) as file:
+            return parse_file(file.read(), path)
     except OSError as error:
         raise BadSetting(f"{path}: {error.strerror}", "check the path, or unset ATM_CONFIG", path) from None
+
+
+def parse_file(content: bytes, path: str) -> dict[str, Value]:
+    try:
+        table = read_settings(content.decode("utf-8").replace("\r\n", "\n"))
     except (NotSettings, UnicodeDecodeError) as error:
         raise BadSetting(f"{path} is not a settings file: {error}", "mend that line", path) from None
-    for section, content in table.items():
-        if isinstance(content, dict) and not content and section not in SECTIONS:
+    for section, said in table.items():
+        if isinstance(said, dict) and not said and section not in SECTIONS:
             check_key(f"{section}.", path)
     return {key: checked(key, value, path) for key, value in _dotted(table).items()}
 

@@ -139,7 +139,7 @@ class TestStanding:
         assert (task["status"], task["owner"]) == ("in_progress", "bob")
 
     def test_a_person_who_is_a_member_is_a_person_in_its_own_process(self, crew, room):
-        add_member(room, "crew", Member("dora", agent_type="human"))
+        add_member(room, "crew", Member("dora", backend="human"))
         self.plan_of_bob(crew)
         assert under(crew, "dora", "tasks", "plan", "approve", "1", "--as", "dora", "--json").returncode == 0
 

@@ -103,9 +103,9 @@ def fill_an_inbox(atm):
     atm.inbox("ann").write_text(json.dumps([old] * 1100))
 
 
-def open_the_spool_to_all(atm):
-    folder = atm.home / ".config/atm/spool/pending"
-    folder.mkdir(parents=True, mode=0o755)
+def open_our_folder_to_all(atm):
+    folder = atm.home / ".config/atm"
+    (folder / "spool/pending").mkdir(parents=True)
     folder.chmod(0o755)
 
 
@@ -150,7 +150,7 @@ MENDABLE = {
     leave_mail_in_the_spool: "spool-backlog",
     give_mail_up: "spool-failed",
     fill_an_inbox: "large-inbox",
-    open_the_spool_to_all: "wrong-permissions",
+    open_our_folder_to_all: "wrong-permissions",
     take_writing_away: "wrong-permissions",
     leave_a_removal_half_done: "half-done",
     leave_a_temporary_file: "leftover-file",

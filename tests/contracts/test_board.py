@@ -701,18 +701,48 @@ class TestRealPrograms:
             ("c*", 1),
             ("sub/../a.txt", 0),
             ("a b (1).txt", 0),
+            ("**", 0),
+            ("sub/**", 0),
+            ("**/**/b.md", 0),
+            ("./**/sub//*.md", 0),
+            ("a.txt/", 1),
+            ("*/", 1),
+            ("**/c", 1),
+            ("**/.hidden", 0),
+            ("*hidden", 1),
+            ("**/deep.txt", 1),
+            (".git/**/deep.txt", 0),
         ],
     )
     def test_files_are_found_by_name_and_by_pattern(self, real, tmp_path, pattern, code):
         folder = tmp_path / "it's [odd]*"
         (folder / "sub").mkdir(parents=True)
-        for name in ("a.txt", "sub/b.md", "a b (1).txt"):
+        (folder / ".git" / "more").mkdir(parents=True)
+        for name in ("a.txt", "sub/b.md", "a b (1).txt", "sub/.hidden", ".git/more/deep.txt"):
             (folder / name).touch()
         assert real.find(str(folder), pattern).code == code
 
     def test_an_absolute_path_is_found(self, real, tmp_path):
         (tmp_path / "x").touch()
         assert real.find("/nowhere", str(tmp_path / "x")).code == 0
+        assert real.find("/nowhere", str(tmp_path / "*")).code == 0
+
+    @pytest.mark.parametrize(
+        "pattern", ["**/" * 60 + "no", "**/?*/" * 30 + "no", "*/../" * 40 + "no", "*/" * 5000 + "no"]
+    )
+    def test_no_pattern_makes_it_look_at_a_folder_again_and_again(self, real, tmp_path, pattern, monkeypatch):
+        for folder in range(40):
+            (tmp_path / "/".join(f"d{folder + level}" for level in range(6))).mkdir(parents=True)
+        for name in ("one", "two"):
+            (tmp_path / name).symlink_to(tmp_path)
+        folders, looked = sum(path.is_dir() for path in tmp_path.rglob("*")) + 3, []
+        monkeypatch.setattr(os.path, "realpath", lambda path, real=os.path.realpath: looked.append(path) or real(path))
+        assert real.find(str(tmp_path), pattern).code == 1
+        assert len(looked) <= 3 * folders * pattern.count("/")
+
+    def test_a_search_that_takes_too_long_ends(self, real, tmp_path, monkeypatch):
+        monkeypatch.setattr("atm.system.board.programs.FIND_SECONDS", -1.0)
+        assert real.find(str(tmp_path), "**/x").timed_out
 
     @pytest.mark.parametrize("name", ["app/[id]/page.tsx", "what?.txt", "a*b"])
     def test_a_file_whose_name_looks_like_a_pattern_is_found_by_its_name(self, real, tmp_path, name):

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.untrusted_text import many_lines, one_line
+from atm.domain.untrusted_text import MARKED, TAKEN_OUT, many_lines, one_line
 
 BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 MARKS = {"\u061c", "\u200e", "\u200f"}
@@ -20,8 +20,23 @@ ANYTHING = st.text(st.characters(), max_size=20) | st.text(
 )
 
 
+FILLERS = {"\u115f", "\u1160", "\u3164", "\uffa0"}
+UNSEEN = {"\u034f", "\u17b4", "\u17b5", "\u180b", "\u180c", "\u180d", "\u180f", *FILLERS}
+VARIATIONS = {chr(code) for code in (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))}
+KEPT_FREE = {chr(code) for code in (0x2065, *range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000))}
+"""Places that Unicode keeps for characters without a shape."""
+
+EVERY_CHARACTER = [chr(code) for code in range(0x110000)]
+
+
 def acts(c: str) -> bool:
-    return unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") or unicodedata.bidirectional(c) in BIDI or c in MARKS
+    return (
+        unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")
+        or c in UNSEEN
+        or c in VARIATIONS
+        or unicodedata.bidirectional(c) in BIDI
+        or c in MARKS
+    )
 
 
 @given(ANYTHING)
@@ -46,7 +61,7 @@ def test_showing_twice_is_showing_once(text):
     assert many_lines(many_lines(text)) == many_lines(text)
 
 
-@given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), max_size=20))
+@given(st.text(st.characters(categories=["L", "N", "P", "S", "Zs"], exclude_characters=FILLERS), max_size=20))
 def test_ordinary_text_stays_as_it_is(text):
     assert one_line(text) == text
     assert many_lines(text) == text
@@ -75,8 +90,41 @@ def test_every_control_and_direction_becomes_visible(code):
         ("a\u2028b", "a b", "a b"),
         ("\ud83d", "\ufffd", "\ufffd"),
         ("日本 é 😀", "日本 é 😀", "日本 é 😀"),
+        ("👨\u200d👩 ❤\ufe0f co\u00adop", "👨👩 ❤ coop", "👨👩 ❤ coop"),
+        ("pass\u200bword", "pass\ufffdword", "pass\ufffdword"),
+        ("\u3164", "\ufffd", "\ufffd"),
+        ("a \U000e0041\U000e007f", "a \ufffd\ufffd", "a \ufffd\ufffd"),
     ],
 )
 def test_what_it_makes_of_texts(text, line, lines):
     assert one_line(text) == line
     assert many_lines(text) == lines
+
+
+def in_ranges(ranges) -> list[str]:
+    return [chr(code) for first, last in ranges for code in range(first, last + 1)]
+
+
+def test_the_tables_hold_every_character_without_a_shape_that_unicode_has():
+    wanted = {c for c in EVERY_CHARACTER if unicodedata.category(c) in ("Cf", "Cs") or "\x80" <= c <= "\x9f"}
+    assert wanted | UNSEEN | VARIATIONS | KEPT_FREE <= set(in_ranges(MARKED)) | set(in_ranges(TAKEN_OUT))
+
+
+def test_the_tables_hold_nothing_that_has_a_shape():
+    """What this Python does not know yet, a later one may know as a format character."""
+    held = in_ranges(MARKED) + in_ranges(TAKEN_OUT)
+    assert len(held) == len(set(held))
+    others = set(held) - UNSEEN - VARIATIONS - KEPT_FREE
+    assert {unicodedata.category(c) for c in others} <= {"Cc", "Cf", "Cs", "Cn"}
+    assert [
+        hex(ord(c)) for c in others if unicodedata.category(c) == "Cn" and not "\U00013430" <= c <= "\U0001343f"
+    ] == []
+
+
+def test_of_all_characters_those_that_act_go_and_all_others_stay():
+    acting = "".join(c for c in EVERY_CHARACTER if acts(c))
+    assert not any(acts(c) for c in one_line(acting))
+    ordinary = "".join(
+        c for c in EVERY_CHARACTER if not acts(c) and c not in KEPT_FREE and unicodedata.category(c) != "Cn"
+    )
+    assert one_line(ordinary) == ordinary

@@ -194,6 +194,18 @@ class NotAllowed(RequestError):
     code = "not-allowed"
 
 
+class NotTrusted(RequestError):
+    """What a repository, a plan or a task file asks for, to which no person has said yes (D25)."""
+
+    code = "not-trusted"
+
+
+class ForeignFile(RequestError):
+    """The file, its folder or its repository belongs to another user, so it is not read."""
+
+    code = "foreign-file"
+
+
 class ReviewRefused(RequestError):
     """A review of one's own work, by a member who was not asked, or of something that is not in review."""
 

@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from atm.config import Setting, Settings, open_file, read_file
+from atm.config import Setting, Settings, open_file, read_file, read_repository
 from atm.domain.errors import BadSetting
 from atm.formats.files.layout import REPO_FILES, Layout
 from atm.formats.files.settings_text import NotSettings, read_settings
@@ -129,7 +129,7 @@ class _Loading:
             self.problems.append(f"{repo} is listed in {self._layout.daemon_settings}, but there is no such folder")
             return
         file = self._file_of(repo)
-        found = self._read(file, REPO_FILE) if file else {}
+        found = self._read_repository(file) if file else {}
         if found is None:
             former = self._former.get(repo)
             self.places += [former] if former is not None else []
@@ -141,6 +141,19 @@ class _Loading:
         there = [f"{repo}/{name}" for name in REPO_FILES if os.path.isfile(f"{repo}/{name}")]
         self.problems += [f"{path} is ignored, because there is {there[0]} too" for path in there[1:]]
         return there[0] if there else None
+
+    def _read_repository(self, path: str) -> dict[str, Setting] | None:
+        """What the user has said yes to (D25). A changed byte, and its plugins stop."""
+        try:
+            repo = read_repository(self._layout, path)
+        except BadSetting as error:
+            self.problems.append(str(error))
+            return None
+        if repo.owner is not None:
+            self.problems.append(f"{path} is not read: it belongs to another user ({repo.owner})")
+        if repo.ignored:
+            self.problems.append(f"{path} is not trusted, so nothing in it counts; look at it: atm trust --show {path}")
+        return {key: Setting(value, f"{REPO_FILE} {path}") for key, value in repo.values.items()}
 
     def _read(self, path: str, label: str) -> dict[str, Setting] | None:
         try:

@@ -132,6 +132,15 @@ class TestSystemd:
         assert f"ExecStart={sys.executable} -P -m atm daemon run\n" in contents(result.path)
         assert calls(environment) == ["--user daemon-reload", "--user enable --now atm.service"]
 
+    def test_no_other_user_may_write_what_the_system_will_start(self, units):
+        former = os.umask(0)
+        try:
+            path = units.install().path
+        finally:
+            os.umask(former)
+        assert os.stat(path).st_mode & 0o777 == 0o644
+        assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o755
+
     def test_the_command_is_this_very_program(self, units):
         line = next(line for line in units.text().splitlines() if line.startswith("ExecStart="))
         words = shlex.split(line.removeprefix("ExecStart="))

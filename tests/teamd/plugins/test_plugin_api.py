@@ -407,6 +407,18 @@ def test_the_folder_is_made_when_it_is_asked_for(tmp_path, layout):
     assert (tmp_path / "temp/atm/.gitignore").read_text() == "*\n"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="modes say nothing there")
+@pytest.mark.parametrize("inside", [False, True])
+def test_the_folder_is_for_its_user_alone_whatever_the_umask(tmp_path, layout, inside):
+    former = os.umask(0)
+    try:
+        made = Path(folder_of(layout, "still", str(tmp_path) if inside else None).made())
+    finally:
+        os.umask(former)
+    assert [path.stat().st_mode & 0o777 for path in (made, made.parent)] == [0o700, 0o700]
+    assert [path.stat().st_mode & 0o777 for path in made.parent.glob(".gitignore")] == [0o600] * inside
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
 def test_a_repository_cannot_lead_the_folder_out_of_itself(tmp_path):
     outside, repo = tmp_path / "outside", tmp_path / "repo"

@@ -8,8 +8,9 @@ then allow rules, additional folders, and the repository itself permit.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
+
+from atm.domain.mail.path_globs import PathGlob, path_glob
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +19,10 @@ class AccessRule:
 
     text: str
     scope: str
-    expression: re.Pattern[str]
+    pattern: PathGlob
 
     def covers(self, path: str) -> bool:
-        return self.expression.fullmatch(path) is not None
+        return self.pattern.matches(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,66 +51,21 @@ def parse_rule(text: str, scope: str, *, settings_root: str, working_folder: str
     if tool.strip() != "Read" or (paren and not rest.endswith(")")):
         return None
     pattern = rest[:-1].strip() if paren else "**"
-    return AccessRule(text, scope, re.compile(_anchored(pattern, settings_root, working_folder, home), re.DOTALL))
+    return AccessRule(text, scope, _anchored(pattern, settings_root, working_folder, home))
 
 
-def _anchored(pattern: str, settings_root: str, working_folder: str, home: str) -> str:
-    if pattern in ("", "*", "**") or not pattern:
-        return ".*"
+def _anchored(pattern: str, settings_root: str, working_folder: str, home: str) -> PathGlob:
+    if pattern in ("", "*", "**"):
+        return path_glob("", "**")
     if pattern.startswith("//"):
-        return _expression("", pattern[1:])
+        return path_glob("", pattern[1:])
     if pattern == "~" or pattern.startswith("~/"):
-        return _expression(home, pattern[1:])
+        return path_glob(home, pattern[1:])
     if pattern.startswith("/"):
-        return _expression(settings_root, pattern)
+        return path_glob(settings_root, pattern)
     relative = pattern.removeprefix("./")
     anywhere = "/" not in relative.rstrip("/") and pattern == relative
-    return _expression(working_folder, f"/**/{relative}" if anywhere else f"/{relative}")
-
-
-def _expression(base: str, pattern: str) -> str:
-    out, i = [re.escape(base.rstrip("/"))], 0
-    pattern = pattern.rstrip("/")
-    while i < len(pattern):
-        if pattern.startswith("/**/", i):
-            out.append("/(?:.*/)?")
-            i += 4
-        elif pattern.startswith("**", i):
-            out.append(".*")
-            i += 2
-        elif pattern[i] == "*":
-            out.append("[^/]*")
-            i += 1
-        elif pattern[i] == "?":
-            out.append("[^/]")
-            i += 1
-        elif pattern[i] == "[" and "]" in pattern[i + 2 :]:
-            end = pattern.index("]", i + 2)
-            out.append(_one_of(pattern[i + 1 : end]))
-            i = end + 1
-        else:
-            out.append(re.escape(pattern[i]))
-            i += 1
-    return "".join(out) + "(?:/.*)?"  # a rule about a folder covers what is in it
-
-
-def _one_of(body: str) -> str:
-    """`[abc]`, `[a-z]`, `[!x]`: one character, never a slash. A range that runs backwards matches nothing."""
-    negated = body[0] in "!^"
-    body = body[1:] if negated else body
-    parts, i = [], 0
-    while i < len(body):
-        if i + 2 < len(body) and body[i + 1] == "-":
-            first, last = body[i], body[i + 2]
-            parts.append(f"{re.escape(first)}-{re.escape(last)}" if first <= last else "")
-            i += 3
-        else:
-            parts.append(re.escape(body[i]))
-            i += 1
-    inside = "".join(parts)
-    if not inside:
-        return "[^/]" if negated else "(?!)"
-    return f"(?!/)[{'^' if negated else ''}{inside}]"
+    return path_glob(working_folder, f"/**/{relative}" if anywhere else f"/{relative}")
 
 
 def judge(path: str, root: str, scopes: list[Scope]) -> AccessVerdict:

@@ -198,6 +198,11 @@ class Layout:
         return f"{self.state_root}/vendor-files.json"
 
     @property
+    def trust(self) -> str:
+        """To which files of repositories the user has said yes."""
+        return f"{self.config_root}/trust.json"
+
+    @property
     def access_tokens(self) -> str:
         """Who may reach the MCP server over HTTP: digests, no secrets."""
         return f"{self.state_root}/mcp-tokens.json"

@@ -20,7 +20,7 @@ from atm.system.files.disk import make_private, open_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import IO
 
     from atm.domain.plain import Plain
@@ -31,6 +31,10 @@ KEPT = 256 * 1024
 
 SIGN_EVERY = 30.0
 GIT_SECONDS = 60.0
+FIND_SECONDS = 60.0
+MOST_PARTS = 100
+"""Folders in a pattern; nobody nests deeper."""
+
 LARGEST_LOG = 1 << 20
 AFTERWARDS = 1.0
 """Seconds that output may still take to arrive once the program has ended."""
@@ -71,8 +75,10 @@ class RealPrograms:
         path = os.path.join(base, wanted)
         if "\0" in path:
             return Ran(1, "no file has such a name")
-        likely = glob.iglob(os.path.join(glob.escape(base), wanted), recursive=True)
-        found = path if os.path.isfile(path) else next((name for name in likely if os.path.isfile(name)), None)
+        try:
+            found = path if os.path.isfile(path) else next(filter(os.path.isfile, _files_like(base, wanted)), None)
+        except TimeoutError as error:
+            return Ran(None, str(error), seconds=FIND_SECONDS, timed_out=True)
         return Ran(1, f"there is no file {path}") if found is None else Ran(0, found)
 
     def here(self) -> str:
@@ -193,3 +199,46 @@ def _git(folder: str, *words: str) -> Ran:
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # ValueError: a NUL in a name
         return Ran(None, str(error))
     return Ran(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace").strip())
+
+
+def _files_like(base: str, pattern: str) -> Iterator[str]:
+    """
+    What a pattern may mean, part by part.
+
+    `glob` walks once for each way to split a path among the `**` of a pattern, and again through each link that leads
+    up: a pattern of a dozen, which anybody may write into a task, would not end. Here each part sees a folder once.
+    """
+    parts = [part for part in pattern.split("/") if part not in ("", ".")]
+    if pattern.endswith("/") or len(parts) > MOST_PARTS:
+        return iter(())
+    until = time.monotonic() + FIND_SECONDS
+    places: Iterator[str] = iter(["/" if pattern.startswith("/") else base])
+    for part in [*parts, "*"] if parts[-1:] == ["**"] else parts:
+        places = _below(places, until) if part == "**" else _inside(places, part, until)
+    return places
+
+
+def _inside(places: Iterable[str], part: str, until: float) -> Iterator[str]:
+    seen: set[str] = set()
+    for place in places:
+        if _is_new(place, seen, until):
+            yield from glob.iglob(os.path.join(glob.escape(place), part))
+
+
+def _below(places: Iterable[str], until: float) -> Iterator[str]:
+    """These folders and all in them, but for hidden ones. Links are not followed."""
+    seen: set[str] = set()
+    for place in places:
+        for folder, folders, _ in os.walk(place):
+            is_new = _is_new(folder, seen, until)
+            folders[:] = [name for name in folders if is_new and not name.startswith(".")]
+            if is_new:
+                yield folder
+
+
+def _is_new(place: str, seen: set[str], until: float) -> bool:
+    if time.monotonic() > until:
+        raise TimeoutError(f"looking for the file took more than {FIND_SECONDS:.0f} s")
+    real, known = os.path.realpath(place), len(seen)
+    seen.add(real)
+    return len(seen) > known

@@ -89,7 +89,7 @@ class WatchedPlaces:
 
     def __init__(self, layout: Layout, settings: Iterable[str]) -> None:
         self._layout = layout
-        self._files = {layout.settings, layout.daemon_settings}
+        self._files = {layout.settings, layout.daemon_settings, layout.trust}
         folders = {layout.config_root: None}
         for path in settings:
             is_file = path.endswith(".toml")

@@ -169,9 +169,11 @@ def make_private(path: str, roots: tuple[str, ...] = ()) -> None:
 
     Raises OSError, also if another user made one of its parents in a place where everybody may (like /tmp).
     """
-    _make(path, PRIVATE_FOLDER)
     if os.name == "nt":
+        _make(path, PRIVATE_FOLDER)
         return
+    _refuse_strangers(os.path.abspath(path))  # before, so that nothing is made there; and after, what came meanwhile
+    _make(path, PRIVATE_FOLDER)
     _refuse_strangers(os.path.abspath(path))
     for root in roots:
         if path == root or path.startswith(f"{root}/"):
@@ -212,7 +214,11 @@ def _refuse_strangers(path: str) -> None:
     """In /tmp every user can make the folder that we are about to use: it stays theirs, with all that we put in it."""
     us, parent = os.geteuid(), os.path.dirname(path)
     while parent != path:
-        if os.lstat(path).st_uid not in (us, 0) and os.stat(parent).st_mode & stat.S_ISVTX:
+        try:
+            is_strange = os.lstat(path).st_uid not in (us, 0) and os.stat(parent).st_mode & stat.S_ISVTX
+        except (FileNotFoundError, NotADirectoryError):
+            is_strange = False  # not made yet
+        if is_strange:
             raise PermissionError(errno.EPERM, "another user made this folder, so nothing of yours goes there", path)
         path, parent = parent, os.path.dirname(parent)
 

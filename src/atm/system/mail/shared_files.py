@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import sys
 
+from atm.domain.consent import TRUSTED
 from atm.domain.errors import FileNotAllowed, UnreadableFile, WriteRefused
 from atm.domain.mail.file_access import AccessRule, Scope, parse_rule
 from atm.formats.files.json_record import NotJson, decode_object, to_text
+from atm.formats.mail.permissions import FOLDERS, strings_in
+from atm.system.files.consents import read_repo_file
 from atm.system.files.disk import make_private, open_private
 
 TYPE_CHECKING = False
@@ -71,14 +74,14 @@ class SettingsAndFiles:
         return [
             self._scope(self._managed, "/", root),
             flags,
-            *(self._scope(path, base, root) for path, base in files),
+            *(self._scope(path, base, root, needs_consent=base == root) for path, base in files),
         ]
 
     def _real(self, folder: str) -> str:
         return os.path.realpath(os.path.expanduser(folder)).replace(os.sep, "/")
 
-    def _scope(self, path: str, settings_root: str, root: str) -> Scope:
-        settings = _read_settings(path)
+    def _scope(self, path: str, settings_root: str, root: str, *, needs_consent: bool = False) -> Scope:
+        settings, counts = self._read_repos(path) if needs_consent else (_read_settings(path), True)
         permissions = settings.get("permissions")
         if not isinstance(permissions, dict):
             return Scope(path)
@@ -86,13 +89,26 @@ class SettingsAndFiles:
         def rules(key: str) -> tuple[AccessRule, ...]:
             found = (
                 parse_rule(text, path, settings_root=settings_root, working_folder=root, home=self._home)
-                for text in _strings(permissions.get(key))
+                for text in strings_in(permissions.get(key))
             )
             return tuple(rule for rule in found if rule is not None)
 
-        folders = tuple(self._real(os.path.join(root, f)) for f in _strings(permissions.get("additionalDirectories")))
+        if not counts:
+            return Scope(path, rules("deny"))
+        folders = tuple(self._real(os.path.join(root, f)) for f in strings_in(permissions.get(FOLDERS)))
         only_managed = path == self._managed and settings.get("allowManagedPermissionRulesOnly") is True
         return Scope(path, rules("deny"), rules("allow"), folders, only_managed)
+
+    def _read_repos(self, path: str) -> tuple[dict[str, Plain], bool]:
+        """A repository's file: what it denies counts; what it permits only with the user's yes (D25)."""
+        try:
+            found = read_repo_file(self._layout, path)
+            fields = decode_object(to_text(found.content)) if found.content else {}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}, False
+        except (OSError, NotJson) as error:
+            raise UnreadableFile(f"{path} cannot be read: {error}", "mend the settings file", path) from None
+        return fields, found.state == TRUSTED
 
     def share_folder(self, team: str) -> str:
         return f"{self._share.rstrip('/')}/{team}" if self._share else self._layout.share(team)
@@ -137,7 +153,3 @@ def _read_settings(path: str) -> dict[str, Plain]:
         return {}
     except (OSError, NotJson) as error:
         raise UnreadableFile(f"{path} cannot be read: {error}", "mend the settings file", path) from None
-
-
-def _strings(value: Plain) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

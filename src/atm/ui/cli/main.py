@@ -98,7 +98,8 @@ def dispatch(words: list[str]) -> int:
         return show(args.command)
     from atm.ui.cli.session import Session
 
-    return execute(args, Session(os.environ, as_json=args.flag("json")))
+    speaker = args.text("as") or args.text("from")
+    return execute(args, Session(os.environ, as_json=args.flag("json"), command=command.name, speaker=speaker))
 
 
 def _unexpected(error: Exception) -> AtmError:

@@ -26,10 +26,14 @@ if TYPE_CHECKING:
 class Session:
     """What every command needs, each part made when it is asked for."""
 
-    __slots__ = ("_as_json", "_boardroom", "_layout", "_room", "_settings", "environment")
+    __slots__ = ("_as_json", "_boardroom", "_command", "_layout", "_room", "_settings", "_speaker", "environment")
 
-    def __init__(self, environment: Mapping[str, str], *, as_json: bool = False) -> None:
+    def __init__(
+        self, environment: Mapping[str, str], *, as_json: bool = False, command: str = "", speaker: str | None = None
+    ) -> None:
         self.environment = environment
+        self._command = command
+        self._speaker = speaker
         self._as_json = as_json
         self._layout: Layout | None = None
         self._settings: Settings | None = None
@@ -45,8 +49,24 @@ class Session:
     @property
     def settings(self) -> Settings:
         if self._settings is None:
-            self._settings = config.load(self.layout, self.environment, working_folder(), {})
+            self._settings = self._load_settings()
+            if self._settings.repo.ignored or self._settings.repo.owner is not None:
+                self._tell_what_is_ignored(self._settings)
         return self._settings
+
+    def _load_settings(self) -> Settings:
+        return config.load(self.layout, self.environment, working_folder(), {}, self._speaker)
+
+    def _tell_what_is_ignored(self, settings: Settings) -> None:
+        """Once in a command; at a terminal a person is asked, once for each content of the file."""
+        if not self._command or self._command == "trust":
+            return
+        from atm.ui.cli.setup.consent import note, said_yes
+
+        if said_yes(self, settings):
+            self._settings = self._load_settings()
+        else:
+            self.warn(note(settings))
 
     @property
     def room(self) -> Teamroom:
@@ -119,6 +139,9 @@ class Session:
         sys.stdout.write(harmless(text) + "\n")
 
     def print_json(self, value: object) -> None:
+        ignored = self._settings.repo.ignored if self._settings is not None else None
+        if ignored and isinstance(value, dict) and "action" in value and self._command != "trust":
+            value = {**value, "untrusted": [*ignored]}
         sys.stdout.write(encode(value) + "\n")
 
     def tell(self, result: dict[str, object], text: str) -> None:

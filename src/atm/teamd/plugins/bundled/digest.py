@@ -26,7 +26,6 @@ from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
 from atm.domain.names import is_claudes_team
 from atm.domain.team.liveness import OFFLINE
 from atm.domain.untrusted_text import one_line
-from atm.system.files.disk import open_private
 from atm.teamd.plugins.api import Cancel, Capability, PluginContext, PluginMetadata, TeamFacts, Unsuitable
 
 UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0}
@@ -76,7 +75,8 @@ class Memory:
 
     def save(self) -> None:
         temporary = f"{self.path}.new"
-        with open(temporary, "w", encoding="utf-8", opener=open_private) as file:
+        private = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(private, "w", encoding="utf-8") as file:
             json.dump({"told": self.told, "counts": self.counts}, file)
         os.replace(temporary, self.path)
 

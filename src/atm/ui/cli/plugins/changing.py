@@ -13,6 +13,7 @@ from atm.formats.files.layout import REPO_FILES
 from atm.formats.files.settings_text import NotSettings, read_settings
 from atm.teamd.places import is_yes, listed_repositories, load_places, read_daemon_settings
 from atm.teamd.plugins.discovery import check_name, discover
+from atm.ui.cli.setup.consent import change_file
 from atm.wiring.setup import change_settings
 
 TYPE_CHECKING = False
@@ -54,7 +55,7 @@ def _set(args: Args, session: Session, name: str, enabled: bool) -> int:
     path = session.layout.settings if repo is None else _repo_file(repo)
     changed = _current(path, name) is not enabled
     if changed:
-        change_settings(session.layout, path, lambda text: with_enabled(text, path, name, enabled))
+        change_file(session, path, lambda text: with_enabled(text, path, name, enabled), is_repos=repo is not None)
     listed = _put_on_the_list(session, repo) if repo is not None and enabled else False
     verb = "enabled" if enabled else "disabled"
     words = f"{name} is {verb} in {path}" if changed else f"{name} is {verb} in {path} already"

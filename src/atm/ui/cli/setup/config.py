@@ -15,6 +15,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from atm.config import Setting
     from atm.domain.setup.context import SystemContext
     from atm.formats.files.settings_text import Value
     from atm.ui.cli.session import Session
@@ -58,7 +59,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
     known = session.settings.all()
     context = build_context(session.layout, session.settings, session.environment, working_folder())
     if session.as_json:
-        values = {key: {"value": setting.value, "origin": setting.origin} for key, setting in known.items()}
+        values = {key: _as_json(session, key, setting) for key, setting in known.items()}
         session.print_json(
             {
                 "action": "config",
@@ -68,12 +69,22 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
             }
         )
         return 0
-    rows = [[key, _shown(setting.value), setting.origin] for key, setting in known.items()]
+    rows = [[key, _shown(setting.value), _origin(session, key, setting)] for key, setting in known.items()]
     session.print("\n".join(table(["Setting", "Value", "Origin"], rows)))
     session.print("")
     for name, value in _context_lines(context):
         session.print(f"  {name:<12} {one_line(value)}")
     return 0
+
+
+def _as_json(session: Session, key: str, setting: Setting) -> dict[str, object]:
+    ignored = {"ignored": "untrusted"} if key in session.settings.repo.ignored else {}
+    return {"value": setting.value, "origin": setting.origin, **ignored}
+
+
+def _origin(session: Session, key: str, setting: Setting) -> str:
+    is_ignored = key in session.settings.repo.ignored
+    return f"{setting.origin} (the repository's is not trusted)" if is_ignored else setting.origin
 
 
 def context_json(context: SystemContext) -> dict[str, object]:
@@ -135,9 +146,9 @@ def _set(args: Args, session: Session) -> int:
     path = _file(args, session)
     if os.path.exists(path):
         settings_module.read_file(path)  # an error here names the line; we never write over it
-    from atm.wiring.setup import change_settings
+    from atm.ui.cli.setup.consent import change_file
 
-    change_settings(session.layout, path, lambda text: _with_setting(text, path, key, value))
+    change_file(session, path, lambda text: _with_setting(text, path, key, value), is_repos=args.flag("repo"))
     result: dict[str, object] = {"action": "config", "key": key, "value": value, "file": path}
     session.tell(result, f"{key} = {_shown(value)} in {path}")
     return 0

@@ -1,0 +1,61 @@
+"""
+Consent (D25): what a repository's settings may say by themselves, and what counts only after the user's yes.
+
+A repository is somebody's text. It may say how things look here and forbid something; it may not run anything, speak
+as a member, send anything anywhere or widen a permission. The user's yes holds for one file at one real path with one
+content: a changed byte, and it is gone.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+TRUSTED, UNTRUSTED, CHANGED, FOREIGN, NONE = "trusted", "untrusted", "changed", "foreign", "none"
+"""Of a file: the yes holds; there is none; there is one for another content; it is another user's; there is no file."""
+
+NEEDS_CONSENT, HARMLESS = "consent", "harmless"
+
+DEFAULT_TEAM = "core.default_team"
+"""Harmless if whoever asks is in that team's roster, so that nothing comes of it that could not be had anyway."""
+
+_HARMLESS_SECTIONS = ("display.",)
+
+
+class Consent:
+    """The user's yes, or no, to one file."""
+
+    __slots__ = ("at", "by", "file", "path", "sha256")
+
+    def __init__(self, *, path: str, file: str, sha256: str, at: str, by: str) -> None:
+        self.path = path
+        """The folder that the file speaks for."""
+        self.file = file
+        self.sha256 = sha256
+        self.at = at
+        self.by = by
+
+
+class Ask:
+    """One thing that a file says."""
+
+    __slots__ = ("key", "kind", "value")
+
+    def __init__(self, key: str, value: object, kind: str) -> None:
+        self.key = key
+        self.value = value
+        self.kind = kind
+
+
+def kind_of(key: str) -> str:
+    """Does a setting count without consent? The default team depends on who asks, so by itself it does not."""
+    return HARMLESS if key.startswith(_HARMLESS_SECTIONS) else NEEDS_CONSENT
+
+
+def state_of(given: Iterable[Consent], file: str, sha256: str) -> str:
+    """Whether the user has said yes to this content at this path."""
+    known = [one for one in given if one.file == file]
+    if any(one.sha256 == sha256 for one in known):
+        return TRUSTED
+    return CHANGED if known else UNTRUSTED

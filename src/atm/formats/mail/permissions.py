@@ -1,0 +1,28 @@
+"""What Claude Code's settings say about reading files, as far as mail asks."""
+
+from __future__ import annotations
+
+from atm.domain.consent import HARMLESS, NEEDS_CONSENT, Ask
+from atm.formats.files.json_record import NotJson, decode_object, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.plain import Plain
+
+FOLDERS = "additionalDirectories"
+
+
+def strings_in(value: Plain) -> list[str]:
+    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+
+def permission_asks(content: bytes) -> list[Ask]:
+    """What a repository's file permits needs consent; what it denies, or asks about, does not."""
+    try:
+        permissions = decode_object(to_text(content)).get("permissions")
+    except NotJson:
+        return []
+    if not isinstance(permissions, dict):
+        return []
+    kinds = {"allow": NEEDS_CONSENT, FOLDERS: NEEDS_CONSENT, "ask": HARMLESS, "deny": HARMLESS}
+    return [Ask(f"permissions.{key}", value, kinds[key]) for key, value in permissions.items() if key in kinds]

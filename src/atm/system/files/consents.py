@@ -1,0 +1,122 @@
+"""The user's consents on disk, and a repository's file as far as it may be read at all."""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.consent import FOREIGN, NONE, state_of
+from atm.domain.errors import UnreadableFile
+from atm.formats.files.consents import Consents, decode_consents, encode_consents
+from atm.formats.files.json_record import NotJson
+from atm.system.files.refusals import explained
+from atm.system.files.whole_files import write_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.formats.files.layout import Layout
+    from atm.system.files.locking import Locks
+
+LARGEST = 4 << 20
+"""Bytes: of a settings file, and of all consents."""
+
+
+class RepoFile:
+    """One file of a repository, read once, so that what is judged is what is used."""
+
+    __slots__ = ("content", "owner", "path", "sha256", "state")
+
+    def __init__(self, path: str, content: bytes, sha256: str, state: str, owner: int | None = None) -> None:
+        self.path = path
+        """Its real path."""
+        self.content = content
+        self.sha256 = sha256
+        self.state = state
+        self.owner = owner
+        """The user to whom it belongs, if that is neither us nor root. Then it was not read."""
+
+
+def read_repo_file(layout: Layout, path: str) -> RepoFile:
+    """A file of a repository, and whether the user has said yes to it. Raises OSError."""
+    real = _slashes(os.path.realpath(path))
+    owner = foreign_owner(real)
+    if owner is not None:
+        return RepoFile(real, b"", "", FOREIGN, owner)
+    fd = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with open(fd, "rb") as file:
+        content = file.read(LARGEST + 1)
+    digest = sha256_of(content)
+    if len(content) > LARGEST:
+        return RepoFile(real, b"", digest, NONE)
+    return RepoFile(real, content, digest, state_of(read_consents(layout).trusted, real, digest))
+
+
+def sha256_of(content: bytes) -> str:
+    from hashlib import sha256  # here: only who works in a repository with settings pays for it
+
+    return sha256(content).hexdigest()
+
+
+def foreign_owner(path: str) -> int | None:
+    """The owner of a file, of its folder or of the repository's `.git`, if that is neither this user nor root."""
+    if not hasattr(os, "geteuid"):
+        return None
+    ours = (os.geteuid(), 0)
+    folder = os.path.dirname(path)
+    for place in (path, folder, *_git_of(folder)):
+        try:
+            owner = os.lstat(place).st_uid
+        except OSError:
+            continue
+        if owner not in ours:
+            return owner
+    return None
+
+
+def _git_of(folder: str) -> list[str]:
+    """The nearest `.git` at or above a folder, and the folder that it lies in."""
+    while True:
+        if os.path.lexists(f"{folder}/.git"):
+            return [f"{folder}/.git", folder]
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return []
+        folder = parent
+
+
+def read_consents(layout: Layout) -> Consents:
+    """Nothing is trusted by a file that is not there, that cannot be understood, or that others may write."""
+    try:
+        with open(layout.trust, "rb") as file:
+            found = os.fstat(file.fileno())
+            if hasattr(os, "geteuid") and (found.st_uid not in (os.geteuid(), 0) or found.st_mode & 0o022):
+                return Consents()
+            return decode_consents(file.read(LARGEST))
+    except (OSError, NotJson):
+        return Consents()
+
+
+def change_consents(locks: Locks, layout: Layout, change: Callable[[Consents], None]) -> None:
+    """Apply a change under a lock. A file that cannot be understood is named, and not written over."""
+    disk, path = locks.disk, layout.trust
+    with explained(path):
+        disk.make_folders(path.rpartition("/")[0], private=True)
+        with locks.private(path):
+            consents = _known(path)
+            change(consents)
+            write_over(disk, path, encode_consents(consents), mode=0o600)
+
+
+def _known(path: str) -> Consents:
+    try:
+        with open(path, "rb") as file:
+            return decode_consents(file.read(LARGEST))
+    except FileNotFoundError:
+        return Consents()
+    except NotJson as error:
+        raise UnreadableFile(f"{path}: {error}", "look at it, then remove it and say yes again", path) from None
+
+
+def _slashes(path: str) -> str:
+    return path.replace(os.sep, "/")

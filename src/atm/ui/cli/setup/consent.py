@@ -1,0 +1,62 @@
+"""A command in a repository whose settings no person has said yes to: what is left out, and the question."""
+
+from __future__ import annotations
+
+import sys
+
+from atm.domain.errors import AtmError
+from atm.services.team.standing import members_above
+from atm.ui.cli.setup.trust import ask
+from atm.wiring.mail import build_room
+from atm.wiring.setup import change_settings
+from atm.wiring.trust import change_with_consent, examine, give_consent, was_refused
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.config import Settings
+    from atm.ui.cli.session import Session
+
+MOST_NAMED = 5
+
+
+def note(settings: Settings) -> str:
+    """What counts as absent, and the command that changes that."""
+    repo, file = settings.repo, settings.repo_file
+    if repo.owner is not None:
+        return f"note: {file} is not read: it, its folder or its repository belongs to another user ({repo.owner})"
+    named = ", ".join([*repo.ignored][:MOST_NAMED]) + (", …" if len(repo.ignored) > MOST_NAMED else "")
+    return f"note: {file} is not trusted, so this counts as absent: {named}; look at it with: atm trust --show {file}"
+
+
+def said_yes(session: Session, settings: Settings) -> bool:
+    """Ask a person at a terminal, unless they have said no to this content before."""
+    if not settings.repo.ignored or not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    if not _is_person(session):
+        return False
+    try:
+        found = examine(session.layout, settings.repo_file)
+        if was_refused(session.layout, found) or not ask(session, found):
+            return False
+        give_consent(session.layout, found)
+    except AtmError as error:
+        session.warn(f"Warning: {error}")
+        return False
+    return True
+
+
+def change_file(session: Session, path: str, change: Callable[[str], str], *, is_repos: bool) -> None:
+    """Change a settings file. In a repository's the user's own words need no second yes; an agent's do."""
+    if is_repos:
+        change_with_consent(session.layout, path, change, by_person=_is_person(session))
+    else:
+        change_settings(session.layout, path, change)
+
+
+def _is_person(session: Session) -> bool:
+    """Does no member's process stand above this one? With a room of its own: the settings are not read yet."""
+    room = build_room(session.layout)
+    room.is_command = True
+    return not any(members_above(room))

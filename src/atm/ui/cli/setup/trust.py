@@ -1,0 +1,137 @@
+"""`atm trust`: look at what a repository's settings ask for, and say yes to exactly that."""
+
+from __future__ import annotations
+
+import sys
+
+from atm.domain.consent import CHANGED, FOREIGN, HARMLESS, NEEDS_CONSENT, NONE, TRUSTED, UNTRUSTED
+from atm.domain.errors import ForeignFile, NotTrusted
+from atm.domain.untrusted_text import one_line
+from atm.services.team.standing import check_person
+from atm.ui.cli.arguments import Args, Argument, Command, Option
+from atm.ui.cli.render import table
+from atm.wiring.trust import Examined, examine, give_consent, given_consents, refuse_consent, revoke_consent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+NOTHING = 3
+LONGEST_VALUE = 200
+
+COMMAND = Command(
+    "trust",
+    "say yes to what a repository's settings ask for",
+    text="Without your yes a repository's file runs nothing, speaks as nobody, sends nothing and permits nothing.\n"
+    "Consent holds for one file at one place with this content: a changed byte, and it is gone.",
+    arguments=(Argument("path", "a folder or a file (default: the settings file in force)", required=False),),
+    options=(
+        Option("--yes", "-y", help="without being asked"),
+        Option("--show", help="what it asks for, and whether it is trusted"),
+        Option("--revoke", help="take the yes back"),
+        Option("--list", help="everything that is trusted"),
+    ),
+    examples=("atm trust --show", "atm trust", "atm trust ~/src/project --yes", "atm trust --revoke"),
+)
+
+STATES = {
+    TRUSTED: "trusted",
+    UNTRUSTED: "not trusted",
+    CHANGED: "not trusted: it has changed since you said yes",
+    FOREIGN: "another user's, so it is not read",
+    NONE: "not there",
+}
+
+
+def execute(args: Args, session: Session) -> int:
+    if args.flag("list"):
+        return _list(session)
+    found = examine(session.layout, args.text("path"))
+    if args.flag("show") or found.state == NONE:
+        return _show(session, found)
+    if args.flag("revoke"):
+        return _revoke(session, found)
+    return _trust(session, found, is_said=args.flag("yes"))
+
+
+def _list(session: Session) -> int:
+    listed = given_consents(session.layout)
+    if session.as_json:
+        names = ("path", "file", "sha256", "at", "by")
+        rows = [{**{name: getattr(one, name) for name in names}, "state": state} for one, state in listed]
+        session.print_json({"action": "trust", "trusted": rows})
+        return 0
+    if not listed:
+        session.print("nothing is trusted yet; look at a repository's settings with `atm trust --show`")
+        return 0
+    rows_shown = [[one_line(one.file), STATES[state], one_line(one.by), one_line(one.at)] for one, state in listed]
+    session.print("\n".join(table(["file", "state", "by", "since"], rows_shown)))
+    return 0
+
+
+def _show(session: Session, found: Examined) -> int:
+    session.tell(as_json(found, done=found.state == TRUSTED), _words(found))
+    return NOTHING if found.state == NONE else 0
+
+
+def _revoke(session: Session, found: Examined) -> int:
+    was_there = revoke_consent(session.layout, found)
+    words = "is not trusted any more" if was_there else "was not trusted"
+    session.tell(as_json(examine(session.layout, found.file), done=was_there), one_line(f"{found.file} {words}"))
+    return 0 if was_there else NOTHING
+
+
+def _trust(session: Session, found: Examined, *, is_said: bool) -> int:
+    check_person(session.room, "trust a repository")
+    if found.state == FOREIGN:
+        raise ForeignFile(
+            f"{found.file} belongs to another user (number {found.owner})",
+            "copy the repository into a folder of your own",
+            found.file,
+        )
+    if not is_said and found.state != TRUSTED and not _asked(session, found):
+        raise NotTrusted(f"{found.file} is not trusted", "look at it with --show, then add --yes", found.file)
+    give_consent(session.layout, found)
+    session.tell(as_json(examine(session.layout, found.file), done=True), one_line(f"{found.file} is trusted"))
+    return 0
+
+
+def _asked(session: Session, found: Examined) -> bool:
+    """At a terminal: what it asks for, and the question. Elsewhere nobody is there to say yes."""
+    if session.as_json or not sys.stdin.isatty() or not sys.stderr.isatty():
+        return False
+    return ask(session, found)
+
+
+def ask(session: Session, found: Examined) -> bool:
+    sys.stderr.write(f"{_words(found)}\n\nDo you want that? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().casefold() in ("y", "yes"):
+        return True
+    refuse_consent(session.layout, found)
+    return False
+
+
+def _words(found: Examined) -> str:
+    if found.state == NONE:
+        return one_line(f"there is no settings file at {found.path}")
+    lines = [one_line(f"{found.file}: {STATES[found.state]}")]
+    for one in found.asks:
+        mark = "·" if one.kind == HARMLESS else "!"
+        lines.append(f"  {mark} {one_line(one.key)} = {one_line(str(one.value))[:LONGEST_VALUE]}")
+    if any(one.kind == NEEDS_CONSENT for one in found.asks) and found.state != TRUSTED:
+        lines.append("  What is marked with ! counts only after your yes.")
+    return "\n".join(lines)
+
+
+def as_json(found: Examined, *, done: bool) -> dict[str, object]:
+    asks = [{"key": one.key, "value": one.value, "class": one.kind} for one in found.asks]
+    return {
+        "action": "trust",
+        "path": found.path,
+        "file": found.file or None,
+        "sha256": found.sha256 or None,
+        "state": found.state,
+        "asks": asks,
+        "done": done,
+    }

@@ -1,0 +1,139 @@
+"""Consent to what repositories ask for, over real files."""
+
+from __future__ import annotations
+
+import os
+
+from atm import config
+from atm.domain.consent import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of
+from atm.domain.errors import BadSetting
+from atm.formats.files.times import to_iso
+from atm.formats.mail.permissions import permission_asks
+from atm.system.files.consents import change_consents, read_consents, read_repo_file
+from atm.system.machine import RealClock
+from atm.wiring.files import build_locks
+from atm.wiring.setup import change_settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.formats.files.consents import Consents
+    from atm.formats.files.layout import Layout
+    from atm.system.files.consents import RepoFile
+
+
+class Examined:
+    """A file of a repository: what it asks for, and where the user's consent stands."""
+
+    __slots__ = ("asks", "file", "owner", "path", "sha256", "state")
+
+    def __init__(self, path: str, found: RepoFile | None, asks: list[Ask]) -> None:
+        self.path = path
+        self.file = found.path if found else ""
+        self.sha256 = found.sha256 if found else ""
+        self.state = found.state if found else NONE
+        self.owner = found.owner if found else None
+        self.asks = asks
+
+
+def examine(layout: Layout, given: str | None) -> Examined:
+    """The file that a path means, or the settings file in force. Raises BadSetting for one that cannot be read."""
+    place = os.path.abspath(os.path.expanduser(given or ".")).replace(os.sep, "/")
+    file = place if os.path.isfile(place) else config.find_repo_file(place)[1]
+    if file is None:
+        return Examined(place, None, [])
+    try:
+        found = read_repo_file(layout, file)
+    except OSError as error:
+        raise BadSetting(f"{file}: {error.strerror}", "check its permissions", file) from None
+    return Examined(_folder_of(found.path), found, [] if found.state == FOREIGN else _asks(found))
+
+
+def _folder_of(file: str) -> str:
+    folder = os.path.dirname(file)
+    return os.path.dirname(folder) if os.path.basename(folder) in (".atm", ".claude") else folder
+
+
+def _asks(found: RepoFile) -> list[Ask]:
+    if found.path.endswith(".json"):
+        return permission_asks(found.content)
+    said = config.parse_file(found.content, found.path)
+    return [Ask(key, value, kind_of(key)) for key, value in said.items()]
+
+
+def give_consent(layout: Layout, found: Examined) -> None:
+    def change(consents: Consents) -> None:
+        _forget(consents, found.file)
+        consents.trusted.append(_consent(found))
+
+    change_consents(build_locks(layout), layout, change)
+
+
+def refuse_consent(layout: Layout, found: Examined) -> None:
+    """Remember the no, so that the same content is not asked about again."""
+
+    def change(consents: Consents) -> None:
+        _forget(consents, found.file)
+        consents.refused.append(_consent(found))
+
+    change_consents(build_locks(layout), layout, change)
+
+
+def revoke_consent(layout: Layout, found: Examined) -> bool:
+    """Take the yes back; False if there was none."""
+    was_there = any(one.file == found.file for one in read_consents(layout).trusted)
+    if was_there:
+        change_consents(build_locks(layout), layout, lambda consents: _forget(consents, found.file))
+    return was_there
+
+
+def was_refused(layout: Layout, found: Examined) -> bool:
+    return any(one.file == found.file and one.sha256 == found.sha256 for one in read_consents(layout).refused)
+
+
+def given_consents(layout: Layout) -> list[tuple[Consent, str]]:
+    """Everything that was said yes to, and whether that still holds."""
+    return [(one, _state_now(layout, one.file)) for one in read_consents(layout).trusted]
+
+
+def change_with_consent(layout: Layout, path: str, change: Callable[[str], str], *, by_person: bool) -> None:
+    """
+    Change a repository's file for a person at a command. What was trusted before, or asked for nothing, is trusted
+    afterwards: it says what they said. What came from elsewhere does not become theirs by it.
+    """
+    before = examine(layout, path) if os.path.isfile(path) else None
+    change_settings(layout, path, change)
+    was_theirs = before is None or before.state == TRUSTED or not _asks_for_something(before)
+    after = examine(layout, path)
+    if by_person and was_theirs and _asks_for_something(after):
+        give_consent(layout, after)
+
+
+def _asks_for_something(found: Examined) -> bool:
+    return any(one.kind == NEEDS_CONSENT for one in found.asks)
+
+
+def _state_now(layout: Layout, file: str) -> str:
+    try:
+        return read_repo_file(layout, file).state
+    except OSError:
+        return NONE
+
+
+def _forget(consents: Consents, file: str) -> None:
+    consents.trusted = [one for one in consents.trusted if one.file != file]
+    consents.refused = [one for one in consents.refused if one.file != file]
+
+
+def _consent(found: Examined) -> Consent:
+    return Consent(path=found.path, file=found.file, sha256=found.sha256, at=to_iso(RealClock().now()), by=_user_name())
+
+
+def _user_name() -> str:
+    try:
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (ImportError, KeyError):
+        return os.environ.get("USERNAME") or "?"
