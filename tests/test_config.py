@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.trusting import trust
 
 from atm.config import (
     CHOICES,
@@ -40,6 +42,18 @@ def user_file(layout: Layout) -> Path:
     return path
 
 
+@pytest.fixture
+def in_repo(home: Path, repo: Path) -> Callable[[str], Path]:
+    """Write the repository's file and say yes to it."""
+
+    def write_and_trust(text: str) -> Path:
+        path = write(repo / ".atm.toml", text)
+        trust(home, path)
+        return path
+
+    return write_and_trust
+
+
 def write(path: Path, text: str) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -54,10 +68,10 @@ class TestLayers:
         for key, (_, default, _) in KNOWN.items():
             assert (settings.setting(key).value, settings.setting(key).origin) == (default, "default")
 
-    def test_each_layer_wins_over_the_one_below(self, layout, repo, user_file, tmp_path):
+    def test_each_layer_wins_over_the_one_below(self, layout, repo, in_repo, user_file, tmp_path):
         flags, environment = {"core.identity": "flag"}, {"ATM_IDENTITY": "env"}
         named = write(tmp_path / "named.toml", '[core]\nidentity = "named"\n')
-        in_repo = write(repo / ".atm.toml", '[core]\nidentity = "repo"\n')
+        repo_file = in_repo('[core]\nidentity = "repo"\n')
         write(user_file, '[core]\nidentity = "user"\n')
         everything = {**environment, "ATM_CONFIG": str(named)}
 
@@ -68,15 +82,15 @@ class TestLayers:
         assert identity(everything, flags) == ("flag", "flag")
         assert identity(everything, {}) == ("env", "environment ATM_IDENTITY")
         assert identity({"ATM_CONFIG": str(named)}, {}) == ("named", f"ATM_CONFIG {named}")
-        assert identity({}, {}) == ("repo", f"repo file {in_repo}")
-        in_repo.unlink()
+        assert identity({}, {}) == ("repo", f"repo file {repo_file}")
+        repo_file.unlink()
         assert identity({}, {}) == ("user", f"user file {user_file}")
         user_file.unlink()
         assert identity({}, {}) == ("human", "default")
 
-    def test_values_are_taken_key_by_key(self, layout, repo, user_file):
+    def test_values_are_taken_key_by_key(self, layout, repo, in_repo, user_file):
         write(user_file, '[core]\nidentity = "ann"\ndefault_team = "a"\n[retention]\nkeep_read = 5\n')
-        write(repo / ".atm.toml", '[core]\ndefault_team = "b"\n')
+        in_repo('[core]\ndefault_team = "b"\n')
         settings = load(layout, {"ATM_TEAM": ""}, str(repo), {})
         assert settings.text("core.identity") == "ann"
         assert settings.text("core.default_team") == "b"
@@ -91,15 +105,14 @@ class TestLayers:
         assert load(layout, {name: "given"}, str(tmp_path), {}).text(key) == "given"
         assert load(layout, {name: ""}, str(tmp_path), {}).setting(key).origin == "default"
 
-    def test_an_empty_value_in_a_file_is_a_value(self, layout, repo):
-        write(repo / ".atm.toml", '[messaging]\noffline_action = ""\n')
+    def test_an_empty_value_in_a_file_is_a_value(self, layout, repo, in_repo):
+        in_repo('[messaging]\noffline_action = ""\n')
         settings = load(layout, {}, str(repo), {})
         assert settings.text("messaging.offline_action") == ""
         assert settings.setting("messaging.offline_action").origin.startswith("repo file")
 
-    def test_the_seeds_own_example_is_understood(self, layout, repo):
-        write(
-            repo / ".atm.toml",
+    def test_the_seeds_own_example_is_understood(self, layout, repo, in_repo):
+        in_repo(
             '[core]\ndefault_team = "backend-ci-team"    # default team for commands\n'
             'identity = "human"                  # from field on sent messages\n\n'
             '[messaging]\noffline_action = "PENDING ACTION - execute when online"  # call-to-action\n\n'
@@ -243,8 +256,8 @@ class TestMistakes:
 
 
 class TestFreeSections:
-    def test_an_alias_is_a_name_of_the_users_own(self, layout, repo):
-        write(repo / ".atm.toml", '[aliases]\nboss = "team-lead@backend"\n"q.a" = "qa@backend"\nodd = 5\n')
+    def test_an_alias_is_a_name_of_the_users_own(self, layout, repo, in_repo):
+        in_repo('[aliases]\nboss = "team-lead@backend"\n"q.a" = "qa@backend"\nodd = 5\n')
         settings = load(layout, {}, str(repo), {})
         assert settings.alias("boss") == "team-lead@backend"
         assert settings.alias("q.a") == "qa@backend"
@@ -253,8 +266,8 @@ class TestFreeSections:
         assert settings.setting("aliases.boss").origin.startswith("repo file")
         assert settings.setting("aliases.nobody").value is None
 
-    def test_settings_of_plugins_are_theirs(self, layout, repo):
-        write(repo / ".atm.toml", "[plugins.bridge]\nremote_port = 9876\n[plugins.bridge.tls]\non = true\n")
+    def test_settings_of_plugins_are_theirs(self, layout, repo, in_repo):
+        in_repo("[plugins.bridge]\nremote_port = 9876\n[plugins.bridge.tls]\non = true\n")
         settings = load(layout, {}, str(repo), {})
         assert settings.setting("plugins.bridge.remote_port").value == 9876
         assert settings.setting("plugins.bridge.tls.on").value is True
@@ -263,15 +276,15 @@ class TestFreeSections:
         with pytest.raises(BadSetting):
             check_key("aliases")
 
-    def test_all_lists_known_keys_first_and_then_the_users_own(self, layout, repo):
-        write(repo / ".atm.toml", '[plugins]\nz = 1\n[aliases]\nb = "x"\na = "y"\n')
+    def test_all_lists_known_keys_first_and_then_the_users_own(self, layout, repo, in_repo):
+        in_repo('[plugins]\nz = 1\n[aliases]\nb = "x"\na = "y"\n')
         listed = load(layout, {}, str(repo), {}).all()
         assert list(listed) == [*KNOWN, "aliases.a", "aliases.b", "plugins.z"]
 
 
 class TestAccess:
-    def test_values_are_asked_for_by_kind(self, layout, repo):
-        write(repo / ".atm.toml", "[retention]\nkeep_days = 2.5\nkeep_read = 7\n[display]\ncolor = false\n")
+    def test_values_are_asked_for_by_kind(self, layout, repo, in_repo):
+        in_repo("[retention]\nkeep_days = 2.5\nkeep_read = 7\n[display]\ncolor = false\n")
         settings = load(layout, {}, str(repo), {})
         assert settings.number("retention.keep_days") == 2.5
         assert settings.number("retention.keep_read") == 7.0

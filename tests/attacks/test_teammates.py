@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
-import subprocess
-import sys
 
 import pytest
+from tests.attacks.shells import refused, under
 
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team
@@ -24,29 +22,6 @@ def crew(atm, room):
     fields["leadAgentId"] = "ann@crew"
     path.write_text(json.dumps(fields))
     return atm
-
-
-def under(crew, member: str, *words: str, team: str = "crew", env: dict[str, str] | None = None):
-    """Run a command in a shell that is that member's recorded process, as an agent's own shell would."""
-    program = f"{shlex.quote(sys.executable)} -m atm"
-    beat = f"{program} tasks beat --team {team} --as {member} --pid $$ >/dev/null"
-    script = f"{beat} && {program} {shlex.join(words)}; exit $?"
-    return subprocess.run(
-        ["/bin/sh", "-c", script],
-        env={**crew.environment, **(env or {})},
-        cwd=crew.folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-
-
-def refused(done) -> str:
-    assert done.returncode == 1, done.stdout + done.stderr
-    error = json.loads(done.stdout or done.stderr)["error"]
-    assert error["code"] == "not-allowed"
-    return error["message"]
 
 
 # Mail of others.

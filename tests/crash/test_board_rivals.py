@@ -27,7 +27,8 @@ from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
-from atm.services.board.planning import NewTask, add, depend, split
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add, depend, split
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
@@ -676,7 +677,8 @@ COMMENTER = """
 import sys
 from atm.services.board import working as board
 from atm.services.roster.full_boardroom import FullBoardroom
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.system.machine import find_layout
 from atm.wiring.mail import build_room
 from atm.wiring.board import build_tasks

@@ -25,6 +25,7 @@ from atm.ports.files.disk import Disk
 from atm.ports.files.records import STALLS
 from atm.services.board import planning
 from atm.services.board import working as board
+from atm.services.board.new_tasks import NewTask
 from atm.services.board.stall_watch import Alert, watch_stalls
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -94,7 +95,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in (LEAD, "ann", "bob"):
         if boardroom.room.rosters.load("crew").member(name) is None:
             add_member(boardroom.room, "crew", Member(name))
-    planning.add(boardroom, "crew", LEAD, [planning.NewTask("the parser"), planning.NewTask("the printer")])
+    planning.add(boardroom, "crew", LEAD, [NewTask("the parser"), NewTask("the printer")])
     board.claim(boardroom, "crew", "ann", "1")
     board.claim(boardroom, "crew", "bob", "2")
     return home

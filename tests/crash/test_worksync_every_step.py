@@ -33,6 +33,7 @@ from atm.ports.files.disk import Disk
 from atm.ports.files.records import INTENTS, SHELVES, STATUS
 from atm.services.board import planning
 from atm.services.board import working as board
+from atm.services.board.new_tasks import NewTask
 from atm.services.mail.spooling import drain
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
@@ -192,7 +193,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
     create_team(process.room, "crew", lead=LEAD)
     for name in ("ann", "bob"):
         add_member(process.room, "crew", Member(name))
-    planning.add(process.syncroom.boardroom, "crew", LEAD, [planning.NewTask("the parser", owner="ann")])
+    planning.add(process.syncroom.boardroom, "crew", LEAD, [NewTask("the parser", owner="ann")])
     return home
 
 
@@ -516,7 +517,7 @@ def test_a_team_deleted_and_made_anew_inherits_no_lease_no_intent_and_no_item(re
     shutil.rmtree(home / ".claude" / "tasks" / "crew")
     create_team(process.room, "crew", lead=LEAD)
     add_member(process.room, "crew", Member("ann"))
-    planning.add(process.syncroom.boardroom, "crew", LEAD, [planning.NewTask("the parser", owner="ann")])
+    planning.add(process.syncroom.boardroom, "crew", LEAD, [NewTask("the parser", owner="ann")])
     again = Process(home, 2.0)
     assert again.intents() == []
     assert outbox(again.syncroom, "crew") == []

@@ -65,7 +65,7 @@ HOSTILE = (
     | st.lists(st.sampled_from(TEXTS), min_size=1, max_size=3).map("".join)
 )
 
-TAG = re.compile(r"<(?=[^\W\d_]|[\s\ufffd\u2400-\u2421]*(?:[/!?]|\Z))")
+TAG = re.compile(r"<(?=[\ufffd\u2400-\u2421]*[^\W\d_]|[\s\ufffd\u2400-\u2421]*(?:[/!?]|\Z))")
 """What the rules say of a tag, in other words; `< name>` has tests of its own."""
 
 
@@ -87,7 +87,7 @@ def test_a_text_of_the_corpus_is_shown_like_this(sample):
 
 
 @pytest.mark.parametrize("name", FRAMES)
-@pytest.mark.parametrize("form", ["<{}>", "</{}>", "< / {}", "<\u200b{}", "<\n {} x='1'>", "</ {} >"])
+@pytest.mark.parametrize("form", ["<{}>", "</{}>", "< / {}", "<\u200b{}", "<\n {} x='1'>", "</ {} >", "<\x1b/\0{}"])
 def test_every_frame_that_is_known_is_made_harmless_here_and_in_stored_mail(name, form):
     for spelled in (name, name.upper(), name.replace("-", "_"), f"{name[:3]}\u00ad\u200d{name[3:]}"):
         text = f"x {form.format(spelled)} y"
@@ -119,8 +119,10 @@ def test_a_comparison_stays_readable(text):
     assert text_for_agents(text) == text
 
 
-@pytest.mark.parametrize("text", ["< b>", "< b />", "< b\n>", "a < b > c", "< system-reminder and more"])
-def test_a_space_does_not_hide_a_tag(text):
+@pytest.mark.parametrize(
+    "text", ["< b>", "< b />", "<\x1bb", "<\u200bb", "< b\n>", "a < b > c", "< system-reminder and more"]
+)
+def test_a_space_or_what_nobody_sees_does_not_hide_a_tag(text):
     assert "<" not in text_for_agents(text)
 
 
@@ -166,7 +168,7 @@ def test_a_frame_has_one_closing_tag_at_its_end_and_no_other_tag(text, sender, i
     for whole in (framed(one, text), framed_beginning(one, "/p/x.md", 400)):
         assert tags_in(whole) == [whole[:30], "</teammate-message>"]
         assert whole.endswith("\n</teammate-message>")
-        assert whole.startswith("<teammate-message ") or not (sender or id or at)
+        assert whole.startswith("<teammate-message ")
         assert hidden_in(whole) == []
 
 

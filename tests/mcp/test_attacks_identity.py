@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from tests.mcp.conftest import claim
 from tests.mcp.crew import Crew
+from tests.trusting import trust
 
 from atm.domain.errors import AtmError, BadSetting, NoSuchMember, NoSuchTeam, NotAllowed, UnreadableFile
 from atm.domain.team.team import Member
@@ -84,28 +86,42 @@ def test_a_pipe_in_the_place_of_the_folder_s_settings_is_not_opened(room, layout
 # Roles.
 
 
-def identity_file(folder: Path, name: str) -> str:
-    (folder / ".atm.toml").write_text(f'[core]\nidentity = "{name}"\ndefault_team = "crew"\n')
-    return str(folder)
+@pytest.fixture
+def identity_file(home: Path, tmp_path: Path) -> Callable[[str], str]:
+    """A repository whose settings name somebody, to which the user has said yes; its folder."""
+
+    def write(name: str) -> str:
+        (tmp_path / ".atm.toml").write_text(f'[core]\nidentity = "{name}"\ndefault_team = "crew"\n')
+        trust(home, tmp_path)
+        return str(tmp_path)
+
+    return write
 
 
 @pytest.mark.parametrize("name", ["lena", "LENA", "hugo"])
-def test_a_repository_makes_nobody_lead_nor_human(crew, tmp_path, name):
+def test_a_repository_makes_nobody_lead_nor_human(crew, identity_file, name):
     """Whoever may write into the agent's folder, or wrote what was cloned there, would choose whom it leads."""
-    folder = identity_file(tmp_path, name)
+    folder = identity_file(name)
     caller = admit(crew.layout, IdentityClaim(folder=folder), has_daemon=True)
     assert caller.role == "teammate"
     settle_role(caller, asked_role(caller.settings, ""))  # as it is before every call
     assert caller.role == "teammate"
 
 
-def test_a_launcher_that_says_lead_gets_it_also_with_the_name_of_the_repository(crew, tmp_path):
-    folder = identity_file(tmp_path, "lena")
+def test_a_launcher_that_says_lead_gets_it_also_with_the_name_of_the_repository(crew, identity_file):
+    folder = identity_file("lena")
     assert admit(crew.layout, IdentityClaim(folder=folder, role="lead"), has_daemon=True).role == "lead"
 
 
-def test_what_the_launcher_says_is_not_changed_by_any_file(crew, tmp_path):
-    folder = identity_file(tmp_path, "lena")
+@pytest.mark.parametrize("role", ["", "teammate", "lead", "human"])
+def test_a_repository_to_which_nobody_said_yes_names_nobody(crew, tmp_path, role):
+    (tmp_path / ".atm.toml").write_text('[core]\nidentity = "lena"\ndefault_team = "crew"\n')
+    caller = admit(crew.layout, IdentityClaim(folder=str(tmp_path), role=role), has_daemon=True)
+    assert (caller.member, caller.role) == ("", "observer")
+
+
+def test_what_the_launcher_says_is_not_changed_by_any_file(crew, identity_file):
+    folder = identity_file("lena")
     caller = admit(crew.layout, IdentityClaim(team="crew", member="ann", folder=folder), has_daemon=True)
     assert (caller.member, caller.role) == ("ann", "teammate")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.mcp.conftest import claim
+from tests.trusting import trust
 
 from atm.domain.errors import AtmError, BadName, BadSetting, UsageError
 from atm.domain.team.team import Member, Team
@@ -84,8 +85,9 @@ def test_whoever_is_named_by_nobody_is_nobody_and_not_the_person_at_the_terminal
     assert (caller.team, caller.member, caller.role, caller.source) == ("crew", "", "observer", "nobody")
 
 
-def test_the_settings_of_the_folder_name_whom_the_launcher_does_not(room, layout, tmp_path):
+def test_the_settings_of_the_folder_name_whom_the_launcher_does_not(room, layout, home, tmp_path):
     (tmp_path / ".atm.toml").write_text('[core]\ndefault_team = "crew"\nidentity = "bob"\n')
+    trust(home, tmp_path)
     caller = admit(layout, IdentityClaim(folder=str(tmp_path)), has_daemon=False)
     assert (caller.team, caller.member, caller.role) == ("crew", "bob", "teammate")
     named = admit(layout, IdentityClaim(folder=str(tmp_path), member="ann"), has_daemon=False)

@@ -13,7 +13,8 @@ from atm import config
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import encode
 from atm.services.board import planning
-from atm.services.board.planning import NewTask
+from atm.services.board.marks import allow_checks
+from atm.services.board.new_tasks import NewTask
 from atm.ui.mcp.caller import Caller
 
 
@@ -268,12 +269,22 @@ def test_a_teammate_gets_no_shell_by_way_of_checks(crew, tmp_path):
     assert crew.call("ann", "board_list")["matching"] == 0
 
 
-def test_checks_of_the_lead_must_succeed_before_a_task_is_completed(crew, tmp_path):
+def test_checks_that_a_person_allowed_must_succeed_before_a_task_is_completed(crew, tmp_path):
     crew.add(accept_commands=[f"test -e {tmp_path}/proof"])
     crew.call("ann", "board_claim")
+    allow_checks(crew.caller("ann").boardroom, "crew", "human", "1")
     assert crew.refused("ann", "board_complete", id="1").code == "checks-failed"
     (tmp_path / "proof").touch()
     assert crew.call("ann", "board_complete", id="1")["task"]["state"] == "completed"
+
+
+def test_commands_of_a_member_do_not_run_in_the_daemon(crew, tmp_path):
+    crew.add(accept_commands=[f"touch {tmp_path}/proof"])
+    crew.call("ann", "board_claim")
+    refusal = crew.refused("ann", "board_complete", id="1")
+    assert refusal.code == "not-trusted"
+    assert "atm tasks complete 1" in refusal.remedy
+    assert not (tmp_path / "proof").exists()
 
 
 def test_a_plan_is_imported_whole_or_not_at_all(crew):
@@ -298,7 +309,7 @@ def test_dependencies_come_and_go_and_circles_are_refused(crew):
     crew.add("Two")
     assert crew.call("ann", "board_depend", id="2", on=["1"])["task"]["state"] == "blocked"
     assert crew.refused("ann", "board_depend", id="1", on=["2"]).code == "dependency-cycle"
-    assert crew.call("ann", "board_depend", id="2", off=["1"])["task"]["state"] == "pending"
+    assert crew.call("lena", "board_depend", id="2", off=["1"])["task"]["state"] == "pending"
     assert crew.refused("ann", "board_depend", id="2").code == "usage"
 
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.trusting import trust
 
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "atm"
@@ -283,7 +284,7 @@ SEND_LOADS = {
     f"atm.{name}".rstrip(".")
     for name in """
         . config wiring wiring.files wiring.mail
-        domain domain.errors domain.names domain.untrusted_text domain.team domain.team.team
+        domain domain.consent domain.errors domain.names domain.untrusted_text domain.team domain.team.team
         domain.mail domain.mail.inbox_merge domain.mail.messages domain.mail.receipts domain.mail.retention
         domain.mail.retries
         formats formats.files formats.files.json_record formats.files.layout formats.files.numbered_lines
@@ -302,6 +303,9 @@ SEND_LOADS = {
     """.split()  # noqa: SIM905 - a hundred names in quotes are harder to read
 }
 """What `atm send` may load of ours. Adding a module here is a decision about its speed."""
+
+CONSENT_LOADS = {"atm.domain.plain", "atm.formats.files.consents", "atm.system.files.consents"}
+"""What comes with them in a repository with settings, together with `hashlib`: consent is to a content."""
 
 PROBE = """
 import sys
@@ -328,11 +332,23 @@ def loaded_by(atm, *words: str) -> set[str]:
 
 def test_a_send_loads_nothing_that_it_does_not_need(atm):
     atm.team("crew", "ann")
-    (atm.folder / ".atm.toml").write_text('[core]\ndefault_team = "crew"\nidentity = "bob"\n')
+    atm("config", "set", "core.default_team", "crew")
+    atm("config", "set", "core.identity", "bob")
     loaded = loaded_by(atm, "send", "ann", "hello")
     assert not loaded & HEAVY, sorted(loaded & HEAVY)
     ours = {name for name in loaded if name.split(".")[0] == "atm"}
     assert ours <= SEND_LOADS, sorted(ours - SEND_LOADS)
+
+
+def test_a_send_in_a_repository_with_settings_loads_what_their_consent_needs_and_no_more(atm):
+    atm.team("crew", "ann")
+    (atm.folder / ".atm.toml").write_text('[core]\ndefault_team = "crew"\nidentity = "bob"\n')
+    trust(atm.home, atm.folder)
+    loaded = loaded_by(atm, "send", "ann", "hello")
+    assert loaded & HEAVY == {"hashlib"}
+    ours = {name for name in loaded if name.split(".")[0] == "atm"}
+    assert ours <= SEND_LOADS | CONSENT_LOADS, sorted(ours - SEND_LOADS - CONSENT_LOADS)
+    assert atm.rows("ann")[0]["from"] == "bob"
 
 
 def test_a_read_as_json_loads_nothing_heavy(atm):

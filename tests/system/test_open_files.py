@@ -15,7 +15,8 @@ from atm.formats.files.layout import Layout
 from atm.formats.mail.inbox import only
 from atm.ports.files.disk import FileStamp
 from atm.services.board import working as board
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take

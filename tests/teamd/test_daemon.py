@@ -14,7 +14,8 @@ import pytest
 from tests.teamd.conftest import block
 
 from atm.domain.team.team import Member
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.services.board.working import claim
 from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, take

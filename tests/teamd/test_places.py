@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.trusting import trust
 
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugins.discovery import Found
@@ -18,6 +19,7 @@ class Machine:
 
     def __init__(self, layout, home: Path, folder: Path) -> None:
         self.layout = layout
+        self.home = home
         self.folder = folder
         self.environment = {"HOME": str(home), "ATM_HOME": str(home)}
         Path(layout.config_root).mkdir(parents=True)
@@ -29,10 +31,12 @@ class Machine:
         Path(self.layout.daemon_settings).write_text(text)
 
     def repo(self, name: str, text: str = "", file: str = ".atm.toml") -> str:
+        """A repository to whose settings the user has said yes."""
         path = self.folder / name / file
         path.parent.mkdir(parents=True, exist_ok=True)
         if text:
             path.write_text(text)
+            trust(self.home, path)
         return str(self.folder / name)
 
     def load(self, former: list[Place] | None = None) -> tuple[list[Place], list[str]]:

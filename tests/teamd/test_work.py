@@ -16,7 +16,8 @@ from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import SILENT_AFTER, Beat
 from atm.domain.team.team import Member
 from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, ServerAnswer
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.services.board.working import claim
 from atm.services.delivery.pushing import Channels
 from atm.services.events import TeamEvents

@@ -33,6 +33,7 @@ class MemoryStores:
         self.backups = MemoryBackups(self.files)
         self.surfacings = MemorySurfacings()
         self.endpoints = MemoryEndpoints()
+        self.secrets = MemorySecrets()
 
 
 def memory_room(*, policy: RetentionPolicy | None = None, seed: int = 0) -> Teamroom:

@@ -33,7 +33,7 @@ def build_tasks(
 
 
 def build_boardroom(
-    layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_hooks: bool = True
+    layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_hooks: bool = True, is_server: bool = False
 ) -> FullBoardroom:
     """
     The board over real files. A server that works for others runs no hooks of a repository that they name: an agent
@@ -52,6 +52,7 @@ def build_boardroom(
         hook_seconds=settings.number("hooks.seconds"),
         check_seconds=settings.number("board.check_seconds"),
         max_retries=settings.whole("board.max_retries"),
+        is_server=is_server,
     )
 
 

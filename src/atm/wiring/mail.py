@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
+    from atm.ports.files.records import TeamSecrets
     from atm.ports.mail.surfacing import Surfacings
     from atm.ports.roster.backups import Backups
     from atm.ports.roster.team_files import TeamFiles
@@ -106,6 +107,12 @@ class _LazyStores:
         from atm.system.mail.surfacing_notes import SurfacingNotes
 
         return SurfacingNotes(self._disk, self._locks, self._layout)
+
+    @property
+    def secrets(self) -> TeamSecrets:
+        from atm.system.team.team_secrets import SecretFiles
+
+        return SecretFiles(self._disk, self._locks, self._layout, os.urandom)
 
     @property
     def endpoints(self) -> Endpoints:

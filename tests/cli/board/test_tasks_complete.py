@@ -7,6 +7,7 @@ import os
 import subprocess
 
 import pytest
+from tests.trusting import trust
 
 
 @pytest.fixture
@@ -215,6 +216,7 @@ class TestChecks:
 
     def test_one_that_hangs_is_stopped(self, tasks, held, atm):
         (atm.folder / ".atm.toml").write_text("[board]\ncheck_seconds = 0.3\n")
+        trust(atm.home, atm.folder)
         held("--accept", "sleep 60 & sleep 60")
         assert "did not end within 0.3 s" in tasks("complete", "1", "--as", "ann", code=1).err
 

@@ -6,15 +6,17 @@ import json
 import time
 
 import pytest
+from tests.trusting import trust
 
 
 @pytest.fixture
 def hook(atm):
-    """Set the hooks of `.atm.toml`."""
+    """Set the hooks of `.atm.toml`, and say yes to them."""
 
     def write(**hooks):
         lines = [f"{key} = {json.dumps(value)}" for key, value in hooks.items()]
         (atm.folder / ".atm.toml").write_text("\n".join(["[hooks]", *lines, ""]))
+        trust(atm.home, atm.folder)
 
     return write
 

@@ -79,7 +79,9 @@ def test_a_checklist_becomes_tasks(plan, tasks):
     ]
     assert rows[0]["files"] == ["docs/**", "a, b.md"]
     assert tasks("show", "1", "--json").json["task"]["description"] == "With two lines\nof description."
-    assert tasks("show", "3", "--json").json["task"]["acceptance"] == [{"kind": "command", "command": "make test"}]
+    assert tasks("show", "3", "--json").json["task"]["acceptance"] == [
+        {"kind": "command", "command": "make test", "by": None, "trusted": False}
+    ]
 
 
 @pytest.mark.parametrize(("name", "text"), [("p.json", JSON), ("p.yaml", YAML), ("p.YML", YAML)])
@@ -246,7 +248,7 @@ class TestDryRun:
 
     def test_json_lists_the_subjects(self, plan):
         answer = plan("- [ ] A\n- [ ] B\n", "--dry-run", "--json").json
-        assert answer == {"action": "import", "team": "crew", "dry_run": True, "count": 2, "subjects": ["A", "B"]}
+        assert answer == {"action": "import", "team": "crew", "dry_run": True, "count": 2, "subjects": ["A", "B"], "commands": []}
 
     def test_it_refuses_what_a_real_import_refuses(self, plan):
         assert "circle" in plan("- [ ] A (depends: B)\n- [ ] B (depends: A)\n", "--dry-run", code=1).err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.trusting import trust
 
 SECRET = "the content must never be in a message"
 
@@ -24,7 +25,12 @@ def put(path, text=SECRET):
 
 
 def settings(folder, name="settings.json", **permissions):
-    put(folder / ".claude" / name, json.dumps({"permissions": permissions}))
+    return put(folder / ".claude" / name, json.dumps({"permissions": permissions}))
+
+
+def trusted_settings(atm, folder, name="settings.json", **permissions):
+    """A repository's file, to which the user has said yes: without that it can only deny."""
+    trust(atm.home, settings(folder, name, **permissions))
 
 
 def reference(atm, *words, **more):
@@ -139,7 +145,7 @@ class TestDenyRules:
         crew("send", "ann", "--file", "private/diary.md", cwd=folder, code=1)
 
     def test_a_deny_wins_over_an_allow_of_a_higher_file(self, repo):
-        settings(repo.folder, "settings.local.json", allow=["Read(./notes/**)"])
+        trusted_settings(repo, repo.folder, "settings.local.json", allow=["Read(./notes/**)"])
         settings(repo.folder, "settings.json", deny=["Read(./notes/**)"])
         repo("send", "ann", "--file", "notes/plan.md", code=1)
 
@@ -165,7 +171,10 @@ class TestDenyRules:
         assert repo.rows("ann") == []
 
     def test_settings_of_another_shape_are_no_rules(self, repo):
-        put(repo.folder / ".claude/settings.json", '{"permissions": {"deny": "Read", "allow": [1, null]}}')
+        trust(
+            repo.home,
+            put(repo.folder / ".claude/settings.json", '{"permissions": {"deny": "Read", "allow": [1, null]}}'),
+        )
         assert "plan.md" in reference(repo, "notes/plan.md")
 
     def test_a_dry_run_refuses_too(self, repo):
@@ -179,11 +188,11 @@ class TestMorePermitted:
         return put(repo.folder.parent / "library/api.md")
 
     def test_additional_directories_of_the_repository(self, repo, outside):
-        settings(repo.folder, additionalDirectories=[str(outside.parent)])
+        trusted_settings(repo, repo.folder, additionalDirectories=[str(outside.parent)])
         assert reference(repo, str(outside)) == f"File reference: {outside}"
 
     def test_they_may_be_relative(self, repo, outside):
-        settings(repo.folder, additionalDirectories=["../library"])
+        trusted_settings(repo, repo.folder, additionalDirectories=["../library"])
         assert reference(repo, "../library/api.md") == f"File reference: {outside}"
 
     def test_additional_directories_of_the_user(self, repo, outside):
@@ -191,7 +200,7 @@ class TestMorePermitted:
         assert "api.md" in reference(repo, str(outside))
 
     def test_an_allow_rule(self, repo, outside):
-        settings(repo.folder, "settings.local.json", allow=[f"Read(/{outside.parent}/**)"])
+        trusted_settings(repo, repo.folder, "settings.local.json", allow=[f"Read(/{outside.parent}/**)"])
         assert "api.md" in reference(repo, str(outside))
 
     def test_add_dir_lets_the_sender_and_the_recipient_gets_a_copy(self, repo, outside):
@@ -260,7 +269,7 @@ class TestCopies:
         assert shared(elsewhere)[0].parent.stat().st_mode & 0o077 == 0
 
     def test_the_recipients_own_settings_can_permit_the_original(self, elsewhere, tmp_path):
-        settings(tmp_path / "other-repo", additionalDirectories=[str(elsewhere.folder)])
+        trusted_settings(elsewhere, tmp_path / "other-repo", additionalDirectories=[str(elsewhere.folder)])
         assert reference(elsewhere, "notes/plan.md").startswith("File reference: ")
         assert shared(elsewhere) == []
 

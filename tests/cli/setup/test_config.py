@@ -7,6 +7,7 @@ import os
 import subprocess
 
 import pytest
+from tests.trusting import trust
 
 
 def setting(atm, key, **more):
@@ -27,6 +28,12 @@ def write(path, text):
     path.write_text(text)
 
 
+def write_trusted(atm, path, text):
+    """A repository's file, to which the user has said yes."""
+    write(path, text)
+    trust(atm.home, path)
+
+
 def user_file(atm):
     return atm.home / ".config/atm/config.toml"
 
@@ -36,7 +43,9 @@ class TestResolution:
         extra = repo.folder / "extra.toml"
         layers = [(lambda: None, "human", "default")]
         layers += [(lambda: write(user_file(repo), '[core]\nidentity = "user"\n'), "user", "user file")]
-        layers += [(lambda: write(repo.folder / ".atm.toml", '[core]\nidentity = "repo"\n'), "repo", "repo file")]
+        layers += [
+            (lambda: write_trusted(repo, repo.folder / ".atm.toml", '[core]\nidentity = "repo"\n'), "repo", "repo file")
+        ]
         for act, value, origin in layers:
             act()
             found = setting(repo, "core.identity")
@@ -53,18 +62,18 @@ class TestResolution:
 
     def test_a_partial_file_resets_nothing_else(self, repo):
         write(user_file(repo), '[core]\nidentity = "ann"\ndefault_team = "crew"\n[display]\ncolor = false\n')
-        write(repo.folder / ".atm.toml", '[core]\nidentity = "bob"\n')
+        write_trusted(repo, repo.folder / ".atm.toml", '[core]\nidentity = "bob"\n')
         values = {key: one["value"] for key, one in repo("config", "--json").json["settings"].items()}
         assert (values["core.identity"], values["core.default_team"], values["display.color"]) == ("bob", "crew", False)
         assert values["display.timestamps"] == "relative"
 
     def test_the_repositorys_file_is_found_from_a_folder_inside(self, repo):
-        write(repo.folder / ".atm.toml", '[core]\nidentity = "repo"\n')
+        write_trusted(repo, repo.folder / ".atm.toml", '[core]\nidentity = "repo"\n')
         assert setting(repo, "core.identity", cwd=repo.folder / "src")[0] == "repo"
 
     def test_a_file_nearer_than_the_root_comes_first(self, repo):
-        write(repo.folder / ".atm.toml", '[core]\nidentity = "root"\n')
-        write(repo.folder / "src/.atm.toml", '[core]\nidentity = "near"\n')
+        write_trusted(repo, repo.folder / ".atm.toml", '[core]\nidentity = "root"\n')
+        write_trusted(repo, repo.folder / "src/.atm.toml", '[core]\nidentity = "near"\n')
         assert setting(repo, "core.identity", cwd=repo.folder / "src")[0] == "near"
 
     def test_nothing_above_the_repository_counts(self, repo):
@@ -72,7 +81,7 @@ class TestResolution:
         assert setting(repo, "core.identity")[0] == "human"
 
     def test_the_other_place_in_a_repository_is_read_too(self, repo):
-        write(repo.folder / ".atm/config.toml", '[core]\nidentity = "dot"\n')
+        write_trusted(repo, repo.folder / ".atm/config.toml", '[core]\nidentity = "dot"\n')
         assert setting(repo, "core.identity")[0] == "dot"
 
     def test_an_empty_variable_is_none(self, atm):
@@ -128,7 +137,7 @@ class TestMistakes:
         assert ".atm.toml" in crew("inbox", code=1).err
 
     def test_settings_of_plugins_and_aliases_are_free(self, crew):
-        write(crew.folder / ".atm.toml", '[aliases]\nboss = "ann@crew"\n[plugins.ci]\nurl = "x"\nn = 3\n')
+        write_trusted(crew, crew.folder / ".atm.toml", '[aliases]\nboss = "ann@crew"\n[plugins.ci]\nurl = "x"\nn = 3\n')
         assert setting(crew, "aliases.boss")[0] == "ann@crew"
         assert "plugins.ci.url" in crew("config", "list").out
 

@@ -8,6 +8,7 @@ from atm.domain.team.team import Member
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.escalation import remind
+from atm.services.board.new_tasks import NewTask
 from atm.services.roster.members import add_member, create_team
 from atm.services.team.registry import find_team
 from atm.testing import memory_boardroom
@@ -21,7 +22,7 @@ def boardroom():
     create_team(made.room, "crew", lead="team-lead")
     for member in (Member("ann"), Member("bob"), Member("rita"), Member("hugo", backend="human")):
         add_member(made.room, "crew", member)
-    planning.add(made, "crew", "team-lead", [planning.NewTask("the parser")])
+    planning.add(made, "crew", "team-lead", [NewTask("the parser")])
     board.claim(made, "crew", "ann", "1")
     return made
 

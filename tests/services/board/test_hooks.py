@@ -13,7 +13,7 @@ from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
 from atm.services.board.hooks import KEPT, HookVerdict, check_not_blocked, run_hooks
-from atm.services.board.planning import NewTask
+from atm.services.board.new_tasks import NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.board.programs import RealPrograms

@@ -23,7 +23,8 @@ from atm.domain.errors import (
 from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
-from atm.services.board.planning import MOST_AT_ONCE, NewTask
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import MOST_AT_ONCE
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.testing import MemoryTasks, memory_boardroom, memory_room
@@ -237,14 +238,14 @@ class TestDepend:
         task, waits = planning.depend(boardroom, "crew", "ann", "3", ["1", "#2"])
         assert (task.blocked_by, waits) == (["1", "2"], ["1", "2"])
         assert record(boardroom, "1")["blocks"] == ["3"]
-        task, waits = planning.depend(boardroom, "crew", "ann", "3", [], ["1"])
+        task, waits = planning.depend(boardroom, "crew", LEAD, "3", [], ["1"])
         assert (task.blocked_by, waits) == (["2"], ["2"])
         assert record(boardroom, "1")["blocks"] == []
 
     def test_the_history_says_what_was_added_and_what_was_taken_away(self, boardroom):
         add(boardroom, NewTask("a"), NewTask("b"), NewTask("c"))
         planning.depend(boardroom, "crew", "ann", "3", ["1"])
-        planning.depend(boardroom, "crew", "ann", "3", ["2"], ["1"])
+        planning.depend(boardroom, "crew", LEAD, "3", ["2"], ["1"])
         told = [past.event for past in boardroom.tasks.past("crew")[0] if past.word("type") == "dependencies_changed"]
         assert [(event.get("added"), event.get("removed")) for event in told] == [(["1"], None), (["2"], ["1"])]
 

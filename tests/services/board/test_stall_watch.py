@@ -16,6 +16,7 @@ from atm.ports.files.records import STALLS, STATUS
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.escalation import remind
+from atm.services.board.new_tasks import NewTask
 from atm.services.board.stall_journal import MOST_RECORDS
 from atm.services.board.stall_watch import Alert, recent_alert, watch_stalls
 from atm.services.roster.members import add_member, create_team
@@ -63,7 +64,7 @@ class Place:
         for member in (Member(LEAD), Member("ann"), Member("bob"), Member("rita"), Member("hugo", backend="human")):
             if find_team(self.boardroom.room, "crew").member(member.name) is None:
                 add_member(self.boardroom.room, "crew", member)
-        planning.add(self.boardroom, "crew", LEAD, [planning.NewTask("the parser"), planning.NewTask("the printer")])
+        planning.add(self.boardroom, "crew", LEAD, [NewTask("the parser"), NewTask("the printer")])
         board.claim(self.boardroom, "crew", "ann", "1")
         self.quiet("ann")
 
@@ -169,7 +170,7 @@ def test_what_others_say_is_no_progress(place):
 
 def test_a_dependency_that_others_draw_is_no_progress(place):
     place.passes(25)
-    planning.add(place.boardroom, "crew", LEAD, [planning.NewTask("its tests", depends_on=["1"])])
+    planning.add(place.boardroom, "crew", LEAD, [NewTask("its tests", depends_on=["1"])])
     place.passes(6)
     assert place.told() == ["ann"]
 
@@ -242,7 +243,7 @@ def test_a_task_that_waits_for_an_answer_is_nobodys_stall(place):
 
 
 def test_a_task_whose_plan_waits_is_nobodys_stall(place):
-    planning.add(place.boardroom, "crew", LEAD, [planning.NewTask("with a plan", needs_plan=True)])
+    planning.add(place.boardroom, "crew", LEAD, [NewTask("with a plan", needs_plan=True)])
     board.release(place.boardroom, "crew", "ann", "1")
     board.claim(place.boardroom, "crew", "ann", "3")
     place.quiet("ann")
@@ -273,7 +274,7 @@ def test_a_blocker_that_another_program_completed_is_known_from_the_history(plac
     place.passes(1000)
     done = {"id": "2", "subject": "the printer", "status": "completed", "blocks": ["1"], "blockedBy": []}
     place.boardroom.tasks.write_as_others_do("crew", 2, to_bytes(encode(done)))
-    planning.add(place.boardroom, "crew", LEAD, [planning.NewTask("somebody takes a turn, and sees it")])
+    planning.add(place.boardroom, "crew", LEAD, [NewTask("somebody takes a turn, and sees it")])
     place.passes(29)
     assert place.told() == []
     place.passes(1)
@@ -283,7 +284,7 @@ def test_a_blocker_that_another_program_completed_is_known_from_the_history(plac
 def test_a_person_is_never_judged(place):
     for number, who in (("2", "hugo"), ("3", "human")):
         if number == "3":
-            planning.add(place.boardroom, "crew", LEAD, [planning.NewTask("for the person at the terminal")])
+            planning.add(place.boardroom, "crew", LEAD, [NewTask("for the person at the terminal")])
         board.claim(place.boardroom, "crew", who, number)
     board.release(place.boardroom, "crew", "ann", "1")
     place.passes(10_000)
@@ -626,7 +627,7 @@ def test_the_journal_holds_two_hundred_records(place):
 
 
 def test_a_hundred_stalls_at_once_are_told_in_rounds_and_each_once(place):
-    add = [planning.NewTask(f"number {n}") for n in range(120)]
+    add = [NewTask(f"number {n}") for n in range(120)]
     planning.add(place.boardroom, "crew", LEAD, add)
     for number in range(3, 123):
         member = ("ann", "bob")[number % 2]

@@ -17,6 +17,7 @@ from atm.formats.files.json_record import encode
 from atm.formats.team.team_config import new_member, new_team, with_member
 from atm.ports.files.records import INTENTS, STATUS
 from atm.services.board import planning
+from atm.services.board.new_tasks import NewTask
 from atm.services.roster.members import add_member, create_team, remove_member
 from atm.services.team.lifecycle import advance
 from atm.services.team.registry import find_team
@@ -116,7 +117,7 @@ class Place:
 
     def add(self, *subjects: str, owner: str = "ann", team: str = "crew", **more: Any) -> list[str]:
         """Tasks that lena gives to somebody, who says nothing about it."""
-        wishes = [planning.NewTask(subject, owner=owner, **more) for subject in subjects]
+        wishes = [NewTask(subject, owner=owner, **more) for subject in subjects]
         added = planning.add(self.boardroom, team, LEAD, wishes)
         self.quiet(team=team)
         return [task.id for task in added.tasks]

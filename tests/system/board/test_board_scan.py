@@ -27,7 +27,8 @@ from atm.ports.board.tasks import Tasks
 from atm.ports.files.clock import Clock
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.board.task_store import TaskFiles

@@ -17,7 +17,8 @@ from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
-from atm.services.board.planning import NewTask, add, depend
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add, depend
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk

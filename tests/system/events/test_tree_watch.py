@@ -20,7 +20,8 @@ from tests.chaos import LONG
 from atm.domain.events import MESSAGE_WRITTEN, TEAM_CREATED, TEAM_GONE, TeamEvent
 from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.services.board.working import claim
 from atm.services.events import SETTLING, TeamEvents
 from atm.services.mail.posting import Draft

@@ -12,7 +12,8 @@ import pytest
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
 from atm.domain.team.liveness import Beat
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.services.roster.members import create_team
 from atm.teamd.plugins.api import MemberFacts, TeamFacts, Unread, Unsuitable
 from atm.teamd.plugins.bundled.digest import Digest, Schedule, lines_of, schedule_from, span

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.trusting import trust
 
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.plugins import RestartPolicy
 from atm.domain.team.team import Member
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.services.board.working import claim
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -652,6 +654,8 @@ def test_two_places_that_play_the_same_member_keep_it_until_both_are_gone(stage,
 
 
 def _list_repos(stage: Stage, *repos: Path) -> None:
+    """Tell the daemon of repositories, to whose settings the user has said yes."""
+    trust(Path(stage.environment["ATM_HOME"]), *repos)
     path = Path(stage.layout.daemon_settings)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(f"repos = [{', '.join(repr(str(repo)) for repo in repos)}]\n")

@@ -31,6 +31,7 @@ from atm.formats.worksync.outbox import encode_nudge
 from atm.ports.files.records import INTENTS, OUTBOX, STALLS, STATUS
 from atm.services.board import planning
 from atm.services.board import working as board
+from atm.services.board.new_tasks import NewTask
 from atm.services.board.stall_watch import watch_stalls
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -338,7 +339,7 @@ def crew_on_disk(home: Path) -> Process:
     create_team(process.room, "crew", lead=LEAD_ON_DISK)
     for name in ("ann", "bob"):
         add_member(process.room, "crew", Member(name))
-    planning.add(process.syncroom.boardroom, "crew", LEAD_ON_DISK, [planning.NewTask("the parser", owner="ann")])
+    planning.add(process.syncroom.boardroom, "crew", LEAD_ON_DISK, [NewTask("the parser", owner="ann")])
     return process
 
 
@@ -432,7 +433,7 @@ def test_a_board_does_not_suffer_from_broken_files_of_work_sync(home, damage):
     board.claim(boardroom, "crew", "ann", "1")
     board.comment(boardroom, "crew", "ann", "1", "half of it is done")
     board.complete(boardroom, "crew", "ann", "1")
-    planning.add(boardroom, "crew", LEAD_ON_DISK, [planning.NewTask("the printer", owner="bob")])
+    planning.add(boardroom, "crew", LEAD_ON_DISK, [NewTask("the printer", owner="bob")])
     assert boardroom.tasks.read("crew", "1").status == "completed"
     assert boardroom.tasks.read("crew", "2").owner == "bob"
     assert send(process.room, "crew", "bob", Draft(sender="ann", text="your turn")).outcome != "queued"

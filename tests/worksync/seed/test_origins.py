@@ -13,6 +13,7 @@ from atm.domain.worksync.identity import PROCESS_TEAM, Trusted
 from atm.formats.files.layout import Layout
 from atm.ports.files.records import STATUS
 from atm.services.board import planning
+from atm.services.board.new_tasks import NewTask
 from atm.services.delivery.briefing import brief
 from atm.services.worksync.reports import replay, submit
 from atm.services.worksync.syncroom import running
@@ -95,7 +96,7 @@ def test_a_question_without_an_owner_is_nobodys_item_and_the_lead_hears_of_it(pl
 def test_a_report_over_mcp_leaves_no_sign_of_life(tmp_path):
     root = str(tmp_path)
     crew = Crew(Layout(claude_root=f"{root}/c", config_root=f"{root}/f", state_root=f"{root}/s"))
-    planning.add(crew.boardroom, "crew", "lena", [planning.NewTask("mend", owner="ann")])
+    planning.add(crew.boardroom, "crew", "lena", [NewTask("mend", owner="ann")])
     block = crew.call("ann", "task_briefing")["workSync"]
     before = crew.room.presence.last("crew", "ann")
     said = {"agendaFingerprint": block["agendaFingerprint"], "reportToken": block["reportToken"]}

@@ -23,6 +23,7 @@ from atm.formats.files.layout import Layout
 from atm.ports.files.records import STATUS
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
+from atm.services.board.new_tasks import NewTask
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
@@ -164,7 +165,7 @@ def test_a_task_file_that_was_only_touched_is_no_other_agenda(layout: Layout, ro
         return str(look_at(of, find_team(room, "crew"), ["ann"])["ann"].fingerprint)
 
     known = syncroom()
-    planning.add(known.boardroom, "crew", "bob", [planning.NewTask("the parser", owner="ann")])
+    planning.add(known.boardroom, "crew", "bob", [NewTask("the parser", owner="ann")])
     before = seen(known)
     (path,) = Path(layout.tasks("crew")).glob("1.json")
     content = path.read_bytes()

@@ -17,6 +17,9 @@ COMMAND, TESTS, FILE, COMMIT = "command", "tests", "file", "commit"
 SUBJECTS = {COMMAND: "command", TESTS: "command", FILE: "path", COMMIT: "branch"}
 """For each kind of check the key under which it says what it is about."""
 
+COMMANDS = (COMMAND, TESTS)
+"""Those that run something."""
+
 OUTPUT_KEPT = 4000
 """Characters of a program's output that are kept: the last ones, where errors stand."""
 
@@ -58,6 +61,10 @@ def about(check: Record) -> str:
     return value if isinstance(value, str) else ""
 
 
+def is_command(check: Record) -> bool:
+    return kind_of(check) in COMMANDS
+
+
 def kind_of(check: Record) -> str:
     kind = check.get("kind")
     return kind if isinstance(kind, str) else ""
@@ -72,7 +79,7 @@ def describe(check: Record) -> str:
 def evidence(check: Record, ran: Ran) -> dict[str, Plain]:
     """What is kept as proof."""
     return {
-        **check,
+        **{key: value for key, value in check.items() if key != "mark"},
         "ok": ran.code == 0,
         "code": ran.code,
         "seconds": round(ran.seconds, 3),

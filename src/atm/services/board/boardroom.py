@@ -26,7 +26,7 @@ CHECK_SECONDS, HOOK_SECONDS = 600.0, 60.0
 class Boardroom:
     """Everything that the board is made with."""
 
-    __slots__ = ("_programs", "check_seconds", "hook_seconds", "hooks", "max_retries", "room", "tasks")
+    __slots__ = ("_programs", "check_seconds", "hook_seconds", "hooks", "is_server", "max_retries", "room", "tasks")
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class Boardroom:
         hook_seconds: float = HOOK_SECONDS,
         check_seconds: float = CHECK_SECONDS,
         max_retries: int = 2,
+        is_server: bool = False,
     ) -> None:
         self.room = room
         self.tasks = tasks
@@ -46,6 +47,8 @@ class Boardroom:
         self.hook_seconds = hook_seconds
         self.check_seconds = check_seconds
         self.max_retries = max_retries
+        self.is_server = is_server
+        """Does it act for others, outside of whatever fences them in? Then it runs only what a person allowed."""
 
     @property
     def clock(self) -> Clock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.board.acceptance import COMMIT, FILE, SUBJECTS, Ran, about, evidence, kind_of, why_not
 from atm.domain.errors import ChecksFailed
 from atm.domain.team.liveness import WORKING
+from atm.services.board.marks import check_marks
 from atm.services.team.presence import beat
 
 TYPE_CHECKING = False
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
     """All checks, in order. Raises ChecksFailed at the first that fails, with what it said."""
+    check_marks(boardroom, team, task, who)
     folder = working_folder(team, task, who)
     proof: list[Plain] = []
     for check in task.acceptance:

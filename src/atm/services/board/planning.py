@@ -9,24 +9,15 @@ from __future__ import annotations
 
 from atm.domain.board import claims
 from atm.domain.board.dependencies import Board, check_new_edges
-from atm.domain.board.tasks import (
-    COMPLETED,
-    PENDING,
-    PRIORITIES,
-    Card,
-    Change,
-    Task,
-    check_priority,
-    check_subject,
-    check_text,
-    task_id,
-)
+from atm.domain.board.tasks import COMPLETED, PENDING, PRIORITIES, Card, Change, Task, task_id
 from atm.domain.errors import BadTask, NotClaimant
-from atm.domain.names import check_known_name, same_name
+from atm.domain.names import same_name
 from atm.formats.board.task import apply, decode_task, new_task
 from atm.formats.files.json_record import to_bytes, to_text
 from atm.ports.board.tasks import NewFile
 from atm.services.board.boardroom import open_team, sign_of_life
+from atm.services.board.marks import Marker, marker_for
+from atm.services.board.new_tasks import NewTask
 from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
@@ -34,93 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from atm.domain.board.tasks import Stamp
-    from atm.domain.plain import Plain, Record
+    from atm.domain.plain import Plain
     from atm.domain.team.team import Team
-    from atm.formats.board.task_import import TaskDraft
     from atm.services.board.boardroom import Boardroom
 
     Prepare = Callable[[Board, list[int]], tuple[list[NewFile], dict[str, Change]]]
 
 MOST_AT_ONCE = 20_000
-
-
-class NewTask:
-    """A task that its creator wants, before it has a number."""
-
-    __slots__ = (
-        "acceptance",
-        "depends_on",
-        "description",
-        "files",
-        "folder",
-        "is_done",
-        "max_retries",
-        "needs_plan",
-        "owner",
-        "parts",
-        "place",
-        "priority",
-        "reviewer",
-        "subject",
-    )
-
-    def __init__(
-        self,
-        subject: str,
-        *,
-        description: str = "",
-        depends_on: Sequence[str] = (),
-        priority: str = "normal",
-        files: Sequence[str] = (),
-        owner: str = "",
-        acceptance: Sequence[Record] = (),
-        max_retries: int | None = None,
-        reviewer: str = "",
-        needs_plan: bool = False,
-        folder: str = "",
-        is_done: bool = False,
-        parts: Sequence[int] = (),
-        place: str = "",
-    ) -> None:
-        self.subject = check_subject(subject)
-        self.description = check_text(description, "description")
-        self.depends_on = list(depends_on)
-        """Ids like `#12`, or titles: of tasks that are added together, else of tasks on the board."""
-        self.priority = check_priority(priority)
-        self.files = list(files)
-        self.owner = check_known_name(owner, "member") if owner else ""
-        self.acceptance = list(acceptance)
-        self.max_retries = max_retries
-        self.reviewer = check_known_name(reviewer, "member") if reviewer else ""
-        self.needs_plan = needs_plan
-        self.folder = folder
-        self.is_done = is_done
-        self.parts = list(parts)
-        """Which of the tasks that are added together it also waits for, by their position."""
-        self.place = place
-        """Where it stands in the plan that it comes from, for messages."""
-
-
-def wishes_of(drafts: Sequence[TaskDraft]) -> list[NewTask]:
-    """The tasks of a plan. Parts are known by their place: two parents may each have a part of the same title."""
-    return [_wish(draft, {drafts[position].subject for position in draft.parts}) for draft in drafts]
-
-
-def _wish(draft: TaskDraft, parts: set[str]) -> NewTask:
-    from atm.domain.board.acceptance import COMMAND, check
-
-    return NewTask(
-        draft.subject,
-        description=draft.description,
-        depends_on=[title for title in draft.depends_on if title not in parts],
-        parts=draft.parts,
-        priority=draft.priority,
-        files=draft.files,
-        owner=draft.owner,
-        acceptance=[check(COMMAND, command) for command in draft.accept],
-        is_done=draft.done,
-        place=draft.place,
-    )
 
 
 class Added:
@@ -134,12 +45,20 @@ class Added:
         self.warnings = warnings
 
 
-def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) -> Added:
-    """Add tasks. Hooks are asked before a reader can see them."""
+def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask], *, entered: bool = True) -> Added:
+    """
+    Add tasks. Hooks are asked before a reader can see them.
+
+    Were they `entered` by that member, or do they come from a file? Then no member stands for their commands.
+    """
     found = open_team(boardroom, team)
     if not 0 < len(wishes) <= MOST_AT_ONCE:
         raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
-    return _add(boardroom, found, who, len(wishes), lambda board, ids: _prepared(boardroom, board, who, wishes, ids))
+    checks = [check for wish in wishes for check in wish.acceptance]
+    marker = marker_for(boardroom, found, who, checks) if entered else Marker(boardroom, found, "")
+    return _add(
+        boardroom, found, who, len(wishes), lambda board, ids: _prepared(boardroom, board, who, wishes, ids, marker)
+    )
 
 
 def _add(boardroom: Boardroom, team: Team, who: str, count: int, prepare: Prepare) -> Added:
@@ -201,6 +120,7 @@ def _prepared(
     who: str,
     wishes: Sequence[NewTask],
     numbers: list[int],
+    marker: Marker | None = None,
     more: dict[str, list[str]] | None = None,
 ) -> tuple[list[NewFile], dict[str, Change]]:
     """The new files, and the other side of their dependencies in old ones. Raises before anything is written."""
@@ -213,7 +133,7 @@ def _prepared(
         for other in others:
             needed_by.setdefault(other, []).append(id)
     files = [
-        _file(boardroom, who, wish, number, needs[str(number)], needed_by.get(str(number), []))
+        _file(boardroom, who, wish, number, needs[str(number)], needed_by.get(str(number), []), marker)
         for wish, number in zip(wishes, numbers, strict=True)
     ]
     links = {id: Change(add={"blocks": others}) for id, others in needed_by.items() if int(id) in board.cards}
@@ -269,7 +189,13 @@ def _folded(title: str) -> str:
 
 
 def _file(
-    boardroom: Boardroom, who: str, wish: NewTask, number: int, needs: list[str], needed_by: list[str]
+    boardroom: Boardroom,
+    who: str,
+    wish: NewTask,
+    number: int,
+    needs: list[str],
+    needed_by: list[str],
+    marker: Marker | None,
 ) -> NewFile:
     by = boardroom.stamp(who)
     created = by.event("task_created", subject=wish.subject, owner=wish.owner, dependsOn=[*needs] or None)
@@ -278,7 +204,7 @@ def _file(
     said: dict[str, Plain] = {
         "maxRetries": retries,
         "files": [*wish.files] or None,
-        "acceptance": [*wish.acceptance] or None,
+        "acceptance": [*(marker.marked(str(number), wish.folder, wish.acceptance) if marker else [])] or None,
         "folder": wish.folder or None,
         "needsReview": True if wish.reviewer else None,
         "reviewer": wish.reviewer or None,
@@ -358,7 +284,7 @@ def split(boardroom: Boardroom, team: str, who: str, id: str, wishes: Sequence[N
         _check_may_split(boardroom, found, card, who)
         parts = [str(number) for number in numbers]
         heirs = [_heir(wish, card, board.open_blockers(card)) for wish in wishes]
-        files, links = _prepared(boardroom, board, who, heirs, numbers, {mine: parts})
+        files, links = _prepared(boardroom, board, who, heirs, numbers, more={mine: parts})
         links[mine] = _waits_for_parts(card, boardroom.stamp(who), parts)
         return [_blocking(file, mine) for file in files], links
 

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from atm.domain.team.team import Team
     from atm.ports.files.clock import Chance, Clock
+    from atm.ports.files.records import TeamSecrets
     from atm.ports.team.endpoints import Endpoints
     from atm.ports.team.presence import Presence
     from atm.ports.team.rosters import Rosters
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
         @property
         def endpoints(self) -> Endpoints: ...
+
+        @property
+        def secrets(self) -> TeamSecrets: ...
 
 
 class Registry:
@@ -52,6 +56,10 @@ class Registry:
     @property
     def endpoints(self) -> Endpoints:
         return self.stores.endpoints
+
+    @property
+    def secrets(self) -> TeamSecrets:
+        return self.stores.secrets
 
 
 def find_team(room: Registry, team: str) -> Team:

@@ -41,7 +41,7 @@ class Caller:
 
     @cached_property
     def boardroom(self) -> FullBoardroom:
-        return build_boardroom(self.layout, self.settings, self.room, runs_repo_hooks=False)
+        return build_boardroom(self.layout, self.settings, self.room, runs_repo_hooks=False, is_server=self.has_daemon)
 
     def roster(self) -> Team:
         """Read afresh: people join and leave while a connection lasts."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, check
+from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, about, check, is_command
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.untrusted_text import one_line
 from atm.services.board import planning
-from atm.services.board.planning import NewTask
+from atm.services.board.new_tasks import NewTask, wishes_of
+from atm.services.team.standing import check_person
 from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
 
 TYPE_CHECKING = False
@@ -71,22 +72,41 @@ def _import(args: Args, session: Session) -> int:
     except NotAPlan as error:
         raise BadTask(f"{name} is not a plan: {error}", "mend it, or say what it is with --format") from None
     team, who = team_of(args, session), session.identity(args)
-    wishes = planning.wishes_of(drafts)
+    wishes = wishes_of(drafts)
     if args.flag("dry_run"):
         return _would_import(session, team, wishes)
-    added = planning.add(session.boardroom, team, who, wishes)
+    is_allowed = args.flag("allow_checks")
+    if is_allowed:
+        check_person(session.room, "say yes to commands")
+    added = planning.add(session.boardroom, team, who, wishes, entered=is_allowed)
+    _show_commands(session, wishes, is_allowed=is_allowed)
     for warning in added.warnings:
         session.warn(f"note: {warning}")
     return _imported(session, team, added)
 
 
+def _commands(wishes: list[NewTask]) -> list[dict[str, str]]:
+    checks = [(wish, check) for wish in wishes for check in wish.acceptance if is_command(check)]
+    return [{"subject": wish.subject, "command": about(check)} for wish, check in checks]
+
+
+def _show_commands(session: Session, wishes: list[NewTask], *, is_allowed: bool) -> None:
+    """A plan is a text from somewhere; what it would have us run is never a surprise."""
+    commands = _commands(wishes)
+    if not commands:
+        return
+    when = "run" if is_allowed else "run only after a person's yes (tasks import, or complete, with --allow-checks)"
+    session.warn(f"note: {len(commands)} commands of this plan {when} when its tasks are completed:")
+    for one in commands:
+        session.warn(f"  {one['subject']}: {one['command']}")
+
+
 def _would_import(session: Session, team: str, wishes: list[NewTask]) -> int:
     subjects = [wish.subject for wish in planning.rehearse(session.boardroom, team, wishes)]
     listed = "\n".join(f"  {one_line(subject)}" for subject in subjects)
-    session.tell(
-        {"action": "import", "team": team, "dry_run": True, "count": len(subjects), "subjects": subjects},
-        f"would add {len(subjects)} tasks:\n{listed}",
-    )
+    result = {"action": "import", "team": team, "dry_run": True, "count": len(subjects), "subjects": subjects}
+    session.tell({**result, "commands": _commands(wishes)}, f"would add {len(subjects)} tasks:\n{listed}")
+    _show_commands(session, wishes, is_allowed=False)
     return 0
 
 
@@ -115,7 +135,7 @@ def _split(args: Args, session: Session) -> int:
         session.boardroom, team, who, args.need("id"), [NewTask(subject) for subject in subjects]
     )
     words = f"#{task.id} waits for its parts: {ids([part.id for part in added.tasks])}"
-    parts = [task_json(part, added.board) for part in added.tasks]
+    parts = [task_json(session, team, part, added.board) for part in added.tasks]
     return report(session, "split", team, task, words, added.board, added.warnings, parts=[*parts])
 
 

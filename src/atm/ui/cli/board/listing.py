@@ -9,7 +9,7 @@ from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.boardroom import list_name
-from atm.ui.cli.board.view import card_json, ids, task_json
+from atm.ui.cli.board.view import card_json, checks_json, ids, task_json
 from atm.ui.cli.render import Style, table, when
 from atm.ui.views.board.looks import STATES, look
 from atm.ui.views.style import BOLD, DIM
@@ -110,17 +110,17 @@ def _show(args: Args, session: Session) -> int:
     board.cards[task.number] = task
     reviewer = current_reviewer(task)
     if session.as_json:
-        shown: dict[str, Plain] = {**task_json(task, board), "events": [*task.events]}
+        shown: dict[str, Plain] = {**task_json(session, team, task, board), "events": [*task.events]}
         shown["file"] = session.boardroom.tasks.path(team, id)
         shown["currentReviewer"], shown["diagnostics"] = reviewer.name, [*reviewer.diagnostics]
         session.print_json({"action": "show", "team": team, "task": shown})
         return 0
-    for line in _details(session, task, board):
+    for line in _details(session, team, task, board):
         session.print(line)
     return 0
 
 
-def _details(session: Session, task: Task, board: Board) -> list[str]:
+def _details(session: Session, team: str, task: Task, board: Board) -> list[str]:
     style, state = Style(session), board.state(task)
     head = f"{look(state).symbol} #{task.id} {style(one_line(task.subject), BOLD)}"
     facts = {
@@ -139,7 +139,7 @@ def _details(session: Session, task: Task, board: Board) -> list[str]:
     lines = [head, *(f"  {key:<11} {one_line(value)}" for key, value in facts.items() if value)]
     if task.description:
         lines += ["", *(f"  {line}" for line in many_lines(task.description).split("\n"))]
-    lines += _plan_lines(task) + _check_lines(task)
+    lines += _plan_lines(task) + check_lines(session, team, task)
     for comment in task.comments:
         lines += ["", f"  {style(_word(comment, 'by'), BOLD)} {style(when(session, _word(comment, 'at')), DIM)}"]
         lines += [f"    {line}" for line in many_lines(_word(comment, "text")).split("\n")]
@@ -159,12 +159,16 @@ def _plan_lines(task: Task) -> list[str]:
     return [*lines, f"    feedback: {one_line(feedback)}"] if feedback else lines
 
 
-def _check_lines(task: Task) -> list[str]:
+def check_lines(session: Session, team: str, task: Task) -> list[str]:
+    """What proves it, and whose words the commands are."""
     from atm.domain.board.acceptance import describe
 
     proven = dicts_in(task.details.get("evidence"))
     done = {describe(item) for item in proven if item.get("ok") is True}
-    lines = [f"    {'✓' if describe(check) in done else '○'} {one_line(describe(check))}" for check in task.acceptance]
+    lines = []
+    for check in checks_json(session, team, task):
+        whose = "" if "trusted" not in check else f" ({check['by']}'s)" if check["trusted"] else " (not trusted)"
+        lines.append(f"    {'✓' if describe(check) in done else '○'} {one_line(describe(check))}{one_line(whose)}")
     return ["", "  completed when:", *lines] if lines else []
 
 

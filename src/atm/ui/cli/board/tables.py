@@ -43,7 +43,8 @@ IMPORT = Command(
     arguments=(Argument("file", "the plan; - for standard input", complete="file"),),
     options=(
         Option("--format", value="KIND", choices=("markdown", "json", "yaml"), help="if the file's name does not say"),
-        Option("--dry-run", help="check it and show what would be added"),
+        Option("--dry-run", help="check it and show what would be added, and which commands it brings"),
+        Option("--allow-checks", help="a person's yes to the commands in it"),
         *MINE,
     ),
     examples=("atm tasks import plan.md", "atm tasks import plan.yaml --dry-run"),
@@ -86,6 +87,7 @@ COMPLETE = Command(
         Option("--result", value="TEXT", help="what came out of it"),
         Option("--commit", value="REV", help="the commit that must be reachable (default: HEAD)"),
         Option("--no-verify", help="skip the checks; for the lead and humans, and recorded"),
+        Option("--allow-checks", help="a person's yes to its commands, as `tasks show` shows them"),
         CLAIM,
         *MINE,
     ),

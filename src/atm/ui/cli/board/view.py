@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.board.acceptance import is_command
 from atm.domain.board.tasks import UNREACHABLE
 from atm.domain.untrusted_text import one_line
 from atm.services.board.boardroom import list_name
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card, Task
-    from atm.domain.plain import Plain
+    from atm.domain.plain import Plain, Record
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -47,7 +48,7 @@ def card_json(card: Card, board: Board) -> dict[str, Plain]:
     return found
 
 
-def task_json(task: Task, board: Board) -> dict[str, Plain]:
+def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str, Plain]:
     """A task with its texts."""
     shown = (
         "result",
@@ -63,13 +64,28 @@ def task_json(task: Task, board: Board) -> dict[str, Plain]:
     return {
         **card_json(task, board),
         "description": task.description,
-        "acceptance": [*task.acceptance],
+        "acceptance": [*checks_json(session, team, task)],
         "comments": [*task.comments],
         "clarification": task.part("clarification") or None,
         "planDetails": task.part("plan") or None,
         "reviewDetails": task.part("review") or None,
         **{key: task.details[key] for key in shown if key in task.details},
     }
+
+
+def checks_json(session: Session, team: str, task: Task) -> list[dict[str, Plain]]:
+    """Each with the member who wrote its command, and whether that is sure."""
+    return [_check_json(session, team, task, check) for check in task.acceptance]
+
+
+def _check_json(session: Session, team: str, task: Task, check: Record) -> dict[str, Plain]:
+    shown = {key: value for key, value in check.items() if key != "mark"}
+    if not is_command(check):
+        return shown
+    from atm.services.board.marks import written_by
+
+    by = written_by(session.boardroom, team, task, check)
+    return {**shown, "by": by or None, "trusted": bool(by)}
 
 
 def team_of(args: Args, session: Session) -> str:
@@ -99,7 +115,7 @@ def report(
         session.warn(f"note: {warning}")
     result: dict[str, object] = {"action": action, "team": team}
     if session.as_json:
-        result["task"] = task_json(task, board or board_now(session, team, task))
+        result["task"] = task_json(session, team, task, board or board_now(session, team, task))
     session.tell({**result, **more}, one_line(words))
     return 0
 

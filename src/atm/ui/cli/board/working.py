@@ -55,13 +55,13 @@ def _got(session: Session, action: str, team: str, done: Claimed) -> int:
         return _nothing(session, action, team, done)
     result: dict[str, object] = {"action": action, "team": team}
     if session.as_json:
-        result["task"] = task_json(done.task, done.board)
+        result["task"] = task_json(session, team, done.task, done.board)
     result |= {"resumed": done.is_resumed, "overlaps": {**done.overlaps}, "released": done.released}
-    session.tell(result, _words(done))
+    session.tell(result, _words(session, team, done))
     return 0
 
 
-def _words(done: Claimed) -> str:
+def _words(session: Session, team: str, done: Claimed) -> str:
     task = done.task
     assert task is not None
     verb = "go on with" if done.is_resumed else "claimed"
@@ -73,6 +73,10 @@ def _words(done: Claimed) -> str:
         lines.append(f"  changes were asked for: {one_line(str(note))}")
     if task.plan in ("required", "rejected"):
         lines.append(f"  it needs an approved plan: atm tasks plan submit {task.id} --text …")
+    if task.acceptance:
+        from atm.ui.cli.board.listing import check_lines
+
+        lines += check_lines(session, team, task)[1:]
     lines.append(f"  when it is done: atm tasks complete {task.id} --result …")
     return "\n".join(lines)
 
@@ -94,11 +98,15 @@ def _nothing(session: Session, action: str, team: str, done: Claimed) -> int:
 
 
 def _complete(args: Args, session: Session) -> int:
-    team = team_of(args, session)
+    team, who = team_of(args, session), session.identity(args)
+    if args.flag("allow_checks"):
+        from atm.services.board.marks import allow_checks
+
+        allow_checks(session.boardroom, team, who, args.need("id"))
     done = board.complete(
         session.boardroom,
         team,
-        session.identity(args),
+        who,
         args.need("id"),
         result=args.text("result") or "",
         claim_id=args.text("claim") or "",

@@ -9,7 +9,7 @@ from atm.domain.board.tasks import PRIORITIES
 from atm.domain.errors import BadTask, NotAllowed, UsageError
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
-from atm.services.board.planning import NewTask
+from atm.services.board.new_tasks import NewTask, wishes_of
 from atm.ui.mcp.actor import actor, leads, sign
 from atm.ui.mcp.board.changes import ID, acting, answer, changed, outcome
 from atm.ui.mcp.board.view import TASKS, preview
@@ -72,7 +72,7 @@ def _import(caller: Caller, given: Given) -> dict[str, Plain]:
         drafts = read_plan(said, given.text("format") or kind_of("plan", said))
     except NotAPlan as error:
         raise BadTask(f"that is not a plan: {error}", "mend it, or say what it is with format") from None
-    wishes = planning.wishes_of(drafts)
+    wishes = wishes_of(drafts)
     if given.flag("dry_run"):
         return _rehearsed(planning.rehearse(caller.boardroom, team, wishes))
     return _added(caller, planning.add(caller.boardroom, team, me, wishes))
