@@ -13,10 +13,10 @@ from __future__ import annotations
 import errno
 import os
 
-from atm.domain.consent import DEFAULT_TEAM, FOREIGN, HARMLESS, NONE, TRUSTED, kind_of
 from atm.domain.errors import BadName, BadSetting
 from atm.domain.mail.messages import DEFAULT_CALL_TO_ACTION
 from atm.domain.names import check_known_name
+from atm.domain.trust import DEFAULT_TEAM, FOREIGN, HARMLESS, NONE, TRUSTED, kind_of
 from atm.formats.files.layout import REPO_FILES
 from atm.formats.files.settings_text import NotSettings, read_settings
 
@@ -204,7 +204,7 @@ def load(
 
 def read_repository(layout: Layout, path: str) -> RepoSettings:
     """A repository's file, as far as it counts. Raises BadSetting for one that is ours to read and is wrong."""
-    from atm.system.files.consents import read_repo_file
+    from atm.system.trust import read_repo_file
 
     try:
         found = read_repo_file(layout, path)

@@ -24,6 +24,7 @@ NEVER_TOGETHER = {("services", "system"), ("system", "services")}
 TOPICS = (
     ("root",),
     ("files",),
+    ("trust",),
     ("team",),
     ("mail",),
     ("board",),
@@ -284,7 +285,7 @@ SEND_LOADS = {
     f"atm.{name}".rstrip(".")
     for name in """
         . config wiring wiring.files wiring.mail
-        domain domain.consent domain.errors domain.names domain.untrusted_text domain.team domain.team.team
+        domain domain.trust domain.errors domain.names domain.untrusted_text domain.team domain.team.team
         domain.mail domain.mail.inbox_merge domain.mail.messages domain.mail.receipts domain.mail.retention
         domain.mail.retries
         formats formats.files formats.files.json_record formats.files.layout formats.files.numbered_lines
@@ -304,7 +305,7 @@ SEND_LOADS = {
 }
 """What `atm send` may load of ours. Adding a module here is a decision about its speed."""
 
-CONSENT_LOADS = {"atm.domain.plain", "atm.formats.files.consents", "atm.system.files.consents"}
+CONSENT_LOADS = {"atm.domain.plain", "atm.formats.trust", "atm.system.trust"}
 """What comes with them in a repository with settings, together with `hashlib`: consent is to a content."""
 
 PROBE = """

@@ -10,11 +10,13 @@ from atm.system.machine import RealChance, RealClock, find_layout, host_name
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
 
-__all__ = ["build_locks", "find_layout"]
+__all__ = ["build_locks", "change_settings", "find_layout"]
 
 
 def build_locks(
@@ -23,3 +25,9 @@ def build_locks(
     """Locks in the name of this process."""
     parts = (disk or RealDisk(layout.private_roots), clock or RealClock(), chance or RealChance())
     return Locks(*parts, layout.locks, pid=os.getpid(), host=host_name())
+
+
+def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> None:
+    from atm.system.files import settings_file
+
+    settings_file.change_settings(build_locks(layout), path, change, private=layout.is_private(path))

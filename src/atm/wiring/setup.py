@@ -7,19 +7,12 @@ from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from atm.config import Settings
     from atm.domain.setup.context import SystemContext
     from atm.formats.files.layout import Layout
     from atm.ports.setup import VendorFiles
-
-
-def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> None:
-    from atm.system.files import settings_file
-
-    locks = build_locks(layout)
-    settings_file.change_settings(locks, path, change, private=layout.is_private(path))
 
 
 def build_vendor_files(layout: Layout, environment: Mapping[str, str]) -> VendorFiles:

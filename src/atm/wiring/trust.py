@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 
 from atm import config
-from atm.domain.consent import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of
 from atm.domain.errors import BadSetting
+from atm.domain.trust import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of
 from atm.formats.files.times import to_iso
 from atm.formats.mail.permissions import permission_asks
-from atm.system.files.consents import change_consents, read_consents, read_repo_file
 from atm.system.machine import RealClock
-from atm.wiring.files import build_locks
-from atm.wiring.setup import change_settings
+from atm.system.trust import change_consents, read_consents, read_repo_file
+from atm.wiring.files import build_locks, change_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.formats.files.consents import Consents
     from atm.formats.files.layout import Layout
-    from atm.system.files.consents import RepoFile
+    from atm.formats.trust import Consents
+    from atm.system.trust import RepoFile
 
 
 class Examined:

@@ -171,10 +171,7 @@ class TestDenyRules:
         assert repo.rows("ann") == []
 
     def test_settings_of_another_shape_are_no_rules(self, repo):
-        trust(
-            repo.home,
-            put(repo.folder / ".claude/settings.json", '{"permissions": {"deny": "Read", "allow": [1, null]}}'),
-        )
+        trusted_settings(repo, repo.folder, deny="Read", allow=[1, None])
         assert "plan.md" in reference(repo, "notes/plan.md")
 
     def test_a_dry_run_refuses_too(self, repo):

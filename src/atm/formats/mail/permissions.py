@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.consent import HARMLESS, NEEDS_CONSENT, Ask
+from atm.domain.trust import HARMLESS, NEEDS_CONSENT, Ask
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 
 TYPE_CHECKING = False

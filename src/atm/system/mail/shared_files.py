@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.consent import TRUSTED
 from atm.domain.errors import FileNotAllowed, UnreadableFile, WriteRefused
 from atm.domain.mail.file_access import AccessRule, Scope, parse_rule
+from atm.domain.trust import TRUSTED
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.formats.mail.permissions import FOLDERS, strings_in
-from atm.system.files.consents import read_repo_file
 from atm.system.files.disk import make_private, open_private
+from atm.system.trust import read_repo_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

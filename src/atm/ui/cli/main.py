@@ -8,6 +8,10 @@ import sys
 from atm.domain.errors import AtmError
 from atm.ui.cli.catalog import load
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 """Exit codes (D12)."""
 
@@ -98,8 +102,15 @@ def dispatch(words: list[str]) -> int:
         return show(args.command)
     from atm.ui.cli.session import Session
 
+    ask = None if command.name == "trust" else _ask_for_trust
     speaker = args.text("as") or args.text("from")
-    return execute(args, Session(os.environ, as_json=args.flag("json"), command=command.name, speaker=speaker))
+    return execute(args, Session(os.environ, as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask))
+
+
+def _ask_for_trust(session: Session) -> bool:
+    from atm.ui.cli.setup.consent import ask_or_tell
+
+    return ask_or_tell(session)
 
 
 def _unexpected(error: Exception) -> AtmError:

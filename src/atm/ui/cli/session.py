@@ -14,7 +14,7 @@ from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from atm.config import Settings
     from atm.formats.files.layout import Layout
@@ -26,14 +26,20 @@ if TYPE_CHECKING:
 class Session:
     """What every command needs, each part made when it is asked for."""
 
-    __slots__ = ("_as_json", "_boardroom", "_command", "_layout", "_room", "_settings", "_speaker", "environment")
+    __slots__ = ("_as_json", "_ask_for_trust", "_boardroom", "_layout", "_room", "_settings", "_speaker", "environment")
 
     def __init__(
-        self, environment: Mapping[str, str], *, as_json: bool = False, command: str = "", speaker: str | None = None
+        self,
+        environment: Mapping[str, str],
+        *,
+        as_json: bool = False,
+        speaker: str | None = None,
+        ask_for_trust: Callable[[Session], bool] | None = None,
     ) -> None:
         self.environment = environment
-        self._command = command
         self._speaker = speaker
+        self._ask_for_trust = ask_for_trust
+        """Told once that a repository's settings are left out; True if a person has said yes to them now."""
         self._as_json = as_json
         self._layout: Layout | None = None
         self._settings: Settings | None = None
@@ -50,23 +56,13 @@ class Session:
     def settings(self) -> Settings:
         if self._settings is None:
             self._settings = self._load_settings()
-            if self._settings.repo.ignored or self._settings.repo.owner is not None:
-                self._tell_what_is_ignored(self._settings)
+            is_ignored = self._settings.repo.ignored or self._settings.repo.owner is not None
+            if is_ignored and self._ask_for_trust is not None and self._ask_for_trust(self):
+                self._settings = self._load_settings()
         return self._settings
 
     def _load_settings(self) -> Settings:
         return config.load(self.layout, self.environment, working_folder(), {}, self._speaker)
-
-    def _tell_what_is_ignored(self, settings: Settings) -> None:
-        """Once in a command; at a terminal a person is asked, once for each content of the file."""
-        if not self._command or self._command == "trust":
-            return
-        from atm.ui.cli.setup.consent import note, said_yes
-
-        if said_yes(self, settings):
-            self._settings = self._load_settings()
-        else:
-            self.warn(note(settings))
 
     @property
     def room(self) -> Teamroom:
@@ -140,7 +136,7 @@ class Session:
 
     def print_json(self, value: object) -> None:
         ignored = self._settings.repo.ignored if self._settings is not None else None
-        if ignored and isinstance(value, dict) and "action" in value and self._command != "trust":
+        if ignored and self._ask_for_trust is not None and isinstance(value, dict) and "action" in value:
             value = {**value, "untrusted": [*ignored]}
         sys.stdout.write(encode(value) + "\n")
 

@@ -14,7 +14,7 @@ from atm.formats.files.settings_text import NotSettings, read_settings
 from atm.teamd.places import is_yes, listed_repositories, load_places, read_daemon_settings
 from atm.teamd.plugins.discovery import check_name, discover
 from atm.ui.cli.setup.consent import change_file
-from atm.wiring.setup import change_settings
+from atm.wiring.files import change_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import sys
 from atm.domain.errors import AtmError
 from atm.services.team.standing import members_above
 from atm.ui.cli.setup.trust import ask
+from atm.wiring.files import change_settings
 from atm.wiring.mail import build_room
-from atm.wiring.setup import change_settings
 from atm.wiring.trust import change_with_consent, examine, give_consent, was_refused
 
 TYPE_CHECKING = False
@@ -30,8 +30,16 @@ def note(settings: Settings) -> str:
     return f"note: {file} is not trusted, so this counts as absent: {named}; look at it with: atm trust --show {file}"
 
 
-def said_yes(session: Session, settings: Settings) -> bool:
-    """Ask a person at a terminal, unless they have said no to this content before."""
+def ask_or_tell(session: Session) -> bool:
+    """At a terminal a person is asked, once for each content of the file; else one line says what is left out."""
+    if _said_yes(session, session.settings):
+        return True
+    session.warn(note(session.settings))
+    return False
+
+
+def _said_yes(session: Session, settings: Settings) -> bool:
+    """Not if they have said no to this content before."""
     if not settings.repo.ignored or not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     if not _is_person(session):

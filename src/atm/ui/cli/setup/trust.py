@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.consent import CHANGED, FOREIGN, HARMLESS, NEEDS_CONSENT, NONE, TRUSTED, UNTRUSTED
 from atm.domain.errors import ForeignFile, NotTrusted
+from atm.domain.trust import CHANGED, FOREIGN, HARMLESS, NEEDS_CONSENT, NONE, TRUSTED, UNTRUSTED
 from atm.domain.untrusted_text import one_line
 from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
-from atm.domain.consent import Consent
 from atm.domain.plain import dicts_in
+from atm.domain.trust import Consent
 from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
 
 TYPE_CHECKING = False

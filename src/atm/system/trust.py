@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.consent import FOREIGN, NONE, state_of
 from atm.domain.errors import UnreadableFile
-from atm.formats.files.consents import Consents, decode_consents, encode_consents
+from atm.domain.trust import FOREIGN, NONE, state_of
 from atm.formats.files.json_record import NotJson
+from atm.formats.trust import Consents, decode_consents, encode_consents
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import write_over
 
