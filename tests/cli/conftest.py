@@ -213,6 +213,9 @@ class Terminal:
                 self._take()
         return self.text
 
+    def type(self, text: str) -> None:
+        os.write(self._mine, text.encode())
+
     def _take(self) -> None:
         try:
             data = os.read(self._mine, 65536)

@@ -6,9 +6,11 @@ from __future__ import annotations
 class AccessToken:
     """What is known of a token."""
 
-    __slots__ = ("created", "id", "member", "role", "sha256", "team")
+    __slots__ = ("created", "id", "life", "member", "role", "sha256", "team")
 
-    def __init__(self, *, id: str, sha256: str, team: str, member: str, role: str, created: float) -> None:
+    def __init__(
+        self, *, id: str, sha256: str, team: str, member: str, role: str, created: float, life: str = ""
+    ) -> None:
         self.id = id
         """A short name, for people: no secret."""
         self.sha256 = sha256
@@ -17,3 +19,5 @@ class AccessToken:
         self.role = role
         """What its bearer may do at most; empty for what the roster says."""
         self.created = created
+        self.life = life
+        """Of the member in its team, when it was made. With that life the token ends."""

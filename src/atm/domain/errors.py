@@ -12,6 +12,7 @@ Every error that a user can meet, in one tree.
     │   ├── NoSuchMember
     │   ├── NoSuchMessage
     │   ├── AlreadyAnswered
+    │   ├── InboxFull           the recipient has not read what this sender sent before
     │   ├── MemberInUse         it has unread mail, may be at work, or leads the team
     │   ├── TeamInUse           the same of a whole team
     │   ├── TeamNotOurs         Claude Code owns this team's roster
@@ -120,6 +121,12 @@ class AlreadyAnswered(RequestError):
     """The message was acknowledged before; a second reply would reach the sender twice."""
 
     code = "already-answered"
+
+
+class InboxFull(RequestError):
+    """The recipient has not read what this sender sent before, and no more of it is taken."""
+
+    code = "inbox-full"
 
 
 class MemberInUse(RequestError):

@@ -40,12 +40,14 @@ class Consent:
 class Ask:
     """One thing that a file says."""
 
-    __slots__ = ("key", "kind", "value")
+    __slots__ = ("key", "kind", "sees", "value")
 
-    def __init__(self, key: str, value: object, kind: str) -> None:
+    def __init__(self, key: str, value: object, kind: str, sees: str = "") -> None:
         self.key = key
         self.value = value
         self.kind = kind
+        self.sees = sees
+        """In words, what a plugin that it enables would see; empty for everything else."""
 
 
 def kind_of(key: str) -> str:

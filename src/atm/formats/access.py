@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
 
 VERSION = 1
-TEXTS = ("id", "sha256", "team", "member", "role")
+TEXTS = ("id", "sha256", "team", "member", "role", "life")
+MAY_BE_EMPTY = ("role", "life")
 HEXADECIMAL = frozenset("0123456789abcdef")
 LATEST = 1e11
 """Seconds since 1970: some thousand years."""
@@ -39,11 +40,13 @@ def decode_tokens(data: bytes) -> list[AccessToken]:
 def _token(row: Plain) -> AccessToken:
     if not isinstance(row, dict):
         raise NotJson("a token is no object")
-    values = {name: row.get(name) for name in TEXTS}
+    values = {"life": "", **{name: row[name] for name in TEXTS if name in row}}
     created = row.get("created")
     if not isinstance(created, int | float) or not 0 <= created < LATEST:
         raise NotJson("a token lacks the time when it was made")
-    if not all(isinstance(value, str) and (value or name == "role") for name, value in values.items()):
+    if set(values) != set(TEXTS) or not all(
+        isinstance(value, str) and (value or name in MAY_BE_EMPTY) for name, value in values.items()
+    ):
         # One without a member would be taken for whom the settings name.
         raise NotJson("a token lacks one of its fields")
     digest = str(values["sha256"])

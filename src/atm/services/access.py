@@ -6,12 +6,16 @@ from hashlib import sha256
 from hmac import compare_digest
 
 from atm.domain.access import AccessToken
-from atm.domain.errors import RequestError
+from atm.domain.errors import AtmError, RequestError
+from atm.domain.names import same_name
+from atm.services.team.lifecycle import life_of
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.team.team import Team
     from atm.ports.access import AccessTokens
-    from atm.ports.files.clock import Chance, Clock
+    from atm.services.team.registry import Registry
 
 PREFIX = "atm_"
 LONGEST = 200
@@ -26,13 +30,18 @@ class NoSuchToken(RequestError):
     code = "no-such-token"
 
 
-def issue(
-    tokens: AccessTokens, clock: Clock, chance: Chance, *, team: str, member: str, role: str
-) -> tuple[str, AccessToken]:
+def issue(tokens: AccessTokens, room: Registry, *, team: Team, member: str, role: str) -> tuple[str, AccessToken]:
     """A new token: its secret, which is kept nowhere, and what is kept of it."""
+    chance = room.chance
     secret = PREFIX + "".join(chance.new_id().replace("-", "") for _ in range(2))
     made = AccessToken(
-        id=chance.new_id()[:8], sha256=digest(secret), team=team, member=member, role=role, created=clock.now()
+        id=chance.new_id()[:8],
+        sha256=digest(secret),
+        team=team.name,
+        member=member,
+        role=role,
+        created=room.clock.now(),
+        life=life_of(room, team, member),
     )
 
     def add(known: list[AccessToken]) -> list[AccessToken]:
@@ -59,6 +68,37 @@ def revoke(tokens: AccessTokens, id: str) -> AccessToken:
 
     tokens.change(remove)
     return gone[0]
+
+
+def revoke_all(tokens: AccessTokens, team: str, member: str | None = None) -> int:
+    """Every token of a team, or of one member of it: that life is over. How many there were."""
+    gone = 0
+
+    def remove(known: list[AccessToken]) -> list[AccessToken]:
+        nonlocal gone
+        kept = [one for one in known if not (same_name(one.team, team) and _is_of(one, member))]
+        gone = len(known) - len(kept)
+        return kept
+
+    if any(same_name(one.team, team) and _is_of(one, member) for one in tokens.all()):
+        tokens.change(remove)
+    return gone
+
+
+def _is_of(token: AccessToken, member: str | None) -> bool:
+    return member is None or same_name(token.member, member)
+
+
+def living(room: Registry, known: list[AccessToken]) -> list[AccessToken]:
+    """Those whose member is still the one for whom they were made. A namesake that came later is another (D26)."""
+    return [token for token in known if _lives(room, token)]
+
+
+def _lives(room: Registry, token: AccessToken) -> bool:
+    try:
+        return bool(token.life) and token.life == life_of(room, find_team(room, token.team), token.member)
+    except AtmError:  # there is no such team any more
+        return False
 
 
 def find(known: list[AccessToken], secret: str) -> AccessToken | None:

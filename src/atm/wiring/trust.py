@@ -6,6 +6,7 @@ import os
 
 from atm import config
 from atm.domain.errors import BadSetting
+from atm.domain.plugin_sight import Scope, names_in, sight_in_words
 from atm.domain.trust import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of
 from atm.formats.files.times import to_iso
 from atm.formats.mail.permissions import permission_asks
@@ -15,11 +16,13 @@ from atm.wiring.files import build_locks, change_settings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from atm.formats.files.layout import Layout
     from atm.formats.trust import Consents
     from atm.system.trust import RepoFile
+
+PLUGINS, ENABLED = "plugins.", ".enabled"
 
 
 class Examined:
@@ -58,7 +61,16 @@ def _asks(found: RepoFile) -> list[Ask]:
     if found.path.endswith(".json"):
         return permission_asks(found.content)
     said = config.parse_file(found.content, found.path)
-    return [Ask(key, value, kind_of(key)) for key, value in said.items()]
+    return [Ask(key, value, kind_of(key), _sight(found.path, key, said)) for key, value in said.items()]
+
+
+def _sight(file: str, key: str, said: Mapping[str, object]) -> str:
+    """What the plugin that a line enables would see."""
+    plugin = key.removeprefix(PLUGINS).removesuffix(ENABLED)
+    if key != f"{PLUGINS}{plugin}{ENABLED}" or "." in plugin or str(said[key]).casefold() != "true":
+        return ""
+    folder = os.path.realpath(_folder_of(file)).replace(os.sep, "/")
+    return sight_in_words(Scope(plugin, folder, folder, names_in(said.get(f"{PLUGINS}{plugin}.teams"))))
 
 
 def give_consent(layout: Layout, found: Examined) -> None:

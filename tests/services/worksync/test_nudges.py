@@ -880,3 +880,18 @@ def test_an_escalation_is_not_counted_as_a_nudge_of_the_lead(busy_place):
     busy_place.add("plan the work", owner=LEAD)
     busy_place.round(LEAD)
     assert len(busy_place.nudges(LEAD)) == 2
+
+
+def test_reminders_of_a_member_who_left_are_not_held_against_a_namesake(busy_place):
+    for _ in range(10):
+        busy_place.round()
+        busy_place.passes(600)
+    assert len(busy_place.nudges()) > 1
+    busy_place.remove("ann")
+    busy_place.passes(600)
+    add_member(busy_place.room, "crew", Member("ann"))
+    busy_place.quiet()
+    assert busy_place.nudges() == []
+    busy_place.round()
+    assert len(busy_place.nudges()) == 1
+    assert "Reminder" not in busy_place.nudges()[0]

@@ -178,6 +178,7 @@ class TestFiles:
             f"{layout.spool_pending}/2.json.trying": Touched("spool", "", "2.json.trying"),
             layout.settings: Touched("settings", "", layout.settings),
             layout.daemon_settings: Touched("settings", "", layout.daemon_settings),
+            layout.trust: Touched("settings", "", layout.trust),
         }
         for path, meaning in changes.items():
             os.utime(file(path, "[1, 2]"), (1e9, 1e9))  # never fresh, or it is told once more with one of the next

@@ -156,8 +156,24 @@ def only(rows: list[str]) -> bytes:
 
 
 def unread_rows(data: bytes) -> list[tuple[int, int, Message]] | None:
+    """The unread rows and where they lie, without decoding the others; None if the layout does not allow it."""
+    spans = unread_spans(data)
+    return None if spans is None else _decoded(data, spans)
+
+
+def _decoded(data: bytes, spans: list[tuple[int, int]]) -> list[tuple[int, int, Message]] | None:
+    found = []
+    for start, end in spans:
+        message = decode_row(to_text(data[start:end]))
+        if message is None:
+            return None
+        found.append((start, end, message))
+    return found
+
+
+def unread_spans(data: bytes) -> list[tuple[int, int]] | None:
     """
-    The unread rows and where they lie, without decoding the others; None if the layout does not allow it.
+    Where the unread rows lie, without decoding any; None if the layout does not allow it.
 
     A raw newline cannot stand inside a JSON string, so `newline, two spaces, brace` begins a row in files laid
     out by us or by `JSON.stringify(rows, null, 2)`. Every row must end with its `read` flag, as ours and those of
@@ -173,13 +189,9 @@ def unread_rows(data: bytes) -> list[tuple[int, int, Message]] | None:
         while at >= 0:
             close = at + len(ending)
             if close == end or data.startswith(_NEXT, close):  # else the flag stands inside a row
-                start = data.rfind(ROW_START, 0, at) + len(ROW_START) - 1
-                message = decode_row(to_text(data[start:close]))
-                if message is None:
-                    return None
-                found.append((start, close, message))
+                found.append((data.rfind(ROW_START, 0, at) + len(ROW_START) - 1, close))
             at = data.find(ending, close, end)
-    return sorted(found, key=lambda row: row[0])
+    return sorted(found)
 
 
 _ENDS_READ = (b'"read": true}', b'"read":true}', b'"read": true\n  }', b'"read":true\n  }')

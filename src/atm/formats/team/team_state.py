@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 VERSION = 1
 
 
-def new_state(team: str, status: str, at: str, by: str) -> bytes:
-    """The file of a team that was just made."""
+def new_state(team: str, status: str, at: str, by: str, id: str = "") -> bytes:
+    """The file of a team that was just made. Its id is that of this life: a team of the same name gets another."""
     record: dict[str, Plain] = {
         "version": VERSION,
         "team": team,
+        **({"team_id": id} if id else {}),
         "status": status,
         "since": at,
         "by": by,
@@ -38,6 +39,11 @@ def decode_state(data: bytes) -> TeamStanding:
     return TeamStanding(
         status, "state.json", since=_text(fields, "since"), by=_text(fields, "by"), history=_history(fields)
     )
+
+
+def decode_team_id(data: bytes) -> str:
+    """Raises NotJson."""
+    return _text(decode_object(to_text(data)), "team_id")
 
 
 def moved(data: bytes, moves: list[Move]) -> bytes:

@@ -3,7 +3,8 @@ Whose commands a task's checks are (D25).
 
 A check that runs a command runs with the rights of whoever completes the task, so it matters who wrote it. What a
 member entered through atm carries a mark that only this team's secret makes: over the command, where it runs, the task
-and the member. What came in by another way, a plan's file or an editor, has none and waits for a person's yes.
+and the member in this life. What came in by another way, a plan's file or an editor, has none and waits for a person's
+yes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from atm.domain.errors import AtmError, NotTrusted
 from atm.domain.team.authority import HUMAN, is_boss, is_human
 from atm.formats.files.json_record import encode, to_bytes
 from atm.services.board.boardroom import open_team
+from atm.services.team.lifecycle import life_of
 from atm.services.team.standing import check_person, members_above
 
 TYPE_CHECKING = False
@@ -32,12 +34,13 @@ PURPOSE = "atm acceptance 1"
 class Marker:
     """Marks the commands of new tasks in the name of the member who entered them."""
 
-    __slots__ = ("_author", "_secret", "_team")
+    __slots__ = ("_author", "_life", "_secret", "_team")
 
     def __init__(self, boardroom: Boardroom, team: Team, author: str) -> None:
         self._author = author
         self._secret = boardroom.room.secrets.secret(team.name) if author else b""
         self._team = team.name
+        self._life = life_of(boardroom.room, team, author) if author else ""
 
     def marked(self, task: str, folder: str, checks: Sequence[Record]) -> list[Record]:
         return [self._one(task, folder, check) if is_command(check) else check for check in checks]
@@ -46,7 +49,7 @@ class Marker:
         bare = {key: value for key, value in check.items() if key not in ("by", "mark")}
         if not self._author:
             return bare
-        return {**bare, "by": self._author, "mark": _mark(self._secret, self._team, task, folder, check, self._author)}
+        return {**bare, "by": self._author, "mark": _mark(self._secret, self._life, task, folder, check, self._author)}
 
 
 def author_of(boardroom: Boardroom, team: Team, who: str) -> str:
@@ -70,10 +73,12 @@ def written_by(boardroom: Boardroom, team: str, task: Task, check: Record) -> st
     from hmac import compare_digest
 
     try:
-        secret = boardroom.room.secrets.secret(team)
+        secret, found = boardroom.room.secrets.secret(team), boardroom.room.rosters.load(team)
     except (AtmError, OSError):
         return ""
-    made = _mark(secret, team, task.id, task.text("folder"), check, by)
+    if found.member(by) is None and not is_boss(found, by):
+        return ""  # has left, and nobody stands for it any more
+    made = _mark(secret, life_of(boardroom.room, found, by), task.id, task.text("folder"), check, by)
     return by if compare_digest(made.encode(), mark.encode("utf-8", "replace")) else ""
 
 
@@ -112,8 +117,8 @@ def allow_checks(boardroom: Boardroom, team: str, who: str, id: str) -> Task:
     return done if done is not None else boardroom.tasks.read(found.name, task_id(id))
 
 
-def _mark(secret: bytes, team: str, task: str, folder: str, check: Record, by: str) -> str:
+def _mark(secret: bytes, life: str, task: str, folder: str, check: Record, by: str) -> str:
     from hmac import digest
 
-    said = encode([PURPOSE, team, task, folder, kind_of(check), about(check), by])
+    said = encode([PURPOSE, life, task, folder, kind_of(check), about(check), by])
     return digest(secret, to_bytes(said), "sha256").hex()

@@ -7,7 +7,7 @@ from atm.domain.names import is_claudes_team
 from atm.domain.team.lifecycle import ACTIVE, COMPLETE, INIT, PENDING, UNKNOWN, Move, TeamStanding, check_move, way_to
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
-from atm.formats.team.team_state import completed_mark, decode_mark, decode_state, moved, new_state
+from atm.formats.team.team_state import completed_mark, decode_mark, decode_state, decode_team_id, moved, new_state
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
@@ -69,7 +69,24 @@ def _from_file(room: Registry, team: str) -> TeamStanding:
 
 def begin(room: Registry, team: str, by: str) -> None:
     """The first state of a team, before its roster exists."""
-    room.states.begin(team, new_state(team, INIT, to_iso(room.clock.now()), by))
+    room.states.begin(team, new_state(team, INIT, to_iso(room.clock.now()), by, room.chance.new_id()))
+
+
+def team_id(room: Registry, team: Team) -> str:
+    """What tells this life of a team from another of the same name; never changed while it lives (D26)."""
+    try:
+        data = room.states.read(team.name) if not is_claudes_team(team.name) else None
+        made = decode_team_id(data) if data is not None else ""
+    except (AtmError, NotJson):
+        made = ""
+    return made or f"created-{team.created_at or 0:.3f}"
+
+
+def life_of(room: Registry, team: Team, member: str) -> str:
+    """One life of one member in one life of a team. What was given to a former one is not the next one's."""
+    known = team.member(member)
+    joined = known.joined_at if known is not None else None
+    return f"{team_id(room, team)}/{joined or 0:.3f}"
 
 
 def advance(room: Registry, team: str, to: str, by: str) -> Moved:

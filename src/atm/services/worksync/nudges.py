@@ -15,6 +15,7 @@ from atm.domain.errors import AtmError, FileBusy
 from atm.domain.names import same_name
 from atm.domain.team.team import AGENT, HUMAN, claude_reads_inbox
 from atm.domain.worksync import nudges as rules
+from atm.domain.worksync.decisions import is_somebody_else
 from atm.domain.worksync.nudges import (
     CLAIMED,
     CONFLICT,
@@ -104,22 +105,30 @@ def _plan_one(syncroom: SyncRoom, team: Team, look: MemberLook) -> Planned:
 
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
         nonlocal planned
-        known = [decode_nudge(id, team.name, record) for id, record in records.items()]
+        every = [decode_nudge(id, team.name, record) for id, record in records.items()]
+        former = {one.id: None for one in every if _is_of_former_life(one, look, now)}
+        known = [one for one in every if one.id not in former]
         rung = _rung(known, look, now)
         wanted = _wanted(team, look, rung) if rung else None
         if wanted is None:
             planned = Planned(look.member, NOBODY if rung else TOO_SOON)
-            return {}
+            return {**former}
         existing = next((one for one in known if one.id == wanted.id), None)
         outcome, nudge = rules.ensure(existing, wanted, now)
         planned = Planned(look.member, outcome, nudge)
         if outcome in (rules.KEPT, CONFLICT):
-            return {}
+            return {**former}
         kept = rules.worth_keeping([*known, nudge], now)
-        return {**{one.id: None for one in known if one.id not in kept}, nudge.id: encode_nudge(nudge)}
+        return {**former, **{one.id: None for one in known if one.id not in kept}, nudge.id: encode_nudge(nudge)}
 
     syncroom.records.change(team.name, OUTBOX, change)
     return planned
+
+
+def _is_of_former_life(nudge: Nudge, look: MemberLook, now: float) -> bool:
+    """Reminders of a member who left are not held against a namesake who joined since (D26)."""
+    is_theirs = nudge.member.casefold() == look.member.casefold()
+    return is_theirs and is_somebody_else(nudge.created, look.seen.joined_at, now)
 
 
 def _rung(known: Sequence[Nudge], look: MemberLook, now: float) -> str:
@@ -301,6 +310,10 @@ def _insert(syncroom: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Di
     id = message_id(nudge.id)
     to = find_recipient(syncroom.room, team, nudge.to)
     known = _known_message(syncroom, to, id)
+    joined = to.member.joined_at if to.member is not None else None
+    if known is not None and is_somebody_else(from_iso(known.timestamp) or 0.0, joined, syncroom.now()):
+        id = message_id(f"{nudge.id}:{joined}")  # that one was a namesake's, who has left since
+        known = _known_message(syncroom, to, id)
     if known is not None and payload.text not in known.text:
         return _done(syncroom, nudge, TERMINAL, id, "message_conflict")
     if known is not None:

@@ -32,6 +32,7 @@ from atm.teamd.plugins.discovery import checked_metadata
 from atm.teamd.plugins.inside.context import Context, EventStream, MailDesk
 from atm.teamd.plugins.inside.folder import Folder
 from atm.teamd.plugins.inside.room import PluginRoom
+from atm.teamd.plugins.sight import Fence, Workplaces, scope_of
 from atm.testing import FakeClock, MemoryTasks, memory_room
 
 T = TypeVar("T")
@@ -123,7 +124,12 @@ class NoBook:
 
 
 class PluginHarness:
-    """One plugin in a test. There is a team, `crew` with ann and bob unless the test wants another."""
+    """
+    One plugin in a test. There is a team, `crew` with ann and bob unless the test wants another.
+
+    With `repo` it is a plugin of that repository's place, and the team works there: of other teams it sees those with a
+    member whose `cwd` lies there too.
+    """
 
     def __init__(
         self,
@@ -145,14 +151,17 @@ class PluginHarness:
         self.logs: list[LogLine] = []
         create_team(self.room, team)
         for name in members:
-            add_member(self.room, team, Member(name))
+            add_member(self.room, team, Member(name, cwd=repo.path if repo else ""))
         made = checked_metadata(plugin.metadata(), plugin.metadata().name)
         self._borrowed = tempfile.mkdtemp(prefix="atm-plugin-") if temp_dir is None else None
         self.cancel = TimedCancel(self.clock)
+        scope = scope_of(made.name, repo.path if repo else None, config or {})
+        self._fence = Fence(scope, Workplaces(self.room.rosters, self.clock.monotonic))
         self._plugin_room = PluginRoom(
             plugin=made.name,
-            place="",
+            place=repo.path if repo else "",
             capabilities=frozenset(made.capabilities if capabilities is None else capabilities),
+            fence=self._fence,
             room=self.room,
             tasks=self.tasks,
             call=_at_once,
@@ -212,8 +221,9 @@ class PluginHarness:
     # What happens around it.
 
     def emit(self, event: TeamEvent) -> None:
-        """Something happened in a team."""
-        self._events.put(event)
+        """Something happened in a team. As in the daemon, a plugin does not hear of teams that it may not see."""
+        if self._fence.hears(event):
+            self._events.put(event)
 
     def write(self, to: str, text: str, *, sender: str = "ann", team: str | None = None) -> str:
         """A teammate writes to a member; the message's id."""

@@ -37,6 +37,8 @@ def actor(caller: Caller) -> tuple[Team, str]:
         raise NotAllowed("an observer changes nothing", "start the server with `atm mcp --as NAME`")
     name = check_sender(caller.member)
     member = team.member(name)
+    if member is not None and caller.joined_at is not None and member.joined_at != caller.joined_at:
+        raise NoSuchMember(f"{name!r} has left, and another has that name now", "start the server anew", team.read_from)
     if member is not None:
         return team, member.name
     if same_name(name, team.lead) or is_human(team, name):

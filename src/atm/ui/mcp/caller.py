@@ -32,6 +32,8 @@ class Caller:
         self.role = role
         self.source = source
         """How the identity is known: `environment`, `token` or `nobody`."""
+        self.joined_at: float | None = None
+        """When the member joined, as the roster said when the connection was made."""
         self.has_daemon = has_daemon
         """Is this the daemon's own server? Without one, reports are noted and validated later."""
 

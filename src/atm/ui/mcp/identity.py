@@ -51,6 +51,9 @@ def admit(layout: Layout, claim: IdentityClaim, *, has_daemon: bool, source: str
     )
     _check_names(caller)
     settle_role(caller, asked_role(settings, claim.role))
+    team = _roster(caller)
+    known = team.member(caller.member) if team is not None and caller.member else None
+    caller.joined_at = known.joined_at if known is not None else None
     return caller
 
 

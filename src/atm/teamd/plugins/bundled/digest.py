@@ -26,7 +26,15 @@ from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
 from atm.domain.names import is_claudes_team
 from atm.domain.team.liveness import OFFLINE
 from atm.domain.untrusted_text import one_line
-from atm.teamd.plugins.api import Cancel, Capability, PluginContext, PluginMetadata, TeamFacts, Unsuitable
+from atm.teamd.plugins.api import (
+    Cancel,
+    Capability,
+    PluginContext,
+    PluginError,
+    PluginMetadata,
+    TeamFacts,
+    Unsuitable,
+)
 
 UNITS = {"m": 60.0, "h": 3600.0, "d": 86_400.0}
 SHORTEST = 60.0
@@ -153,7 +161,7 @@ class Digest:
                 head = headline(facts.team, period)
                 text = "\n".join([head, "", *(report or ["Nothing to report."])])
                 await ctx.mail.send(self.to or facts.lead, team, text, summary=head, once=str(period))
-        except (NoSuchMember, NoSuchTeam, TeamCompleted) as error:
+        except (NoSuchMember, NoSuchTeam, TeamCompleted, PluginError) as error:
             ctx.log("warn", f"no digest for {team}: {error}")
         except AtmError as error:
             ctx.log("warn", f"no digest for {team} yet: {error}")

@@ -29,9 +29,13 @@ class EventOutbox:
         self._waiting.append(event)
         if len(self._waiting) > self._most:
             self._waiting.popleft()
-            self._untold += 1
-            self.dropped += 1
+            self.miss()
         self._flush()
+
+    def miss(self) -> None:
+        """One was dropped; that is told before the next one."""
+        self._untold += 1
+        self.dropped += 1
 
     def took(self, count: int) -> None:
         """The listener has taken so many; what it claims beyond what it got counts for nothing."""

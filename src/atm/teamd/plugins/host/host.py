@@ -11,16 +11,20 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
 from atm.domain.events import TeamEvent
+from atm.domain.plugin_sight import Workplace, may_hear
 from atm.formats.files.layout import Layout
 from atm.ports.files.clock import Chance, Clock
 from atm.system.machine import RealChance, RealClock
 from atm.teamd.places import Place
 from atm.teamd.plugins.discovery import Found, command, discover
 from atm.teamd.plugins.host.instance import PluginInstance, PluginLog, Surroundings
+from atm.teamd.plugins.host.lookout import Lookout
 from atm.teamd.plugins.host.member_book import Played
 from atm.teamd.plugins.host.member_care import MemberCare
 from atm.teamd.plugins.host.run import Spawn
+from atm.teamd.plugins.sight import Workplaces
 from atm.teamd.plugins.spec import Bounds, Spec, wanted
+from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -53,15 +57,24 @@ class PluginHost:
         self._find = find
         self._log = log
         self._care = MemberCare(layout)
+        bounds, clock = bounds or Bounds(), clock or RealClock()
+        self._lookout = Lookout(
+            Workplaces(build_room(layout).rosters, clock.monotonic),
+            tell=self._tell_repositories,
+            miss=self._miss_one,
+            most=bounds.most_events,
+            complain=lambda text: log("error", "plugins", text),
+        )
         self._around = Surroundings(
             spawn=Spawn(layout, environment, command()),
-            bounds=bounds or Bounds(),
+            bounds=bounds,
             log=log,
             publish=publish,
-            clock=clock or RealClock(),
+            clock=clock,
             chance=chance or RealChance(),
             care=self._care,
             played_elsewhere=self._played_elsewhere,
+            sees=self._lookout.sees,
         )
         self._instances: dict[tuple[str, str], PluginInstance] = {}
         self._changing = asyncio.Lock()
@@ -76,6 +89,7 @@ class PluginHost:
             for spec in (await self._wanted()).values():
                 self._begin(spec)
             self._settling = asyncio.create_task(self._settle())
+            self._lookout.start()
 
     async def stop(self, seconds: float) -> list[str]:
         """Ask all to shut down and kill what does not within so many seconds; the names of those killed."""
@@ -88,6 +102,7 @@ class PluginHost:
             instances = list(self._instances.values())
             killed = await asyncio.gather(*(one.stop(seconds, for_good=False) for one in instances))
             self._care.close()
+            self._lookout.close()
         return sorted({one.spec.plugin for one, was_killed in zip(instances, killed, strict=True) if was_killed})
 
     async def reload(self, places: Iterable[Place]) -> None:
@@ -112,9 +127,24 @@ class PluginHost:
                     self._begin(spec)
 
     def publish(self, event: TeamEvent) -> None:
-        """Tell those who listen. Never waits: a slow listener misses events, and is told how many."""
+        """Tell those who listen and may. Never waits: a slow listener misses events, and is told how many."""
         for instance in self._instances.values():
-            instance.tell(event)
+            if instance.scope.repo is None and may_hear(instance.scope, event.team, None, ()):
+                instance.tell(event)
+        if any(instance.scope.repo is not None for instance in self._instances.values()):
+            self._lookout.consider(event)
+
+    def _tell_repositories(self, event: TeamEvent, workplaces: tuple[Workplace, ...]) -> None:
+        """Plugins of repositories hear of the teams that work there: decided here, not in their own processes."""
+        for instance in self._instances.values():
+            scope, about = instance.scope, event.detail.get("place")
+            if scope.repo is not None and may_hear(scope, event.team, about, workplaces):
+                instance.tell(event)
+
+    def _miss_one(self) -> None:
+        for instance in self._instances.values():
+            if instance.scope.repo is not None:
+                instance.miss()
 
     def states(self) -> list[dict[str, Plain]]:
         """How every plugin fares, as plain data."""

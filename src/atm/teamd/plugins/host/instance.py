@@ -8,19 +8,21 @@ and sees to it that the members which the plugin played are gone when its proces
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from atm.domain import plugins as plugin_health
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.names import same_name
+from atm.domain.plugin_sight import Scope
 from atm.domain.plugins import DISABLED, RUN, RUNNING, PluginHealth
 from atm.ports.files.clock import Chance, Clock
 from atm.teamd.plugins.api import Capability
 from atm.teamd.plugins.host.member_book import Played
 from atm.teamd.plugins.host.member_care import MemberCare
 from atm.teamd.plugins.host.run import Ears, PluginRun, RunOutcome, Spawn
+from atm.teamd.plugins.sight import refusal, scope_of
 from atm.teamd.plugins.spec import Bounds, Spec
 
 TYPE_CHECKING = False
@@ -54,6 +56,8 @@ class Surroundings:
     care: MemberCare
     played_elsewhere: Callable[[Spec], set[Played]]
     """Whom other instances of the same plugin play at this moment."""
+    sees: Callable[[Scope, str], Awaitable[bool]]
+    """May a plugin see a team, by its roster as it is now?"""
 
 
 class PluginInstance:
@@ -61,6 +65,7 @@ class PluginInstance:
 
     def __init__(self, spec: Spec, around: Surroundings) -> None:
         self.spec = spec
+        self.scope = scope_of(spec.plugin, spec.repo, spec.config)
         self._around = around
         self._health = PluginHealth(since=around.clock.monotonic())
         self._stop = asyncio.Event()
@@ -86,7 +91,7 @@ class PluginInstance:
         return self._was_killed
 
     def tell(self, event: TeamEvent) -> None:
-        """Something happened: an event for a listener, perhaps mail for one of its members."""
+        """Something happened that it may hear of: an event for a listener, perhaps mail for one of its members."""
         run = self._run
         if run is None or not run.is_ready:
             return
@@ -96,6 +101,11 @@ class PluginInstance:
             same_name(team, event.team) and same_name(name, event.subject) for team, name in self.members
         ):
             run.hint_mail()
+
+    def miss(self) -> None:
+        """Something happened that it might have heard of."""
+        if self._run is not None and self._run.is_ready:
+            self._run.outbox.miss()
 
     def state(self) -> dict[str, Plain]:
         """Plain data, for people and programs."""
@@ -183,6 +193,9 @@ class PluginInstance:
     # Its members.
 
     async def _enter(self, team: str, name: str) -> None:
+        """Raises PluginError for a team that it may not see: what its own process believes does not count here."""
+        if not await self._around.sees(self.scope, team):
+            raise refusal(self.scope, team)
         await self._around.care.enter(*self.spec.key, (team, name))
         self.members.add((team, name))
 

@@ -18,7 +18,7 @@ from atm.formats.files.layout import Layout
 from atm.ports.files.clock import Clock
 from atm.system.daemon.process_facts import memory
 from atm.teamd.plugins import wire as words
-from atm.teamd.plugins.api import Capability
+from atm.teamd.plugins.api import Capability, PluginError
 from atm.teamd.plugins.host.child import PluginChild
 from atm.teamd.plugins.host.event_outbox import EventOutbox
 from atm.teamd.plugins.spec import Bounds, Spec
@@ -214,6 +214,8 @@ class PluginRun:
             await self._ears.enter(team, name)
         except OSError as refused:
             error = f"it could not be written down: {refused}"
+        except PluginError as refused:
+            error = str(refused)
         self._child.send(words.NOTED, {"id": id, "error": error})
 
     def _strike(self, fields: Mapping[str, Plain]) -> None:

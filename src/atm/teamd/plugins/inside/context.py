@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from types import MappingProxyType
 
 from atm.domain.events import TeamEvent
+from atm.domain.names import same_name
 from atm.domain.setup.context import SystemContext
 from atm.services.team.registry import find_team
 from atm.teamd.plugins.api import Cancel, Capability, Letter, PluginError, Sent, TeamFacts, Unread
@@ -42,8 +43,10 @@ class MailDesk:
     ) -> Sent:
         plugin_room = self._plugin_room
         plugin_room.need(Capability.INJECT_MESSAGES, "send mail")
-        return await plugin_room.call(
-            lambda: plugin_mail.send_as(
+
+        def post() -> Sent:
+            plugin_room.fence.check(team)
+            return plugin_mail.send_as(
                 plugin_room.room,
                 plugin_room.plugin,
                 plugin_room.place,
@@ -53,16 +56,22 @@ class MailDesk:
                 sender=sender,
                 summary=summary,
                 once=once,
+                may_see=plugin_room.fence.sees,
             )
-        )
+
+        return await plugin_room.call(post)
 
     async def unread(self, team: str, agent: str) -> Unread:
-        room = self._plugin_room.room
-        return await self._plugin_room.call(lambda: plugin_mail.unread_of(room, find_team(room, team).name, agent))
+        plugin_room = self._plugin_room
+        return await plugin_room.call(
+            lambda: plugin_mail.unread_of(plugin_room.room, plugin_room.find(team).name, agent)
+        )
 
     async def overview(self, team: str) -> TeamFacts:
         plugin_room = self._plugin_room
-        return await plugin_room.call(lambda: plugin_mail.overview(plugin_room.room, plugin_room.tasks, team))
+        return await plugin_room.call(
+            lambda: plugin_mail.overview(plugin_room.room, plugin_room.tasks, plugin_room.find(team))
+        )
 
     def outgoing(self) -> AsyncIterator[Letter]:
         self._plugin_room.need(Capability.INTERCEPT_SEND, "take the mail of members")
@@ -76,16 +85,15 @@ class RosterDesk:
         self._plugin_room = plugin_room
 
     async def teams(self) -> list[str]:
-        return await self._plugin_room.call(self._plugin_room.room.rosters.teams)
+        return await self._plugin_room.call(self._plugin_room.fence.teams)
 
     async def members(self, team: str) -> list[str]:
-        room = self._plugin_room.room
-        return await self._plugin_room.call(lambda: find_team(room, team).names)
+        return await self._plugin_room.call(lambda: self._plugin_room.find(team).names)
 
     async def add(self, team: str, name: str) -> bool:
         plugin_room = self._plugin_room
         plugin_room.need(Capability.ADVERTISE_MEMBERS, "add members")
-        spelled = await plugin_room.call(lambda: find_team(plugin_room.room, team).name)
+        spelled = await plugin_room.call(lambda: plugin_room.find(team).name)
         await plugin_room.book.enter(spelled, name)
         added = await plugin_room.call(
             lambda: synthetic_members.play(plugin_room.room, spelled, name, plugin_room.plugin)
@@ -97,11 +105,17 @@ class RosterDesk:
     async def remove(self, team: str, name: str) -> bool:
         plugin_room = self._plugin_room
         plugin_room.need(Capability.ADVERTISE_MEMBERS, "remove members")
-        spelled = await plugin_room.call(lambda: find_team(plugin_room.room, team).name)
+        spelled = await plugin_room.call(lambda: self._own_team(team, name))
         removed = await plugin_room.call(lambda: self._retire(spelled, name))
         plugin_room.own.discard((spelled, name))
         await plugin_room.book.strike(spelled, name)
         return removed
+
+    def _own_team(self, team: str, name: str) -> str:
+        """Whom it plays it may take away, also from a team that it may not see any more."""
+        plugin_room = self._plugin_room
+        is_own = any(same_name(at, team) and same_name(name, one) for at, one in plugin_room.own)
+        return (find_team(plugin_room.room, team) if is_own else plugin_room.find(team)).name
 
     def _retire(self, team: str, name: str) -> bool:
         plugin_room = self._plugin_room

@@ -76,9 +76,14 @@ class Outgoing:
 
     async def _waiting(self, team: str, name: str) -> list[Message]:
         """An inbox that cannot be read now, torn or without its team, is looked at again; that is said once."""
-        room = self._plugin_room.room
+        plugin_room = self._plugin_room
+
+        def look() -> list[Message]:
+            plugin_room.fence.check(team)
+            return plugin_mail.waiting_letters(plugin_room.room, team, name)
+
         try:
-            found = await self._plugin_room.call(lambda: plugin_mail.waiting_letters(room, team, name))
+            found = await plugin_room.call(look)
         except AtmError as error:
             if (team, name) not in self._unreadable:
                 self._plugin_room.log("warn", f"the inbox of {name}@{team} cannot be read: {error}", {})
@@ -88,7 +93,7 @@ class Outgoing:
         return found
 
     async def done(self, team: str, name: str, message: Message, evidence: str) -> None:
-        room = self._plugin_room.room
+        room = self._plugin_room.room  # also of a team that it may not see any more: it was given the letter
         await self._plugin_room.call(lambda: plugin_mail.take_letter(room, team, name, message, evidence))
 
     def failed(self, team: str, name: str, message: Message, reason: str, again_after: float) -> None:

@@ -31,6 +31,7 @@ from atm.teamd.plugins.inside.synthetic_members import retire
 from atm.teamd.plugins.order import PluginOrder
 from atm.teamd.plugins.process_care import MARK, kill_strays
 from atm.teamd.plugins.report import LogLines, describe_error
+from atm.teamd.plugins.sight import Fence, Workplaces, scope_of
 from atm.teamd.plugins.wire import LineWriter, decode_line
 from atm.wiring.board import build_boardroom, build_tasks
 from atm.wiring.mail import build_room
@@ -214,6 +215,7 @@ class Life:
             plugin=order.name,
             place=order.repo or "",
             capabilities=self._capabilities,
+            fence=Fence(scope_of(order.name, order.repo, order.config), Workplaces(room.rosters, time.monotonic)),
             room=room,
             tasks=build_tasks(layout),
             call=self._call,

@@ -6,6 +6,8 @@ Everything here is synchronous and works on a mailroom; `plugin_context` calls i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from atm.domain.errors import AtmError, NotAllowed
 from atm.domain.identifiers import derived_id
 from atm.domain.mail.messages import Message
@@ -25,7 +27,7 @@ from atm.services.mail.surfacing import unread_for
 from atm.services.roster.teamroom import Teamroom
 from atm.services.team import presence
 from atm.services.team.registry import find_team
-from atm.teamd.plugins.api import MemberFacts, Sent, TeamFacts, Unread
+from atm.teamd.plugins.api import MemberFacts, PluginError, Sent, TeamFacts, Unread
 
 
 def take_letter(room: Teamroom, team: str, agent: str, message: Message, evidence: str) -> None:
@@ -65,10 +67,11 @@ def send_as(
     sender: str | None,
     summary: str | None,
     once: str | None,
+    may_see: Callable[[str], bool],
 ) -> Sent:
     """Send a message in a plugin's name, in that of a member it plays, or of a sender outside."""
     recipient = find_open_recipient(room, team, to)
-    signed = check_signature(room, recipient.team, plugin, sender or plugin)
+    signed = check_signature(room, recipient.team, plugin, sender or plugin, may_see)
     letter = posting.Draft(sender=signed, text=text, summary=summary)
     if once is None:
         done = posting.send_to(room, recipient, posting.compose(room, recipient, letter))
@@ -87,9 +90,14 @@ def _send_once(room: Teamroom, to: Recipient, letter: posting.Draft, id: str) ->
     return Sent(done.message_id, done.team, done.agent, done.outcome, tuple(done.warnings))
 
 
-def check_signature(room: Teamroom, team: Team, plugin: str, sender: str) -> str:
+def check_signature(room: Teamroom, team: Team, plugin: str, sender: str, may_see: Callable[[str], bool]) -> str:
     """A plugin signs as itself, as a member it plays, or as a name that is not on the team: nobody is forged (G11)."""
     name, at, home = check_sender(sender).partition("@")
+    if at and not may_see(home):
+        raise PluginError(
+            f"the plugin {plugin!r} may not sign as {sender[:80]!r}: it may not see that team",
+            "sign as the plugin, without a team",
+        )
     where = find_team(room, home) if at and room.rosters.find(home) else team
     member = where.member(name)
     taken = member is not None and member.backend != f"plugin:{plugin}"
@@ -114,8 +122,7 @@ def unread_of(room: Teamroom, team: str, agent: str) -> Unread:
     return Unread(agent, len(rows), min(times, default=None))
 
 
-def overview(room: Teamroom, tasks: Tasks, team: str) -> TeamFacts:
-    found = find_team(room, team)
+def overview(room: Teamroom, tasks: Tasks, found: Team) -> TeamFacts:
     problems: list[str] = []
     try:
         counts = tasks.board(found.name).counts()

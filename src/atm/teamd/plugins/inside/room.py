@@ -9,10 +9,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from atm.domain.team.team import Team
 from atm.ports.board.tasks import Tasks
 from atm.services.roster.teamroom import Teamroom
+from atm.services.team.registry import find_team
 from atm.teamd.plugins.api import Cancel, Capability, CapabilityMissing
 from atm.teamd.plugins.inside import synthetic_members
+from atm.teamd.plugins.sight import Fence
 
 T = TypeVar("T")
 
@@ -43,6 +46,8 @@ class PluginRoom:
     plugin: str
     place: str
     capabilities: Collection[Capability]
+    fence: Fence
+    """Which teams it may see. The host decides on events; here it is asked before files are touched."""
     room: Teamroom
     tasks: Tasks
     call: Runner
@@ -55,6 +60,11 @@ class PluginRoom:
     """Whom it plays: (team, name)."""
     hint: asyncio.Event = field(default_factory=asyncio.Event)
     """There may be mail for its members, or it shall end."""
+
+    def find(self, team: str) -> Team:
+        """A team that it may see, by a name in any case. Raises PluginError for any other."""
+        self.fence.check(team)
+        return find_team(self.room, team)
 
     def need(self, capability: Capability, what: str) -> None:
         if capability not in self.capabilities:

@@ -37,7 +37,7 @@ def _new(args: Args, session: Session) -> int:
         )
     name, role = member.name if member is not None else named, args.text("role") or ""
     tokens = build_access_tokens(session.layout)
-    secret, made = issue(tokens, session.room.clock, session.room.chance, team=team.name, member=name, role=role)
+    secret, made = issue(tokens, session.room, team=team, member=name, role=role)
     said = f"{secret}\n  token {made.id} for {name}@{team.name}; it is shown this once. Whoever has it is {name}."
     session.tell({"action": "mcp token new", "token": secret, **_facts(made)}, said)
     return 0

@@ -6,10 +6,12 @@ from typing import cast
 
 from atm.domain.errors import RequestError
 from atm.domain.names import nearest_name
+from atm.domain.plugin_sight import ALL_TEAMS
 from atm.domain.redaction import redact_fields
 from atm.domain.untrusted_text import one_line
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugins.discovery import Description, Found, describe_all, discover
+from atm.teamd.plugins.sight import Fence, Workplaces, scope_of
 from atm.ui.cli.log_view import show_log
 from atm.ui.cli.plugins.plugins import daemon_states
 from atm.ui.cli.render import Style, ago, table
@@ -39,12 +41,21 @@ class Overview:
         self.names = sorted({*self.found, *enabled, *running})
         asked = [one for one in self.found.values() if only in (None, one.name)]
         self.told = describe_all(asked, session.environment)
+        self._workplaces = Workplaces(session.room.rosters, session.room.clock.monotonic)
 
     def enabled_in(self, name: str) -> list[Place]:
         return [place for place in self.places if name in place.enabled()]
 
     def instances(self, name: str) -> list[dict[str, object]]:
         return [state for state in self.states or [] if state.get("name") == name]
+
+    def sees(self, name: str) -> dict[str, object]:
+        """By place: the teams that it may see there, as the rosters are now."""
+        return {place.name: self._sight(name, place) for place in self.enabled_in(name)}
+
+    def _sight(self, name: str, place: Place) -> str | list[str]:
+        scope = scope_of(name, place.repo, place.section(name))
+        return ALL_TEAMS if scope.is_everything else Fence(scope, self._workplaces).teams()
 
     def error(self, name: str) -> str:
         if name not in self.found:
@@ -63,6 +74,7 @@ class Overview:
             "description": told.description or None,
             "capabilities": list(told.capabilities),
             "enabled": [place.name for place in self.enabled_in(name)],
+            "sees": self.sees(name),
             "error": self.error(name) or None,
             "instances": self.instances(name),
         }
@@ -122,19 +134,23 @@ def _info(args: Args, session: Session) -> int:
     if session.as_json:
         session.print_json({"action": "plugins info", **seen.as_json(name), "settings": settings})
         return 0
-    style, facts = Style(session), seen.as_json(name)
+    style, facts, sees = Style(session), seen.as_json(name), seen.sees(name)
     session.print(f"{style(name, BOLD)}  {one_line(str(facts['description'] or ''))}")
     for label, value in _facts(facts):
         session.print(f"  {label:<13} {one_line(value)}")
     if facts["error"]:
         session.print(style(f"  {'error':<13} {one_line(str(facts['error']))}", RED))
     for place, section in settings.items():
-        session.print(f"\n  enabled in {style(one_line(place), BOLD)}")
+        session.print(f"\n  enabled in {style(one_line(place), BOLD)}, sees {_sight_in_words(sees.get(place))}")
         for key, setting in section.items():
             session.print(f"    {one_line(key)} = {one_line(str(setting))}")
     for state in seen.instances(name):
         session.print("\n" + "\n".join(_instance_lines(session, style, state)))
     return 0
+
+
+def _sight_in_words(seen: object) -> str:
+    return one_line(", ".join(seen) or "no team yet" if isinstance(seen, list) else str(seen))
 
 
 def _harmless_section(place: Place, name: str) -> dict[str, Plain]:

@@ -11,6 +11,7 @@ from atm.domain.untrusted_text import one_line
 from atm.services.roster.members import add_member, join, leave, remove_member, update_member
 from atm.services.team.registry import find_team
 from atm.ui.cli.session import working_folder
+from atm.wiring.access import end_access
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -95,6 +96,8 @@ class HeldTasks:
 
 
 def _gone(session: Session, action: str, agent: str, done: Removed, tasks: HeldTasks, words: str, nobody: str) -> int:
+    for warning in end_access(session.layout, tasks.team, agent) if done.removed else ():
+        session.warn(f"Warning: {warning}")
     kept = f"; its mail is kept at {done.archive_path}" if done.archive_path else ""
     back = f"; back on the board: {' '.join(f'#{id}' for id in tasks.freed)}" if tasks.freed else ""
     result: dict[str, object] = {"action": action, "team": tasks.team, "agent": agent, "removed": done.removed}

@@ -70,11 +70,14 @@ def _archive(args: Args, session: Session) -> int:
 
 def _delete(args: Args, session: Session) -> int:
     from atm.services.roster.ending import delete_team
+    from atm.wiring.access import end_access
 
     team = args.need("team")
     if not args.flag("yes"):
         return _ask_for_yes(session, team)
     done = delete_team(session.room, team, force=args.flag("force"))
+    for warning in end_access(session.layout, done.team) if done.done else ():
+        session.warn(f"Warning: {warning}")
     result: dict[str, object] = {"action": "delete", "team": done.team, "deleted": done.done}
     words = f"deleted team {done.team}" if done.done else f"team {done.team} was deleted before"
     back = f"; its backup is {done.backup_path} (atm teams restore {done.team})"

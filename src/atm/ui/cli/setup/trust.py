@@ -14,6 +14,7 @@ from atm.wiring.trust import Examined, examine, give_consent, given_consents, re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.trust import Ask
     from atm.ui.cli.session import Session
 
 NOTHING = 3
@@ -119,13 +120,14 @@ def _words(found: Examined) -> str:
     for one in found.asks:
         mark = "·" if one.kind == HARMLESS else "!"
         lines.append(f"  {mark} {one_line(one.key)} = {one_line(str(one.value))[:LONGEST_VALUE]}")
+        lines += [f"      {one_line(one.sees)}"] if one.sees else []
     if any(one.kind == NEEDS_CONSENT for one in found.asks) and found.state != TRUSTED:
         lines.append("  What is marked with ! counts only after your yes.")
     return "\n".join(lines)
 
 
 def as_json(found: Examined, *, done: bool) -> dict[str, object]:
-    asks = [{"key": one.key, "value": one.value, "class": one.kind} for one in found.asks]
+    asks = [_ask_as_json(one) for one in found.asks]
     return {
         "action": "trust",
         "path": found.path,
@@ -135,3 +137,8 @@ def as_json(found: Examined, *, done: bool) -> dict[str, object]:
         "asks": asks,
         "done": done,
     }
+
+
+def _ask_as_json(one: Ask) -> dict[str, object]:
+    sees = {"sees": one.sees} if one.sees else {}
+    return {"key": one.key, "value": one.value, "class": one.kind, **sees}

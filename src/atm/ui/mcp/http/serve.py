@@ -15,7 +15,7 @@ import socket
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
-from atm.services.access import find
+from atm.services.access import find, living
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.loops import in_thread
 from atm.ui.mcp.hello import IdentityClaim
@@ -24,6 +24,7 @@ from atm.ui.mcp.serving.daemon_events import follow_daemon
 from atm.ui.mcp.serving.host import load_reception
 from atm.ui.mcp.serving.in_process import say
 from atm.wiring.access import build_access_tokens
+from atm.wiring.mail import build_room
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,6 +78,7 @@ class HttpServer:
     def __init__(self, layout: Layout, environment: Mapping[str, str], folder: str) -> None:
         self._layout = layout
         self._tokens = build_access_tokens(layout)
+        self._room = build_room(layout)
         self._folder = folder
         config = environment.get("ATM_CONFIG", "")
         self._config = os.path.abspath(config) if config else ""
@@ -119,11 +121,14 @@ class HttpServer:
     async def _bearer(self, secret: str) -> AccessToken | None:
         """None also if the tokens cannot be read: then nobody gets in (G8)."""
         try:
-            known: list[AccessToken] = await in_thread(self._tokens.all)
+            known = await in_thread(self._good_tokens)
         except AtmError as error:
             say("error", "mcp", str(error))
             return None
         return find(known, secret)
+
+    def _good_tokens(self) -> list[AccessToken]:
+        return living(self._room, self._tokens.all())
 
     async def _admit(self, scope: Scope, token: AccessToken) -> None:
         from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser
@@ -152,7 +157,7 @@ class HttpServer:
 
     async def _forget_revoked(self) -> None:
         try:
-            good = {_bearer_of(token) for token in await in_thread(self._tokens.all)}
+            good = {_bearer_of(token) for token in await in_thread(self._good_tokens)}
         except AtmError:
             good = set()
         for id in [id for id in self._clients if id not in good]:

@@ -1,0 +1,110 @@
+"""
+How much mail of one sender may wait with one recipient: unread in the inbox, then as much again in the spool.
+
+Pure: what waits is counted elsewhere. Without a bound one member buries another, who then reads nothing at all; so
+whoever goes on sending is queued first, and told no in the end. What must get through has a reserve of its own: a
+flooded agent can still be stopped.
+"""
+
+from __future__ import annotations
+
+from atm.domain.errors import InboxFull
+from atm.domain.mail.messages import URGENT_MARK
+from atm.domain.team.authority import HUMAN, is_human
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.mail.messages import Message
+    from atm.domain.team.team import Team
+
+INBOX_FULL = "inbox-full"
+"""The reason of a spooled message that waits until its recipient has read."""
+
+MOST_ROWS, MOST_BYTES = 1000, 4 << 20
+RESERVE_ROWS, RESERVE_BYTES = 50, 1 << 20
+"""What urgent mail, and mail of people, may have beyond that."""
+
+LARGEST_INBOX = 32 << 20
+"""Bytes of an inbox that a hook or a send still goes through. A hook has three seconds for everything it does."""
+
+NOTICES = ("atm", "system")
+"""What signs the notices of atm itself: reminders, escalations, nudges."""
+
+OUTSIDERS = ""
+"""The purse of all who are not on the team: a name costs nothing, so each new one must not bring a quota along."""
+
+
+class Backlog:
+    """Messages that wait, and the bytes of their rows."""
+
+    __slots__ = ("rows", "size")
+
+    def __init__(self, rows: int = 0, size: int = 0) -> None:
+        self.rows = rows
+        self.size = size
+
+    def add(self, size: int) -> None:
+        self.rows += 1
+        self.size += size
+
+
+class Quota:
+    """The most that may wait; 0 is no limit."""
+
+    __slots__ = ("rows", "size")
+
+    def __init__(self, rows: int = MOST_ROWS, size: int = MOST_BYTES) -> None:
+        self.rows = rows
+        self.size = size
+
+    @property
+    def with_reserve(self) -> Quota:
+        return Quota(self.rows and self.rows + RESERVE_ROWS, self.size and self.size + RESERVE_BYTES)
+
+    def takes(self, waiting: Backlog, size: int) -> bool:
+        """Is there room for one more? For the first always, however large: or it could never be delivered."""
+        if not waiting.rows:
+            return True
+        fits = not self.size or waiting.size + size <= self.size
+        return fits and (not self.rows or waiting.rows < self.rows)
+
+
+class Allowance:
+    """What the sender of one message may have waiting with its recipient, and whose mail counts as the sender's."""
+
+    __slots__ = ("_names", "_purse", "_sender", "_team", "has_reserve", "is_urgent", "quota", "size")
+
+    def __init__(self, quota: Quota, team: Team, message: Message) -> None:
+        self._team = team.name
+        self._sender = message.sender
+        self._names = {name.casefold() for name in (*team.names, HUMAN, *NOTICES)}
+        self._purse = self._purse_of(message.sender)
+        self.is_urgent = message.text.startswith(URGENT_MARK)
+        self.has_reserve = self.is_urgent or is_human(team, message.sender)
+        self.quota = quota.with_reserve if self.has_reserve else quota
+        self.size = len(message.raw.encode("utf-8", "surrogateescape"))
+
+    def counts(self, sender: str) -> bool:
+        return self._purse_of(sender) == self._purse
+
+    def takes(self, waiting: Backlog) -> bool:
+        return self.quota.takes(waiting, self.size)
+
+    def _purse_of(self, sender: str) -> str:
+        name = sender.casefold()
+        return name if name in self._names else OUTSIDERS
+
+    def refusal(self, agent: str, waiting: Backlog | None = None, path: str = "") -> InboxFull:
+        """The no that a sender is told."""
+        where = f"{agent}@{self._team}"
+        much = f": {waiting.rows} messages, {in_words(waiting.size)}" if waiting is not None else ""
+        return InboxFull(
+            f"{where} has not read what {self._sender} sent before, and as much again waits in the spool{much}",
+            "wait until it has been read; send large things as a file with --file, and what cannot wait with --urgent",
+            path,
+        )
+
+
+def in_words(size: int) -> str:
+    """Bytes as people say them."""
+    return f"{size / (1 << 20):.1f} MB" if size >= 1 << 20 else f"{-(-size // 1024)} KB"
