@@ -15,6 +15,7 @@ import os
 
 from atm.domain.errors import BadName, BadSetting
 from atm.domain.mail.messages import DEFAULT_CALL_TO_ACTION
+from atm.domain.mail.quotas import MOST_BYTES, MOST_ROWS
 from atm.domain.names import check_known_name
 from atm.domain.trust import DEFAULT_TEAM, FOREIGN, HARMLESS, NONE, TRUSTED, kind_of
 from atm.formats.files.layout import REPO_FILES
@@ -40,6 +41,8 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     ),
     "messaging.share_dir": (TEXT, "", "where copies of shared files go, instead of ~/.config/atm/share"),
     "messaging.max_retries": (WHOLE, 10, "tries after which a waiting message is given up and kept"),
+    "messaging.max_unread_rows": (WHOLE, MOST_ROWS, "unread messages that one sender may have with one recipient"),
+    "messaging.max_unread_bytes": (WHOLE, MOST_BYTES, "bytes of them; 0 for no limit"),
     "display.format": (TEXT, "text", "text or json"),
     "display.color": (YES_NO, True, "colour on terminals"),
     "display.timestamps": (TEXT, "relative", "relative, absolute or iso8601"),
@@ -212,6 +215,8 @@ def read_repository(layout: Layout, path: str) -> RepoSettings:
         raise BadSetting(f"{path}: {error.strerror}", "check its permissions", path) from None
     if found.state == FOREIGN:
         return RepoSettings(FOREIGN, {}, found.owner)
+    if found.state == NONE:
+        raise BadSetting(f"{path} is no settings file: too large", "remove it", path)
     said = parse_file(found.content, path)
     if found.state == TRUSTED:
         return RepoSettings(TRUSTED, said)

@@ -232,6 +232,13 @@ class TestFiles:
         assert name in error["message"] + error["remedy"] + str(error.get("path"))
         assert crew.rows("ann") == []
 
+    def test_a_file_that_is_too_large_to_be_read_permits_nothing(self, crew, says):
+        """Otherwise the rules in it, which forbid something, would be gone without a word."""
+        says("internal", "notes/plan.md")
+        says(json.dumps({"permissions": {"deny": ["Read(./notes/**)"]}}) + " " * (5 << 20), ".claude/settings.json")
+        crew("send", "ann", "--file", "notes/plan.md", code=1)
+        assert crew.rows("ann") == []
+
     def test_a_recipient_in_the_clone_may_not_read_more_either(self, crew, permits, tmp_path):
         """Ann works in the clone, which says that all may be read; she gets a copy as from anywhere else."""
         permits("settings.json", additionalDirectories=["/"], allow=["Read"])

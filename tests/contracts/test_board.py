@@ -901,6 +901,14 @@ class TestPresence:
         assert presence.process_runs(os.getpid())
         assert not presence.process_runs(2**31 - 7)
 
+    def test_a_process_and_what_it_runs_under_come_nearest_first(self, presence):
+        if isinstance(presence, MemoryPresence):
+            presence.parents = {os.getpid(): os.getppid(), os.getppid(): 1}
+        found = presence.ancestors(os.getpid())
+        assert found[:2] == [os.getpid(), os.getppid()]
+        assert len(found) == len(set(found))
+        assert presence.ancestors(2**31 - 7) == [2**31 - 7]
+
     def test_the_clock_that_nobody_can_set_does_not_go_backwards(self, presence):
         first = presence.uptime()
         assert presence.uptime() >= first

@@ -187,6 +187,20 @@ class TestLedger:
         stores.ledger.append("crew", [line(stores, "new")])
         assert [entry.ids for entry in stores.ledger.recent("crew")] == [["new"]]
 
+    def test_its_version_changes_with_every_line_and_only_then(self, stores):
+        versions = [stores.ledger.version("crew")]
+        for id in ("a", "b"):
+            stores.ledger.append("crew", [line(stores, id)])
+            versions.append(stores.ledger.version("crew"))
+        assert len(set(versions)) == 3
+        assert stores.ledger.version("crew") == versions[-1]
+
+    def test_a_word_is_mentioned_once_a_line_has_it(self, stores):
+        assert not stores.ledger.mentions("crew", "id-a")
+        stores.ledger.append("crew", [line(stores, "id-a")])
+        assert stores.ledger.mentions("crew", "id-a")
+        assert not stores.ledger.mentions("crew", "id-b")
+
     def test_a_team_without_a_ledger_has_no_history(self, stores):
         assert stores.ledger.entries("crew") == ([], 0)
         assert stores.ledger.recent("crew") == []

@@ -251,7 +251,7 @@ def test_mail_that_was_first_read_by_its_id_and_not_delivered_is_unread_again(cr
 
 
 def made(layout: Any, room: Any, member: str = "ann", role: str = "") -> tuple[str, Any]:
-    return issue(build_access_tokens(layout), room.clock, room.chance, team="crew", member=member, role=role)
+    return issue(build_access_tokens(layout), room, team=room.rosters.load("crew"), member=member, role=role)
 
 
 def test_a_file_that_others_could_write_is_not_made_good_by_making_a_token(room, layout):
@@ -343,15 +343,15 @@ class Repeating:
 
 
 def test_two_tokens_never_have_the_same_id(room):
-    tokens, chance = MemoryAccessTokens(), Repeating()
+    tokens, room.chance = MemoryAccessTokens(), Repeating()
     for _ in range(20):
-        issue(tokens, room.clock, chance, team="crew", member="ann", role="")  # type: ignore[arg-type]
+        issue(tokens, room, team=room.rosters.load("crew"), member="ann", role="")
     assert len({token.id for token in tokens.all()}) == 20
 
 
 def test_a_bearer_is_another_one_as_soon_as_its_token_says_something_else(room):
     tokens = MemoryAccessTokens()
-    _, one = issue(tokens, room.clock, room.chance, team="crew", member="ann", role="")
+    _, one = issue(tokens, room, team=room.rosters.load("crew"), member="ann", role="")
     before = _bearer_of(one)
     for field, value in (("member", "lena"), ("role", "lead"), ("team", "other"), ("sha256", "0" * 64)):
         kept = getattr(one, field)

@@ -178,7 +178,7 @@ BROKEN = ["[plugins.digest\n", "[nonsense]\nx = 1\n", "[core]\nidentity = 5\n", 
 
 
 @pytest.mark.parametrize("text", BROKEN)
-def test_a_broken_file_stops_no_other_place_and_what_it_said_before_holds(machine, text):
+def test_a_broken_file_stops_no_other_place_and_what_the_users_own_said_before_holds(machine, text):
     one, two = machine.repo("one", ENABLED), machine.repo("two", ENABLED)
     machine.daemon(f'repos = ["{one}", "{two}"]')
     machine.user("[plugins.webhook]\nenabled = true\n")
@@ -187,10 +187,10 @@ def test_a_broken_file_stops_no_other_place_and_what_it_said_before_holds(machin
     Path(one, ".atm.toml").write_bytes(text.encode("utf-8", "surrogateescape"))
     Path(machine.layout.settings).write_bytes(text.encode("utf-8", "surrogateescape"))
     after, problems = machine.load(before)
-    assert [place.enabled() for place in after] == [["webhook"], ["digest"], ["digest"]]
+    assert [place.enabled() for place in after] == [["webhook"], [], ["digest"]]  # no yes holds for those bytes
     assert len(problems) == 2
     fresh, problems = machine.load()
-    assert [(place.repo, place.enabled()) for place in fresh] == [(None, []), (two, ["digest"])]
+    assert [(place.repo, place.enabled()) for place in fresh] == [(None, []), (one, []), (two, ["digest"])]
     assert len(problems) == 2
 
 

@@ -55,9 +55,12 @@ def kind_of(key: str) -> str:
     return HARMLESS if key.startswith(_HARMLESS_SECTIONS) else NEEDS_CONSENT
 
 
-def state_of(given: Iterable[Consent], file: str, sha256: str) -> str:
-    """Whether the user has said yes to this content at this path."""
-    known = [one for one in given if one.file == file]
+def state_of(given: Iterable[Consent], path: str, file: str, sha256: str) -> str:
+    """
+    Whether the user has said yes to this content of this file for this folder. A clone may hold a link to a file that
+    is trusted elsewhere; what `./check` is depends on where it runs.
+    """
+    known = [one for one in given if one.file == file and one.path == path]
     if any(one.sha256 == sha256 for one in known):
         return TRUSTED
     return CHANGED if known else UNTRUSTED

@@ -59,6 +59,10 @@ FRAMES = (
 """How the names begin that vendors' programs frame texts with, `_` written as `-`. None is a word of ordinary code."""
 
 _LONGEST_FRAME = 32
+
+MOST_JUDGED = 20_000
+"""More `<` in one text are not looked at one by one, a second for a million of them: all are made harmless."""
+
 _CONTROLS: dict[int, int | None] = {**{c: 0x2400 + c for c in range(32) if c not in (9, 10)}, 0x7F: 0x2421}
 _FIRST_PICTURE, _LAST_PICTURE = "\u2400", "\u2421"
 _BRACKETS = {ord("["): "(", ord("]"): ")"}
@@ -86,7 +90,10 @@ def line_for_agents(text: str, most: int | None = None) -> str:
 
 def text_for_agents(text: str) -> str:
     """A body in an agent's context: what is put around it is the only tag."""
-    return _with_harmless(many_lines(text), _begins_a_tag)
+    body = many_lines(text)
+    if body.count("<") > MOST_JUDGED:
+        return body.replace("<", "&lt;")
+    return _with_harmless(body, _begins_a_tag)
 
 
 def line_in_brackets(text: str, most: int | None = None) -> str:

@@ -25,9 +25,13 @@ LARGEST = 4 << 20
 class RepoFile:
     """One file of a repository, read once, so that what is judged is what is used."""
 
-    __slots__ = ("content", "owner", "path", "sha256", "state")
+    __slots__ = ("content", "folder", "owner", "path", "sha256", "state")
 
-    def __init__(self, path: str, content: bytes, sha256: str, state: str, owner: int | None = None) -> None:
+    def __init__(
+        self, folder: str, path: str, content: bytes, sha256: str, state: str, owner: int | None = None
+    ) -> None:
+        self.folder = folder
+        """The real path of the folder that it speaks for; it may itself be a link that leads elsewhere."""
         self.path = path
         """Its real path."""
         self.content = content
@@ -38,18 +42,24 @@ class RepoFile:
 
 
 def read_repo_file(layout: Layout, path: str) -> RepoFile:
-    """A file of a repository, and whether the user has said yes to it. Raises OSError."""
-    real = _slashes(os.path.realpath(path))
-    owner = foreign_owner(real)
+    """A file of a repository, and whether the user has said yes to it there. Raises OSError."""
+    folder, real = _folder_of(path), _slashes(os.path.realpath(path))
+    owner = foreign_owner(folder, real)
     if owner is not None:
-        return RepoFile(real, b"", "", FOREIGN, owner)
+        return RepoFile(folder, real, b"", "", FOREIGN, owner)
     fd = os.open(real, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(fd, "rb") as file:
         content = file.read(LARGEST + 1)
     digest = sha256_of(content)
     if len(content) > LARGEST:
-        return RepoFile(real, b"", digest, NONE)
-    return RepoFile(real, content, digest, state_of(read_consents(layout).trusted, real, digest))
+        return RepoFile(folder, real, b"", digest, NONE)
+    return RepoFile(folder, real, content, digest, state_of(read_consents(layout).trusted, folder, real, digest))
+
+
+def _folder_of(path: str) -> str:
+    folder = os.path.dirname(os.path.abspath(path))
+    inside = os.path.basename(folder) in (".atm", ".claude")
+    return _slashes(os.path.realpath(os.path.dirname(folder) if inside else folder))
 
 
 def sha256_of(content: bytes) -> str:
@@ -58,13 +68,12 @@ def sha256_of(content: bytes) -> str:
     return sha256(content).hexdigest()
 
 
-def foreign_owner(path: str) -> int | None:
-    """The owner of a file, of its folder or of the repository's `.git`, if that is neither this user nor root."""
+def foreign_owner(folder: str, file: str) -> int | None:
+    """The owner of a file, of its folders or of the repository's `.git`, if that is neither this user nor root."""
     if not hasattr(os, "geteuid"):
         return None
     ours = (os.geteuid(), 0)
-    folder = os.path.dirname(path)
-    for place in (path, folder, *_git_of(folder)):
+    for place in (file, os.path.dirname(file), folder, *_git_of(folder)):
         try:
             owner = os.lstat(place).st_uid
         except OSError:
@@ -89,12 +98,15 @@ def read_consents(layout: Layout) -> Consents:
     """Nothing is trusted by a file that is not there, that cannot be understood, or that others may write."""
     try:
         with open(layout.trust, "rb") as file:
-            found = os.fstat(file.fileno())
-            if hasattr(os, "geteuid") and (found.st_uid not in (os.geteuid(), 0) or found.st_mode & 0o022):
+            if not _is_private(os.fstat(file.fileno())):
                 return Consents()
             return decode_consents(file.read(LARGEST))
     except (OSError, NotJson):
         return Consents()
+
+
+def _is_private(found: os.stat_result) -> bool:
+    return not hasattr(os, "geteuid") or (found.st_uid in (os.geteuid(), 0) and not found.st_mode & 0o022)
 
 
 def change_consents(locks: Locks, layout: Layout, change: Callable[[Consents], None]) -> None:
@@ -109,13 +121,17 @@ def change_consents(locks: Locks, layout: Layout, change: Callable[[Consents], N
 
 
 def _known(path: str) -> Consents:
+    """Of a file that others may have written, nothing may come into one that counts."""
+    remedy = "look at it, then remove it and say yes again"
     try:
         with open(path, "rb") as file:
+            if not _is_private(os.fstat(file.fileno())):
+                raise UnreadableFile(f"{path} can be changed by others", remedy, path)
             return decode_consents(file.read(LARGEST))
     except FileNotFoundError:
         return Consents()
     except NotJson as error:
-        raise UnreadableFile(f"{path}: {error}", "look at it, then remove it and say yes again", path) from None
+        raise UnreadableFile(f"{path}: {error}", remedy, path) from None
 
 
 def _slashes(path: str) -> str:

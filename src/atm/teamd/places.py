@@ -130,10 +130,6 @@ class _Loading:
             return
         file = self._file_of(repo)
         found = self._read_repository(file) if file else {}
-        if found is None:
-            former = self._former.get(repo)
-            self.places += [former] if former is not None else []
-            return
         files = [path for path in (self._layout.settings, file) if path and os.path.exists(path)]
         self.places.append(Place(repo, repo, Settings({**self._users, **found}, files, file, repo)))
 
@@ -142,13 +138,13 @@ class _Loading:
         self.problems += [f"{path} is ignored, because there is {there[0]} too" for path in there[1:]]
         return there[0] if there else None
 
-    def _read_repository(self, path: str) -> dict[str, Setting] | None:
-        """What the user has said yes to (D25). A changed byte, and its plugins stop."""
+    def _read_repository(self, path: str) -> dict[str, Setting]:
+        """What the user has said yes to (D25). A changed byte, also a slip of the pen, and its plugins stop."""
         try:
             repo = read_repository(self._layout, path)
         except BadSetting as error:
             self.problems.append(str(error))
-            return None
+            return {}
         if repo.owner is not None:
             self.problems.append(f"{path} is not read: it belongs to another user ({repo.owner})")
         if repo.ignored:

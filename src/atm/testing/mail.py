@@ -7,11 +7,13 @@ from collections.abc import Callable, Collection, Iterable
 from atm.domain.errors import NoSuchTeam, TeamNotOurs
 from atm.domain.mail.inbox_merge import additions
 from atm.domain.mail.messages import Message
+from atm.domain.mail.quotas import Allowance
 from atm.domain.names import find_name, is_claudes_team
 from atm.domain.team.team import Team
 from atm.formats.files.times import to_iso
-from atm.formats.mail.inbox import decode_row, with_read
+from atm.formats.mail.inbox import decode_row, only, with_read
 from atm.formats.mail.journal import Entry, Line, decode_line, decode_lines
+from atm.formats.mail.large_inbox import Glance, backlog_of, glance_at
 from atm.formats.mail.spool_entry import SpoolEntry, decode_entry
 from atm.formats.team.team_config import decode_team
 from atm.ports.mail.stores import Spooled, Written
@@ -44,11 +46,17 @@ class MemoryInboxes:
         *,
         fresh: bool,  # noqa: ARG002 - a twin need not hurry
         patience: float | None = None,  # noqa: ARG002
+        allowance: Allowance | None = None,
     ) -> Written:
         here = self._rows.get((team, agent), [])
         new = additions(here, rows)
+        if new and allowance is not None and not self.has_room(team, agent, allowance):
+            raise allowance.refusal()
         self._write(team, agent, [*here, *new])
         return Written(0, len(new))
+
+    def has_room(self, team: str, agent: str, allowance: Allowance) -> bool:
+        return allowance.takes(backlog_of(self.rows(team, agent), allowance.counts))
 
     def create(self, team: str, agent: str) -> bool:
         if (team, agent) in self._rows:
@@ -59,6 +67,11 @@ class MemoryInboxes:
     def unread(self, team: str, agent: str) -> list[Message]:
         return [row for row in self.rows(team, agent) if not row.read]
 
+    def glance(self, team: str, agent: str, people: Callable[[str], bool], most_rows: int) -> Glance:
+        data = only([row.raw for row in self.rows(team, agent)])
+        found = glance_at(data, people, most_rows, len(data))
+        return found if found is not None else Glance(self.unread(team, agent), size=len(data))
+
     def rows(self, team: str, agent: str) -> list[Message]:
         return list(self._rows.get((team, agent), []))
 
@@ -66,6 +79,9 @@ class MemoryInboxes:
         chosen = choose(self.unread(team, agent))
         self.mark(team, agent, {message.key for message in chosen}, True)
         return chosen
+
+    def claim_named(self, team: str, agent: str, keys: Collection[object]) -> list[Message]:
+        return self.claim(team, agent, lambda unread: [message for message in unread if message.key in keys])
 
     def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None:
         rows = self.rows(team, agent)

@@ -11,7 +11,7 @@ class MemoryPresence:
     def __init__(self, host: str = "here") -> None:
         self.host = host
         self.running: set[int] = set()
-        self.under: list[int] = []
+        self.parents: dict[int, int] = {}
         self.up_for = 0.0
         self.boot = ""
         self._beats: dict[tuple[str, str], Beat] = {}
@@ -34,5 +34,8 @@ class MemoryPresence:
     def process_runs(self, pid: int) -> bool:
         return pid in self.running
 
-    def ancestors(self) -> list[int]:
-        return self.under
+    def ancestors(self, pid: int) -> list[int]:
+        found = [pid]
+        while found[-1] in self.parents:
+            found.append(self.parents[found[-1]])
+        return found

@@ -18,6 +18,8 @@ from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.config import Settings
     from atm.domain.delivery.moments import HookAnswer, HookCall
     from atm.domain.team.endpoints import Endpoint
@@ -30,12 +32,24 @@ _said: list[str] = []
 """What this process has answered: one thing at most."""
 
 SECONDS = 3.0
-"""After so long we leave without a word. Mail that was taken and not shown is given back by the next call."""
+"""After so long we leave. Mail that was taken and not shown is given back by the next call."""
+
+LAST_WORDS = 0.3
+"""Seconds of these in which we say why, to the agent and in the log."""
+
+MOST_COUNTED = 4 << 20
+"""Bytes of an inbox whose unread mail the briefing counts, sender by sender."""
+
+WORTH_MENTIONING = 1 << 20
+"""Bytes from which an inbox may be why we are late."""
+
+_inbox: list[Callable[[], tuple[HookCall, int]]] = []
+"""Whose hook this is, and how large its inbox, once we know."""
 
 
 def run(words: list[str]) -> int:
     """Never fails, never blocks for long."""
-    _set_limit(SECONDS)
+    _set_limit(SECONDS, words)
     try:
         _attend(words)
     except KeyboardInterrupt:
@@ -58,13 +72,36 @@ def _leave_quietly() -> None:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the process ends, a moment later
 
 
-def _set_limit(seconds: float) -> None:
+def _set_limit(seconds: float, words: list[str]) -> None:
     """`_signal`, because `signal` builds enumerations for a millisecond. Windows has no such timer: vendors' own."""
     import _signal  # type: ignore[import-not-found]
 
-    if hasattr(_signal, "setitimer"):
+    def leave(*_: object) -> None:
         _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
-        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+        _signal.setitimer(_signal.ITIMER_REAL, LAST_WORDS)
+        try:
+            _leave_late(words)
+        finally:
+            os._exit(0)
+
+    if hasattr(_signal, "setitimer"):
+        _signal.signal(_signal.SIGALRM, leave)
+        _signal.setitimer(_signal.ITIMER_REAL, max(seconds - LAST_WORDS, LAST_WORDS))
+
+
+def _leave_late(words: list[str]) -> None:
+    """Out of time, wherever we are: never without a word."""
+    size, was_said = 0, bool(_said)
+    if _inbox:
+        call, size = _inbox[0]()
+        if size >= WORTH_MENTIONING and can_carry(call) == "context" and not was_said:
+            from atm.domain.delivery.channels import too_large_in_words
+            from atm.domain.delivery.moments import HookAnswer
+
+            _said.append(encode_answer(call, HookAnswer(context=too_large_in_words(size))))
+            os.write(1, f"{_said[0]}\n".encode("utf-8", "replace"))  # nothing of ours waits in the buffer
+    done = "after its answer" if was_said else "before all was looked at"
+    _log(" ".join(words[:2]), f"out of time {done}; the inbox has {size:,} bytes")
 
 
 def _attend(words: list[str]) -> None:
@@ -88,6 +125,7 @@ def _attend(words: list[str]) -> None:
 def _visit(layout: Layout, settings: Settings, room: Teamroom, call: HookCall, team: Team, me: str) -> None:
     from atm.services.delivery.agent_hooks import HookVisit, attend
 
+    _inbox.append(lambda: (call, room.inboxes.size(team.name, me)))
     attend(
         HookVisit(
             room,
@@ -99,6 +137,7 @@ def _visit(layout: Layout, settings: Settings, room: Teamroom, call: HookCall, t
             stop_on=settings.text("delivery.stop_on"),
             brief=lambda: _brief(layout, settings, room, team.name, me),
             locate=lambda: _locate(room, call),
+            log=lambda what: _log(f"{call.vendor} {call.event}", what),
         )
     )
 
@@ -158,7 +197,8 @@ def _say(call: HookCall, answer: HookAnswer) -> None:
     _said.append(text)
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
-    _set_limit(SECONDS)  # it is said: now the ledger must hear of it, or it would be said again
+    # It is said: now the ledger must hear of it, or it would be said again.
+    _set_limit(SECONDS, [call.vendor, call.event])
 
 
 def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: str) -> str:
@@ -166,8 +206,9 @@ def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: st
     from atm.services.delivery.briefing import brief
     from atm.wiring.board import build_boardroom
 
-    facts = brief(build_boardroom(layout, settings, room), team, me)
-    facts.mail_follows = bool(facts.unread)
+    is_large = room.inboxes.size(team, me) > MOST_COUNTED
+    facts = brief(build_boardroom(layout, settings, room), team, me, counts_mail=not is_large)
+    facts.mail_follows = is_large or bool(facts.unread)
     return in_words(facts)
 
 
@@ -178,11 +219,14 @@ def _locate(room: Teamroom, call: HookCall) -> Endpoint:
 
 
 def _note(words: list[str], error: Exception) -> None:
+    _log(" ".join(words[:2]), f"{type(error).__name__}: {error}")
+
+
+def _log(event: str, what: str) -> None:
     """In the log of hooks, as far as that can be written."""
     try:
         from atm.wiring.board import log_hook
 
-        what = f"{type(error).__name__}: {error}"
-        log_hook(find_layout(os.environ), {"event": " ".join(words[:2])[:100], "error": what[:1000]})
+        log_hook(find_layout(os.environ), {"event": event[:100], "error": what[:1000]})
     except Exception:  # noqa: BLE001 - there is nobody left to tell
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from atm.domain.mail.quotas import Quota
 from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.mail.retries import MOST_TRIES
 from atm.services.roster.teamroom import Teamroom
@@ -64,6 +65,7 @@ def build_room(
         policy=policy,
         compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
         most_tries=settings.whole("messaging.max_retries") if settings else MOST_TRIES,
+        quota=build_quota(settings) if settings else Quota(),
     )
 
 
@@ -128,6 +130,10 @@ def build_policy(settings: Settings) -> RetentionPolicy:
         keep_idle=settings.whole("retention.keep_idle"),
         compact_above=settings.whole("retention.compact_above"),
     )
+
+
+def build_quota(settings: Settings) -> Quota:
+    return Quota(settings.whole("messaging.max_unread_rows"), settings.whole("messaging.max_unread_bytes"))
 
 
 def build_references(layout: Layout, settings: Settings, environment: Mapping[str, str]) -> References:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from atm import config
-from atm.domain.errors import BadSetting
-from atm.domain.plugin_sight import Scope, names_in, sight_in_words
-from atm.domain.trust import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of
+from atm.domain.errors import BadSetting, ForeignFile
+from atm.domain.plugins.sight import PluginScope, names_in, sight_in_words
+from atm.domain.trust import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of, state_of
 from atm.formats.files.times import to_iso
 from atm.formats.mail.permissions import permission_asks
 from atm.system.machine import RealClock
@@ -28,10 +28,13 @@ PLUGINS, ENABLED = "plugins.", ".enabled"
 class Examined:
     """A file of a repository: what it asks for, and where the user's consent stands."""
 
-    __slots__ = ("asks", "file", "owner", "path", "sha256", "state")
+    __slots__ = ("asks", "at", "file", "owner", "path", "sha256", "state")
 
-    def __init__(self, path: str, found: RepoFile | None, asks: list[Ask]) -> None:
+    def __init__(self, path: str, found: RepoFile | None, asks: list[Ask], at: str = "") -> None:
         self.path = path
+        """The folder that it speaks for."""
+        self.at = at
+        """Where it was looked for; a link may lead elsewhere from there, to the `file`."""
         self.file = found.path if found else ""
         self.sha256 = found.sha256 if found else ""
         self.state = found.state if found else NONE
@@ -41,41 +44,48 @@ class Examined:
 
 def examine(layout: Layout, given: str | None) -> Examined:
     """The file that a path means, or the settings file in force. Raises BadSetting for one that cannot be read."""
-    place = os.path.abspath(os.path.expanduser(given or ".")).replace(os.sep, "/")
-    file = place if os.path.isfile(place) else config.find_repo_file(place)[1]
+    place = _place(given)
+    file = place if os.path.isfile(place) else config.find_repo_file(place)[1] if os.path.isdir(place) else None
     if file is None:
         return Examined(place, None, [])
     try:
         found = read_repo_file(layout, file)
     except OSError as error:
         raise BadSetting(f"{file}: {error.strerror}", "check its permissions", file) from None
-    return Examined(_folder_of(found.path), found, [] if found.state == FOREIGN else _asks(found))
+    return Examined(found.folder, found, [] if found.state == FOREIGN else _asks(found), file)
 
 
-def _folder_of(file: str) -> str:
-    folder = os.path.dirname(file)
-    return os.path.dirname(folder) if os.path.basename(folder) in (".atm", ".claude") else folder
+def _place(given: str | None) -> str:
+    return os.path.abspath(os.path.expanduser(given or ".")).replace(os.sep, "/")
 
 
 def _asks(found: RepoFile) -> list[Ask]:
     if found.path.endswith(".json"):
         return permission_asks(found.content)
     said = config.parse_file(found.content, found.path)
-    return [Ask(key, value, kind_of(key), _sight(found.path, key, said)) for key, value in said.items()]
+    return [Ask(key, value, kind_of(key), _sight(found.folder, key, said)) for key, value in said.items()]
 
 
-def _sight(file: str, key: str, said: Mapping[str, object]) -> str:
+def _sight(folder: str, key: str, said: Mapping[str, object]) -> str:
     """What the plugin that a line enables would see."""
     plugin = key.removeprefix(PLUGINS).removesuffix(ENABLED)
     if key != f"{PLUGINS}{plugin}{ENABLED}" or "." in plugin or str(said[key]).casefold() != "true":
         return ""
-    folder = os.path.realpath(_folder_of(file)).replace(os.sep, "/")
-    return sight_in_words(Scope(plugin, folder, folder, names_in(said.get(f"{PLUGINS}{plugin}.teams"))))
+    return sight_in_words(PluginScope(plugin, folder, folder, names_in(said.get(f"{PLUGINS}{plugin}.teams"))))
+
+
+def check_not_foreign(found: Examined) -> None:
+    if found.state == FOREIGN:
+        raise ForeignFile(
+            f"{found.file} belongs to another user (number {found.owner})",
+            "copy the repository into a folder of your own",
+            found.file,
+        )
 
 
 def give_consent(layout: Layout, found: Examined) -> None:
     def change(consents: Consents) -> None:
-        _forget(consents, found.file)
+        _forget(consents, found)
         consents.trusted.append(_consent(found))
 
     change_consents(build_locks(layout), layout, change)
@@ -85,27 +95,38 @@ def refuse_consent(layout: Layout, found: Examined) -> None:
     """Remember the no, so that the same content is not asked about again."""
 
     def change(consents: Consents) -> None:
-        _forget(consents, found.file)
+        _forget(consents, found)
         consents.refused.append(_consent(found))
 
     change_consents(build_locks(layout), layout, change)
 
 
-def revoke_consent(layout: Layout, found: Examined) -> bool:
-    """Take the yes back; False if there was none."""
-    was_there = any(one.file == found.file for one in read_consents(layout).trusted)
-    if was_there:
-        change_consents(build_locks(layout), layout, lambda consents: _forget(consents, found.file))
-    return was_there
+def revoke_consent(layout: Layout, given: str | None) -> list[str]:
+    """Take the yes to a file, or to a folder's files, back, whatever lies there now. The files that were trusted."""
+    place = _place(given)
+    file = config.find_repo_file(place)[1] if os.path.isdir(place) else place
+    meant = {os.path.realpath(path).replace(os.sep, "/") for path in (place, file or place)}
+
+    def is_meant(consent: Consent) -> bool:
+        return bool(meant & {consent.file, consent.path})
+
+    gone = [one.file for one in read_consents(layout).trusted if is_meant(one)]
+
+    def change(consents: Consents) -> None:
+        consents.trusted = [one for one in consents.trusted if not is_meant(one)]
+
+    if gone:
+        change_consents(build_locks(layout), layout, change)
+    return gone
 
 
 def was_refused(layout: Layout, found: Examined) -> bool:
-    return any(one.file == found.file and one.sha256 == found.sha256 for one in read_consents(layout).refused)
+    return any(_is_about(one, found) and one.sha256 == found.sha256 for one in read_consents(layout).refused)
 
 
 def given_consents(layout: Layout) -> list[tuple[Consent, str]]:
     """Everything that was said yes to, and whether that still holds."""
-    return [(one, _state_now(layout, one.file)) for one in read_consents(layout).trusted]
+    return [(one, _state_now(layout, one)) for one in read_consents(layout).trusted]
 
 
 def change_with_consent(layout: Layout, path: str, change: Callable[[str], str], *, by_person: bool) -> None:
@@ -114,6 +135,8 @@ def change_with_consent(layout: Layout, path: str, change: Callable[[str], str],
     afterwards: it says what they said. What came from elsewhere does not become theirs by it.
     """
     before = examine(layout, path) if os.path.isfile(path) else None
+    if before is not None:
+        check_not_foreign(before)  # written over, it would be ours, with their words in it
     change_settings(layout, path, change)
     was_theirs = before is None or before.state == TRUSTED or not _asks_for_something(before)
     after = examine(layout, path)
@@ -125,16 +148,21 @@ def _asks_for_something(found: Examined) -> bool:
     return any(one.kind == NEEDS_CONSENT for one in found.asks)
 
 
-def _state_now(layout: Layout, file: str) -> str:
+def _state_now(layout: Layout, consent: Consent) -> str:
     try:
-        return read_repo_file(layout, file).state
+        found = read_repo_file(layout, consent.file)
     except OSError:
         return NONE
+    return FOREIGN if found.state == FOREIGN else state_of([consent], consent.path, found.path, found.sha256)
 
 
-def _forget(consents: Consents, file: str) -> None:
-    consents.trusted = [one for one in consents.trusted if one.file != file]
-    consents.refused = [one for one in consents.refused if one.file != file]
+def _forget(consents: Consents, found: Examined) -> None:
+    consents.trusted = [one for one in consents.trusted if not _is_about(one, found)]
+    consents.refused = [one for one in consents.refused if not _is_about(one, found)]
+
+
+def _is_about(consent: Consent, found: Examined) -> bool:
+    return (consent.path, consent.file) == (found.path, found.file)
 
 
 def _consent(found: Examined) -> Consent:

@@ -10,12 +10,22 @@ from tests.trusting import trust
 
 
 @pytest.fixture
-def hook(atm):
-    """Set the hooks of `.atm.toml`, and say yes to them."""
+def written(atm):
+    """Set the hooks of `.atm.toml`."""
 
     def write(**hooks):
         lines = [f"{key} = {json.dumps(value)}" for key, value in hooks.items()]
         (atm.folder / ".atm.toml").write_text("\n".join(["[hooks]", *lines, ""]))
+
+    return write
+
+
+@pytest.fixture
+def hook(atm, written):
+    """Set the hooks of `.atm.toml`, and say yes to them."""
+
+    def write(**hooks):
+        written(**hooks)
         trust(atm.home, atm.folder)
 
     return write
@@ -226,11 +236,11 @@ def test_every_run_stands_in_a_log_of_its_own(tasks, hook, atm):
     assert all(entry["at"].endswith("Z") and entry["seconds"] >= 0 for entry in (fine, refused, hung))
 
 
-def test_a_mistyped_event_is_answered_with_the_nearest(tasks, hook):
-    hook(TaskCreatd="true")
+def test_a_mistyped_event_is_answered_with_the_nearest(tasks, written):
+    written(TaskCreatd="true")
     assert "hooks.TaskCreated" in tasks("add", "First", code=1).err
 
 
-def test_a_hook_that_is_no_text_is_refused(tasks, hook):
-    hook(TaskCreated=7)
+def test_a_hook_that_is_no_text_is_refused(tasks, written):
+    written(TaskCreated=7)
     assert "hooks.TaskCreated" in tasks("add", "First", code=1).err

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.board.tasks import Card
-from atm.formats.board.task_history import PastLine, decode_past, state_of
+from atm.domain.board.tasks import MOST_NUMBERS, Card
+from atm.formats.board.task_history import OBSERVED, VANISHED, Past, PastLine, decode_past, gone_in, state_of
 
 WORDS = st.text(max_size=10)
 EVENTS = st.dictionaries(
@@ -87,3 +87,22 @@ def test_whatever_stands_in_the_file_nothing_is_raised_and_nothing_is_made_up(da
     found, torn = decode_past(data)
     assert found == []
     assert torn == sum(1 for line in data.split(b"\n") if line.strip())
+
+
+@pytest.mark.parametrize("task", ["", "seven", "-7", "7.0", "٧", str(MOST_NUMBERS + 1)])
+def test_a_line_about_what_is_no_tasks_number_brings_nothing_onto_the_board(task):
+    assert gone_in([Past(1, task, {"type": VANISHED}, {"subject": "do it"})]) == {}
+
+
+def test_of_each_task_the_last_line_tells_how_it_was_and_whether_its_file_is_gone():
+    past = [
+        Past(1, "7", {"type": OBSERVED}, {"subject": "do it", "status": "pending", "owner": "ann"}),
+        Past(2, str(MOST_NUMBERS), {"type": VANISHED}, {}),
+        Past(3, "7", {"type": VANISHED}, {"subject": "do it", "status": "completed", "owner": 5, "outcome": "done"}),
+        Past(4, str(MOST_NUMBERS), {"type": OBSERVED}, {"subject": "last"}),
+    ]
+    found = gone_in(past)
+    assert {number: (*state_of(card).values(), is_gone) for number, (card, is_gone) in found.items()} == {
+        7: ("completed", "", "done", "do it", True),
+        MOST_NUMBERS: ("", "", "", "last", False),
+    }

@@ -196,3 +196,13 @@ def test_the_lines_about_a_message_are_found_however_many_others_are_asked_about
     data = b"".join(a_line(ids=ids).numbered(seq) for seq, ids in enumerate(about, start=1))
     asked = ["m-1", *(f"unheard-of-{n}" for n in range(others))]
     assert [entry.seq for entry in decode_about(data, asked)] == [1, 3]
+
+
+def test_a_torn_first_line_that_names_a_message_hides_none_of_those_behind_it():
+    data = b'"m-1"\n' + a_line().numbered(1) + a_line(ids=["m-2"]).numbered(2)
+    assert [entry.seq for entry in decode_about(data, ["m-1"])] == [1]
+
+
+def test_a_last_line_without_an_end_is_found_too():
+    data = a_line(ids=["m-2"]).numbered(1) + a_line().numbered(2).rstrip(b"\n")
+    assert [entry.seq for entry in decode_about(data, ["m-1"])] == [2]

@@ -984,3 +984,33 @@ def test_checks_that_were_changed_while_they_ran_prove_nothing(boardroom):
     with pytest.raises(ChecksFailed, match="changed while"):
         board.complete(boardroom, "crew", "ann", "1")
     assert boardroom.tasks.read("crew", "1").status == "in_progress"
+
+
+CHANGES: dict[str, Any] = {
+    "add": lambda boardroom: planning.add(boardroom, "crew", "ann", [NewTask("more")]),
+    "split": lambda boardroom: planning.split(boardroom, "crew", "ann", "1", [NewTask("a part")]),
+    "depend": lambda boardroom: planning.depend(boardroom, "crew", "ann", "2", ["1"]),
+    "claim": lambda boardroom: board.claim(boardroom, "crew", "ann", "2"),
+    "complete": lambda boardroom: board.complete(boardroom, "crew", "ann", "1"),
+    "release": lambda boardroom: board.release(boardroom, "crew", "ann", "1"),
+    "cancel": lambda boardroom: board.cancel(boardroom, "crew", "ann", "2", "not needed"),
+    "comment": lambda boardroom: board.comment(boardroom, "crew", "ann", "2", "a remark"),
+    "ask for a review": lambda boardroom: reviews.request_review(boardroom, "crew", "ann", "1", "bob"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_whoever_changes_something_on_the_board_is_there(boardroom, change):
+    add(boardroom, "one", "two")
+    claim(boardroom, "ann", "1")
+    boardroom.presence.forget("crew", "ann")
+    CHANGES[change](boardroom)
+    last = boardroom.presence.last("crew", "ann")
+    assert last is not None
+    assert (last.at, last.source.partition("atm tasks")[:2]) == (boardroom.clock.now(), ("", "atm tasks"))
+
+
+def test_somebody_who_is_not_in_the_roster_leaves_no_sign_of_life(boardroom):
+    add(boardroom, "one")
+    board.comment(boardroom, "crew", HUMAN, "1", "a remark")
+    assert HUMAN not in boardroom.presence.heard_of("crew")

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.errors import AlreadyAnswered, BadName, FileBusy, MemberInUse, NoSuchMember, NoSuchMessage, TeamNotOurs
+from atm.domain.errors import (
+    AlreadyAnswered,
+    BadName,
+    FileBusy,
+    MemberInUse,
+    NoSuchMember,
+    NoSuchMessage,
+    TeamNotOurs,
+    WriteRefused,
+)
 from atm.domain.team.team import Member
 from atm.formats.mail.inbox import Inbox
 from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail.posting import Draft
+from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.mail.tracing import trace
 from atm.services.roster.members import add_member, create_team, remove_member
@@ -50,6 +60,36 @@ class TestRequests:
         reply = Draft(sender="dora@other", text="8080", reply_to=sent.message_id, home="other")
         send(boardroom, "crew", "bob", reply)
         assert find_answer(boardroom, BOB, dora, request_id, sent.message_id) is not None
+
+    def test_what_is_not_in_the_inbox_any_more_can_be_answered_from_the_ledger(self, boardroom):
+        request_id, sent = ask(boardroom, BOB, ANN, Draft(sender="bob", text="which port?"))
+        take(boardroom, "crew", "ann", Filter())
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [])
+        send(boardroom, "crew", "bob", Draft(sender="ANN", text="8080", reply_to=sent.message_id[:10]))
+        assert texts(boardroom, "ann") == []
+        assert f"Request-ID: {request_id}" in texts(boardroom, "bob")[-1]
+        assert states(boardroom, sent.message_id) == ["written", "read", "answered"]
+
+    def test_nobody_answers_mail_that_went_to_somebody_else(self, boardroom):
+        _, sent = ask(boardroom, BOB, ANN, Draft(sender="bob", text="which port?"))
+        with pytest.raises(NoSuchMessage, match="no message to cleo@crew"):
+            send(boardroom, "crew", "bob", Draft(sender="cleo", text="8080", reply_to=sent.message_id))
+        assert states(boardroom, sent.message_id) == ["written"]
+
+    def test_a_beginning_that_fits_two_messages_answers_neither(self, boardroom):
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [make_message("id-1"), make_message("id-12")])
+        with pytest.raises(NoSuchMessage, match="2 messages to ann@crew"):
+            send(boardroom, "crew", "bob", Draft(sender="ann", text="8080", reply_to="id-"))
+        sent = send(boardroom, "crew", "bob", Draft(sender="ann", text="8080", reply_to="id-1"))
+        assert states(boardroom, "id-1") == ["answered"]
+        assert sent.warnings == []
+
+    def test_an_answer_that_cannot_be_entered_is_sent_and_its_sender_is_told(self, boardroom):
+        _, sent = ask(boardroom, BOB, ANN, Draft(sender="bob", text="which port?"))
+        boardroom.ledger.refuse = WriteRefused("full")
+        reply = send(boardroom, "crew", "bob", Draft(sender="ann", text="8080", reply_to=sent.message_id))
+        assert reply.outcome == "success"
+        assert [warning for warning in reply.warnings if "the answer was not entered" in warning]
 
     def test_a_reply_to_nothing_is_refused_and_nothing_is_sent(self, boardroom):
         with pytest.raises(NoSuchMessage):

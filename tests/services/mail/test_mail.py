@@ -17,7 +17,7 @@ from atm.domain.errors import (
 from atm.domain.mail.receipts import ACK_DUE
 from atm.domain.team.team import Member
 from atm.services.mail.mailroom import find_recipient, sender_address
-from atm.services.mail.posting import QUEUED_WARNING, Draft, deliver
+from atm.services.mail.posting import QUEUED_WARNING, Draft, compose, deliver, send_to
 from atm.services.mail.sending import broadcast, plan, send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, create_team
@@ -265,3 +265,9 @@ def test_somebody_who_cannot_wait_hears_at_once_that_earlier_mail_does(boardroom
     with pytest.raises(FileBusy, match="earlier mail"):
         deliver(boardroom, to, make_message("id-now", "only true now"), may_wait=False)
     assert len(boardroom.spool.pending()) == 1
+
+
+def test_a_message_without_a_call_to_action_is_not_called_tagged(boardroom):
+    to = find_recipient(boardroom, "crew", "cleo")
+    sent = send_to(boardroom, to, compose(boardroom, to, letter()))
+    assert (sent.offline, sent.tagged) == (True, False)

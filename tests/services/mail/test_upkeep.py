@@ -137,6 +137,24 @@ class TestSpool:
         drain(boardroom, everything=True)
         assert texts(boardroom) == ["first", "second"]
 
+    def test_a_delivery_that_was_insisted_on_before_its_time_is_no_try_and_can_be_made_again(self, boardroom):
+        """In a team of Claude Code: there, one of unknown outcome would be given up."""
+        from atm.formats.team.team_config import new_member, new_team, with_member
+
+        name = "session-1a2b3c4d"
+        entry = new_member(Member("lead", agent_type="x", cwd="/"), name, 1.0)
+        boardroom.rosters.create(name, with_member(new_team(name, description="", lead="lead", now=1.0), entry))
+        boardroom.inboxes.refuse = FileBusy("held")
+        send(boardroom, name, "lead", letter())
+        drain(boardroom)
+        before = boardroom.spool.pending()[0].entry.next_attempt
+        assert drain(boardroom, everything=True).waiting == 1
+        waiting = boardroom.spool.pending()[0].entry
+        assert (waiting.tries, waiting.next_attempt) == (1, before)
+        boardroom.inboxes.refuse = None
+        assert drain(boardroom, everything=True).delivered == 1
+        assert [row.text for row in boardroom.inboxes.rows(name, "lead")] == ["hello"]
+
     def test_dropping_is_entered(self, boardroom):
         boardroom.inboxes.refuse = FileBusy("held")
         sent = send(boardroom, "crew", "ann", letter())
@@ -257,6 +275,24 @@ class TestReading:
         assert [message.text for message in mail.messages] == ["2", "3"]
         assert [row.text for row in boardroom.inboxes.unread("crew", "ann")] == ["0", "1"]
 
+    def test_a_ledger_that_cannot_be_written_hides_no_mail_and_its_reader_is_told(self, boardroom):
+        send(boardroom, "crew", "ann", letter())
+        boardroom.ledger.refuse = WriteRefused("full")
+        mail = take(boardroom, "crew", "ann", Filter())
+        assert [message.text for message in mail.messages] == ["hello"]
+        assert boardroom.inboxes.unread("crew", "ann") == []
+        assert [warning.partition(": ")[::2] for warning in mail.warnings] == [
+            ("the ledger could not be written", "full")
+        ]
+
+    def test_mail_is_given_back_also_where_that_cannot_be_entered(self, boardroom):
+        send(boardroom, "crew", "ann", letter())
+        mail = take(boardroom, "crew", "ann", Filter())
+        boardroom.ledger.refuse = WriteRefused("full")
+        give_back(boardroom, "crew", "ann", mail, "broken pipe")
+        assert len(boardroom.inboxes.unread("crew", "ann")) == 1
+        assert len(mail.warnings) == 1
+
     def test_a_peek_marks_nothing(self, boardroom):
         send(boardroom, "crew", "ann", letter())
         peek(boardroom, "crew", "ann", Filter())
@@ -358,6 +394,22 @@ class TestCleanUp:
         for number in range(3):
             send(boardroom, "crew", "ann", letter(str(number)))
         assert passes == []
+
+    def test_a_team_that_cannot_be_read_is_named_and_the_others_are_cleaned_up(self, boardroom):
+        self.fill(boardroom, 12)
+        boardroom.clock.pass_time(2 * DAY)
+        done = {(one.team, one.agent): one for one in cleanup(boardroom, ["nobody", "crew"])}
+        assert isinstance(done["nobody", "?"].error, NoSuchTeam)
+        assert (done["crew", "ann"].error, done["crew", "ann"].removed) == (None, 7)
+
+    def test_an_inbox_that_cannot_be_cleaned_up_is_named_and_the_others_are(self, boardroom):
+        self.fill(boardroom, 12)
+        boardroom.clock.pass_time(2 * DAY)
+        boardroom.ledger.refuse = WriteRefused("full")
+        done = {one.agent: one for one in cleanup(boardroom, ["crew"])}
+        assert isinstance(done["ann"].error, WriteRefused)
+        assert done["bob"].error is None
+        assert len(texts(boardroom)) == 12
 
     def test_inboxes_that_claude_code_reads_are_left_to_it(self, boardroom):
         add_member(boardroom, "crew", Member("dora", backend="claude-code"))

@@ -32,6 +32,7 @@ from atm.services.board.planning import add
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.board.task_store import TaskFiles
+from atm.system.board.task_turn import READ_UNDER_LOCK
 from atm.system.files.disk import RealDisk
 from atm.testing import MemoryPrograms
 from atm.wiring.board import build_tasks
@@ -207,6 +208,40 @@ def test_each_task_of_a_large_board_is_read_once(stage):
     assert disk.opened == ["crew.index", "300.json"]
 
 
+def test_an_index_that_was_written_anew_still_knows_what_had_not_changed(stage):
+    stage.index.write_bytes(stage.index.read_bytes() * 200)
+    board.comment(stage.boardroom(), "crew", "bob", "3", "a remark")
+    disk = CountingDisk()
+    assert stage.seen(disk) == KNOWN
+    assert disk.opened == ["crew.index", "3.json"]
+
+
+def test_a_file_that_was_only_touched_costs_no_look_into_the_history(stage):
+    age(stage.folder / "2.json", 30)
+    disk = CountingDisk()
+    with stage.tasks(disk).turn("crew"):
+        pass
+    assert "2.json" in disk.opened
+    assert Path(stage.layout.task_history("crew")).name not in disk.opened
+
+
+@pytest.mark.parametrize("change", [{"owner": "bob"}, {"status": "completed"}, {"subject": "another"}])
+def test_what_another_program_changed_is_looked_up_in_the_history_and_entered(stage, change):
+    path = stage.folder / "2.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    age(path, 30)
+    stage.turn()
+    assert [line["type"] for line in stage.history() if line["task"] == "2"] == ["task_created", "observed"]
+
+
+def test_a_board_with_more_changes_than_may_be_read_under_the_lock_is_changed_all_the_same(stage):
+    for number in range(4, READ_UNDER_LOCK + 5):
+        stage.write(str(number))
+    assert board.claim(stage.boardroom(), "crew", "ann", "2").task is not None
+    assert len({line["task"] for line in stage.history()}) == READ_UNDER_LOCK + 4
+    assert not [name for name in os.listdir(stage.folder) if name.endswith(".lock") and name != ".lock"]
+
+
 # Changes that a time stamp does not show.
 
 
@@ -219,6 +254,38 @@ def rewritten(path: Path, old: str, new: str) -> None:
         file.seek(0)
         file.write(data)
     os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def in_another_moment(path: Path) -> None:
+    before = path.stat()
+    rewritten(path, "bob", "cc2")
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns + 1_000_000))
+
+
+def to_another_size(path: Path) -> None:
+    before = path.stat()
+    with path.open("r+b") as file:
+        data = file.read().replace(b'"bob"', b'"cc2" ')
+        file.seek(0)
+        file.write(data)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def in_another_file(path: Path) -> None:
+    before = path.stat()
+    other = path.with_name("2.new")
+    other.write_bytes(path.read_bytes().replace(b"bob", b"cc2"))
+    os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+    other.replace(path)
+
+
+@pytest.mark.parametrize("change", [in_another_moment, to_another_size, in_another_file])
+def test_each_part_of_a_files_version_shows_a_change_by_itself(stage, change):
+    path = stage.write("2", owner="bob")
+    stage.turn()
+    assert stage.seen()["2"][2] == "bob"
+    change(path)
+    assert stage.seen()["2"][2] == "cc2"
 
 
 def test_a_second_change_within_one_tick_of_the_clock_is_seen(stage):

@@ -14,6 +14,7 @@ import pytest
 from atm.domain.board.tasks import MOST_NUMBERS, Change
 from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
 from atm.domain.team.team import Member
+from atm.formats.board.task import change_to_record
 from atm.formats.files.layout import Layout
 from atm.ports.files.disk import Disk
 from atm.services.board import working as board
@@ -286,6 +287,71 @@ def test_an_import_that_was_refused_and_is_repeated_is_there_once(busy, name):
     add(busy.boardroom(), "crew", "ann", wishes())
     subjects = sorted(card.subject for card in busy.boardroom().tasks.board("crew").sorted())
     assert subjects == ["base", "free", "next", "one", "three", "two"]
+
+
+class Recording(RealDisk):
+    """Remembers where each name was given and taken, and each folder made durable, in order."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.steps: list[tuple[str, str]] = []
+
+    def link(self, source: str, target: str) -> None:
+        super().link(source, target)
+        self.steps.append(("link", target))
+
+    def remove(self, path: str) -> None:
+        super().remove(path)
+        self.steps.append(("remove", path))
+
+    def sync_folder(self, path: str) -> None:
+        super().sync_folder(path)
+        self.steps.append(("sync_folder", path))
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_the_names_of_new_tasks_are_made_durable_once_for_all_of_them(busy, count):
+    disk, folder = Recording(), str(busy.folder)
+    add(busy.boardroom(disk), "crew", "ann", [NewTask(f"new {n}") for n in range(count)])
+    named = [path for step, path in disk.steps if step == "link" and path.startswith(f"{folder}/")]
+    assert named == [f"{folder}/{n}.json" for n in range(4, 4 + count)]
+    assert [path for step, path in disk.steps if step == "sync_folder"].count(folder) == 1
+    assert disk.steps.index(("sync_folder", folder)) > disk.steps.index(("link", named[-1]))
+
+
+def test_the_note_of_what_is_being_written_goes_after_the_names_are_durable(busy):
+    disk, folder = Recording(), str(busy.folder)
+    add(busy.boardroom(disk), "crew", "ann", [NewTask("one"), NewTask("two")])
+    gone = disk.steps.index(("remove", busy.layout.task_intent("crew")))
+    assert disk.steps.index(("sync_folder", folder)) < gone
+    assert not Path(busy.layout.task_intent("crew")).exists()
+
+
+def test_of_a_note_that_another_hand_was_at_what_makes_sense_is_done(busy):
+    note = Path(busy.layout.task_intent("crew"))
+    note.parent.mkdir(parents=True, exist_ok=True)
+    owned = change_to_record(Change(fields={"owner": "bob"}))
+    new = [7, {"number": "8", "content": "{}"}, {"content": "{}"}]
+    changes = {"x": owned, "": owned, "1": 5, "2": owned, "99": owned}
+    note.write_text(json.dumps({"new": new, "changes": changes}))
+    assert board.claim(busy.boardroom(), "crew", "ann", "3").task is not None
+    owners = {card.id: card.owner for card in busy.boardroom().tasks.board("crew").sorted()}
+    assert owners == {"1": "", "2": "bob", "3": "ann"}
+    assert not note.exists()
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"new": 1, "changes": []}', "\0"])
+def test_a_note_that_says_nothing_is_forgotten(busy, content):
+    note = Path(busy.layout.task_intent("crew"))
+    note.parent.mkdir(parents=True, exist_ok=True)
+    note.write_text(content)
+    half = note.with_name(f".{note.name}.new")
+    half.write_text("{")
+    assert board.claim(busy.boardroom(), "crew", "ann", "3").task is not None
+    assert not note.exists()
+    assert not half.exists()
 
 
 # The history.

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
+from typing import Any
 
 import pytest
 
+from atm.domain.errors import WriteRefused
 from atm.formats.mail.inbox import only
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
@@ -17,7 +20,7 @@ from atm.services.roster.teamroom import Teamroom
 from atm.system.files.disk import RealDisk
 from atm.system.machine import find_layout
 from atm.system.mail.inbox_store import RECENT_TAIL
-from atm.testing import FakeClock, FaultyDisk, QuickDisk, make_message
+from atm.testing import Crash, FakeClock, FaultyDisk, QuickDisk, make_message
 from atm.wiring.mail import build_room
 
 
@@ -195,6 +198,77 @@ def test_a_write_into_the_displaced_file_after_it_was_compared_is_caught_too(hom
         sent = send(watched, "crew", "ann", Draft(sender="bob", text="ours"))
     assert sent.merged == 1
     assert sorted(texts(inbox)) == ["late", "ours"]
+
+
+def test_a_change_that_a_fresh_time_stamp_does_not_show_is_kept_too(home, room, disk, inbox):
+    """Within one tick of the clock, in place, to the same size: only the content tells."""
+    rows = [make_message(f"id-{n:03}", "x" * 500).raw for n in range(200)]
+    inbox.write_bytes(only(rows))
+    now = time.time_ns() // 1_000_000_000 * 1_000_000_000 + 123_456_789
+    os.utime(inbox, ns=(now, now))
+
+    def replace_the_last_row() -> None:
+        with inbox.open("r+b") as file:
+            data = file.read().replace(b'"id-199"', b'"theirs"')
+            file.seek(0)
+            file.write(data)
+        os.utime(inbox, ns=(now, now))
+
+    at_once = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk, clock=FakeClock(now / 1e9 + 0.01))
+    disk.before_commit = [replace_the_last_row]
+    assert at_once.inboxes.append("crew", "ann", [make_message("id-ours")], fresh=True).merged == 1
+    ids = [row["msg_id"] for row in json.loads(inbox.read_bytes())]
+    assert ids[-2:] == ["theirs", "id-ours"]
+    assert len(ids) == 201
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", ["write", "sync"])
+def test_half_a_new_version_does_not_stay(home, room, inbox, step, error):
+    class Full(RealDisk):
+        """Takes nothing that is meant for the place beside the inbox."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.fds: set[int] = set()
+
+        def create(self, path: str, *given: Any, **options: Any) -> int:
+            fd = super().create(path, *given, **options)
+            self.fds |= {fd} if ".ann.json.atm-" in path else set()
+            return fd
+
+        def write(self, fd: int, data: bytes) -> None:
+            if step == "write" and fd in self.fds:
+                raise error
+            super().write(fd, data)
+
+        def sync(self, fd: int) -> None:
+            if step == "sync" and fd in self.fds:
+                raise error
+            super().sync(fd)
+
+    full = build_room(find_layout({"ATM_HOME": str(home)}), disk=Full())
+    with pytest.raises((WriteRefused, KeyboardInterrupt)):
+        full.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+    assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
+    assert texts(inbox) == []
+
+
+def test_what_is_read_after_a_writer_was_killed_is_marked_and_what_it_had_displaced_stays_unread(home, room, inbox):
+    room.inboxes.append("crew", "ann", [make_message("id-1", "first")], fresh=True)
+    meddling = Meddling(True)
+    steps = FaultyDisk(meddling)
+    build_room(find_layout({"ATM_HOME": str(home)}), disk=steps).inboxes.mark("crew", "ann", {"id-1"}, True)
+    room.inboxes.mark("crew", "ann", {"id-1"}, False)
+    meddling.before_commit = [add_by_rename(inbox, "theirs")]
+    dying = build_room(
+        find_layout({"ATM_HOME": str(home)}), disk=FaultyDisk(meddling, stop_at=steps.steps.index("exchange") + 1)
+    )
+    with pytest.raises(Crash):
+        dying.inboxes.append("crew", "ann", [make_message("id-2", "second")], fresh=True)
+    shown = [[row.text for row in room.inboxes.claim("crew", "ann", list)] for _ in range(3)]
+    assert shown == [["first", "second"], ["theirs"], []]
+    assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
 
 
 def test_a_lock_lost_after_the_first_exchange_doubles_nothing(home, room, inbox):

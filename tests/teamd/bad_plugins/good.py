@@ -66,3 +66,13 @@ class Player(Quiet):
             folder=ctx.temp_dir,
             greeting=ctx.config.get("greeting"),
         )
+
+
+class Reader(Quiet):
+    """Says which teams it sees, whenever something happens."""
+
+    capabilities = (Capability.EVENT_LISTENER,)
+
+    async def run(self, ctx: PluginContext, cancel: Cancel) -> None:
+        async for event in ctx.events:
+            ctx.log("info", f"heard {event.kind} of {event.team}", sees=", ".join(await ctx.roster.teams()))

@@ -11,7 +11,7 @@ import time
 
 from tests.teamd.bad_plugins.base import Quiet
 
-from atm.teamd.plugins.api import Cancel, PluginContext
+from atm.teamd.plugins.api import Cancel, Capability, PluginContext, PluginError
 
 
 class BlocksInInit(Quiet):
@@ -134,3 +134,18 @@ def _fork(leave_group: bool) -> int:
         time.sleep(3600)
         os._exit(0)
     return pid
+
+
+class LooksOverTheFence(Quiet):
+    """Forgets in its own process which teams it may see, and tries to let itself in."""
+
+    capabilities = (Capability.ADVERTISE_MEMBERS, Capability.EVENT_LISTENER)
+
+    async def run(self, ctx: PluginContext, cancel: Cancel) -> None:
+        ctx._plugin_room.fence.check = lambda _: None  # type: ignore[attr-defined]
+        try:
+            await ctx.roster.add("other", "spy")
+        except PluginError as error:
+            ctx.log("info", f"refused: {error}")
+        async for event in ctx.events:
+            ctx.log("info", f"heard {event.kind} of {event.team}")

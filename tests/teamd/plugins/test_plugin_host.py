@@ -18,14 +18,14 @@ import pytest
 from tests.trusting import trust
 
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
-from atm.domain.plugins import RestartPolicy
+from atm.domain.plugins.health import RestartPolicy
 from atm.domain.team.team import Member
 from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add
 from atm.services.board.working import claim
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
-from atm.services.roster.members import add_member
+from atm.services.roster.members import add_member, update_member
 from atm.services.team.registry import find_team
 from atm.system.files.processes import process_is_alive
 from atm.teamd.places import load_places
@@ -568,8 +568,6 @@ def test_somebody_who_took_the_name_meanwhile_stays(stage):
     async def play() -> None:
         async with stage.running("good:Player", more='members = ["p1"]'):
             await stage.until(lambda: "p1" in stage.members())
-            from atm.services.roster.members import update_member
-
             update_member(stage.room, "crew", "p1", {"backendType": "human"})
 
     asyncio.run(play())
@@ -636,6 +634,7 @@ def test_two_places_that_play_the_same_member_keep_it_until_both_are_gone(stage,
     repo.mkdir()
     (repo / ".atm.toml").write_text('[plugins.player]\nenabled = true\nmembers = ["p1"]\n')
     _list_repos(stage, repo)
+    update_member(stage.room, "crew", "bob", {"cwd": str(repo)})
 
     async def play() -> None:
         async with stage.running("good:Player", more='members = ["p1"]') as host:

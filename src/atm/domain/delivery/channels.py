@@ -2,7 +2,7 @@
 Through which channel mail goes to an agent, how much at once, and what must not wait.
 
 Whatever the channel, mail is shown from the oldest on and nothing is skipped, so that what one sender wrote arrives
-in the order in which it was written (G4).
+in the order in which it was written (G4). Only urgent mail overtakes, where more waits than a hook can show at once.
 """
 
 from __future__ import annotations
@@ -80,6 +80,36 @@ def keeps_from_stopping(unread: list[Message], which: str) -> bool:
     if which == NEVER or not unread:
         return False
     return which == ANY or any(is_urgent(message) for message in unread)
+
+
+def urgent_first(
+    unread: list[Message], room: int, size_of: Callable[[Message], int], people: Callable[[str], bool]
+) -> list[Message]:
+    """
+    As many as fit, in their order. If not all do, urgent ones overtake: those of people, then the others, then the
+    oldest. Else an agent that is flooded could not be stopped.
+    """
+    chosen = from_the_oldest(unread, room, size_of)
+    if len(chosen) == len(unread):
+        return chosen
+    ranked = sorted(unread, key=lambda message: _rank(message, people))
+    chosen = from_the_oldest(ranked, room, size_of)
+    return [message for message in unread if any(message is one for one in chosen)]
+
+
+def _rank(message: Message, people: Callable[[str], bool]) -> int:
+    if message.text.startswith(URGENT_MARK):
+        return 0 if people(message.sender) else 1
+    return 2 if is_urgent(message) else 3
+
+
+def too_large_in_words(size: int) -> str:
+    """What an agent is told instead of mail that cannot be gone through in time."""
+    megabytes = max(1, size >> 20)
+    return (
+        f"Your inbox is too large to show here: {megabytes} MB. Run `atm read` (or `atm read --limit 5`), "
+        "or ask for a clean-up: `atm cleanup`."
+    )
 
 
 def from_the_oldest(unread: list[Message], room: int, size_of: Callable[[Message], int]) -> list[Message]:

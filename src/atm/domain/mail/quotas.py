@@ -72,10 +72,10 @@ class Quota:
 class Allowance:
     """What the sender of one message may have waiting with its recipient, and whose mail counts as the sender's."""
 
-    __slots__ = ("_names", "_purse", "_sender", "_team", "has_reserve", "is_urgent", "quota", "size")
+    __slots__ = ("_names", "_purse", "_sender", "_to", "has_reserve", "is_urgent", "quota", "size")
 
-    def __init__(self, quota: Quota, team: Team, message: Message) -> None:
-        self._team = team.name
+    def __init__(self, quota: Quota, team: Team, agent: str, message: Message) -> None:
+        self._to = f"{agent}@{team.name}"
         self._sender = message.sender
         self._names = {name.casefold() for name in (*team.names, HUMAN, *NOTICES)}
         self._purse = self._purse_of(message.sender)
@@ -87,6 +87,11 @@ class Allowance:
     def counts(self, sender: str) -> bool:
         return self._purse_of(sender) == self._purse
 
+    def covers(self, rows: int, size: int) -> bool:
+        """Would there be room even if all these rows were unread and the sender's own? Then nothing is counted."""
+        fits = not self.quota.size or size + self.size <= self.quota.size
+        return fits and (not self.quota.rows or rows < self.quota.rows)
+
     def takes(self, waiting: Backlog) -> bool:
         return self.quota.takes(waiting, self.size)
 
@@ -94,14 +99,13 @@ class Allowance:
         name = sender.casefold()
         return name if name in self._names else OUTSIDERS
 
-    def refusal(self, agent: str, waiting: Backlog | None = None, path: str = "") -> InboxFull:
-        """The no that a sender is told."""
-        where = f"{agent}@{self._team}"
-        much = f": {waiting.rows} messages, {in_words(waiting.size)}" if waiting is not None else ""
+    def refusal(self, spooled: Backlog | None = None) -> InboxFull:
+        """The no that a sender is told; with what waits in the spool, if that is full too."""
+        what = f"the inbox of {self._to} is full: it has not read what {self._sender} sent before"
+        if spooled is not None:
+            what += f", and {spooled.rows} more ({in_words(spooled.size)}) wait in the spool"
         return InboxFull(
-            f"{where} has not read what {self._sender} sent before, and as much again waits in the spool{much}",
-            "wait until it has been read; send large things as a file with --file, and what cannot wait with --urgent",
-            path,
+            what, "wait until it has read; send large things with --file, and what cannot wait with --urgent"
         )
 
 

@@ -27,9 +27,10 @@ KNOWN_FIELDS = frozenset(
 )
 EMPTY = b"[]\n"
 ROW_START = b"\n  {"
+NEXT_ROW = b"," + ROW_START
 
-LARGEST_ROW = 4 * 1024 * 1024
-"""Characters of a row that we still take apart; six times the largest text that escapes can make of 1 MiB."""
+LARGEST_ROW = 8 * 1024 * 1024
+"""Characters of a row that we still take apart; escapes can make six of each of the 1 MiB that a text may have."""
 
 
 def encode_row(message: Message, *, claudes_team: bool) -> str:
@@ -179,7 +180,7 @@ def unread_spans(data: bytes) -> list[tuple[int, int]] | None:
     out by us or by `JSON.stringify(rows, null, 2)`. Every row must end with its `read` flag, as ours and those of
     Claude Code do: a flag anywhere else could belong to something inside the row.
     """
-    end = _end_of_rows(data)
+    end = end_of_rows(data)
     endings = None if end is None else _endings_in(data, end)
     if end is None or endings is None:
         return None
@@ -188,7 +189,7 @@ def unread_spans(data: bytes) -> list[tuple[int, int]] | None:
         at = data.find(ending, 0, end)
         while at >= 0:
             close = at + len(ending)
-            if close == end or data.startswith(_NEXT, close):  # else the flag stands inside a row
+            if close == end or data.startswith(NEXT_ROW, close):  # else the flag stands inside a row
                 found.append((data.rfind(ROW_START, 0, at) + len(ROW_START) - 1, close))
             at = data.find(ending, close, end)
     return sorted(found)
@@ -196,10 +197,9 @@ def unread_spans(data: bytes) -> list[tuple[int, int]] | None:
 
 _ENDS_READ = (b'"read": true}', b'"read":true}', b'"read": true\n  }', b'"read":true\n  }')
 _ENDS_UNREAD = (b'"read": false}', b'"read":false}', b'"read": false\n  }', b'"read":false\n  }')
-_NEXT = b"," + ROW_START
 
 
-def _end_of_rows(data: bytes) -> int | None:
+def end_of_rows(data: bytes) -> int | None:
     """Where the last row ends, or None if the file does not begin and end as such files do."""
     body = data[-_FOOT:].rstrip()
     if not data.startswith(b"[" + ROW_START) or not body.endswith(b"]"):
@@ -220,21 +220,21 @@ def _endings_in(data: bytes, end: int) -> set[bytes] | None:
     tail = data[max(0, end - 40) : end]
     found = {ending for ending in _ENDS_READ + _ENDS_UNREAD if tail.endswith(ending)}
     counted, rows = len(found), data.count(ROW_START)
-    for ending in _by_likelihood(data):
+    for ending in _by_likelihood(data, found):
         if counted == rows:
             break
-        count = data.count(ending + _NEXT)
+        count = data.count(ending + NEXT_ROW)
         counted += count
         found |= {ending} if count else set()
     return found if counted == rows else None
 
 
-def _by_likelihood(data: bytes) -> list[bytes]:
-    """The endings, those that the first row is spelled like before the others."""
-    first = data[: data.find(_NEXT)] if _NEXT in data[:65_536] else data[:65_536]
-    spelled = [first.endswith((read, unread)) for read, unread in zip(_ENDS_READ, _ENDS_UNREAD, strict=True)]
-    pairs = sorted(zip(spelled, _ENDS_READ, _ENDS_UNREAD, strict=True), reverse=True)
-    return [ending for _, read, unread in pairs for ending in (read, unread)]
+def _by_likelihood(data: bytes, last: set[bytes]) -> list[bytes]:
+    """The endings, those that the first or the last row is spelled like before the others."""
+    first = data[: data.find(NEXT_ROW)] if NEXT_ROW in data[:65_536] else data[:65_536]
+    pairs = list(zip(_ENDS_READ, _ENDS_UNREAD, strict=True))
+    pairs.sort(key=lambda pair: not first.endswith(pair) and last.isdisjoint(pair))
+    return [ending for pair in pairs for ending in pair]
 
 
 def unread(data: bytes) -> list[Message]:
@@ -260,18 +260,20 @@ def claimed(data: bytes, choose: Callable[[list[Message]], list[Message]]) -> tu
         chosen = choose([message for message in Inbox(data).messages if not message.read])
         return chosen, (0, marked(data, {message.key for message in chosen}, True))
     chosen = choose([message for _, _, message in quick])
-    return chosen, _spliced_at(data, quick, {message.key for message in chosen})
+    return chosen, spliced_at(data, quick, {message.key for message in chosen})
 
 
-def _spliced_at(data: bytes, rows: list[tuple[int, int, Message]], keys: Collection[object]) -> tuple[int, bytes]:
-    """How many bytes stay as they are, and what follows them once the named rows are marked as read."""
-    mine = [row for row in rows if row[2].key in keys]
+def spliced_at(
+    data: bytes, rows: list[tuple[int, int, Message]], keys: Collection[object], read: bool = True
+) -> tuple[int, bytes]:
+    """How many bytes stay as they are, and what follows them once the named rows are marked."""
+    mine = [row for row in rows if row[2].key in keys and row[2].read != read]
     if not mine:
         return len(data), b""
     keep = done = mine[0][0]
     parts = []
     for start, end, message in mine:
-        parts += [data[done:start], to_bytes(with_read(message, True).raw)]
+        parts += [data[done:start], to_bytes(with_read(message, read).raw)]
         done = end
     return keep, b"".join([*parts, data[done:]])
 
@@ -281,7 +283,7 @@ def marked(data: bytes, keys: Collection[object], read: bool) -> bytes:
     quick = unread_rows(data) if read else None
     if quick is None:
         return changed_rows(data, lambda rows: [with_read(row, read) if row.key in keys else row for row in rows])
-    keep, rest = _spliced_at(data, quick, keys)
+    keep, rest = spliced_at(data, quick, keys)
     return data[:keep] + rest
 
 

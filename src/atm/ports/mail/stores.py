@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.mail.messages import Message
+    from atm.domain.mail.quotas import Allowance
     from atm.formats.mail.journal import Entry, Line
+    from atm.formats.mail.large_inbox import Glance
     from atm.formats.mail.spool_entry import SpoolEntry
     from atm.ports.files.undertaking import Undertaking
 else:
@@ -33,20 +35,41 @@ class Inboxes(Protocol):
     """Delivery queues, one for each member of a team."""
 
     def append(
-        self, team: str, agent: str, rows: list[Message], *, fresh: bool, patience: float | None = None
+        self,
+        team: str,
+        agent: str,
+        rows: list[Message],
+        *,
+        fresh: bool,
+        patience: float | None = None,
+        allowance: Allowance | None = None,
     ) -> Written:
-        """Add rows that are not there yet. The inbox is made if it does not exist."""
+        """
+        Add rows that are not there yet. The inbox is made if it does not exist.
+
+        InboxFull if the `allowance` of their sender has no room in the version that is changed: two senders at once
+        cannot both slip in.
+        """
+
+    def has_room(self, team: str, agent: str, allowance: Allowance) -> bool:
+        """Would that be taken? A look without a lock; also True if nobody can tell."""
 
     def create(self, team: str, agent: str) -> bool:
         """Make an empty inbox; False if there is one already."""
 
     def unread(self, team: str, agent: str) -> list[Message]: ...
 
+    def glance(self, team: str, agent: str, people: Callable[[str], bool], most_rows: int) -> Glance:
+        """What of the unread should be shown first, for a bounded price; `people` says which senders are persons."""
+
     def rows(self, team: str, agent: str) -> list[Message]:
         """Every row, the malformed ones included; none if there is no such inbox."""
 
     def claim(self, team: str, agent: str, choose: Callable[[list[Message]], list[Message]]) -> list[Message]:
         """Mark the unread rows that `choose` picks as read, in one step, and return them."""
+
+    def claim_named(self, team: str, agent: str, keys: Collection[object]) -> list[Message]:
+        """Mark those of these rows that are unread as read, in one step, and return them."""
 
     def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None: ...
 

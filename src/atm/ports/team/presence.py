@@ -36,5 +36,5 @@ class Presence(Protocol):
 
     def process_runs(self, pid: int) -> bool: ...
 
-    def ancestors(self) -> list[int]:
-        """This process and those that it runs under, nearest first."""
+    def ancestors(self, pid: int) -> list[int]:
+        """A process and those that it runs under, nearest first."""

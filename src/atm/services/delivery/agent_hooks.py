@@ -16,17 +16,18 @@ from atm.domain.delivery.briefing import (
     mail_in_words,
     size_of,
 )
-from atm.domain.delivery.channels import NATIVE_BACKENDS, from_the_oldest, keeps_from_stopping
+from atm.domain.delivery.channels import NATIVE_BACKENDS, keeps_from_stopping, too_large_in_words, urgent_first
 from atm.domain.delivery.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
 from atm.domain.delivery.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import id_of_key
 from atm.domain.mail.surfacing import HOOK
 from atm.domain.names import is_claudes_team
+from atm.domain.team.authority import is_human
 from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.services.mail.bookkeeping import enter
-from atm.services.mail.surfacing import Surfacing, recover, unread_for
+from atm.services.mail.surfacing import Surfacing, glance_for, recover
 from atm.services.team.presence import beat, is_by_hook
 
 TYPE_CHECKING = False
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from atm.domain.delivery.moments import HookCall
     from atm.domain.mail.messages import Message
     from atm.domain.team.team import Team
+    from atm.formats.mail.large_inbox import Glance
     from atm.services.mail.mailroom import Mailroom
 
 BEAT_EVERY = 30.0
@@ -52,7 +54,7 @@ ASKS = ("permission", "elicitation")
 class HookVisit:
     """One call of a member's hook."""
 
-    __slots__ = ("brief", "call", "carries", "locate", "me", "room", "say", "stop_on", "team")
+    __slots__ = ("brief", "call", "carries", "locate", "log", "me", "room", "say", "stop_on", "team")
 
     def __init__(
         self,
@@ -66,6 +68,7 @@ class HookVisit:
         stop_on: str,
         brief: Callable[[], str],
         locate: Callable[[], Endpoint],
+        log: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.room = room
         self.team = team
@@ -80,6 +83,11 @@ class HookVisit:
         """The briefing of a session that begins."""
         self.locate = locate
         """Where the session runs, looked up when it begins."""
+        self.log = log
+        """Writes down what people should know of, in the log of hooks."""
+
+    def is_person(self, sender: str) -> bool:
+        return is_human(self.team, sender)
 
 
 def attend(visit: HookVisit) -> list[Message]:
@@ -120,9 +128,8 @@ def _learn(visit: HookVisit, moment: str) -> None:
 def _stop(visit: HookVisit) -> list[Message]:
     if visit.carries == "block" and _may_show(visit):
         if visit.room.surfacings.is_cut_off(visit.team.name, visit.me):
-            recover(visit.room, visit.team.name, visit.me)
-        unread = unread_for(visit.room, visit.team.name, visit.me)
-        if keeps_from_stopping(unread, visit.stop_on):
+            recover(visit.room, visit.team.name, visit.me, visit.is_person)
+        if keeps_from_stopping(_look(visit).messages, visit.stop_on):
             shown = _speak(visit)
             if shown:
                 _sign(visit, WORKING)
@@ -178,30 +185,46 @@ def _may_show(visit: HookVisit) -> bool:
     return member is not None and not is_claudes_team(visit.team.name) and member.backend not in NATIVE_BACKENDS
 
 
-def _has_mail(visit: HookVisit) -> bool:
-    """A look without a lock: most calls find nothing."""
-    room, team = visit.room, visit.team.name
-    return room.surfacings.is_cut_off(team, visit.me) or bool(unread_for(room, team, visit.me))
+def _look(visit: HookVisit) -> Glance:
+    """Without a lock: most calls find nothing."""
+    return glance_for(visit.room, visit.team.name, visit.me, visit.is_person)
 
 
 def _speak(visit: HookVisit, greeting: str = "") -> list[Message]:
     """Say the greeting, if there is one, and as much mail as fits."""
     if not visit.carries:
         return []
-    if not _may_show(visit) or not _has_mail(visit):
+    seen = _look(visit) if _may_show(visit) else None
+    if seen is None or not _has_mail(visit, seen):
         _say(visit, greeting)
         return []
-    turn = Surfacing(visit.room, visit.team.name, visit.me, HOOK, where=f"{visit.call.vendor} {visit.call.session}")
+    warning = "" if seen.is_whole else _too_large(visit, seen.size)
+    where = f"{visit.call.vendor} {visit.call.session}"
+    turn = Surfacing(visit.room, visit.team.name, visit.me, HOOK, where=where, people=visit.is_person)
     with turn as unread:
-        space = LONGEST_CONTEXT - len(greeting) - HEAD
-        fitting = from_the_oldest(unread or [], space, size_of)
+        space = LONGEST_CONTEXT - len(greeting) - len(warning) - HEAD
+        fitting = urgent_first(unread or [], space, size_of, visit.is_person)
         taken = turn.take(fitting) if fitting else []
-        mail = _in_words(visit, taken, len(unread or []) - len(taken), space) if taken else ""
-        _say(visit, "\n\n".join(part for part in (greeting, mail) if part))
+        left = turn.more + len(unread or []) - len(taken)
+        mail = _in_words(visit, taken, left, space) if taken else ""
+        if taken or visit.carries != "block":  # a warning alone keeps nobody from stopping
+            _say(visit, "\n\n".join(part for part in (greeting, mail, warning) if part))
         if taken:
             turn.shown(f"{_source(visit)}, session {visit.call.session[:8] or 'unknown'}")
             _remember(visit, taken)
         return taken
+
+
+def _has_mail(visit: HookVisit, seen: Glance) -> bool:
+    is_more = bool(seen.messages) or seen.left > 0 or not seen.is_whole
+    return is_more or visit.room.surfacings.is_cut_off(visit.team.name, visit.me)
+
+
+def _too_large(visit: HookVisit, size: int) -> str:
+    """Never silently: the agent is told, and whoever looks into the log."""
+    warning = too_large_in_words(size)
+    visit.log(f"inbox too large: {size:,} bytes; only urgent mail near its end was looked for")
+    return warning
 
 
 def _say(visit: HookVisit, text: str) -> None:

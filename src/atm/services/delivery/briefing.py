@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from atm.services.board.boardroom import Boardroom
 
 
-def brief(boardroom: Boardroom, team: str, me: str) -> Briefing:
+def brief(boardroom: Boardroom, team: str, me: str, *, counts_mail: bool = True) -> Briefing:
     """A part that cannot be read is left out: a briefing must not keep a session from beginning."""
     found = find_team(boardroom.room, team)
     member = found.member(me)
@@ -28,7 +28,8 @@ def brief(boardroom: Boardroom, team: str, me: str) -> Briefing:
         lead=found.lead,
         others=[other for other in found.names if not same_name(other, name) and not same_name(other, found.lead)],
     )
-    _count_mail(boardroom, facts)
+    if counts_mail:
+        _count_mail(boardroom, facts)
     _list_work(boardroom, facts)
     return facts
 

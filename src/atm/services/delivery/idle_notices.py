@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.mail.messages import Message
+from atm.domain.mail.quotas import LARGEST_INBOX
 from atm.domain.mail.receipts import ARCHIVED
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team.liveness import IDLE
@@ -44,6 +45,8 @@ def _is_another_turn(former: Beat, source: str) -> bool:
 def _tell(room: Mailroom, team: Team, member: str) -> Message | None:
     notice = idle_notice(room, member)
     try:
+        if room.inboxes.size(team.name, team.lead) > LARGEST_INBOX:
+            return None  # to look for the former one there would take longer than a hook has
         put_notice(room, team.name, team.lead, notice)
     except AtmError:
         return None  # a notice that comes late is worth nothing; the heartbeat says the same

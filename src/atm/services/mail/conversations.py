@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember, NoSuchMessage, UnreadableFile
 from atm.domain.mail.messages import REQUEST_MARKER, answers_request, with_request_marker
+from atm.domain.mail.quotas import Allowance
 from atm.domain.names import parse_address, same_name
 from atm.formats.mail.journal import histories
 from atm.formats.mail.spool_entry import SpoolEntry
 from atm.services.mail.bookkeeping import enter, record
 from atm.services.mail.mailroom import find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
-from atm.services.mail.spooling import drain_target
+from atm.services.mail.spooling import check_spool, drain_target
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,6 +174,7 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
     sender = done.agent if to.team_name == done.team else f"{done.agent}@{done.team}"
     done.reply = compose(room, to, Draft(sender=sender, text=_marked(text, request_in(done.message.text))))
     done.reply_to = (to.agent, to.team_name)
+    check_spool(room, Allowance(room.quota, to.team, to.agent, done.reply), to.team_name, to.agent)
     answers = {"team": done.team, "agent": done.agent, "message_id": done.message.id or ""}
     path = room.spool.put(
         SpoolEntry(

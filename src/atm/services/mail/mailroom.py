@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import NoSuchMember, NoSuchTeam
+from atm.domain.mail.quotas import Quota
 from atm.domain.mail.retries import MOST_TRIES
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 from atm.domain.team.team import check_open
@@ -31,7 +32,10 @@ if TYPE_CHECKING:
 class Mailroom(Registry):
     """Everything that mail is made with."""
 
-    __slots__ = ("archive", "compact_claudes", "drift", "inboxes", "ledger", "marks", "most_tries", "policy", "spool")
+    __slots__ = (
+        *("archive", "compact_claudes", "drift", "inboxes", "ledger", "marks", "most_tries", "policy", "quota"),
+        "spool",
+    )
 
     stores: MailStores
 
@@ -51,6 +55,7 @@ class Mailroom(Registry):
         policy: RetentionPolicy,
         compact_claudes: bool = False,
         most_tries: int = MOST_TRIES,
+        quota: Quota | None = None,
     ) -> None:
         Registry.__init__(self, clock=clock, chance=chance, rosters=rosters, stores=stores)
         self.inboxes = inboxes
@@ -62,6 +67,7 @@ class Mailroom(Registry):
         self.policy = policy
         self.compact_claudes = compact_claudes
         self.most_tries = most_tries
+        self.quota = quota or Quota()
 
     @property
     def surfacings(self) -> Surfacings:

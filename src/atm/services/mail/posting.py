@@ -7,7 +7,7 @@ the spool; one or the other, or an error and neither (G1).
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, FileBusy, NoSuchMessage, UnreadableFile, WriteRefused
+from atm.domain.errors import AtmError, FileBusy, InboxFull, NoSuchMessage, UnreadableFile, WriteRefused
 from atm.domain.mail.messages import (
     URGENT_MARK,
     Message,
@@ -17,6 +17,7 @@ from atm.domain.mail.messages import (
     with_ack_request,
     with_call_to_action,
 )
+from atm.domain.mail.quotas import INBOX_FULL, Allowance
 from atm.domain.mail.receipts import ACK_DUE
 from atm.domain.team.team import appears_offline
 from atm.formats.files.times import to_iso
@@ -26,7 +27,7 @@ from atm.formats.mail.protocol_message import check_may_be_sent
 from atm.formats.mail.spool_entry import SpoolEntry
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.retention import compact_if_due
-from atm.services.mail.spooling import drain_on_the_way, drain_target
+from atm.services.mail.spooling import STILL_WAITS, check_spool, drain_on_the_way, drain_target, waits_behind
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,10 +42,8 @@ BETWEEN_ATTEMPTS = 0.1
 """Another program may hold the file open, or be in the middle of writing it: seed 000 asks for two more tries."""
 
 
-STILL_WAITS = "earlier mail for this recipient still waits"
-
-
 QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
+FULL_WARNING = "inbox-full: your earlier mail there is unread; this follows when it has been read"
 
 
 class Draft:
@@ -86,6 +85,7 @@ class Posted:
         "message",
         "offline",
         "outcome",
+        "reason",
         "seq",
         "spool_path",
         "tagged",
@@ -104,6 +104,8 @@ class Posted:
         self.merged = 0
         self.seq: int | None = None
         self.spool_path: str | None = None
+        self.reason = ""
+        """Why it was queued."""
         self.error: AtmError | None = None
         self.warnings: list[str] = []
 
@@ -164,19 +166,23 @@ def deliver(
     Write to the inbox; where that cannot be done, to the spool. Behind anything that waits already (G4).
 
     A message that may have been delivered before, by a process that died, is not `is_new`: its id is looked for. One
-    that is only true now must not `may_wait` in the spool: what kept it out of the inbox is raised.
+    that is only true now must not `may_wait` in the spool: what kept it out of the inbox is raised. Raises InboxFull
+    when the recipient has not read what this sender sent before, and the spool has as much of it again.
     """
     sent = Posted(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
-    if not room.spool.is_empty() and not drain_target(room, to.team_name, to.agent):
+    allowance = Allowance(room.quota, to.team, to.agent, message)
+    waiting = [] if room.spool.is_empty() else drain_target(room, to.team_name, to.agent)
+    if behind := waits_behind(waiting, message, allowance):
         if not may_wait:
             raise FileBusy(STILL_WAITS, "see `atm spool list`")
-        return _queue(room, sent, STILL_WAITS, ack_minutes)
+        return _queue(room, sent, behind, ack_minutes, allowance)
     try:
-        written = _append(room, to, message, is_new)
-    except (FileBusy, WriteRefused, UnreadableFile) as error:
+        written = _append(room, to, message, is_new, allowance)
+    except (FileBusy, WriteRefused, UnreadableFile, InboxFull) as error:
         if not may_wait:
             raise
-        return _queue(room, sent, str(error), ack_minutes)
+        reason = INBOX_FULL if isinstance(error, InboxFull) else str(error)
+        return _queue(room, sent, reason, ack_minutes, allowance)
     sent.merged = written.merged
     sent.outcome = "conflict_resolved" if written.merged else "success"
     evidence = f"inbox file, {written.merged} foreign rows merged" if written.merged else "inbox file"
@@ -184,12 +190,13 @@ def deliver(
     return sent
 
 
-def _append(room: Mailroom, to: Recipient, message: Message, is_new: bool) -> Written:
+def _append(room: Mailroom, to: Recipient, message: Message, is_new: bool, allowance: Allowance) -> Written:
     """Three attempts, unless a lock was waited for: that has taken its five seconds already (D3)."""
     for attempt in range(1, ATTEMPTS + 1):
         try:
             # What an attempt that failed left behind is not known, so only the first may skip looking for its own id.
-            return room.inboxes.append(to.team_name, to.agent, [message], fresh=is_new and attempt == 1)
+            fresh = is_new and attempt == 1
+            return room.inboxes.append(to.team_name, to.agent, [message], fresh=fresh, allowance=allowance)
         except (WriteRefused, UnreadableFile):
             if attempt == ATTEMPTS:
                 raise
@@ -197,8 +204,9 @@ def _append(room: Mailroom, to: Recipient, message: Message, is_new: bool) -> Wr
     raise AssertionError("the last attempt returns or raises")
 
 
-def _queue(room: Mailroom, sent: Posted, reason: str, ack_minutes: float | None) -> Posted:
-    sent.outcome = "queued"
+def _queue(room: Mailroom, sent: Posted, reason: str, ack_minutes: float | None, allowance: Allowance) -> Posted:
+    check_spool(room, allowance, sent.team, sent.agent)
+    sent.outcome, sent.reason = "queued", reason
     sent.spool_path = room.spool.put(
         SpoolEntry(
             team=sent.team,
@@ -210,7 +218,7 @@ def _queue(room: Mailroom, sent: Posted, reason: str, ack_minutes: float | None)
         )
     )
     sent.warnings.append(QUEUED_WARNING)
-    sent.warnings.append(reason)
+    sent.warnings.append(FULL_WARNING if reason == INBOX_FULL else reason)
     _record(room, sent, "queued", reason, ack_minutes)
     return sent
 

@@ -6,16 +6,18 @@ Every mail command tries a little of it on its way; `atm spool retry` and the da
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, DiskError, NoSuchTeam
+from atm.domain.errors import AtmError, DiskError, InboxFull, NoSuchTeam
+from atm.domain.mail.quotas import INBOX_FULL, Allowance, Backlog
 from atm.domain.mail.receipts import FAILED
 from atm.domain.mail.retries import LONGEST_WAIT, is_exhausted, wait_after
-from atm.domain.names import is_claudes_team
+from atm.domain.names import is_claudes_team, same_name
 from atm.formats.mail.inbox import decode_row
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import record
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.mail.messages import Message
     from atm.formats.mail.spool_entry import SpoolEntry
     from atm.ports.mail.stores import Spooled
     from atm.services.mail.mailroom import Mailroom
@@ -27,6 +29,9 @@ MOST_AT_ONCE = 20
 
 LOOKS, BETWEEN_LOOKS = 20, 0.05
 """How often a command that needs the spool looks whether another process has finished with it, and how long apart."""
+
+
+STILL_WAITS = "earlier mail for this recipient still waits"
 
 
 class Drained:
@@ -70,22 +75,51 @@ def drain(room: Mailroom, *, everything: bool = False, patient: bool = False) ->
     return done
 
 
-def drain_target(room: Mailroom, team: str, agent: str) -> bool:
-    """Deliver what waits for one recipient, in order. True when nothing waits any more."""
+def drain_target(room: Mailroom, team: str, agent: str) -> list[Spooled]:
+    """Deliver what waits for one recipient, in order. What still waits then."""
     for _ in range(LOOKS):
         if not room.spool.pending(team, agent):
-            return True
+            return []
         with room.spool.exclusively() as held:
             if held:
                 _drain(room, room.spool.pending(team, agent), Drained(), insist=True)
                 break
         room.clock.sleep(BETWEEN_LOOKS)  # the daemon, or another command, is at it
-    return not room.spool.pending(team, agent)
+    return room.spool.pending(team, agent)
+
+
+def check_spool(room: Mailroom, allowance: Allowance, team: str, agent: str) -> None:
+    """Raise InboxFull if as much of this sender waits in the spool as may wait in the inbox."""
+    waiting = Backlog()
+    for spooled in room.spool.pending(team, agent):
+        if allowance.counts(_sender_of(spooled)):
+            waiting.add(len(spooled.entry.raw))
+    if not allowance.takes(waiting):
+        raise allowance.refusal(waiting)
+
+
+def waits_behind(waiting: list[Spooled], message: Message, allowance: Allowance) -> str:
+    """
+    Why a new message must wait behind spooled ones; empty if it need not.
+
+    Where the inbox cannot be written, behind everything. Where only its senders have used up their room, behind their
+    own mail; and what is urgent waits for nobody's reading.
+    """
+    if any(spooled.entry.reason != INBOX_FULL for spooled in waiting):
+        return STILL_WAITS
+    is_own = any(same_name(_sender_of(spooled), message.sender) for spooled in waiting)
+    return INBOX_FULL if is_own and not allowance.is_urgent else ""
+
+
+def _sender_of(spooled: Spooled) -> str:
+    row = decode_row(spooled.entry.raw)
+    return row.sender if row is not None else ""
 
 
 def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: bool, patient: bool = False) -> None:
     """Who insists waits for locks as a send does, and so gets past one that was left behind; others only try."""
     blocked: set[tuple[str, str]] = set()
+    full: set[tuple[str, str, str]] = set()
     tried = 0
     for spooled in waiting:
         target = (spooled.entry.team, spooled.entry.agent)
@@ -93,6 +127,11 @@ def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: boo
         if target in blocked or not due:
             blocked.add(target)  # what was sent later to the same inbox waits behind it (G4)
             done.waiting += 1
+            continue
+        whose = (*target, _sender_of(spooled).casefold())
+        if whose in full:  # what the same sender sent later waits behind it; other senders' mail does not
+            done.waiting += 1
+            _try_to_wait(room, spooled)
             continue
         tried += 1
         try:
@@ -103,6 +142,9 @@ def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: boo
             done.delivered += 1
         elif result == "failed":
             done.failed += 1
+        elif result == "full":
+            done.waiting += 1
+            full.add(whose)
         else:
             done.waiting += 1
             blocked.add(target)
@@ -126,10 +168,16 @@ def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
     if spooled.was_tried and (verdict := _after_a_death(room, spooled)) is not None:
         return verdict
     try:
+        allowance = _allowance_of(room, entry, row)
+        # One that may have arrived already is not judged by a look: it may be what fills the inbox.
+        if allowance is not None and not spooled.was_tried and not _has_room(room, entry, allowance):
+            return _wait_for_room(room, spooled, entry.reason)
         if entry.answers:
             room.inboxes.mark(entry.answers["team"], entry.answers["agent"], {entry.answers["message_id"]}, True)
         room.spool.begin(spooled)
-        room.inboxes.append(entry.team, entry.agent, [row], fresh=False, patience=patience)
+        room.inboxes.append(entry.team, entry.agent, [row], fresh=False, patience=patience, allowance=allowance)
+    except InboxFull:
+        return _wait_for_room(room, spooled, "")
     except NoSuchTeam as error:
         return _give_up(room, spooled, str(error))
     except DiskError as error:
@@ -140,6 +188,33 @@ def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
         pass  # it has arrived; a ledger that cannot be written must not have it delivered again
     room.spool.done(spooled)
     return "delivered"
+
+
+def _allowance_of(room: Mailroom, entry: SpoolEntry, row: Message) -> Allowance | None:
+    """None where the roster cannot be read: then the inbox itself says what is wrong."""
+    try:
+        return Allowance(room.quota, room.rosters.load(entry.team), entry.agent, row)
+    except AtmError:
+        return None
+
+
+def _has_room(room: Mailroom, entry: SpoolEntry, allowance: Allowance) -> bool:
+    return room.inboxes.has_room(entry.team, entry.agent, allowance)
+
+
+def _wait_for_room(room: Mailroom, spooled: Spooled, reason: str) -> str:
+    """Until its recipient has read. That is no failed try: nothing is given up because somebody is slow to read."""
+    if reason != INBOX_FULL:
+        spooled.entry.reason, spooled.entry.next_attempt = INBOX_FULL, 0.0
+        room.spool.postpone(spooled)
+    return "full"
+
+
+def _try_to_wait(room: Mailroom, spooled: Spooled) -> None:
+    try:
+        _wait_for_room(room, spooled, spooled.entry.reason)
+    except AtmError:
+        return  # then others wait behind it for a while
 
 
 def _enter_delivery(room: Mailroom, entry: SpoolEntry) -> None:

@@ -16,9 +16,11 @@ from atm.services.mail.bookkeeping import enter, note_drift, seen_lately
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Protocol
 
     from atm.domain.mail.messages import Message
+    from atm.formats.mail.large_inbox import Glance
     from atm.ports.mail.surfacing import SurfacingTurn
     from atm.services.mail.mailroom import Mailroom
 
@@ -34,9 +36,15 @@ class Surfacing:
 
     Entering gives what is unread, oldest first; None if another channel is at it right now. What was taken and
     neither shown nor failed when the block ends is given back.
+
+    With `people`, who says which senders are persons, only what should be shown first is looked at, for a bounded
+    price. An inbox that is too large even for that stays as it is: what is shown of it is entered in the ledger alone.
     """
 
-    __slots__ = ("_room", "_turn", "channel", "left", "member", "taken", "team", "was_shown", "where")
+    __slots__ = (
+        *("_room", "_turn", "channel", "is_marking", "left", "member", "more", "people", "taken", "team", "was_shown"),
+        "where",
+    )
 
     def __init__(
         self,
@@ -48,6 +56,7 @@ class Surfacing:
         where: str = "",
         patience: float = 0.0,
         was_shown: Finder | None = None,
+        people: Callable[[str], bool] | None = None,
     ) -> None:
         self._room = room
         self.team = team
@@ -55,6 +64,11 @@ class Surfacing:
         self.channel = channel
         self.where = where
         self.was_shown = was_shown
+        self.people = people
+        self.more = 0
+        """Unread messages beyond those that were looked at."""
+        self.is_marking = True
+        """False in an inbox that is too large to be written in time."""
         self.taken: list[Message] = []
         self.left: list[object] = []
         """What a dead process had taken: given back, and best shown in the same way again."""
@@ -64,6 +78,8 @@ class Surfacing:
         if not self._turn.__enter__():
             return None
         try:
+            if self.people is not None:
+                return self._glance(self.people)
             self._recover()
             return self._not_shown(unread_for(self._room, self.team, self.member))
         except BaseException:  # also Ctrl-C: a turn that stays held would keep every other channel waiting
@@ -77,6 +93,18 @@ class Surfacing:
         finally:
             self._turn.__exit__()
 
+    def _glance(self, people: Callable[[str], bool]) -> list[Message]:
+        seen = glance_for(self._room, self.team, self.member, people)
+        if seen.is_whole and self._room.surfacings.is_cut_off(self.team, self.member):
+            self._recover()
+            seen = glance_for(self._room, self.team, self.member, people)
+        unread = self._not_shown(seen.messages)
+        if not unread and seen.left:  # those were shown before, and another program turned them back
+            seen = glance_for(self._room, self.team, self.member, people, most_rows=seen.left + GLANCED)
+            unread = self._not_shown(seen.messages)
+        self.more, self.is_marking = seen.left, seen.is_whole
+        return unread
+
     def _not_shown(self, unread: list[Message]) -> list[Message]:
         """Without what was shown long ago: a stale rewrite may turn a row back to unread at any time."""
         past = histories(self._room.ledger.about(self.team, [message.id for message in unread if message.id]))
@@ -86,6 +114,9 @@ class Surfacing:
 
     def take(self, messages: list[Message]) -> list[Message]:
         """Make these ours to show; those that another reader has marked meanwhile are left out."""
+        if not self.is_marking:
+            self.taken = messages
+            return messages
         note = ShowingNote(
             keys=[message.key for message in messages],
             channel=self.channel,
@@ -93,10 +124,7 @@ class Surfacing:
             where=self.where,
         )
         self._turn.begin(note)
-        wanted = set(note.keys)
-        claimed = self._room.inboxes.claim(
-            self.team, self.member, lambda unread: [message for message in unread if message.key in wanted]
-        )
+        claimed = self._room.inboxes.claim_named(self.team, self.member, set(note.keys))
         self.taken = claimed
         note_drift(self._room, claimed)
         if not claimed:
@@ -107,12 +135,14 @@ class Surfacing:
         """It is in the agent's context."""
         taken, self.taken = self.taken, []
         enter(self._room, self.team, self.member, [m.id for m in taken if m.id], state, evidence)
-        self._turn.end()
+        if self.is_marking:
+            self._turn.end()
 
     def failed(self, why: str) -> None:
         """It could not be shown: unread again, for the next channel."""
         taken, self.taken = self.taken, []
-        self._give_back([message.key for message in taken], why)
+        if self.is_marking:
+            self._give_back([message.key for message in taken], why)
 
     def kept_unread(self, state: str, evidence: str) -> None:
         """Something happened to it, but nobody can say that it was seen: entered, and unread again."""
@@ -151,9 +181,9 @@ def recover_in(
     return unseen
 
 
-def recover(room: Mailroom, team: str, member: str) -> None:
+def recover(room: Mailroom, team: str, member: str, people: Callable[[str], bool] | None = None) -> None:
     """Give back what a process that died had taken out of the unread: whoever reads must find it."""
-    with Surfacing(room, team, member, INBOX):
+    with Surfacing(room, team, member, INBOX, people=people):
         return
 
 
@@ -164,3 +194,19 @@ def unread_for(room: Mailroom, team: str, member: str) -> list[Message]:
         return []  # most calls of a hook: the ledger need not be read
     seen = seen_lately(room, team, member)
     return [message for message in unread if message.id not in seen]
+
+
+GLANCED = 50
+"""Messages that a hook looks at: as many as fit into a context, and few enough to be searched for in the ledger."""
+
+
+def glance_for(
+    room: Mailroom, team: str, member: str, people: Callable[[str], bool], *, most_rows: int = GLANCED
+) -> Glance:
+    """The same for a bounded price: what should be shown first, and how many more there are."""
+    found = room.inboxes.glance(team, member, people, most_rows)
+    found.messages = [one for one in found.messages if one.understood and len(one.raw) <= LARGEST_ROW]
+    if found.messages:
+        seen = seen_lately(room, team, member)
+        found.messages = [message for message in found.messages if message.id not in seen]
+    return found

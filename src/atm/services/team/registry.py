@@ -35,15 +35,16 @@ if TYPE_CHECKING:
 class Registry:
     """Teams, their members, where they stand and who is there."""
 
-    __slots__ = ("chance", "clock", "is_command", "rosters", "stores")
+    __slots__ = ("acting_pid", "chance", "clock", "rosters", "stores")
 
     def __init__(self, *, clock: Clock, chance: Chance, rosters: Rosters, stores: TeamStores) -> None:
         self.clock = clock
         self.chance = chance
         self.rosters = rosters
         self.stores = stores
-        self.is_command = False
-        """Does this process act itself? Then what it runs under limits in whose name. A server acts for callers."""
+        self.acting_pid: int | None = None
+        """The process that acts here: a command, or a client of a server. What it runs under limits in whose name it
+        may act. None for the daemon's own work, and for a bearer of a token."""
 
     @property
     def presence(self) -> Presence:

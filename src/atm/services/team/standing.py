@@ -68,10 +68,10 @@ def _check_lead(room: Registry, team: Team, who: str) -> None:
 
 def members_above(room: Registry) -> Iterator[tuple[int, str, str]]:
     """Agents whose recorded process this one runs under, nearest first: its number, the team, the member."""
-    if not room.is_command:
+    if room.acting_pid is None:
         return
     recorded = _recorded(room)
-    for pid in room.presence.ancestors() if recorded else []:
+    for pid in room.presence.ancestors(room.acting_pid) if recorded else []:
         for team, member in recorded.get(pid, ()):
             known = room.rosters.load(team).member(member)
             if known is None or known.kind != authority.HUMAN:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError, FileBusy
+from atm.domain.errors import AtmError, FileBusy, InboxFull
 from atm.domain.names import same_name
 from atm.domain.team.team import AGENT, HUMAN, claude_reads_inbox
 from atm.domain.worksync import nudges as rules
@@ -326,7 +326,7 @@ def _insert(syncroom: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Di
     # Not by way of the spool: what it delivers later is not validated again.
     try:
         deliver(syncroom.room, to, _message(syncroom, to, payload, id), is_new=False, may_wait=False)
-    except FileBusy:  # another process holds the inbox: nothing was written, surely
+    except (FileBusy, InboxFull):  # another process holds the inbox, or it takes no more: nothing was written, surely
         _settle(syncroom, nudge, lambda current, _: replace(current, inserting=False))
         raise
     return _done(syncroom, nudge, DELIVERED, id, "")

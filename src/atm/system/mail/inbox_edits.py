@@ -3,19 +3,54 @@
 from __future__ import annotations
 
 from atm.domain.mail.inbox_merge import additions, with_rows
-from atm.formats.mail.inbox import Inbox, changed_rows, claimed, marked, only, spliced, tail_of
+from atm.formats.mail.inbox import Inbox, changed_rows, claimed, marked, only, spliced, spliced_at, tail_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
     from atm.domain.mail.messages import Message
+    from atm.domain.mail.quotas import Allowance
     from atm.system.files.rewriting import Version
 
 SMALL = 64 * 1024
 """Bytes up to which an inbox is validated in full before an append; it costs less than a millisecond."""
 
+LARGE = 1024 * 1024
+"""Bytes from which rows are searched for by their ids, instead of decoding what is unread."""
+
 _TAIL = 4096
+
+
+def has_room(source: Version, allowance: Allowance) -> bool:
+    """
+    May one more message of this sender lie in this inbox?
+
+    Most inboxes are so small, or have so few rows, that nothing has to be counted. One that is too large to go through
+    takes only what has a reserve, and of that as much as the reserve allows among its last rows.
+    """
+    if allowance.covers(source.size // SHORTEST_ROW, source.size):
+        return True
+    from atm.domain.mail.quotas import LARGEST_INBOX
+    from atm.formats.mail.large_inbox import backlog_at_end, backlog_in
+
+    if source.size > LARGEST_INBOX:
+        end = source.tail(allowance.quota.size or LARGEST_INBOX)
+        return allowance.has_reserve and allowance.takes(backlog_at_end(end, allowance.counts))
+    data = source.read()
+    return allowance.covers(data.count(b"{"), len(data)) or allowance.takes(backlog_in(data, allowance.counts))
+
+
+def _has_room_among(rows: list[Message], size: int, allowance: Allowance) -> bool:
+    """The same where everything has been decoded anyway."""
+    if allowance.covers(len(rows), size):
+        return True
+    from atm.formats.mail.large_inbox import backlog_of
+
+    return allowance.takes(backlog_of(rows, allowance.counts))
+
+
+SHORTEST_ROW = len('{"from":"","text":""},')
 
 
 class InboxEdit:
@@ -52,15 +87,18 @@ class InboxEdit:
 class Append(InboxEdit):
     """Rows at the end. `fresh` rows have ids that were made a moment ago, so nothing is searched for them."""
 
-    def __init__(self, rows: list[Message], *, fresh: bool) -> None:
+    def __init__(self, rows: list[Message], *, fresh: bool, allowance: Allowance | None = None) -> None:
         super().__init__()
         self.rows = rows
         self.fresh = fresh
         self.added = rows
+        self._allowance = allowance
+        """Asked once, on the version that the edit is first made on: later ones may hold our rows already."""
 
     def quick(self, source: Version) -> tuple[int, bytes] | None:
         if not self.fresh or source.size <= SMALL:
             return None
+        self._ask(lambda allowance: has_room(source, allowance))
         cut = tail_of(source.head(1), source.tail(_TAIL), source.size)
         return None if cut is None else (cut, spliced([row.raw for row in self.rows]))
 
@@ -69,11 +107,18 @@ class Append(InboxEdit):
         self.added = additions(inbox.rows, self.rows)
         if not self.added:
             return None
+        self._ask(lambda allowance: _has_room_among(inbox.rows, len(data), allowance))
         raws = [row.raw for row in self.added]
         if not inbox.rows:
             return only(raws)
         cut = tail_of(data[:1], data[-_TAIL:], len(data))
         return inbox.with_rows([*inbox.rows, *self.added]) if cut is None else data[:cut] + spliced(raws)
+
+    def _ask(self, has_room: Callable[[Allowance], bool]) -> None:
+        """Not where rows of a foreign writer are brought along: those must get into the file."""
+        allowance, self._allowance = self._allowance, None
+        if allowance is not None and not self._carried and not has_room(allowance):
+            raise allowance.refusal()
 
 
 class ClaimRows(InboxEdit):
@@ -100,6 +145,33 @@ class ClaimRows(InboxEdit):
         return None if new == data else new
 
 
+class ClaimNamed(InboxEdit):
+    """Mark those of the named rows that are unread. In a large inbox nothing but these rows is decoded."""
+
+    def __init__(self, keys: Collection[object]) -> None:
+        super().__init__()
+        self._rows = ClaimRows(lambda unread: [row for row in unread if row.key in keys])
+        self._keys = keys
+
+    @property
+    def claimed(self) -> list[Message]:
+        return self._rows.claimed or []
+
+    def quick(self, source: Version) -> tuple[int, bytes] | None:
+        if self._rows.claimed is None and source.size > LARGE:
+            from atm.formats.mail.large_inbox import rows_named
+
+            rows = rows_named(source.read(), self._keys)
+            if rows is not None:
+                self._rows.claimed = [message for _, _, message in rows if not message.read]
+                keep, rest = spliced_at(source.read(), rows, self._keys)
+                return (keep, rest) if rest else None
+        return self._rows.quick(source)
+
+    def apply(self, data: bytes) -> bytes | None:
+        return self._rows.apply(data)
+
+
 class Mark(InboxEdit):
     """Set the `read` flag of rows that are named by key."""
 
@@ -109,8 +181,18 @@ class Mark(InboxEdit):
         self._read = read
 
     def apply(self, data: bytes) -> bytes | None:
-        new = marked(data, self._keys, self._read)
+        new = self._marked(data)
         return None if new == data else new
+
+    def _marked(self, data: bytes) -> bytes:
+        if len(data) > LARGE:
+            from atm.formats.mail.large_inbox import rows_named
+
+            rows = rows_named(data, self._keys)
+            if rows is not None:
+                keep, rest = spliced_at(data, rows, self._keys, self._read)
+                return data[:keep] + rest
+        return marked(data, self._keys, self._read)
 
 
 class ChangeRows(InboxEdit):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile
+from atm.domain.mail.quotas import LARGEST_INBOX
 from atm.domain.names import check_known_name, is_safe_name
 from atm.formats.files.json_record import NotJson, to_bytes
 from atm.formats.files.layout import inbox_owner
@@ -13,14 +14,16 @@ from atm.system.files.refusals import explained, in_team
 from atm.system.files.rewriting import Version
 from atm.system.files.shared_edit import edit_shared
 from atm.system.files.whole_files import read_whole
-from atm.system.mail.inbox_edits import Append, ChangeRows, ClaimRows, Mark
+from atm.system.mail.inbox_edits import Append, ChangeRows, ClaimNamed, ClaimRows, Mark, has_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from atm.domain.mail.messages import Message
+    from atm.domain.mail.quotas import Allowance
     from atm.formats.files.layout import Layout
+    from atm.formats.mail.large_inbox import Glance
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
     from atm.system.files.archive import ArchiveFolder
@@ -31,6 +34,15 @@ READ_TRIES, READ_NAP = 5, 0.02
 """Readers take no lock; a writer in place may be caught in the middle of a write."""
 
 RECENT_TAIL = 128 * 1024
+
+MOST_DECODED = 4 << 20
+"""Bytes of rows that a glance decodes: far more than a hook can show, and some ten milliseconds."""
+
+LARGEST_FOREIGN = 16 << 20
+"""Bytes of an inbox that a glance still decodes in full, because another program laid it out in its own way."""
+
+SEARCHED_END = 8 << 20
+"""Bytes at the end of an inbox that is too large to go through, in which urgent messages are looked for."""
 
 
 class InboxStore:
@@ -49,9 +61,16 @@ class InboxStore:
     # Writing.
 
     def append(
-        self, team: str, agent: str, rows: list[Message], *, fresh: bool, patience: float | None = None
+        self,
+        team: str,
+        agent: str,
+        rows: list[Message],
+        *,
+        fresh: bool,
+        patience: float | None = None,
+        allowance: Allowance | None = None,
     ) -> Written:
-        edit = Append(rows, fresh=fresh)
+        edit = Append(rows, fresh=fresh, allowance=allowance)
         merged = self._edit(team, agent, edit, PATIENCE if patience is None else patience)
         return Written(merged, len(edit.added))
 
@@ -59,6 +78,11 @@ class InboxStore:
         edit = ClaimRows(choose)
         self._edit(team, agent, edit)
         return edit.claimed or []
+
+    def claim_named(self, team: str, agent: str, keys: Collection[object]) -> list[Message]:
+        edit = ClaimNamed(keys)
+        self._edit(team, agent, edit)
+        return edit.claimed
 
     def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None:
         self._edit(team, agent, Mark(keys, read))
@@ -128,6 +152,41 @@ class InboxStore:
 
     def unread(self, team: str, agent: str) -> list[Message]:
         return self._parsed(team, agent, unread, [])
+
+    def has_room(self, team: str, agent: str, allowance: Allowance) -> bool:
+        path = self._path(team, agent)
+        with in_team(path):
+            try:
+                version = Version(self._disk, self._disk.open_read(path))
+            except FileNotFoundError:
+                return True
+            try:
+                return has_room(version, allowance)
+            except NotJson:
+                return True
+            finally:
+                version.close()
+
+    def glance(self, team: str, agent: str, people: Callable[[str], bool], most_rows: int) -> Glance:
+        from atm.formats.mail.large_inbox import Glance, glance_at, urgent_at_end
+
+        path = self._path(team, agent)
+        with in_team(path):
+            try:
+                version = Version(self._disk, self._disk.open_read(path))
+            except FileNotFoundError:
+                return Glance([])
+            try:
+                if version.size <= LARGEST_INBOX:
+                    found = glance_at(version.read(), people, most_rows, MOST_DECODED)
+                    if found is not None:
+                        return found
+                if version.size > LARGEST_FOREIGN:
+                    urgent = urgent_at_end(version.tail(SEARCHED_END), people, most_rows, MOST_DECODED)
+                    return Glance(urgent, size=version.size, is_whole=False)
+            finally:
+                version.close()
+        return Glance(self.unread(team, agent), size=version.size)
 
     def rows(self, team: str, agent: str) -> list[Message]:
         return self._parsed(team, agent, lambda data: Inbox(data).rows, [])

@@ -7,7 +7,7 @@ import sys
 
 from atm.domain.errors import FileNotAllowed, UnreadableFile, WriteRefused
 from atm.domain.mail.file_access import AccessRule, Scope, parse_rule
-from atm.domain.trust import TRUSTED
+from atm.domain.trust import NONE, TRUSTED
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.formats.mail.permissions import FOLDERS, strings_in
 from atm.system.files.disk import make_private, open_private
@@ -108,6 +108,8 @@ class SettingsAndFiles:
             return {}, False
         except (OSError, NotJson) as error:
             raise UnreadableFile(f"{path} cannot be read: {error}", "mend the settings file", path) from None
+        if found.state == NONE:
+            raise UnreadableFile(f"{path} cannot be read: it is too large", "mend the settings file", path)
         return fields, found.state == TRUSTED
 
     def share_folder(self, team: str) -> str:

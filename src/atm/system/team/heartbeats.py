@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 from atm.domain.names import is_safe_name
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import inbox_owner
@@ -80,5 +78,5 @@ class HeartbeatFiles:
     def process_runs(self, pid: int) -> bool:
         return process_is_alive(pid)
 
-    def ancestors(self) -> list[int]:
-        return ancestors_of(os.getpid())
+    def ancestors(self, pid: int) -> list[int]:
+        return ancestors_of(pid)

@@ -1,5 +1,5 @@
 """
-The fence around a plugin: the rule of `domain.plugin_sight` over rosters as they are now.
+The fence around a plugin: the rule of `domain.plugins.sight` over rosters as they are now.
 
 Rosters change while plugins run, so each question reads the roster again, which costs one `stat` while it is the same
 (0033). Where a folder really lies is remembered for a few seconds.
@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from atm.domain.errors import AtmError
-from atm.domain.plugin_sight import Scope, Workplace, may_hear, may_see, names_in
+from atm.domain.plugins.sight import PluginScope, Workplace, may_hear, may_see, names_in
 from atm.domain.team.team import Team
 from atm.ports.team.rosters import Rosters
 from atm.system.git.worktrees import worktree_of
@@ -72,16 +72,16 @@ def real_path(path: str) -> str:
     return os.path.realpath(path).replace(os.sep, "/")
 
 
-def scope_of(plugin: str, repo: str | None, config: Mapping[str, object]) -> Scope:
+def scope_of(plugin: str, repo: str | None, config: Mapping[str, object]) -> PluginScope:
     """What a plugin with this section may see in this place."""
     only = names_in(config.get("teams"))
-    return Scope(plugin, only=only) if repo is None else Scope(plugin, repo, real_path(repo), only)
+    return PluginScope(plugin, only=only) if repo is None else PluginScope(plugin, repo, real_path(repo), only)
 
 
 class Fence:
     """What one plugin may see."""
 
-    def __init__(self, scope: Scope, workplaces: Workplaces) -> None:
+    def __init__(self, scope: PluginScope, workplaces: Workplaces) -> None:
         self.scope = scope
         self._workplaces = workplaces
 
@@ -112,7 +112,7 @@ class Fence:
             raise refusal(self.scope, team)
 
 
-def refusal(scope: Scope, team: str) -> PluginError:
+def refusal(scope: PluginScope, team: str) -> PluginError:
     whose = f"the plugin {scope.plugin!r} of {scope.place}" if scope.repo else f"the plugin {scope.plugin!r}"
     why = f"teams of which somebody works in {scope.repo}" if scope.repo else "teams that its section names"
     return PluginError(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from atm.domain.plugins import RestartPolicy
+from atm.domain.plugins.health import RestartPolicy
 from atm.formats.files.layout import Layout
 from atm.teamd.places import Place
 from atm.teamd.plugins.discovery import Found

@@ -68,7 +68,7 @@ class Session:
     def room(self) -> Teamroom:
         if self._room is None:
             self._room = build_room(self.layout, self.settings)
-            self._room.is_command = True
+            self._room.acting_pid = os.getpid()
         return self._room
 
     @property

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
 from atm.domain.names import check_sender, same_name
-from atm.domain.team.authority import is_boss, is_human
+from atm.domain.team.authority import is_human
 from atm.services.mail.mailroom import find_recipient
 from atm.services.team.presence import beat
+from atm.services.team.standing import is_proven_boss
 from atm.ui.mcp.tool import BOSSES, OBSERVER
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def mailbox(caller: Caller) -> Recipient:
 
 def leads(caller: Caller, team: Team) -> bool:
     """May the caller look into what belongs to others? Both the connection and the roster must say so (G8)."""
-    return caller.role in BOSSES and bool(caller.member) and is_boss(team, caller.member)
+    return caller.role in BOSSES and bool(caller.member) and is_proven_boss(caller.room, team, caller.member)
 
 
 def sign(caller: Caller, team: Team, me: str) -> None:

@@ -32,6 +32,8 @@ class Caller:
         self.role = role
         self.source = source
         """How the identity is known: `environment`, `token` or `nobody`."""
+        self.pid: int | None = None
+        """The process at the other end, where the system tells it; None for a bearer of a token."""
         self.joined_at: float | None = None
         """When the member joined, as the roster said when the connection was made."""
         self.has_daemon = has_daemon
@@ -39,7 +41,9 @@ class Caller:
 
     @cached_property
     def room(self) -> Teamroom:
-        return build_room(self.layout, self.settings)
+        made = build_room(self.layout, self.settings)
+        made.acting_pid = self.pid
+        return made
 
     @cached_property
     def boardroom(self) -> FullBoardroom:

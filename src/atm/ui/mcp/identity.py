@@ -17,8 +17,9 @@ from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
 from atm.domain.team.authority import is_human
 from atm.domain.team.team import HUMAN as HUMAN_KIND
+from atm.services.team.standing import is_boss
 from atm.ui.mcp.caller import Caller
-from atm.ui.mcp.tool import HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
+from atm.ui.mcp.tool import BOSSES, HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
 
 if TYPE_CHECKING:
     from atm.config import Settings
@@ -31,8 +32,13 @@ LARGEST_SETTINGS = 1 << 20
 FROM_LAUNCHER, FROM_TOKEN, NOBODY = "environment", "token", "nobody"
 
 
-def admit(layout: Layout, claim: IdentityClaim, *, has_daemon: bool, source: str = FROM_LAUNCHER) -> Caller:
-    """The caller of a new connection. Raises AtmError for names that nobody may bear, and for broken settings."""
+def admit(
+    layout: Layout, claim: IdentityClaim, *, has_daemon: bool, source: str = FROM_LAUNCHER, pid: int | None = None
+) -> Caller:
+    """
+    The caller of a new connection. Raises AtmError for names that nobody may bear, for broken settings, and for a role
+    that the process at the other end (`pid`) does not have, because it runs under another member's (D26).
+    """
     if claim.role and claim.role not in ROLES:
         raise UsageError(f"there is no role {claim.role[:40]!r}", f"use one of {', '.join(ROLES)}, or none")
     _check_settings_file(claim.config)
@@ -49,9 +55,12 @@ def admit(layout: Layout, claim: IdentityClaim, *, has_daemon: bool, source: str
         source=source if member else NOBODY,
         has_daemon=has_daemon,
     )
+    caller.pid = pid
     _check_names(caller)
     settle_role(caller, asked_role(settings, claim.role))
     team = _roster(caller)
+    if team is not None and caller.role in BOSSES:
+        is_boss(caller.room, team, caller.member)
     known = team.member(caller.member) if team is not None and caller.member else None
     caller.joined_at = known.joined_at if known is not None else None
     return caller

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 
 from atm.domain.events import TeamEvent
-from atm.domain.plugin_sight import Workplace, may_hear
+from atm.domain.plugins.sight import Workplace, may_hear
 from atm.formats.files.layout import Layout
 from atm.ports.files.clock import Chance, Clock
 from atm.system.machine import RealChance, RealClock

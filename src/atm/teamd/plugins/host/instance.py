@@ -1,7 +1,7 @@
 """
 One plugin in one place: started, started again after pauses that grow, stopped when asked.
 
-The rules of when are in `domain.plugin_health`; the process is `plugin_run`'s business. This keeps the two together,
+The rules of when are in `domain.plugins.health`; the process is `plugin_run`'s business. This keeps the two together,
 and sees to it that the members which the plugin played are gone when its process is.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from atm.domain import plugins as plugin_health
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
 from atm.domain.names import same_name
-from atm.domain.plugin_sight import Scope
-from atm.domain.plugins import DISABLED, RUN, RUNNING, PluginHealth
+from atm.domain.plugins import health as plugin_health
+from atm.domain.plugins.health import DISABLED, RUN, RUNNING, PluginHealth
+from atm.domain.plugins.sight import PluginScope
 from atm.ports.files.clock import Chance, Clock
 from atm.teamd.plugins.api import Capability
 from atm.teamd.plugins.host.member_book import Played
@@ -56,7 +56,7 @@ class Surroundings:
     care: MemberCare
     played_elsewhere: Callable[[Spec], set[Played]]
     """Whom other instances of the same plugin play at this moment."""
-    sees: Callable[[Scope, str], Awaitable[bool]]
+    sees: Callable[[PluginScope, str], Awaitable[bool]]
     """May a plugin see a team, by its roster as it is now?"""
 
 

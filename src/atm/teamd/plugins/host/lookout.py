@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from atm.domain.errors import AtmError, NoSuchTeam
 from atm.domain.events import TEAM_GONE, TeamEvent
-from atm.domain.plugin_sight import Scope, Workplace
+from atm.domain.plugins.sight import PluginScope, Workplace
 from atm.teamd.plugins.sight import Fence, Workplaces
 
 T = TypeVar("T")
@@ -62,7 +62,7 @@ class Lookout:
             self._miss()
         self._some.set()
 
-    async def sees(self, scope: Scope, team: str) -> bool:
+    async def sees(self, scope: PluginScope, team: str) -> bool:
         return await self._in_thread(lambda: Fence(scope, self._workplaces).sees(team))
 
     async def _work(self) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from atm.domain.events import TeamEvent
-from atm.domain.plugins import INIT, RUN
+from atm.domain.plugins.health import INIT, RUN
 from atm.formats.files.layout import Layout
 from atm.ports.files.clock import Clock
 from atm.system.daemon.process_facts import memory

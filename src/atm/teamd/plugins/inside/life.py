@@ -20,7 +20,7 @@ from typing import TypeVar
 from atm.config import Settings
 from atm.domain.errors import AtmError
 from atm.domain.events import event_from
-from atm.domain.plugins import INIT, RUN
+from atm.domain.plugins.health import INIT, RUN
 from atm.teamd.places import load_places
 from atm.teamd.plugins import wire as wire_words
 from atm.teamd.plugins.api import Cancel, Plugin, PluginError, PluginMetadata

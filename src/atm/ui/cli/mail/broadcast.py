@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
+from atm.domain.mail.quotas import INBOX_FULL
 from atm.services.mail.posting import Posted
 from atm.services.mail.sending import broadcast
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
@@ -71,6 +72,7 @@ def _one(sent: Posted) -> dict[str, object]:
         result["merged_messages"] = sent.merged
     if sent.spool_path:
         result["spool_path"] = sent.spool_path
+        result["reason"] = sent.reason
     if sent.error is not None:
         result["error"] = {"code": sent.error.code, "message": str(sent.error), "remedy": sent.error.remedy}
     return result
@@ -81,7 +83,8 @@ def _words(copies: list[Posted], message_id: str) -> str:
 
     def detail(sent: Posted) -> str:
         error: AtmError | None = sent.error
-        return str(error) if error else sent.spool_path or (f"seq {sent.seq}" if sent.seq else "")
+        queued = INBOX_FULL if sent.reason == INBOX_FULL else sent.spool_path
+        return str(error) if error else queued or (f"seq {sent.seq}" if sent.seq else "")
 
     rows = [[sent.agent, sent.outcome, detail(sent)] for sent in copies]
     counts = _counts(copies)

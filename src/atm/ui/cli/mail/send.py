@@ -163,6 +163,7 @@ def as_json(sent: Posted) -> dict[str, object]:
         result["merged_messages"] = sent.merged
     if sent.spool_path:
         result["spool_path"] = sent.spool_path
+        result["reason"] = sent.reason
     if sent.offline:
         result["offline"] = True
     return result

@@ -119,7 +119,7 @@ def _next_steps(files: VendorFiles, scope: str, identity: Identity | None) -> Ca
                 lines.append(f"  {CLIENTS[client].title} {words}")
         if identity is None or not identity.member:
             lines.append("  Tell each agent who it is: ATM_TEAM and ATM_IDENTITY in its environment,")
-            lines.append("  or core.default_team and core.identity in the .atm.toml of its repository.")
+            lines.append("  or core.default_team and core.identity in its repository's .atm.toml, after `atm trust`.")
         elif scope == PROJECT:
             lines.append(f"  Every agent that reads these files acts as {identity.member}: one agent to a repository.")
         return [*lines, *words_about_the_path(files, scope)]

@@ -6,7 +6,7 @@ from typing import cast
 
 from atm.domain.errors import RequestError
 from atm.domain.names import nearest_name
-from atm.domain.plugin_sight import ALL_TEAMS
+from atm.domain.plugins.sight import ALL_TEAMS
 from atm.domain.redaction import redact_fields
 from atm.domain.untrusted_text import one_line
 from atm.teamd.places import Place, load_places

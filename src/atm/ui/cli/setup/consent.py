@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from atm.domain.errors import AtmError
@@ -40,7 +41,7 @@ def ask_or_tell(session: Session) -> bool:
 
 def _said_yes(session: Session, settings: Settings) -> bool:
     """Not if they have said no to this content before."""
-    if not settings.repo.ignored or not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
+    if session.as_json or not settings.repo.ignored or not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     if not _is_person(session):
         return False
@@ -66,5 +67,5 @@ def change_file(session: Session, path: str, change: Callable[[str], str], *, is
 def _is_person(session: Session) -> bool:
     """Does no member's process stand above this one? With a room of its own: the settings are not read yet."""
     room = build_room(session.layout)
-    room.is_command = True
+    room.acting_pid = os.getpid()
     return not any(members_above(room))

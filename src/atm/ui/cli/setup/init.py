@@ -88,7 +88,7 @@ def _next_steps(files: VendorFiles, vendors: set[str], scope: str) -> list[str]:
     if AGY in vendors:
         lines += _words_about_agy(scope)
     lines.append("  Tell each agent who it is: ATM_TEAM and ATM_IDENTITY in its environment,")
-    lines.append("  or core.default_team and core.identity in the .atm.toml of its repository.")
+    lines.append("  or core.default_team and core.identity in its repository's .atm.toml, after `atm trust`.")
     return [*lines, *words_about_the_path(files, scope)]
 
 

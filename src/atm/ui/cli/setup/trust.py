@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import sys
 
-from atm.domain.errors import ForeignFile, NotTrusted
+from atm.domain.errors import BadSetting, NotTrusted
 from atm.domain.trust import CHANGED, FOREIGN, HARMLESS, NEEDS_CONSENT, NONE, TRUSTED, UNTRUSTED
 from atm.domain.untrusted_text import one_line
 from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.render import table
-from atm.wiring.trust import Examined, examine, give_consent, given_consents, refuse_consent, revoke_consent
+from atm.wiring.trust import (
+    Examined,
+    check_not_foreign,
+    examine,
+    give_consent,
+    given_consents,
+    refuse_consent,
+    revoke_consent,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +26,6 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
 
 NOTHING = 3
-LONGEST_VALUE = 200
 
 COMMAND = Command(
     "trust",
@@ -47,11 +54,11 @@ STATES = {
 def execute(args: Args, session: Session) -> int:
     if args.flag("list"):
         return _list(session)
+    if args.flag("revoke"):
+        return _revoke(session, args.text("path"))
     found = examine(session.layout, args.text("path"))
     if args.flag("show") or found.state == NONE:
         return _show(session, found)
-    if args.flag("revoke"):
-        return _revoke(session, found)
     return _trust(session, found, is_said=args.flag("yes"))
 
 
@@ -75,25 +82,24 @@ def _show(session: Session, found: Examined) -> int:
     return NOTHING if found.state == NONE else 0
 
 
-def _revoke(session: Session, found: Examined) -> int:
-    was_there = revoke_consent(session.layout, found)
-    words = "is not trusted any more" if was_there else "was not trusted"
-    session.tell(as_json(examine(session.layout, found.file), done=was_there), one_line(f"{found.file} {words}"))
-    return 0 if was_there else NOTHING
+def _revoke(session: Session, given: str | None) -> int:
+    gone = revoke_consent(session.layout, given)
+    words = f"not trusted any more: {', '.join(gone)}" if gone else "nothing there was trusted"
+    try:
+        now = as_json(examine(session.layout, given), done=bool(gone))
+    except BadSetting:  # what lies there now is no settings file
+        now = {"action": "trust", "path": given, "file": gone[0] if gone else None, "state": NONE, "done": bool(gone)}
+    session.tell(now, one_line(words))
+    return 0 if gone else NOTHING
 
 
 def _trust(session: Session, found: Examined, *, is_said: bool) -> int:
     check_person(session.room, "trust a repository")
-    if found.state == FOREIGN:
-        raise ForeignFile(
-            f"{found.file} belongs to another user (number {found.owner})",
-            "copy the repository into a folder of your own",
-            found.file,
-        )
+    check_not_foreign(found)
     if not is_said and found.state != TRUSTED and not _asked(session, found):
         raise NotTrusted(f"{found.file} is not trusted", "look at it with --show, then add --yes", found.file)
     give_consent(session.layout, found)
-    session.tell(as_json(examine(session.layout, found.file), done=True), one_line(f"{found.file} is trusted"))
+    session.tell(as_json(examine(session.layout, found.at), done=True), one_line(f"{found.file} is trusted"))
     return 0
 
 
@@ -119,7 +125,7 @@ def _words(found: Examined) -> str:
     lines = [one_line(f"{found.file}: {STATES[found.state]}")]
     for one in found.asks:
         mark = "·" if one.kind == HARMLESS else "!"
-        lines.append(f"  {mark} {one_line(one.key)} = {one_line(str(one.value))[:LONGEST_VALUE]}")
+        lines.append(f"  {mark} {one_line(one.key)} = {one_line(str(one.value))}")
         lines += [f"      {one_line(one.sees)}"] if one.sees else []
     if any(one.kind == NEEDS_CONSENT for one in found.asks) and found.state != TRUSTED:
         lines.append("  What is marked with ! counts only after your yes.")

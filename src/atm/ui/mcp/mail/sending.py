@@ -11,6 +11,7 @@ from atm.services.mail.mailroom import find_recipient, sender_address
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import broadcast, send
 from atm.services.mail.spooling import drain_on_the_way
+from atm.services.team.standing import check_member
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, message_fields
@@ -48,6 +49,8 @@ def _address(caller: Caller, team: Team, given: str) -> tuple[str, str]:
 
 
 def _letter(caller: Caller, team: Team, me: str, target: str, given: Given) -> Draft:
+    if given.text("reply_to"):
+        check_member(caller.room, team.name, me, "answer this")
     return Draft(
         sender=sender_address(caller.room, me, team.name, target),
         text=given.text("text"),
@@ -142,6 +145,7 @@ def _ack(caller: Caller, given: Given) -> dict[str, Plain]:
     team, me = actor(caller)
     drain_on_the_way(caller.room)
     reply = given.text("reply") if given.has("reply") else None
+    check_member(caller.room, team.name, me, "acknowledge this")
     done = acknowledge(caller.room, team.name, me, given.text("id"), reply)
     sign(caller, team, me)
     return known(

@@ -11,6 +11,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import socket
+import struct
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.errors import AtmError
@@ -32,6 +34,7 @@ HELLO_SECONDS = 5.0
 STOP_SECONDS = 2.0
 MOST_CONNECTIONS = 256
 BUFFER = 256 << 10
+_MACOS_LOCAL, _MACOS_PEER_PID = 0, 2
 
 
 class McpHost:
@@ -106,7 +109,7 @@ class McpHost:
             if len(self._open) > MOST_CONNECTIONS:
                 raise BadHello("too many connections are open", "close some agents")
             reception = await self._reception()
-            client = await reception.admit(claim)
+            client = await reception.admit(claim, pid=_process_of(writer))
         except AtmError as error:
             writer.write(encode_refusal(error))
             with contextlib.suppress(OSError):
@@ -144,6 +147,17 @@ class McpHost:
     def _log(self, level: str, text: str) -> None:
         if self._facts is not None:
             self._facts.log(level, self.name, text)
+
+
+def _process_of(writer: asyncio.StreamWriter) -> int | None:
+    """The process at the other end; None where the system does not tell."""
+    line = writer.get_extra_info("socket")
+    try:
+        if hasattr(socket, "SO_PEERCRED"):
+            return int(struct.unpack("3i", line.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))[0]) or None
+        return int(line.getsockopt(_MACOS_LOCAL, _MACOS_PEER_PID)) or None
+    except (OSError, AttributeError, struct.error):
+        return None
 
 
 async def _greeted(reader: asyncio.StreamReader) -> IdentityClaim:

@@ -37,9 +37,10 @@ class Reception:
         self.workers = Workers()
         hear_logger("mcp", log)
 
-    async def admit(self, claim: IdentityClaim, source: str = FROM_LAUNCHER) -> Client:
+    async def admit(self, claim: IdentityClaim, source: str = FROM_LAUNCHER, pid: int | None = None) -> Client:
         """Who comes; raises AtmError for those who may not."""
-        admitting = in_thread(lambda: admit(self._layout, claim, has_daemon=self._has_daemon, source=source))
+        has_daemon = self._has_daemon
+        admitting = in_thread(lambda: admit(self._layout, claim, has_daemon=has_daemon, source=source, pid=pid))
         try:
             caller = await asyncio.wait_for(admitting, ADMIT_SECONDS)
         except TimeoutError:  # settings on a disk that does not answer

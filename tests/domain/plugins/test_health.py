@@ -4,8 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain import plugins as health
-from atm.domain.plugins import BACKOFF, BROKEN, FAILED_INIT, INIT, RUN, RUNNING, STARTING, PluginHealth, RestartPolicy
+from atm.domain.plugins import health
+from atm.domain.plugins.health import (
+    BACKOFF,
+    BROKEN,
+    FAILED_INIT,
+    INIT,
+    RUN,
+    RUNNING,
+    STARTING,
+    PluginHealth,
+    RestartPolicy,
+)
 
 POLICY = RestartPolicy()
 MIDDLE = 0.5

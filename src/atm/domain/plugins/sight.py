@@ -23,7 +23,7 @@ ALL_TEAMS = "all teams"
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class PluginScope:
     """Whose eyes: one plugin in one place."""
 
     plugin: str
@@ -50,7 +50,7 @@ class Workplace:
     """The plugin that plays this member."""
 
 
-def may_see(scope: Scope, team: str, workplaces: Iterable[Workplace]) -> bool:
+def may_see(scope: PluginScope, team: str, workplaces: Iterable[Workplace]) -> bool:
     """
     May a plugin see a team whose members work in these places?
 
@@ -63,7 +63,7 @@ def may_see(scope: Scope, team: str, workplaces: Iterable[Workplace]) -> bool:
     return any(one.played_by != scope.plugin and _works_in(one, scope.repo) for one in workplaces)
 
 
-def may_hear(scope: Scope, team: str, about: object, workplaces: Iterable[Workplace]) -> bool:
+def may_hear(scope: PluginScope, team: str, about: object, workplaces: Iterable[Workplace]) -> bool:
     """
     May it hear of an event of this team? Of the whole machine's, which have no team, a repository's plugin hears those
     that are about its own place.
@@ -86,7 +86,7 @@ def names_in(setting: object) -> tuple[str, ...] | None:
     return tuple(name for name in listed if isinstance(name, str) and name)
 
 
-def sight_in_words(scope: Scope) -> str:
+def sight_in_words(scope: PluginScope) -> str:
     """For people, before they say yes: what it will see."""
     named = "" if scope.only is None else ", ".join(scope.only) or "none"
     if scope.repo is None:

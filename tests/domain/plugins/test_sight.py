@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.plugin_sight import Scope, Workplace, may_hear, may_see, names_in, sight_in_words
+from atm.domain.plugins.sight import PluginScope, Workplace, may_hear, may_see, names_in, sight_in_words
 
 REPO = "/home/you/api"
-MACHINE = Scope("webhook")
-REPOSITORYS = Scope("webhook", REPO, REPO)
+MACHINE = PluginScope("webhook")
+REPOSITORYS = PluginScope("webhook", REPO, REPO)
 
 
 def at(folder: str, **more: str) -> Workplace:
@@ -45,16 +45,16 @@ def test_a_plugin_does_not_let_itself_in_by_a_member_that_it_plays():
 
 
 def test_the_root_of_the_file_system_holds_everything():
-    assert may_see(Scope("webhook", "/", "/"), "crew", [at("/anywhere")])
+    assert may_see(PluginScope("webhook", "/", "/"), "crew", [at("/anywhere")])
 
 
 @pytest.mark.parametrize("repo", [None, REPO])
 def test_teams_in_its_section_narrow_a_plugin_and_never_widen_it(repo):
-    scope = Scope("webhook", "place", repo, only=("Crew", "night"))
+    scope = PluginScope("webhook", "place", repo, only=("Crew", "night"))
     assert may_see(scope, "crew", [at(REPO)])  # names are compared without case
     assert not may_see(scope, "other", [at(REPO)])
     assert may_see(scope, "night", [at("/else")]) is (repo is None)
-    assert not may_see(Scope("webhook", "place", repo, only=()), "crew", [at(REPO)])
+    assert not may_see(PluginScope("webhook", "place", repo, only=()), "crew", [at(REPO)])
 
 
 def test_of_events_without_a_team_a_repository_hears_those_about_its_own_place():
@@ -62,7 +62,7 @@ def test_of_events_without_a_team_a_repository_hears_those_about_its_own_place()
     assert not may_hear(REPOSITORYS, "", "/home/you/other", ())
     assert not may_hear(REPOSITORYS, "", None, ())
     assert may_hear(MACHINE, "", "/home/you/other", ())
-    assert may_hear(Scope("webhook", only=("crew",)), "", None, ())
+    assert may_hear(PluginScope("webhook", only=("crew",)), "", None, ())
 
 
 def test_of_events_of_a_team_it_hears_those_that_it_may_see():
@@ -81,8 +81,8 @@ def test_what_is_no_name_in_the_section_widens_nothing(setting, names):
 
 def test_what_it_will_see_is_said_in_words():
     assert sight_in_words(MACHINE) == "it sees all teams"
-    assert sight_in_words(Scope("webhook", only=("a", "b"))) == "it sees these teams alone: a, b"
-    words = sight_in_words(Scope("webhook", REPO, REPO, only=("a",)))
+    assert sight_in_words(PluginScope("webhook", only=("a", "b"))) == "it sees these teams alone: a, b"
+    words = sight_in_words(PluginScope("webhook", REPO, REPO, only=("a",)))
     assert words.startswith(f"it sees the teams of which somebody works in {REPO} or a worktree of it, and no others")
     assert words.endswith("of these only: a")
-    assert sight_in_words(Scope("webhook", REPO, REPO, only=())).endswith("of these only: none")
+    assert sight_in_words(PluginScope("webhook", REPO, REPO, only=())).endswith("of these only: none")

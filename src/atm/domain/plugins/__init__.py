@@ -1,0 +1,1 @@
+"""How plugins fare, and what they may see."""
