@@ -49,7 +49,7 @@ demo: $(READY)
 # Compiled first: the tests start thousands of processes, and some machines forbid Python to keep what it compiled.
 test: $(READY) $(NODE_READY)
 	@$(BIN)/python -m compileall -q src
-	@$(BIN)/python -m pytest -n $(JOBS) --durations=20 --durations-min=1
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=20 --durations-min=1
 
 # The tests of files that name an optional program, with all of these programs hidden: what a bare machine sees.
 bare: $(READY) $(NODE_READY)
@@ -68,7 +68,10 @@ architecture: $(READY)
 readme: $(READY)
 	@$(BIN)/python tests/project/run_readme.py
 
-check: lint types test readme
+# The types beside the tests: these wait for programs much of the time.
+check: lint
+	@$(MAKE) --no-print-directory -j 2 types test
+	@$(MAKE) --no-print-directory readme
 
 bench: $(READY)
 	@$(BIN)/python benchmarks/run.py
