@@ -285,9 +285,9 @@ SEND_LOADS = {
     f"atm.{name}".rstrip(".")
     for name in """
         . config wiring wiring.files wiring.mail
-        domain domain.trust domain.errors domain.names domain.untrusted_text domain.team domain.team.team
-        domain.mail domain.mail.inbox_merge domain.mail.messages domain.mail.receipts domain.mail.retention
-        domain.mail.retries
+        domain domain.trust domain.errors domain.names domain.untrusted_text domain.team domain.team.authority
+        domain.team.team domain.mail domain.mail.inbox_merge domain.mail.messages domain.mail.quotas
+        domain.mail.receipts domain.mail.retention domain.mail.retries
         formats formats.files formats.files.json_record formats.files.layout formats.files.numbered_lines
         formats.files.settings_text formats.files.times formats.mail formats.mail.inbox formats.mail.journal
         formats.mail.protocol_message formats.mail.spool_entry formats.team formats.team.team_config

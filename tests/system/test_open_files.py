@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import time
@@ -24,6 +25,7 @@ from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.teamroom import Teamroom
+from atm.system.files.disk import RealDisk
 from atm.testing import FakeClock, MemoryPrograms, QuickDisk, make_message
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
@@ -122,3 +124,62 @@ def test_no_file_of_the_board_stays_open(layout: Layout, room):
     board.complete(boardroom, "crew", "ann", "1")
     assert board.claim(boardroom, "crew", "ann", "3").refusal is not None
     assert disk.open == {}
+
+
+def test_no_file_stays_open_when_it_cannot_be_looked_at(layout: Layout, room):
+    class Blind(Accountant):
+        def look_open(self, fd: int) -> FileStamp:
+            if self.open[fd].endswith("/ann.json"):
+                raise OSError(errno.EIO, "Input/output error", self.open[fd])
+            return super().look_open(fd)
+
+    disk = Blind()
+    mail = build_room(layout, disk=disk, clock=FakeClock(time.time()))
+    with pytest.raises(AtmError):
+        mail.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+    with pytest.raises(AtmError):
+        mail.inboxes.rows("crew", "ann")
+    assert disk.open == {}
+
+
+def next_number() -> int:
+    """Of the next file that is opened: the lowest that is free."""
+    fd = os.open(os.devnull, os.O_RDONLY)
+    os.close(fd)
+    return fd
+
+
+def open_a_folder(path: Path) -> None:
+    with pytest.raises(IsADirectoryError):
+        RealDisk().open_read(str(path))
+
+
+def open_a_pipe(path: Path) -> None:
+    os.mkfifo(path / "pipe")
+    with pytest.raises(OSError, match="not a file"):
+        RealDisk().open_read(str(path / "pipe"))
+
+
+def lock_what_is_held(path: Path) -> None:
+    held = RealDisk().lock(str(path / "lock"))
+    assert held is not None
+    assert RealDisk().lock(str(path / "lock")) is None
+    os.close(held)
+
+
+@pytest.mark.parametrize(
+    "act", [open_a_folder, open_a_pipe, lock_what_is_held, lambda path: RealDisk().sync_folder(str(path))]
+)
+def test_what_the_disk_opens_and_does_not_give_away_it_closes(tmp_path, act):
+    first = next_number()
+    act(tmp_path)
+    assert next_number() == first
+
+
+def test_a_file_that_was_made_durable_has_reached_the_system(tmp_path, monkeypatch):
+    asked: list[int] = []
+    monkeypatch.setattr(os, "fsync", asked.append)
+    fd = RealDisk().create(str(tmp_path / "new"))
+    RealDisk().sync(fd)
+    RealDisk().close(fd)
+    assert asked == [fd]

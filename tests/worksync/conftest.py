@@ -268,6 +268,11 @@ class Crew(Stage):
             self.syncroom.records.change(
                 self.team, name, lambda records: {key: _older(one, seconds) for key, one in records.items()}
             )
+        roster = Path(self.layout.team_config(self.team))
+        fields = json.loads(roster.read_text())
+        for member in fields["members"]:
+            member["joinedAt"] -= int(seconds * 1000)
+        roster.write_text(json.dumps(fields))
 
     # The end.
 

@@ -40,7 +40,7 @@ LAST_WORDS = 0.3
 MOST_COUNTED = 4 << 20
 """Bytes of an inbox whose unread mail the briefing counts, sender by sender."""
 
-WORTH_MENTIONING = 1 << 20
+WORTH_MENTIONING = 8 << 20
 """Bytes from which an inbox may be why we are late."""
 
 _inbox: list[Callable[[], tuple[HookCall, int]]] = []

@@ -114,7 +114,7 @@ class TestMarking:
         assert len(shown) == len(set(shown)) >= 15
 
     def test_a_row_that_is_too_large_to_show_stays_unread(self, crew, write_rows, foreign_row):
-        write_rows("ann", foreign_row("x" * 5_000_000), foreign_row("small"))
+        write_rows("ann", foreign_row("x" * 9_000_000), foreign_row("small"))
         result = crew("read", env=ANN, code=None)
         assert "small" in result.out
         assert read_flags(crew) == [False, True]

@@ -105,6 +105,14 @@ class TestRequests:
         send(boardroom, "crew", "bob", Draft(sender="cleo", text=f"1234 {request_id}"))
         assert find_answer(boardroom, BOB, ANN, request_id, sent.message_id) is None
 
+    def test_an_answer_that_was_found_is_entered_as_read_once(self, boardroom):
+        request_id, sent = ask(boardroom, BOB, ANN, Draft(sender="bob", text="which port?"))
+        reply = acknowledge(boardroom, "crew", "ann", sent.message_id, "8080").reply
+        for _ in range(2):
+            assert find_answer(boardroom, BOB, ANN, request_id, sent.message_id) is not None
+        assert reply is not None
+        assert states(boardroom, reply.id) == ["written", "read"]
+
     def test_an_answer_that_another_reader_took_is_found_all_the_same(self, boardroom):
         request_id, sent = ask(boardroom, BOB, ANN, Draft(sender="bob", text="which port?"))
         acknowledge(boardroom, "crew", "ann", sent.message_id, "8080")
@@ -149,6 +157,7 @@ class TestAcknowledging:
         acknowledge(boardroom, "crew", "ann", sent.message_id, None)
         assert boardroom.inboxes.unread("crew", "ann") == []
         assert texts(boardroom, "bob") == []
+        assert states(boardroom, sent.message_id) == ["written", "answered"]
 
     def test_twice_is_refused(self, boardroom):
         sent = send(boardroom, "crew", "ann", Draft(sender="bob", text="question"))

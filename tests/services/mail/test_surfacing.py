@@ -212,7 +212,7 @@ def test_nothing_entered_for_rows_without_an_id(boardroom):
 
 
 def test_malformed_and_giant_rows_are_neither_shown_nor_taken(boardroom):
-    boardroom.inboxes.append("crew", "ann", [without_id("x" * (5 << 20)), without_id("fine")], fresh=True)
+    boardroom.inboxes.append("crew", "ann", [without_id("x" * (9 << 20)), without_id("fine")], fresh=True)
     assert texts(unread_for(boardroom, "crew", "ann")) == ["fine"]
     assert show_all(boardroom) == ["fine"]
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.errors import FileBusy, NoSuchTeam, WriteRefused
+from atm.domain.errors import FileBusy, NoSuchTeam, UnreadableFile, WriteRefused
 from atm.domain.mail.receipts import MOST_RESTORES
+from atm.domain.mail.retries import LONGEST_WAIT
 from atm.domain.team.team import Member
+from atm.formats.files.times import from_iso
 from atm.formats.mail.inbox import LARGEST_ROW, Inbox
 from atm.services.mail import reading
 from atm.services.mail.posting import Draft
@@ -14,7 +16,7 @@ from atm.services.mail.putting_back import missing_rows, put_back_dropped
 from atm.services.mail.reading import Filter, give_back, peek, take
 from atm.services.mail.retention import cleanup, compact
 from atm.services.mail.sending import send
-from atm.services.mail.spooling import drain, drop
+from atm.services.mail.spooling import MOST_AT_ONCE, drain, drop
 from atm.services.roster.members import add_member
 from atm.testing import make_message
 
@@ -155,6 +157,30 @@ class TestSpool:
         assert drain(boardroom, everything=True).delivered == 1
         assert [row.text for row in boardroom.inboxes.rows(name, "lead")] == ["hello"]
 
+    def test_a_command_tries_so_many_on_its_way_and_leaves_the_rest_to_the_next(self, boardroom):
+        boardroom.inboxes.refuse = FileBusy("held")
+        for number in range(MOST_AT_ONCE + 1):
+            send(boardroom, "crew", "ann", letter(str(number)))
+        boardroom.inboxes.refuse = None
+        boardroom.clock.pass_time(4000)
+        passes = [drain(boardroom), drain(boardroom)]
+        assert [(one.delivered, one.waiting) for one in passes] == [(MOST_AT_ONCE, 1), (1, 0)]
+        assert texts(boardroom) == [str(number) for number in range(MOST_AT_ONCE + 1)]
+
+    @pytest.mark.parametrize(
+        ("wait", "is_due"),
+        [(-1.0, True), (0.0, True), (1.0, False), (1.25 * LONGEST_WAIT, False), (1.25 * LONGEST_WAIT + 1, True)],
+    )
+    def test_it_is_due_when_its_time_has_come_or_is_further_away_than_any_wait(self, boardroom, wait, is_due):
+        """Further away than any wait: then the clock was set back since."""
+        boardroom.inboxes.refuse = FileBusy("held")
+        send(boardroom, "crew", "ann", letter())
+        boardroom.inboxes.refuse = None
+        spooled = boardroom.spool.pending()[0]
+        spooled.entry.next_attempt = boardroom.clock.now() + wait
+        boardroom.spool.postpone(spooled)
+        assert drain(boardroom).delivered == int(is_due)
+
     def test_dropping_is_entered(self, boardroom):
         boardroom.inboxes.refuse = FileBusy("held")
         sent = send(boardroom, "crew", "ann", letter())
@@ -254,6 +280,25 @@ class TestPuttingBack:
         assert missing_rows(boardroom, "crew", entries) == 2
         assert missing_rows(boardroom, "session-1a2b3c4d", entries) == 0  # there, absence means consumed
 
+    def test_whose_inbox_could_not_be_looked_at_is_told_and_the_others_get_theirs_back(self, boardroom):
+        for agent in ("ann", "bob"):
+            send(boardroom, "crew", agent, letter())
+        for agent in ("ann", "bob"):
+            boardroom.inboxes.foreign_rewrite("crew", agent, [])
+        missing = boardroom.inboxes.missing
+
+        def refuse_ann(team, agent, ids):
+            if agent == "ann":
+                raise UnreadableFile("torn")
+            return missing(team, agent, ids)
+
+        boardroom.inboxes.missing = refuse_ann
+        unable: list[str] = []
+        assert put_back_dropped(boardroom, crew(boardroom), unable=unable) == 1
+        assert unable == ["ann"]
+        assert put_back_dropped(boardroom, crew(boardroom)) == 0
+        assert (texts(boardroom), texts(boardroom, "bob")) == ([], ["hello"])
+
     def test_an_inbox_nobody_else_touched_is_not_even_looked_at(self, boardroom):
         send(boardroom, "crew", "ann", letter())
         boardroom.inboxes.missing = None  # would fail if it were called
@@ -299,7 +344,7 @@ class TestReading:
         assert len(boardroom.inboxes.unread("crew", "ann")) == 1
 
     def test_a_row_too_large_to_show_is_neither_shown_nor_marked(self, boardroom):
-        boardroom.inboxes.foreign_rewrite("crew", "ann", [make_message("big", "x" * 5_000_000), make_message("small")])
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [make_message("big", "x" * 9_000_000), make_message("small")])
         mail = take(boardroom, "crew", "ann", Filter())
         assert [message.id for message in mail.messages] == ["small"]
         assert [message.id for message in mail.too_large] == ["big"]
@@ -351,6 +396,13 @@ class TestReading:
         send(boardroom, "crew", "ann", Draft(sender="cleo", text="two"))
         assert [message.text for message in peek(boardroom, "crew", "ann", wanted).messages] == expected
 
+    def test_since_a_time_means_after_it_and_a_time_that_cannot_be_read_hides_nothing(self, boardroom):
+        noon = "2026-09-01T12:00:00.000Z"
+        times = {"before": "2026-09-01T11:59:59.999Z", "then": noon, "after": "2026-09-01T12:00:00.001Z", "odd": "noon"}
+        boardroom.inboxes.foreign_rewrite("crew", "ann", [make_message(id, at=at) for id, at in times.items()])
+        mail = peek(boardroom, "crew", "ann", Filter(since=from_iso(noon)))
+        assert [message.id for message in mail.messages] == ["after", "odd"]
+
 
 class TestCleanUp:
     def fill(self, boardroom, count=30, *, read=True):
@@ -386,6 +438,13 @@ class TestCleanUp:
         boardroom.clock.pass_time(2 * DAY)
         send(boardroom, "crew", "ann", letter("new"))
         assert len(texts(boardroom)) == 6
+
+    @pytest.mark.parametrize(("before", "left"), [(19, 20), (20, 6)])
+    def test_an_inbox_is_large_when_it_has_more_rows_than_the_policy_says(self, boardroom, before, left):
+        self.fill(boardroom, before)
+        boardroom.clock.pass_time(2 * DAY)
+        send(boardroom, "crew", "ann", letter("new"))
+        assert len(texts(boardroom)) == left
 
     def test_a_pass_that_removed_nothing_is_not_paid_again_by_the_next_send(self, boardroom):
         self.fill(boardroom, 30, read=False)

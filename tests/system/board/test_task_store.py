@@ -302,9 +302,17 @@ class Recording(RealDisk):
         super().link(source, target)
         self.steps.append(("link", target))
 
+    def rename(self, source: str, target: str) -> None:
+        super().rename(source, target)
+        self.steps.append(("rename", target))
+
     def remove(self, path: str) -> None:
         super().remove(path)
         self.steps.append(("remove", path))
+
+    def sync(self, fd: int) -> None:
+        super().sync(fd)
+        self.steps.append(("sync", ""))
 
     def sync_folder(self, path: str) -> None:
         super().sync_folder(path)
@@ -327,6 +335,42 @@ def test_the_note_of_what_is_being_written_goes_after_the_names_are_durable(busy
     gone = disk.steps.index(("remove", busy.layout.task_intent("crew")))
     assert disk.steps.index(("sync_folder", folder)) < gone
     assert not Path(busy.layout.task_intent("crew")).exists()
+
+
+@pytest.mark.parametrize(("count", "is_noted"), [(1, False), (2, True)])
+def test_only_what_is_more_than_one_file_is_noted_first(busy, count, is_noted):
+    disk = Recording()
+    add(busy.boardroom(disk), "crew", "ann", [NewTask(f"new {n}") for n in range(count)])
+    assert (("rename", busy.layout.task_intent("crew")) in disk.steps) == is_noted
+
+
+def test_the_mark_of_numbers_is_durable_before_it_takes_its_place_and_nothing_is_left_beside_it(busy):
+    rest = busy.folder / ".highwatermark.new"
+    rest.write_text("half")  # by a killed process
+    for mark in (True, False):
+        if not mark:
+            (busy.folder / ".highwatermark").unlink()
+        disk = Recording()
+        with busy.boardroom(disk).tasks.turn("crew") as turn:
+            turn.reserve([50])
+        assert [step for step, _ in disk.steps].count("sync") == 1
+        assert (busy.folder / ".highwatermark").read_text() == "50"
+        assert not rest.exists()
+
+
+def test_a_list_that_cannot_be_looked_at_is_let_go_of_at_once(busy):
+    class Broken(RealDisk):
+        __slots__ = ()
+
+        def versions(self, folder: str) -> dict[str, tuple[int, int, int]]:
+            raise OSError(errno.EIO, "Input/output error", folder)
+
+    with pytest.raises(AtmError), busy.boardroom(Broken()).tasks.turn("crew"):
+        pass
+    assert sorted(os.listdir(busy.folder)) == [".highwatermark", ".lock", "1.json", "2.json", "3.json"]
+    before = busy.clock.ahead
+    assert board.claim(busy.boardroom(), "crew", "ann").task is not None
+    assert busy.clock.ahead == before, "it had to wait"
 
 
 def test_of_a_note_that_another_hand_was_at_what_makes_sense_is_done(busy):

@@ -108,7 +108,7 @@ def too_large_in_words(size: int) -> str:
     megabytes = max(1, size >> 20)
     return (
         f"Your inbox is too large to show here: {megabytes} MB. Run `atm read` (or `atm read --limit 5`), "
-        "or ask for a clean-up: `atm cleanup`."
+        "or ask for a clean-up: `atm cleanup --yes`."
     )
 
 

@@ -27,6 +27,9 @@ RESERVE_ROWS, RESERVE_BYTES = 50, 1 << 20
 LARGEST_INBOX = 32 << 20
 """Bytes of an inbox that a hook or a send still goes through. A hook has three seconds for everything it does."""
 
+LARGEST_FOREIGN = 16 << 20
+"""The same where another program laid it out in its own way, so that all of it must be decoded."""
+
 NOTICES = ("atm", "system")
 """What signs the notices of atm itself: reminders, escalations, nudges."""
 

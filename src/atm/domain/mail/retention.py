@@ -3,7 +3,8 @@ Which rows of an inbox may go (D10).
 
 Unread rows never; rows we do not understand never. Of the read ones we keep the newest `keep_read` or the
 last `keep_days`, whichever is more; of read idle notices only the last `keep_idle` of each sender, because
-they arrive every few seconds and say nothing new.
+they arrive every few seconds and say nothing new. And never more than `MOST_READ` bytes of read rows: an inbox that is
+too large to go through would keep its owner from getting new mail.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 DAY = 86_400.0
+
+MOST_READ = 8 << 20
+"""Bytes of read rows that may stay, however new they are. Some hundred times what an ordinary inbox holds."""
 
 
 class RetentionPolicy:
@@ -32,20 +36,34 @@ class RetentionPolicy:
 class RowFacts:
     """What the rule needs of one row. `at` is epoch seconds, or None where the row's time cannot be read."""
 
-    __slots__ = ("at", "idle_sender", "read", "understood")
+    __slots__ = ("at", "idle_sender", "read", "size", "understood")
 
     def __init__(
-        self, *, read: bool, at: float | None, idle_sender: str | None = None, understood: bool = True
+        self, *, read: bool, at: float | None, idle_sender: str | None = None, understood: bool = True, size: int = 0
     ) -> None:
         self.read = read
         self.at = at
         self.idle_sender = idle_sender
         self.understood = understood
+        self.size = size
 
 
 def removable(rows: Sequence[RowFacts], policy: RetentionPolicy, now: float) -> list[int]:
     """Positions of the rows that may be archived and removed, in file order."""
-    return sorted([*_old_reads(rows, policy, now), *_surplus_idle(rows, policy)])
+    return sorted({*_old_reads(rows, policy, now), *_surplus_idle(rows, policy), *_too_large(rows)})
+
+
+def _too_large(rows: Sequence[RowFacts]) -> list[int]:
+    """The oldest read rows, where all of them together are larger than may stay."""
+    reads = [i for i, row in enumerate(rows) if row.understood and row.read]
+    size = sum(rows[i].size for i in reads)
+    gone = []
+    for i in reads:
+        if size <= MOST_READ:
+            break
+        size -= rows[i].size
+        gone.append(i)
+    return gone
 
 
 def _old_reads(rows: Sequence[RowFacts], policy: RetentionPolicy, now: float) -> list[int]:

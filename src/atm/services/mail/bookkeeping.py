@@ -45,3 +45,9 @@ def seen_lately(room: Mailroom, team: str, agent: str) -> set[str]:
     """The ids of what this agent has read or was shown, as far as the end of the ledger tells."""
     past = histories(room.ledger.recent(team))
     return {id for (id, owner), states in past.items() if owner == agent and already_read(states)}
+
+
+def shown_before(room: Mailroom, team: str, agent: str, messages: list[Message]) -> set[str]:
+    """Those of these messages that this agent has read or was shown at any time, by the whole ledger."""
+    past = histories(room.ledger.about(team, [message.id for message in messages if message.id]))
+    return {id for (id, owner), states in past.items() if owner == agent and already_read(states)}

@@ -174,6 +174,8 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
     sender = done.agent if to.team_name == done.team else f"{done.agent}@{done.team}"
     done.reply = compose(room, to, Draft(sender=sender, text=_marked(text, request_in(done.message.text))))
     done.reply_to = (to.agent, to.team_name)
+    if not room.spool.is_empty():
+        drain_target(room, to.team_name, to.agent)  # it may have been read since
     check_spool(room, Allowance(room.quota, to.team, to.agent, done.reply), to.team_name, to.agent)
     answers = {"team": done.team, "agent": done.agent, "message_id": done.message.id or ""}
     path = room.spool.put(

@@ -8,8 +8,9 @@ it then fails, the row is given back.
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
+from atm.domain.mail.quotas import LARGEST_FOREIGN
 from atm.formats.mail.inbox import LARGEST_ROW
-from atm.services.mail.bookkeeping import note_drift, record, seen_lately
+from atm.services.mail.bookkeeping import note_drift, record, seen_lately, shown_before
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -111,7 +112,11 @@ def _claim(room: Mailroom, team: str, agent: str, wanted: Filter, shown: ShownMa
     seen = seen_lately(room, team, agent)
     keys = {message.key for message in shown.messages if not message.read and wanted.everything}
 
+    is_large = room.inboxes.size(team, agent) > LARGEST_FOREIGN
+
     def choose(unread: list[Message]) -> list[Message]:
+        if is_large:  # hooks show urgent mail of such an inbox without marking it
+            seen.update(shown_before(room, team, agent, unread))
         # A foreign rewrite may have turned rows back to unread that were shown before: marked again, not shown.
         fresh = ShownMail(wanted.of([message for message in unread if message.id not in seen]), marked=True)
         if not wanted.everything:

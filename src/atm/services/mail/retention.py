@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.mail.receipts import ARCHIVED
-from atm.domain.mail.retention import RowFacts, removable
+from atm.domain.mail.retention import MOST_READ, RowFacts, removable
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team.team import claude_reads_inbox
 from atm.formats.files.times import from_iso
@@ -75,6 +75,7 @@ def facts_of(row: Message) -> RowFacts:
         at=from_iso(row.timestamp) if row.timestamp else None,
         idle_sender=idle_sender(row) if understood else None,
         understood=understood,
+        size=len(row.raw),
     )
 
 
@@ -85,9 +86,10 @@ def compact_if_due(room: Mailroom, to: Recipient) -> int:
         return 0
     removed = 0
     try:
-        if not room.marks.is_due(team, agent, room.inboxes.size(team, agent), now):
+        size = room.inboxes.size(team, agent)
+        if not room.marks.is_due(team, agent, size, now):
             return 0
-        if room.inboxes.most_rows(team, agent) > room.policy.compact_above:
+        if size > 2 * MOST_READ or room.inboxes.most_rows(team, agent) > room.policy.compact_above:
             removed = compact(room, team, agent).removed
         room.marks.put_off(team, agent, room.inboxes.size(team, agent), now + NOTHING_TO_REMOVE_FOR)
     except AtmError:

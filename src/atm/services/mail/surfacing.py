@@ -12,7 +12,7 @@ from atm.domain.mail.receipts import RETURNED, already_read
 from atm.domain.mail.surfacing import INBOX, ShowingNote
 from atm.formats.mail.inbox import LARGEST_ROW
 from atm.formats.mail.journal import histories
-from atm.services.mail.bookkeeping import enter, note_drift, seen_lately
+from atm.services.mail.bookkeeping import enter, note_drift, seen_lately, shown_before
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,10 +107,8 @@ class Surfacing:
 
     def _not_shown(self, unread: list[Message]) -> list[Message]:
         """Without what was shown long ago: a stale rewrite may turn a row back to unread at any time."""
-        past = histories(self._room.ledger.about(self.team, [message.id for message in unread if message.id]))
-        return [
-            message for message in unread if not message.id or not already_read(past.get((message.id, self.member), []))
-        ]
+        shown = shown_before(self._room, self.team, self.member, unread)
+        return [message for message in unread if message.id not in shown]
 
     def take(self, messages: list[Message]) -> list[Message]:
         """Make these ours to show; those that another reader has marked meanwhile are left out."""

@@ -310,9 +310,9 @@ def _insert(syncroom: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Di
     id = message_id(nudge.id)
     to = find_recipient(syncroom.room, team, nudge.to)
     known = _known_message(syncroom, to, id)
-    joined = to.member.joined_at if to.member is not None else None
+    joined, why = to.member.joined_at if to.member is not None else None, ""
     if known is not None and is_somebody_else(from_iso(known.timestamp) or 0.0, joined, syncroom.now()):
-        id = message_id(f"{nudge.id}:{joined}")  # that one was a namesake's, who has left since
+        id, why = message_id(f"{nudge.id}:{joined}"), "a namesake who has left was nudged before"
         known = _known_message(syncroom, to, id)
     if known is not None and payload.text not in known.text:
         return _done(syncroom, nudge, TERMINAL, id, "message_conflict")
@@ -329,7 +329,7 @@ def _insert(syncroom: SyncRoom, team: str, nudge: Nudge, payload: Payload) -> Di
     except (FileBusy, InboxFull):  # another process holds the inbox, or it takes no more: nothing was written, surely
         _settle(syncroom, nudge, lambda current, _: replace(current, inserting=False))
         raise
-    return _done(syncroom, nudge, DELIVERED, id, "")
+    return _done(syncroom, nudge, DELIVERED, id, why)
 
 
 def _done(syncroom: SyncRoom, nudge: Nudge, status: str, id: str, why: str, at: float | None = None) -> Dispatched:

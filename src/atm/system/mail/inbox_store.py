@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile
-from atm.domain.mail.quotas import LARGEST_INBOX
+from atm.domain.mail.quotas import LARGEST_FOREIGN, LARGEST_INBOX
 from atm.domain.names import check_known_name, is_safe_name
 from atm.formats.files.json_record import NotJson, to_bytes
 from atm.formats.files.layout import inbox_owner
@@ -37,9 +37,6 @@ RECENT_TAIL = 128 * 1024
 
 MOST_DECODED = 4 << 20
 """Bytes of rows that a glance decodes: far more than a hook can show, and some ten milliseconds."""
-
-LARGEST_FOREIGN = 16 << 20
-"""Bytes of an inbox that a glance still decodes in full, because another program laid it out in its own way."""
 
 SEARCHED_END = 8 << 20
 """Bytes at the end of an inbox that is too large to go through, in which urgent messages are looked for."""

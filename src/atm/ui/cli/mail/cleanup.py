@@ -18,7 +18,8 @@ COMMAND = Command(
     "archive old read mail",
     text=(
         "Shows what would be archived; --yes does it. Unread mail is never touched; of what was read the newest\n"
-        "500 and the last 7 days stay (see `atm config list`). Removed rows lie in ~/.config/atm/archive."
+        "500 and the last 7 days stay (see `atm config list`), but no more than 8 MiB of it. Removed rows lie in\n"
+        "~/.config/atm/archive."
     ),
     options=(
         TEAM,

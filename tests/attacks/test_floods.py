@@ -1,0 +1,251 @@
+"""A flood: a member, or a foreign program, buries an inbox. Nobody is silenced, and nothing ends without a word."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from typing import Any
+
+import pytest
+
+from atm.domain.mail.messages import LARGEST_TEXT
+from atm.domain.team.team import Member
+from atm.services.roster.members import add_member
+
+MEGABYTE = 1 << 20
+BOB = {"ATM_IDENTITY": "bob", "ATM_TEAM": "crew"}
+TOO_LARGE = "Your inbox is too large to show here"
+
+
+@pytest.fixture
+def crew(atm, room):
+    atm.environment["ATM_DAEMON_AUTOSTART"] = "0"
+    atm.environment["ATM_TEAM"] = "crew"
+    add_member(room, "crew", Member("cat"))
+    return atm
+
+
+def text_of(n: int, size: int = LARGEST_TEXT) -> str:
+    head = f"number {n} "
+    return head + "x" * (size - len(head))
+
+
+def row(n: int, size: int = MEGABYTE, **more: Any) -> dict[str, Any]:
+    said = {"from": "ann", "text": text_of(n, size), "timestamp": "2026-11-16T09:00:00.000Z"}
+    return {**said, "msg_id": f"id-{n}", "type": "message", "read": False, **more}
+
+
+def write(crew, rows, spelling: str = "ours") -> None:
+    """What another program leaves in bob's inbox."""
+    if spelling == "ours":
+        content = "[\n  " + ",\n  ".join(map(json.dumps, rows)) + "\n]\n"
+    else:
+        content = json.dumps(rows, indent=2 if spelling == "indented" else None)
+    crew.inbox("bob").write_text(content)
+
+
+def hook(crew, event: str = "PostToolUse") -> tuple[str, float]:
+    """The program as vendors run it, with its own limit: what it said, and how long it took."""
+    begun = time.monotonic()
+    done = subprocess.run(
+        crew.command("hook", "claude", event),
+        input=json.dumps({"session_id": "s-1", "hook_event_name": event}).encode(),
+        capture_output=True,
+        env={**crew.environment, **BOB},
+        cwd=crew.folder,
+        timeout=60,
+        check=False,
+    )
+    took = time.monotonic() - begun
+    assert (done.returncode, done.stderr) == (0, b"")
+    if not done.stdout:
+        return "", took
+    said = json.loads(done.stdout)
+    return str(said.get("reason") or said["hookSpecificOutput"]["additionalContext"]), took
+
+
+def log(crew) -> str:
+    path = crew.home / ".local/state/atm/hooks.jsonl"
+    return path.read_text() if path.exists() else ""
+
+
+def send(crew, text: str, *words: str, sender: str = "ann") -> tuple[str, dict[str, Any]]:
+    """What became of it: an outcome, or the code of the error."""
+    done = crew("send", "bob", "--stdin", "--from", sender, "--json", *words, stdin=text, code=None)
+    answer = json.loads(done.out)
+    return (answer["outcome"], answer) if done.code == 0 else (answer["error"]["code"], answer["error"])
+
+
+def read_numbers(crew) -> list[int]:
+    messages = crew("read", "--json", env=BOB).json["messages"]
+    return [int(message["text"].split()[1]) for message in messages]
+
+
+# A teammate.
+
+
+@pytest.fixture
+def flooded(crew):
+    """Ann has sent twenty times one megabyte; what became of each."""
+    return crew, [send(crew, text_of(n)) for n in range(20)]
+
+
+def test_twenty_megabytes_are_delivered_in_part_queued_in_part_and_then_refused(flooded):
+    crew, sent = flooded
+    outcomes = [outcome for outcome, _ in sent]
+    assert outcomes == ["success"] * 3 + ["queued"] * 3 + ["inbox-full"] * 14
+    assert {answer["reason"] for outcome, answer in sent if outcome == "queued"} == {"inbox-full"}
+    error = sent[-1][1]
+    assert "bob@crew" in error["message"]
+    assert "--urgent" in error["remedy"]
+    assert len(crew.pending) == 3
+    assert "inbox-full" in crew("spool", "list").out
+
+
+def test_a_refusal_leaves_nothing_behind(flooded):
+    crew, _ = flooded
+    before = (crew.inbox("bob").read_bytes(), crew.pending, len(crew.ledger()))
+    assert send(crew, text_of(20))[0] == "inbox-full"
+    assert (crew.inbox("bob").read_bytes(), crew.pending, len(crew.ledger())) == before
+
+
+def test_the_flooded_member_is_stopped_by_a_person_with_the_next_hook(flooded):
+    crew, _ = flooded
+    assert crew("send", "bob", "stop, main is broken", "--urgent", "--json").json["outcome"] == "success"
+    said, took = hook(crew)
+    assert "[URGENT] stop, main is broken" in said
+    assert took < 3.5
+
+
+def test_mail_of_other_members_arrives(flooded):
+    crew, _ = flooded
+    assert send(crew, "from cat", sender="cat")[0] == "success"
+    copies = crew("broadcast", "--stdin", "--from", "ann", "--json", stdin=text_of(20), code=2).json["results"]
+    found = {copy["agent"]: copy["outcome"] for copy in copies}
+    assert found == {"bob": "failed", "cat": "success"}
+    assert next(copy for copy in copies if copy["agent"] == "bob")["error"]["code"] == "inbox-full"
+
+
+def test_after_reading_what_waits_comes_in_order_and_nothing_is_lost_or_twice(flooded):
+    crew, sent = flooded
+    got: list[int] = []
+    for _ in range(5):
+        got += read_numbers(crew)
+    taken = [n for n, (outcome, _) in enumerate(sent) if outcome in ("success", "queued")]
+    assert got == taken
+    assert crew.pending == []
+    assert send(crew, "again")[0] == "success"
+
+
+def test_the_hooks_bring_everything_in_order(flooded):
+    crew, sent = flooded
+    got: list[int] = []
+    for _ in range(20):
+        said, _ = hook(crew)
+        got += [int(part.split()[0]) for part in said.split("\nnumber ")[1:]]
+        crew("spool", "retry", code=None)
+    assert got == [n for n, (outcome, _) in enumerate(sent) if outcome in ("success", "queued")]
+
+
+def test_two_senders_at_once_do_not_both_slip_in(crew):
+    crew("config", "set", "messaging.max_unread_rows", "3")
+    processes = [crew.start("send", "bob", f"number {n}", "--from", "ann") for n in range(12)]
+    for process in processes:
+        process.communicate(timeout=120)
+    assert sum(not row["read"] for row in crew.rows("bob")) == 3
+
+
+def test_a_limit_of_zero_is_none(crew):
+    crew("config", "set", "messaging.max_unread_rows", "0")
+    crew("config", "set", "messaging.max_unread_bytes", "0")
+    assert {send(crew, text_of(n))[0] for n in range(6)} == {"success"}
+
+
+# What lies there already, whoever wrote it.
+
+
+@pytest.mark.parametrize("spelling", ["ours", "indented"])
+def test_twenty_unread_megabytes_are_shown_from_the_oldest_by_their_beginnings(crew, spelling):
+    write(crew, [row(n) for n in range(20)], spelling)
+    said, took = hook(crew)
+    assert [f"number {n} " in said for n in range(4)] == [True, True, True, False]
+    assert "17 more follow" in said
+    assert said.count("the whole message is in") == 3
+    assert took < 3.5
+    assert [one["read"] for one in crew.rows("bob")] == [True] * 3 + [False] * 17
+
+
+@pytest.mark.parametrize("character", ["<", "\x1b", "\u200b", "\u0434"])
+def test_texts_that_are_slow_to_show_are_shown_in_time(crew, character):
+    text = character * (LARGEST_TEXT // len(character.encode()))
+    write(crew, [row(n, text=text) for n in range(4)])
+    said, took = hook(crew)
+    assert "the whole message is in" in said
+    assert took < 3.5
+
+
+def test_urgent_mail_comes_before_a_flood_of_urgent_mail_of_others_if_it_is_a_persons(crew):
+    write(crew, [row(n, text="[URGENT] " + text_of(n)) for n in range(20)])
+    crew("send", "bob", "stop", "--urgent")
+    said, _ = hook(crew)
+    assert 'teammate_id="human"' in said
+
+
+@pytest.mark.parametrize("spelling", ["ours", "indented", "one line"])
+def test_an_inbox_that_is_too_large_is_told_and_logged_and_urgent_mail_shown_once(crew, spelling):
+    write(crew, [row(n, 4 * MEGABYTE) for n in range(12)], spelling)
+    said, took = hook(crew)
+    assert f"{TOO_LARGE}: 48 MB" in said
+    assert "`atm read`" in said
+    assert took < 3.5
+    assert "inbox too large" in log(crew)
+    assert crew("send", "bob", "stop", "--urgent", "--json").json["outcome"] == "success"
+    first, second = hook(crew)[0], hook(crew)[0]
+    assert ("[URGENT] stop" in first, "[URGENT] stop" in second) == (True, False)
+    assert TOO_LARGE in first
+    assert TOO_LARGE in second
+    assert not any(one["read"] for one in crew.rows("bob")), "nothing is marked there"
+    assert send(crew, "ordinary")[0] == "queued"
+
+
+def test_a_session_begins_with_its_briefing_and_the_line_however_large_the_inbox(crew):
+    write(crew, [row(n, 4 * MEGABYTE) for n in range(12)])
+    said, took = hook(crew, "SessionStart")
+    assert "you are bob in team crew" in said
+    assert TOO_LARGE in said
+    assert "No unread mail" not in said
+    assert took < 3.5
+
+
+def test_an_inbox_that_is_too_large_keeps_nobody_from_stopping_but_urgent_mail_in_it_does(crew):
+    write(crew, [row(n, 4 * MEGABYTE) for n in range(12)])
+    assert hook(crew, "Stop")[0] == ""
+    crew("send", "bob", "stop", "--urgent")
+    assert "[URGENT] stop" in hook(crew, "Stop")[0]
+    assert hook(crew, "Stop")[0] == ""
+
+
+def test_whoever_reads_gets_what_a_hook_did_not_show_and_not_what_it_did(crew):
+    write(crew, [row(n, 4 * MEGABYTE) for n in range(12)])
+    crew("send", "bob", "stop", "--urgent")
+    hook(crew)
+    assert read_numbers(crew) == list(range(12))
+    assert TOO_LARGE in hook(crew)[0], "it is still as large"
+    crew("cleanup", "--yes")
+    assert hook(crew)[0] == ""
+    assert send(crew, "ordinary")[0] == "success"
+    assert "ordinary" in hook(crew)[0]
+
+
+def test_a_hook_that_runs_out_of_time_says_so(crew):
+    """Whatever takes so long: here the lock, which another program holds."""
+    write(crew, [row(n) for n in range(10)])
+    lock = crew.inbox("bob").with_name("bob.json.lock")
+    lock.mkdir()
+    said, took = hook(crew)
+    lock.rmdir()
+    assert TOO_LARGE in said
+    assert took < 4.5
+    assert "out of time" in log(crew)
+    assert "number 0 " in hook(crew)[0], "nothing is lost by that"

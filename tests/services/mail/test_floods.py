@@ -1,0 +1,204 @@
+"""Quotas, the spool behind them and the refusal, with rooms in memory and over real files."""
+
+from __future__ import annotations
+
+import pytest
+
+from atm.domain.errors import InboxFull
+from atm.domain.mail.quotas import INBOX_FULL, RESERVE_ROWS, Quota
+from atm.domain.mail.retention import RetentionPolicy
+from atm.domain.team.team import Member
+from atm.services.mail import reading
+from atm.services.mail.conversations import acknowledge
+from atm.services.mail.escalation import SENDER
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.posting import Draft, compose, deliver
+from atm.services.mail.sending import broadcast, send
+from atm.services.mail.spooling import drain
+from atm.services.roster.members import add_member, create_team
+from atm.testing import memory_room
+from atm.wiring.mail import build_room
+
+ROWS = 3
+
+
+@pytest.fixture(params=["twin", "files"])
+def post(request, layout):
+    """A room with a team of ann, bob and cat in which a sender may have three unread messages with a recipient."""
+    made = memory_room(policy=RetentionPolicy()) if request.param == "twin" else build_room(layout)
+    create_team(made, "crew")
+    for name in ("ann", "bob", "cat"):
+        add_member(made, "crew", Member(name))
+    made.quota = Quota(ROWS, 0)
+    return made
+
+
+def say(room, text, sender="ann", to="bob", **more):
+    return send(room, "crew", to, Draft(sender=sender, text=text, **more))
+
+
+def flood(room, count, **more):
+    return [say(room, f"n{n}", **more).outcome for n in range(count)]
+
+
+def unread(room, agent="bob"):
+    return [row.text for row in room.inboxes.unread("crew", agent)]
+
+
+def waiting(room):
+    return [(one.entry.reason, one.entry.tries) for one in room.spool.pending()]
+
+
+def read(room, agent="bob"):
+    return [message.text for message in reading.take(room, "crew", agent, reading.Filter()).messages]
+
+
+def test_what_is_over_is_queued_and_as_much_again_is_refused(post):
+    assert flood(post, 2 * ROWS) == ["success"] * ROWS + ["queued"] * ROWS
+    with pytest.raises(InboxFull, match="3 more"):
+        say(post, "one too many")
+    assert len(unread(post)) == ROWS
+    assert waiting(post) == [(INBOX_FULL, 0)] * ROWS
+
+
+def test_the_sender_is_told_why_it_waits(post):
+    flood(post, ROWS)
+    sent = say(post, "over")
+    assert (sent.outcome, sent.reason) == ("queued", INBOX_FULL)
+    assert any(warning.startswith("inbox-full: ") for warning in sent.warnings)
+
+
+def test_bytes_count_as_rows_do(post):
+    post.quota = Quota(0, 10_000)
+    assert [say(post, "x" * 4000).outcome for _ in range(4)] == ["success", "success", "queued", "queued"]
+    with pytest.raises(InboxFull):
+        say(post, "x" * 4000)
+    assert say(post, "small").outcome == "queued", "behind what the same sender sent before (G4)"
+
+
+def test_one_message_larger_than_the_limit_is_delivered(post):
+    post.quota = Quota(0, 1000)
+    assert say(post, "x" * 4000).outcome == "success"
+    assert say(post, "x").outcome == "queued"
+
+
+def test_what_waits_comes_in_order_when_the_recipient_has_read_and_nothing_is_lost_or_twice(post):
+    flood(post, 2 * ROWS)
+    got = []
+    for _ in range(10):
+        got += read(post)
+        drain(post)
+        if not unread(post):
+            break
+    assert got == [f"n{n}" for n in range(2 * ROWS)]
+    assert waiting(post) == []
+
+
+def test_nothing_is_given_up_because_somebody_is_slow_to_read(post):
+    flood(post, ROWS + 1)
+    for _ in range(30):
+        assert drain(post, everything=True).waiting == 1
+    assert waiting(post) == [(INBOX_FULL, 0)]
+    assert not post.spool.failed()
+    read(post)
+    assert drain(post, everything=True).delivered == 1
+    assert unread(post) == [f"n{ROWS}"]
+
+
+def test_as_many_come_out_of_the_spool_as_there_is_room_for(post):
+    flood(post, 2 * ROWS)
+    post.inboxes.mark("crew", "bob", {post.inboxes.unread("crew", "bob")[0].key}, True)
+    done = drain(post, everything=True)
+    assert (done.delivered, done.waiting) == (1, ROWS - 1)
+
+
+def test_mail_of_others_is_not_held_up(post):
+    flood(post, 2 * ROWS)
+    assert say(post, "from cat", sender="cat").outcome == "success"
+    assert unread(post)[-1] == "from cat"
+
+
+def test_urgent_mail_of_the_same_sender_overtakes_what_waits(post):
+    flood(post, 2 * ROWS)
+    assert say(post, "stop", is_urgent=True).outcome == "success"
+
+
+def test_the_reserve_ends_too(post):
+    outcomes = flood(post, 2 * (ROWS + RESERVE_ROWS), is_urgent=True)
+    assert outcomes.count("success") == ROWS + RESERVE_ROWS
+    assert outcomes.count("queued") == ROWS + RESERVE_ROWS
+    with pytest.raises(InboxFull):
+        say(post, "stop", is_urgent=True)
+    assert say(post, "stop", sender="human", is_urgent=True).outcome == "success"
+
+
+def test_a_person_reaches_an_agent_whom_others_have_buried(post):
+    flood(post, 2 * ROWS)
+    flood(post, 2 * ROWS, sender="cat")
+    assert say(post, "stop", sender="human").outcome == "success"
+
+
+def test_names_that_are_not_on_the_team_share_one_quota(post):
+    outcomes = [say(post, "hello", sender=f"x{n}").outcome for n in range(2 * ROWS)]
+    assert outcomes == ["success"] * ROWS + ["queued"] * ROWS
+    with pytest.raises(InboxFull):
+        say(post, "hello", sender="another")
+    assert say(post, "hello", sender="ann").outcome == "success"
+
+
+def test_a_broadcast_says_who_was_full(post):
+    flood(post, 2 * ROWS)
+    _, copies = broadcast(post, "crew", Draft(sender="ann", text="to all"))
+    found = {sent.agent: (sent.outcome, sent.error.code if sent.error else "") for sent in copies}
+    assert found == {"bob": ("failed", "inbox-full"), "cat": ("success", "")}
+
+
+def test_a_reply_that_has_no_room_answers_nothing_yet(post):
+    say(post, "a question", sender="bob", to="ann")
+    flood(post, 2 * ROWS)
+    (question,) = post.inboxes.unread("crew", "ann")
+    with pytest.raises(InboxFull):
+        acknowledge(post, "crew", "ann", question.id, "my answer")
+    assert unread(post, "ann") == ["a question"]
+    read(post)
+    assert acknowledge(post, "crew", "ann", question.id, "my answer").outcome in ("success", "queued")
+    assert unread(post, "ann") == []
+
+
+def test_a_reply_waits_like_other_mail_and_blocks_nobody_else(post):
+    say(post, "a question", sender="bob", to="ann")
+    flood(post, ROWS)
+    (question,) = post.inboxes.unread("crew", "ann")
+    assert acknowledge(post, "crew", "ann", question.id, "my answer").outcome == "queued"
+    assert waiting(post) == [(INBOX_FULL, 0)]
+    assert say(post, "from cat", sender="cat").outcome == "success"
+    read(post)
+    drain(post)
+    assert unread(post) == ["my answer"]
+
+
+def test_notices_of_atm_itself_have_a_quota_of_their_own(post):
+    flood(post, 2 * ROWS)
+    to = find_recipient(post, "crew", "bob")
+    letter = Draft(sender=SENDER, text="not acknowledged")
+    outcomes = [deliver(post, to, compose(post, to, letter), is_new=False).outcome for _ in range(2 * ROWS)]
+    assert outcomes == ["success"] * ROWS + ["queued"] * ROWS
+
+
+def test_what_must_not_wait_is_told_that_there_is_no_room(post):
+    flood(post, ROWS, sender=SENDER)
+    to = find_recipient(post, "crew", "bob")
+    with pytest.raises(InboxFull):
+        deliver(post, to, compose(post, to, Draft(sender=SENDER, text="now")), may_wait=False)
+    assert waiting(post) == []
+
+
+def test_without_limits_everything_is_taken(post):
+    post.quota = Quota(0, 0)
+    assert set(flood(post, 5 * ROWS)) == {"success"}
+
+
+def test_read_mail_does_not_count(post):
+    for _ in range(4):
+        assert flood(post, ROWS) == ["success"] * ROWS
+        read(post)
