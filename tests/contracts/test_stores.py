@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.errors import NoSuchTeam, TeamNotOurs
+from atm.domain.errors import InboxFull, NoSuchTeam, TeamNotOurs
+from atm.domain.mail.quotas import Allowance, Quota
 from atm.domain.mail.retention import RetentionPolicy
-from atm.domain.team.team import Member
+from atm.domain.team.team import Member, Team
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
 from atm.formats.mail.spool_entry import SpoolEntry
 from atm.formats.team.team_config import new_member, new_team, with_member, without_member
@@ -81,6 +82,51 @@ class TestInboxes:
         stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
         assert len(stores.inboxes.claim("crew", "ann", list)) == 1
         assert stores.inboxes.claim("crew", "ann", list) == []
+
+    def test_rows_that_are_named_are_claimed_once(self, stores):
+        stores.inboxes.append("crew", "ann", [make_message(f"id-{n}", str(n)) for n in range(4)], fresh=True)
+        assert [row.text for row in stores.inboxes.claim_named("crew", "ann", {"id-3", "id-1", "gone"})] == ["1", "3"]
+        assert stores.inboxes.claim_named("crew", "ann", {"id-3", "id-1"}) == []
+        assert [row.text for row in stores.inboxes.unread("crew", "ann")] == ["0", "2"]
+
+    def test_named_rows_of_a_large_inbox_are_claimed_and_given_back_too(self, stores):
+        rows = [make_message(f"id-{n}", f"{n} " + "x" * 500_000) for n in range(4)]
+        stores.inboxes.append("crew", "ann", rows, fresh=True)
+        for keys in ({"id-0", "id-2"}, {"id-0", "gone"}):
+            stores.inboxes.claim_named("crew", "ann", keys)
+            assert [row.id for row in stores.inboxes.unread("crew", "ann")] == ["id-1", "id-3"]
+        stores.inboxes.mark("crew", "ann", {"id-0", "id-3"}, False)
+        assert [row.id for row in stores.inboxes.unread("crew", "ann")] == ["id-0", "id-1", "id-3"]
+
+    def test_a_glance_sees_urgent_mail_first_and_counts_the_rest(self, stores):
+        assert stores.inboxes.glance("crew", "ann", lambda _: False, 3).messages == []
+        rows = [make_message(f"id-{n}", str(n), read=n == 1) for n in range(5)]
+        stores.inboxes.append("crew", "ann", [*rows, make_message("id-5", "[URGENT] 5")], fresh=True)
+        seen = stores.inboxes.glance("crew", "ann", lambda _: False, 3)
+        assert ([row.id for row in seen.messages], seen.left) == (["id-0", "id-2", "id-5"], 2)
+        assert seen.is_whole
+
+    def test_an_append_that_is_not_allowed_changes_nothing(self, stores):
+        team = Team(name="crew", members=[Member("ann"), Member("bob")])
+        new = make_message("id-9", "x" * 100)
+        for quota in (Quota(2, 0), Quota(0, 2 * len(new.raw))):
+            allowance = Allowance(quota, team, "ann", new)
+            stores.inboxes.change("crew", "ann", lambda _: [])
+            assert stores.inboxes.has_room("crew", "ann", allowance)
+            stores.inboxes.append("crew", "ann", [make_message(f"id-{n}", "x" * 100) for n in range(2)], fresh=True)
+            assert not stores.inboxes.has_room("crew", "ann", allowance)
+            for fresh in (True, False):
+                with pytest.raises(InboxFull, match="ann@crew"):
+                    stores.inboxes.append("crew", "ann", [new], fresh=fresh, allowance=allowance)
+            assert len(texts(stores)) == 2
+            stores.inboxes.mark("crew", "ann", {"id-0"}, True)
+            assert stores.inboxes.append("crew", "ann", [new], fresh=True, allowance=allowance).added == 1
+
+    def test_a_row_that_is_there_already_needs_no_room(self, stores):
+        row = make_message("id-1")
+        allowance = Allowance(Quota(1, 0), Team(name="crew", members=[Member("ann")]), "ann", row)
+        stores.inboxes.append("crew", "ann", [row], fresh=True)
+        assert stores.inboxes.append("crew", "ann", [row], fresh=False, allowance=allowance).added == 0
 
     def test_marks_go_both_ways(self, stores):
         stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)

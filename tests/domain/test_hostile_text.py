@@ -19,6 +19,7 @@ from atm.domain.delivery.briefing import Briefing, framed, framed_beginning, in_
 from atm.domain.mail.messages import Message, defuse
 from atm.domain.untrusted_text import (
     FRAMES,
+    MOST_JUDGED,
     line_for_agents,
     line_in_brackets,
     many_lines,
@@ -219,3 +220,9 @@ def test_a_long_text_is_looked_at_once(text, monkeypatch):
     text_for_agents(text)
     without_frames(text)
     assert looked <= 6 * len(text)
+
+
+def test_of_very_many_brackets_none_is_judged_and_all_are_harmless():
+    few, many = "a < b " * MOST_JUDGED, "a < b " * (MOST_JUDGED + 1)
+    assert text_for_agents(few) == few
+    assert text_for_agents(many) == many.replace("<", "&lt;")

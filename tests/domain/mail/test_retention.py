@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.mail.retention import DAY, RetentionPolicy, RowFacts, removable
+from atm.domain.mail.retention import DAY, MOST_READ, RetentionPolicy, RowFacts, removable
 
 NOW = 1_788_000_000.0
 
@@ -138,3 +138,13 @@ class TestEdges:
     def test_idle_notices_take_no_place_of_messages(self):
         rows = [read_row(), *[read_row(0, "ann") for _ in range(5)]]
         assert removable(rows, RetentionPolicy(keep_read=1, keep_idle=5), NOW) == []
+
+
+class TestSize:
+    def test_read_rows_beyond_the_most_that_may_stay_go_from_the_oldest_on_however_new_they_are(self):
+        rows = [RowFacts(read=n != 1, at=NOW, size=MOST_READ // 3) for n in range(6)]
+        assert removable(rows, RetentionPolicy(), NOW) == [0, 2]
+
+    def test_unread_rows_and_rows_that_are_no_messages_stay_however_large(self):
+        rows = [RowFacts(read=False, at=NOW, size=1 << 40), RowFacts(read=True, at=0.0, understood=False, size=1 << 40)]
+        assert removable(rows, RetentionPolicy(), NOW) == []

@@ -19,11 +19,14 @@ from atm.domain.delivery.channels import (
     from_the_oldest,
     is_urgent,
     keeps_from_stopping,
+    too_large_in_words,
+    urgent_first,
 )
 from atm.domain.mail.messages import Message, with_ack_request, with_request_marker
 from atm.domain.mail.surfacing import PANE, SERVER
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.team import Member
+from atm.testing.mail import make_message
 
 
 def message(text: str = "hello", *, id: str | None = "m-1") -> Message:
@@ -154,3 +157,24 @@ def test_an_endpoint_means_something_only_on_its_machine_since_it_was_started(ho
 
 def test_an_endpoint_that_does_not_know_its_boot_is_believed():
     assert endpoint(host="here").is_on("here", "b1")
+
+
+def test_what_fits_altogether_stays_in_its_order():
+    unread = [make_message("1", "first"), make_message("2", "[URGENT] second")]
+    assert urgent_first(unread, 100, lambda _: 10, lambda _: False) == unread
+
+
+def test_where_not_everything_fits_urgent_mail_of_people_goes_first_then_that_of_others_then_the_oldest():
+    said = [("ann", "one"), ("ann", "[URGENT] two"), ("ann", "Request-ID: three"), ("human", "[URGENT] four")]
+    unread = [make_message(str(n), text, sender=sender) for n, (sender, text) in enumerate(said)]
+    unread.append(make_message("4", "five"))
+    for room, expected in ((10, "3"), (20, "13"), (30, "123"), (40, "0123")):
+        chosen = urgent_first(unread, room, lambda _: 10, lambda sender: sender == "human")
+        assert "".join(message.id or "" for message in chosen) == expected
+
+
+def test_the_line_about_a_large_inbox_says_how_large_and_what_to_do():
+    said = too_large_in_words(200 << 20)
+    assert "200 MB" in said
+    assert "`atm read`" in said
+    assert "`atm cleanup --yes`" in said

@@ -425,6 +425,18 @@ class TestRawArray:
         with pytest.raises(NotJson):
             RawArray(text)
 
+    @pytest.mark.parametrize(
+        "deep",
+        ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + '"]}[{"' + "}" * 100_000],
+        ids=["arrays", "objects"],
+    )
+    def test_an_item_that_is_nested_too_deeply_to_be_read_is_kept_like_any_other(self, deep):
+        assert RawArray(f'[{{"a": 1}}, {deep} , 2]').items == ['{"a": 1}', deep, "2"]
+
+    def test_an_item_that_is_nested_too_deeply_and_does_not_end_is_not_json(self):
+        with pytest.raises(NotJson, match="not closed"):
+            RawArray("[" * 100_000 + "]" * 99_998)
+
 
 @pytest.mark.parametrize(
     ("text", "after"),
@@ -441,15 +453,3 @@ class TestRawArray:
 )
 def test_a_field_is_taken_out_and_the_others_stay_to_the_letter(text, after):
     assert RawObject(text).without("b").text == after
-
-    @pytest.mark.parametrize(
-        "deep",
-        ["[" * 100_000 + "]" * 100_000, '{"a":' * 100_000 + '"]}[{"' + "}" * 100_000],
-        ids=["arrays", "objects"],
-    )
-    def test_an_item_that_is_nested_too_deeply_to_be_read_is_kept_like_any_other(self, deep):
-        assert RawArray(f'[{{"a": 1}}, {deep} , 2]').items == ['{"a": 1}', deep, "2"]
-
-    def test_an_item_that_is_nested_too_deeply_and_does_not_end_is_not_json(self):
-        with pytest.raises(NotJson, match="not closed"):
-            RawArray("[" * 100_000 + "]" * 99_998)

@@ -198,6 +198,18 @@ def test_the_lines_about_a_message_are_found_however_many_others_are_asked_about
     assert [entry.seq for entry in decode_about(data, asked)] == [1, 3]
 
 
+def test_the_lines_are_the_same_when_a_large_ledger_is_looked_at_line_by_line(monkeypatch):
+    about = [["m-1"], ["m-2"], ["m-2", "m-1"], ["m-10"], ['odd", "kind": "x']]
+    lines = [a_line(ids=ids, raw='{"text": "m-1", "kind": "m-1"}').numbered(seq) for seq, ids in enumerate(about, 1)]
+    data = b'"m-1"\n\n{"id": "m-1", "seq": 9}\n' + b"".join(lines) + b'{"seq": 5, "id": "m-1"'
+    for asked in (["m-1"], ["m-2", "m-10"], ['odd", "kind": "x'], []):
+        monkeypatch.setattr("atm.formats.mail.journal.LARGEST_SEARCH", 1 << 30)
+        by_search = [entry.seq for entry in decode_about(data, asked)]
+        monkeypatch.setattr("atm.formats.mail.journal.LARGEST_SEARCH", 0)
+        assert [entry.seq for entry in decode_about(data, asked)] == by_search
+    assert by_search == []
+
+
 def test_a_torn_first_line_that_names_a_message_hides_none_of_those_behind_it():
     data = b'"m-1"\n' + a_line().numbered(1) + a_line(ids=["m-2"]).numbered(2)
     assert [entry.seq for entry in decode_about(data, ["m-1"])] == [1]
