@@ -10,7 +10,8 @@ from itertools import count
 from pathlib import Path
 
 from atm import config
-from atm.services.board.planning import NewTask, add
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
 from atm.services.roster.members import create_team
 from atm.system.machine import find_layout
 from atm.wiring.board import build_boardroom, build_tasks

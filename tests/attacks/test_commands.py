@@ -20,7 +20,7 @@ def crew(atm, room):
 
 
 @pytest.fixture
-def trap(tmp_path) -> Path:
+def trap(tmp_path: Path) -> Path:
     """What a command that must not run would leave."""
     return tmp_path / "pwned"
 

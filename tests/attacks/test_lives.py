@@ -34,7 +34,9 @@ class TestTokens:
     @pytest.mark.parametrize("way", ["remove-member", "leave"])
     def test_it_is_revoked_when_the_member_goes(self, crew, layout, room, way):
         secret = self.token(crew)
-        words = ("remove-member", "crew", "bob", "--force") if way == "remove-member" else ("leave", "crew", "--as", "bob")
+        words = (
+            ("remove-member", "crew", "bob", "--force") if way == "remove-member" else ("leave", "crew", "--as", "bob")
+        )
         crew("teams", *words)
         assert crew("mcp", "token", "list", "--json").json["tokens"] == []
         assert bearer(layout, room, secret) is None

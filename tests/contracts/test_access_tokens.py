@@ -12,17 +12,23 @@ import pytest
 
 from atm.domain.access import AccessToken
 from atm.domain.errors import RequestError, UnreadableFile
+from atm.domain.team.team import Member
 from atm.ports.access import AccessTokens
 from atm.services import access as access_tokens
 from atm.services.access import NoSuchToken, digest, find, issue, revoke
+from atm.services.roster.members import add_member, create_team
 from atm.system.access import AccessTokenFile
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, host_name
-from atm.testing import FakeChance, FakeClock, QuickDisk
+from atm.testing import QuickDisk
 from atm.testing.access import MemoryAccessTokens
+from atm.testing.rooms import memory_room
 from atm.wiring.access import build_access_tokens
 
-CLOCK, CHANCE = FakeClock(), FakeChance()
+ROOM = memory_room()
+create_team(ROOM, "crew")
+for name in ("ann", "bob"):
+    add_member(ROOM, "crew", Member(name))
 
 
 @pytest.fixture(params=["twin", "file"])
@@ -31,7 +37,7 @@ def tokens(request: pytest.FixtureRequest, layout) -> AccessTokens:
 
 
 def make(tokens: AccessTokens, member: str = "ann") -> tuple[str, AccessToken]:
-    return issue(tokens, CLOCK, CHANCE, team="crew", member=member, role="")
+    return issue(tokens, ROOM, team=ROOM.rosters.load("crew"), member=member, role="")
 
 
 def test_there_are_none_at_first(tokens):

@@ -735,8 +735,14 @@ class TestRealPrograms:
             (tmp_path / "/".join(f"d{folder + level}" for level in range(6))).mkdir(parents=True)
         for name in ("one", "two"):
             (tmp_path / name).symlink_to(tmp_path)
-        folders, looked = sum(path.is_dir() for path in tmp_path.rglob("*")) + 3, []
-        monkeypatch.setattr(os.path, "realpath", lambda path, real=os.path.realpath: looked.append(path) or real(path))
+        folders, looked = sum(path.is_dir() for path in tmp_path.rglob("*")) + 3, list[str]()
+        real_path = os.path.realpath
+
+        def follow(path: str) -> str:
+            looked.append(path)
+            return real_path(path)
+
+        monkeypatch.setattr(os.path, "realpath", follow)
         assert real.find(str(tmp_path), pattern).code == 1
         assert len(looked) <= 3 * folders * pattern.count("/")
 

@@ -214,7 +214,7 @@ def test_a_long_text_is_looked_at_once(text, monkeypatch):
     def counted(sign: str, is_hidden=untrusted_text._is_hidden) -> bool:
         nonlocal looked
         looked += 1
-        return is_hidden(sign)
+        return bool(is_hidden(sign))
 
     monkeypatch.setattr(untrusted_text, "_is_hidden", counted)
     text_for_agents(text)

@@ -25,6 +25,8 @@ Every error that a user can meet, in one tree.
     │   ├── NotClaimant         only whoever works on a task may do that
     │   ├── TaskClosed          it is finished, failed or cancelled
     │   ├── NotAllowed          that is for the lead or a human
+    │   ├── NotTrusted          no person has said yes to it
+    │   ├── ForeignFile         it belongs to another user
     │   ├── ReviewRefused       own work, wrong reviewer, or no review to speak of
     │   ├── PlanRefused         no approved plan; no answer means no
     │   ├── ChecksFailed        what the task declared as proof is not there
