@@ -102,10 +102,15 @@ class TestStanding:
             ("tasks", "depend", "2", "--off", "1", "--as", "human"),
             ("sync", "nudge", "bob", "--as", "human"),
             ("mcp", "token", "new", "--as", "human", "--role", "human"),
+            ("mcp", "token", "revoke", "12345678"),
+            ("trust", ".", "--yes"),
+            ("config", "set", "hooks.TaskCreated", "touch pwned"),
+            ("plugins", "enable", "webhook"),
         ],
         ids=" ".join,
     )
     def test_no_other_verb_of_a_boss_is_to_be_had_by_a_name(self, crew, words):
+        (crew.folder / ".atm.toml").write_text("[hooks]\n")
         crew("tasks", "add", "one")
         crew("tasks", "add", "two", "--depends-on", "1")
         crew("tasks", "claim", "1", "--as", "bob")

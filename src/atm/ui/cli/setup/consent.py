@@ -6,7 +6,7 @@ import os
 import sys
 
 from atm.domain.errors import AtmError
-from atm.services.team.standing import members_above
+from atm.services.team.standing import check_person, members_above
 from atm.ui.cli.setup.trust import ask
 from atm.wiring.files import change_settings
 from atm.wiring.mail import build_room
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.config import Settings
+    from atm.services.roster.teamroom import Teamroom
     from atm.ui.cli.session import Session
 
 MOST_NAMED = 5
@@ -57,15 +58,24 @@ def _said_yes(session: Session, settings: Settings) -> bool:
 
 
 def change_file(session: Session, path: str, change: Callable[[str], str], *, is_repos: bool) -> None:
-    """Change a settings file. In a repository's the user's own words need no second yes; an agent's do."""
+    """
+    Change a settings file. In a repository's the user's own words need no second yes; an agent's do. What the user's
+    own file says holds everywhere, so only a person has it changed.
+    """
     if is_repos:
         change_with_consent(session.layout, path, change, by_person=_is_person(session))
-    else:
-        change_settings(session.layout, path, change)
+        return
+    check_person(_room(session), "change your settings")
+    change_settings(session.layout, path, change)
 
 
 def _is_person(session: Session) -> bool:
-    """Does no member's process stand above this one? With a room of its own: the settings are not read yet."""
+    """Does no member's process stand above this one?"""
+    return not any(members_above(_room(session)))
+
+
+def _room(session: Session) -> Teamroom:
+    """One of its own: the session's needs the settings, and these are what it is about."""
     room = build_room(session.layout)
     room.acting_pid = os.getpid()
-    return not any(members_above(room))
+    return room
