@@ -137,6 +137,17 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "if len(ids) > MOST_SEARCHED: => if len(ids) >= MOST_SEARCHED:",
     ): "Both ways find the same lines, which a test says; at the edge they take the same time too.",
     (
+        "formats/mail/journal.py",
+        "_row_in",
+        'return body[at + len(_ROW) : -1] if at >= 0 and body.endswith("}") else encode(record["row"]) => '
+        'return body[at + len(_ROW) : -1] if at > 0 and body.endswith("}") else encode(record["row"])',
+    ): "The line is an object, so it does not begin with a comma.",
+    (
+        "formats/mail/journal.py",
+        "_end_of_line",
+        "return end if end >= 0 else len(data) => return end if end > 0 else len(data)",
+    ): ("The line has an id in it, so it does not end where the file begins."),
+    (
         "services/board/planning.py",
         "_prepared",
         "names = {id: repr(wish.subject) for wish, id in zip(wishes, ids, strict=True)} => "

@@ -183,3 +183,5 @@ def test_a_file_that_was_made_durable_has_reached_the_system(tmp_path, monkeypat
     RealDisk().sync(fd)
     RealDisk().close(fd)
     assert asked == [fd]
+    RealDisk().sync_folder(str(tmp_path))
+    assert len(asked) == 2

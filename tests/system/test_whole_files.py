@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+
 import pytest
 
 from atm.system.files.disk import RealDisk
@@ -46,3 +48,20 @@ def test_a_name_that_is_taken_is_not_written_over_and_nothing_is_left(disk, tmp_
     with pytest.raises(FileExistsError):
         write_new(disk, str(tmp_path / "entry"), b"ours")
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("entry", "theirs")]
+
+
+@pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("step", ["write", "sync"])
+def test_a_version_that_could_not_be_finished_leaves_the_old_one_and_nothing_beside_it(tmp_path, step, error):
+    (tmp_path / "state.json").write_text("old")
+
+    def refuse(*_: object) -> None:
+        raise error
+
+    disk = RealDisk()
+    full = type("Full", (RealDisk,), {step: refuse})()
+    with pytest.raises((OSError, KeyboardInterrupt)):
+        write_over(full, str(tmp_path / "state.json"), b"new")
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("state.json", "old")]
+    write_over(disk, str(tmp_path / "state.json"), b"new")
+    assert (tmp_path / "state.json").read_bytes() == b"new"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.board.tasks import CARD_FIELDS, Card
+from atm.domain.board.tasks import CARD_FIELDS, MOST_NUMBERS, Card
 from atm.formats.board.board_index import UNSETTLED, Row, decode_lines, encode_rows, is_line, is_unchanged, row_of
 
 WORDS = st.text(max_size=12)
@@ -138,3 +138,17 @@ def test_a_file_is_as_it_was_seen_only_if_it_is_the_same_one_of_the_same_size_an
 def test_a_file_that_came_back_is_not_as_it_was_seen():
     gone = decode_lines(encode_rows([Row(Card(7), (11, 340, 5), is_proven=True, is_gone=True)]))[0][7]
     assert not is_unchanged(gone, (11, 340, 5))
+
+
+@pytest.mark.parametrize(
+    ("number", "is_ours"), [(-1, False), (0, True), (MOST_NUMBERS, True), (MOST_NUMBERS + 1, False)]
+)
+def test_a_line_is_about_a_number_that_a_task_can_have(number, is_ours):
+    line = json.loads(encode_rows([Row(Card(number), (1, 2, 3), is_proven=True)]))
+    assert is_line(line) is is_ours
+
+
+def test_a_line_with_every_field_of_a_card_is_ours_and_one_with_another_is_not():
+    line = [*json.loads(encode_rows([Row(Card(7, problem="torn"), (1, 2, 3), is_proven=True)]))]
+    assert is_line(line)
+    assert not is_line([*line, "more"])

@@ -382,3 +382,10 @@ def test_only_task_files_have_a_number(file_name, number):
 )
 def test_the_mark_is_a_number_or_nothing(data, mark):
     assert task_mark(data) == mark
+
+
+@pytest.mark.parametrize(("digits", "is_number"), [(15, True), (16, False)])
+def test_a_number_has_fifteen_digits_at_most(digits, is_number):
+    number = int("9" * digits)
+    assert task_mark(b"9" * digits) == (number if is_number else 0)
+    assert decode_task(b'{"id": "%d"}' % number).number == (number if is_number else 0)

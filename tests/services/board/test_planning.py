@@ -127,6 +127,10 @@ class TestAdd:
         twin(boardroom).delete("crew", 2)
         assert add(boardroom, NewTask("c")) == ["3"]
 
+    def test_as_many_as_can_be_added_at_once_are_added(self, boardroom, monkeypatch):
+        monkeypatch.setattr(planning, "MOST_AT_ONCE", 3)
+        assert add(boardroom, *[NewTask("a")] * 3) == ["1", "2", "3"]
+
     @pytest.mark.parametrize("count", [0, MOST_AT_ONCE + 1])
     def test_nothing_and_too_much_are_refused(self, boardroom, count):
         with pytest.raises(BadTask):

@@ -134,6 +134,16 @@ class TestWaiting:
         assert await_answer(boardroom.clock, lambda: None, deadline, pause) is None
         assert left == [10, 6, 2]
 
+    def test_when_the_time_is_up_it_looks_once_more_and_pauses_no_more(self, boardroom):
+        looks: list[int] = []
+
+        def pause(_: float) -> None:
+            raise AssertionError("nothing is left to wait for")
+
+        now = boardroom.clock.monotonic()
+        assert await_answer(boardroom.clock, lambda: looks.append(1), now, pause) is None
+        assert looks == [1]
+
     def test_an_answer_ends_the_wait_at_once(self, boardroom):
         answers = [None, make_message("id-1", "8080")]
         pauses: list[float] = []

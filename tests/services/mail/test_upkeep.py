@@ -11,6 +11,7 @@ from atm.domain.team.team import Member
 from atm.formats.files.times import from_iso
 from atm.formats.mail.inbox import LARGEST_ROW, Inbox
 from atm.services.mail import reading
+from atm.services.mail.bookkeeping import record
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
 from atm.services.mail.reading import Filter, give_back, peek, take
@@ -94,6 +95,16 @@ class TestSpool:
         boardroom.inboxes.append("crew", "ann", [sent.message], fresh=True)
         drain(boardroom, everything=True)
         assert texts(boardroom) == ["hello"]
+        assert boardroom.spool.is_empty()
+
+    def test_a_delivery_that_the_ledger_knows_of_is_not_repeated_though_the_row_is_gone(self, boardroom):
+        boardroom.inboxes.refuse = FileBusy("held")
+        sent = send(boardroom, "crew", "ann", letter())
+        boardroom.inboxes.refuse = None
+        boardroom.spool.begin(boardroom.spool.pending()[0])
+        record(boardroom, "crew", "ann", [sent.message_id], "written", "inbox file, from the spool")
+        assert drain(boardroom, everything=True).delivered == 1
+        assert texts(boardroom) == []
         assert boardroom.spool.is_empty()
 
     def test_in_claudes_team_a_delivery_of_unknown_outcome_is_never_repeated(self, boardroom):
@@ -469,6 +480,11 @@ class TestCleanUp:
         assert isinstance(done["ann"].error, WriteRefused)
         assert done["bob"].error is None
         assert len(texts(boardroom)) == 12
+
+    def test_after_a_pass_the_next_send_does_not_count_the_rows_again(self, boardroom):
+        self.fill(boardroom, 30, read=False)
+        boardroom.inboxes.most_rows = None  # would fail if it were called
+        assert send(boardroom, "crew", "ann", letter("new")).outcome == "success"
 
     def test_inboxes_that_claude_code_reads_are_left_to_it(self, boardroom):
         add_member(boardroom, "crew", Member("dora", backend="claude-code"))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import WriteRefused
+from atm.domain.mail.quotas import Quota
 from atm.formats.mail.inbox import only
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
@@ -98,6 +99,7 @@ def test_what_somebody_added_meanwhile_is_kept(meddled, disk, inbox, manner):
     assert sent.outcome == "conflict_resolved"
     assert sent.merged == 1
     assert sorted(texts(inbox)) == ["ours", "theirs"]
+    assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
 
 
 def test_somebody_who_meddles_again_and_again_loses_nothing_either(meddled, disk, inbox):
@@ -271,6 +273,23 @@ def test_what_is_read_after_a_writer_was_killed_is_marked_and_what_it_had_displa
     assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
 
 
+def test_what_a_killed_writer_displaced_goes_also_if_nothing_in_it_was_new(home, room, inbox):
+    room.inboxes.append("crew", "ann", [make_message("id-1", "first")], fresh=True)
+    meddling = Meddling(True)
+    steps = FaultyDisk(meddling)
+    build_room(find_layout({"ATM_HOME": str(home)}), disk=steps).inboxes.mark("crew", "ann", {"id-1"}, True)
+    other = inbox.with_suffix(".theirs")
+    other.write_bytes(inbox.read_bytes() + b"\n")
+    meddling.before_commit = [lambda: os.replace(other, inbox)]
+    dying = FaultyDisk(meddling, stop_at=steps.steps.index("exchange") + 1)
+    with pytest.raises(Crash):
+        build_room(find_layout({"ATM_HOME": str(home)}), disk=dying).inboxes.mark("crew", "ann", {"id-1"}, False)
+    assert [name for name in os.listdir(inbox.parent) if name.startswith(".ann.json.atm-")]
+    room.inboxes.change("crew", "ann", list)
+    assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
+    assert texts(inbox) == ["first"]
+
+
 def test_a_lock_lost_after_the_first_exchange_doubles_nothing(home, room, inbox):
     rows = [make_message(f"id-{n}", "x" * 500).raw for n in range(200)]
     inbox.write_bytes(only(rows))
@@ -388,6 +407,7 @@ def test_a_send_to_a_large_inbox_reads_no_more_than_its_ends(home, room, inbox):
 
     counted = build_room(find_layout({"ATM_HOME": str(home)}), disk=Counting())
     counted.marks.put_off("crew", "ann", inbox.stat().st_size, counted.clock.now() + 99)
+    counted.quota = Quota(rows=0, size=0)  # counting what waits would mean reading it
     send(counted, "crew", "ann", Draft(sender="bob", text="ours"))
     assert max(reads) <= RECENT_TAIL < inbox.stat().st_size / 2
     assert texts(inbox)[-1] == "ours"
