@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := $(VENV)/.node-ready
 # One more than there are cores: many tests wait for a daemon, and another can use the time.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 1)
+JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test bare check lint types architecture readme bench chaos mutants lock clean

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import subprocess
-import time
 from typing import Any
 
 import pytest
+from tests.conftest import UNHURRIED
 
 from atm.domain.mail.messages import LARGEST_TEXT
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member
 
 MEGABYTE = 1 << 20
+PIECE = MEGABYTE // 64
+LARGEST_PIECE = LARGEST_TEXT // 64
 BOB = {"ATM_IDENTITY": "bob", "ATM_TEAM": "crew"}
 TOO_LARGE = "Your inbox is too large to show here"
 
@@ -45,24 +47,23 @@ def write(crew, rows, spelling: str = "ours") -> None:
     crew.inbox("bob").write_text(content)
 
 
-def hook(crew, event: str = "PostToolUse") -> tuple[str, float]:
-    """The program as vendors run it, with its own limit: what it said, and how long it took."""
-    begun = time.monotonic()
+def hook(crew, event: str = "PostToolUse", *, hurried: bool = False) -> str:
+    """What the program says, as vendors run it. Its three seconds are its own only where they are the subject."""
+    patience = {} if hurried else {"PYTHONPATH": str(UNHURRIED)}
     done = subprocess.run(
         crew.command("hook", "claude", event),
         input=json.dumps({"session_id": "s-1", "hook_event_name": event}).encode(),
         capture_output=True,
-        env={**crew.environment, **BOB},
+        env={**crew.environment, **BOB, **patience},
         cwd=crew.folder,
         timeout=60,
         check=False,
     )
-    took = time.monotonic() - begun
     assert (done.returncode, done.stderr) == (0, b"")
     if not done.stdout:
-        return "", took
+        return ""
     said = json.loads(done.stdout)
-    return str(said.get("reason") or said["hookSpecificOutput"]["additionalContext"]), took
+    return str(said.get("reason") or said["hookSpecificOutput"]["additionalContext"])
 
 
 def log(crew) -> str:
@@ -87,11 +88,12 @@ def read_numbers(crew) -> list[int]:
 
 @pytest.fixture
 def flooded(crew):
-    """Ann has sent twenty times one megabyte; what became of each."""
-    return crew, [send(crew, text_of(n)) for n in range(20)]
+    """Ann has sent twenty messages that are each a quarter of what may wait; what became of each."""
+    crew("config", "set", "messaging.max_unread_bytes", str(4 * PIECE))
+    return crew, [send(crew, text_of(n, LARGEST_PIECE)) for n in range(20)]
 
 
-def test_twenty_megabytes_are_delivered_in_part_queued_in_part_and_then_refused(flooded):
+def test_a_flood_is_delivered_in_part_queued_in_part_and_then_refused(flooded):
     crew, sent = flooded
     outcomes = [outcome for outcome, _ in sent]
     assert outcomes == ["success"] * 3 + ["queued"] * 3 + ["inbox-full"] * 14
@@ -106,22 +108,23 @@ def test_twenty_megabytes_are_delivered_in_part_queued_in_part_and_then_refused(
 def test_a_refusal_leaves_nothing_behind(flooded):
     crew, _ = flooded
     before = (crew.inbox("bob").read_bytes(), crew.pending, len(crew.ledger()))
-    assert send(crew, text_of(20))[0] == "inbox-full"
+    assert send(crew, text_of(20, LARGEST_PIECE))[0] == "inbox-full"
     assert (crew.inbox("bob").read_bytes(), crew.pending, len(crew.ledger())) == before
 
 
 def test_the_flooded_member_is_stopped_by_a_person_with_the_next_hook(flooded):
     crew, _ = flooded
     assert crew("send", "bob", "stop, main is broken", "--urgent", "--json").json["outcome"] == "success"
-    said, took = hook(crew)
+    said = hook(crew)
     assert "[URGENT] stop, main is broken" in said
-    assert took < 3.5
 
 
 def test_mail_of_other_members_arrives(flooded):
     crew, _ = flooded
     assert send(crew, "from cat", sender="cat")[0] == "success"
-    copies = crew("broadcast", "--stdin", "--from", "ann", "--json", stdin=text_of(20), code=2).json["results"]
+    copies = crew("broadcast", "--stdin", "--from", "ann", "--json", stdin=text_of(20, LARGEST_PIECE), code=2).json[
+        "results"
+    ]
     found = {copy["agent"]: copy["outcome"] for copy in copies}
     assert found == {"bob": "failed", "cat": "success"}
     assert next(copy for copy in copies if copy["agent"] == "bob")["error"]["code"] == "inbox-full"
@@ -142,7 +145,7 @@ def test_the_hooks_bring_everything_in_order(flooded):
     crew, sent = flooded
     got: list[int] = []
     for _ in range(20):
-        said, _ = hook(crew)
+        said = hook(crew)
         got += [int(part.split()[0]) for part in said.split("\nnumber ")[1:]]
         crew("spool", "retry", code=None)
     assert got == [n for n, (outcome, _) in enumerate(sent) if outcome in ("success", "queued")]
@@ -168,11 +171,10 @@ def test_a_limit_of_zero_is_none(crew):
 @pytest.mark.parametrize("spelling", ["ours", "indented"])
 def test_twenty_unread_megabytes_are_shown_from_the_oldest_by_their_beginnings(crew, spelling):
     write(crew, [row(n) for n in range(20)], spelling)
-    said, took = hook(crew)
+    said = hook(crew)
     assert [f"number {n} " in said for n in range(4)] == [True, True, True, False]
     assert "17 more follow" in said
     assert said.count("the whole message is in") == 3
-    assert took < 3.5
     assert [one["read"] for one in crew.rows("bob")] == [True] * 3 + [False] * 17
 
 
@@ -180,28 +182,26 @@ def test_twenty_unread_megabytes_are_shown_from_the_oldest_by_their_beginnings(c
 def test_texts_that_are_slow_to_show_are_shown_in_time(crew, character):
     text = character * (LARGEST_TEXT // len(character.encode()))
     write(crew, [row(n, text=text) for n in range(4)])
-    said, took = hook(crew)
+    said = hook(crew)
     assert "the whole message is in" in said
-    assert took < 3.5
 
 
 def test_urgent_mail_comes_before_a_flood_of_urgent_mail_of_others_if_it_is_a_persons(crew):
     write(crew, [row(n, text="[URGENT] " + text_of(n)) for n in range(20)])
     crew("send", "bob", "stop", "--urgent")
-    said, _ = hook(crew)
+    said = hook(crew)
     assert 'teammate_id="human"' in said
 
 
 @pytest.mark.parametrize("spelling", ["ours", "indented", "one line"])
 def test_an_inbox_that_is_too_large_is_told_and_logged_and_urgent_mail_shown_once(crew, spelling):
     write(crew, [row(n, 4 * MEGABYTE) for n in range(12)], spelling)
-    said, took = hook(crew)
+    said = hook(crew)
     assert f"{TOO_LARGE}: 48 MB" in said
     assert "`atm read`" in said
-    assert took < 3.5
     assert "inbox too large" in log(crew)
     assert crew("send", "bob", "stop", "--urgent", "--json").json["outcome"] == "success"
-    first, second = hook(crew)[0], hook(crew)[0]
+    first, second = hook(crew), hook(crew)
     assert ("[URGENT] stop" in first, "[URGENT] stop" in second) == (True, False)
     assert TOO_LARGE in first
     assert TOO_LARGE in second
@@ -211,19 +211,18 @@ def test_an_inbox_that_is_too_large_is_told_and_logged_and_urgent_mail_shown_onc
 
 def test_a_session_begins_with_its_briefing_and_the_line_however_large_the_inbox(crew):
     write(crew, [row(n, 4 * MEGABYTE) for n in range(12)])
-    said, took = hook(crew, "SessionStart")
+    said = hook(crew, "SessionStart")
     assert "you are bob in team crew" in said
     assert TOO_LARGE in said
     assert "No unread mail" not in said
-    assert took < 3.5
 
 
 def test_an_inbox_that_is_too_large_keeps_nobody_from_stopping_but_urgent_mail_in_it_does(crew):
     write(crew, [row(n, 4 * MEGABYTE) for n in range(12)])
-    assert hook(crew, "Stop")[0] == ""
+    assert hook(crew, "Stop") == ""
     crew("send", "bob", "stop", "--urgent")
-    assert "[URGENT] stop" in hook(crew, "Stop")[0]
-    assert hook(crew, "Stop")[0] == ""
+    assert "[URGENT] stop" in hook(crew, "Stop")
+    assert hook(crew, "Stop") == ""
 
 
 def test_whoever_reads_gets_what_a_hook_did_not_show_and_not_what_it_did(crew):
@@ -231,11 +230,11 @@ def test_whoever_reads_gets_what_a_hook_did_not_show_and_not_what_it_did(crew):
     crew("send", "bob", "stop", "--urgent")
     hook(crew)
     assert read_numbers(crew) == list(range(12))
-    assert TOO_LARGE in hook(crew)[0], "it is still as large"
+    assert TOO_LARGE in hook(crew), "it is still as large"
     crew("cleanup", "--yes")
-    assert hook(crew)[0] == ""
+    assert hook(crew) == ""
     assert send(crew, "ordinary")[0] == "success"
-    assert "ordinary" in hook(crew)[0]
+    assert "ordinary" in hook(crew)
 
 
 def test_a_hook_that_runs_out_of_time_says_so(crew):
@@ -243,9 +242,8 @@ def test_a_hook_that_runs_out_of_time_says_so(crew):
     write(crew, [row(n) for n in range(10)])
     lock = crew.inbox("bob").with_name("bob.json.lock")
     lock.mkdir()
-    said, took = hook(crew)
+    said = hook(crew, hurried=True)
     lock.rmdir()
     assert TOO_LARGE in said
-    assert took < 4.5
     assert "out of time" in log(crew)
-    assert "number 0 " in hook(crew)[0], "nothing is lost by that"
+    assert "number 0 " in hook(crew), "nothing is lost by that"
