@@ -127,6 +127,12 @@ class TestAdd:
         twin(boardroom).delete("crew", 2)
         assert add(boardroom, NewTask("c")) == ["3"]
 
+    def test_the_event_of_its_making_says_what_it_waits_for_and_nothing_where_it_waits_for_nothing(self, boardroom):
+        add(boardroom, NewTask("a"), NewTask("b", depends_on=["a"]))
+        events = [record(boardroom, id)["metadata"]["atm"]["events"][0] for id in "12"]
+        assert [event.get("dependsOn") for event in events] == [None, ["1"]]
+        assert "dependsOn" not in events[0]
+
     def test_as_many_as_can_be_added_at_once_are_added(self, boardroom, monkeypatch):
         monkeypatch.setattr(planning, "MOST_AT_ONCE", 3)
         assert add(boardroom, *[NewTask("a")] * 3) == ["1", "2", "3"]

@@ -174,6 +174,8 @@ def finish_former(turn: TaskHold) -> bool:
     # The history is not written here: it may have been already. `catch_up` compares, and adds what is missing.
     for file in new:
         _finish_file(turn, file)
+    if new:
+        turn.store.disk.sync_folder(turn.folder)  # before the note goes that would bring them back
     for id, change in changes.items():
         _finish_change(turn, id, change)
     forget_note(turn)

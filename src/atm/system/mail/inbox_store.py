@@ -13,7 +13,7 @@ from atm.system.files.locking import PATIENCE, read_body, trusted_in
 from atm.system.files.refusals import explained, in_team
 from atm.system.files.rewriting import Version
 from atm.system.files.shared_edit import edit_shared
-from atm.system.files.whole_files import read_whole
+from atm.system.files.whole_files import fill_and_link, read_whole
 from atm.system.mail.inbox_edits import Append, ChangeRows, ClaimNamed, ClaimRows, Mark, has_room
 
 TYPE_CHECKING = False
@@ -120,14 +120,9 @@ class InboxStore:
             self._disk.remove(temporary)
             fd = self._disk.create(temporary, mode=0o644)
         try:
-            self._disk.write(fd, EMPTY)
-            self._disk.sync(fd)
-            self._disk.close(fd)
-            self._disk.link(temporary, path)
+            fill_and_link(self._disk, temporary, fd, EMPTY, path)
         except FileExistsError:
             return False
-        finally:
-            self._disk.remove(temporary)
         self._disk.sync_folder(folder)
         return True
 

@@ -92,6 +92,7 @@ class SpoolFolder:
         if not spooled.was_tried:
             with explained(spooled.path):
                 self._move(spooled, f"{self._pending}/{spooled.name}{TRYING}")
+                self._disk.sync_folder(self._pending)  # or a power cut makes what was delivered look untried
 
     def done(self, spooled: Spooled) -> None:
         with explained(spooled.path):
