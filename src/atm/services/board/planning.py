@@ -45,17 +45,20 @@ class Added:
         self.warnings = warnings
 
 
-def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask], *, entered: bool = True) -> Added:
+def add(
+    boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask], *, commands_of: str | None = None
+) -> Added:
     """
     Add tasks. Hooks are asked before a reader can see them.
 
-    Were they `entered` by that member, or do they come from a file? Then no member stands for their commands.
+    Whose are the commands in them? The creator's, unless they come from a file: then a person's who said yes, or
+    nobody's (empty).
     """
     found = open_team(boardroom, team)
     if not 0 < len(wishes) <= MOST_AT_ONCE:
         raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
     checks = [check for wish in wishes for check in wish.acceptance]
-    marker = marker_for(boardroom, found, who, checks) if entered else Marker(boardroom, found, "")
+    marker = marker_for(boardroom, found, who if commands_of is None else commands_of, checks)
     return _add(
         boardroom, found, who, len(wishes), lambda board, ids: _prepared(boardroom, board, who, wishes, ids, marker)
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, about, check, is_command
 from atm.domain.errors import BadTask, UsageError
+from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import one_line
 from atm.services.board import planning
 from atm.services.board.new_tasks import NewTask, wishes_of
@@ -78,7 +79,7 @@ def _import(args: Args, session: Session) -> int:
     is_allowed = args.flag("allow_checks")
     if is_allowed:
         check_person(session.room, "say yes to commands")
-    added = planning.add(session.boardroom, team, who, wishes, entered=is_allowed)
+    added = planning.add(session.boardroom, team, who, wishes, commands_of=HUMAN if is_allowed else "")
     _show_commands(session, wishes, is_allowed=is_allowed)
     for warning in added.warnings:
         session.warn(f"note: {warning}")
@@ -95,8 +96,13 @@ def _show_commands(session: Session, wishes: list[NewTask], *, is_allowed: bool)
     commands = _commands(wishes)
     if not commands:
         return
-    when = "run" if is_allowed else "run only after a person's yes (tasks import, or complete, with --allow-checks)"
-    session.warn(f"note: {len(commands)} commands of this plan {when} when its tasks are completed:")
+    when = (
+        "will run"
+        if is_allowed
+        else "will run only after a person's yes (tasks import, or complete, with --allow-checks)"
+    )
+    what = "1 command" if len(commands) == 1 else f"{len(commands)} commands"
+    session.warn(f"note: {what} of this plan {when} when its tasks are completed:")
     for one in commands:
         session.warn(f"  {one['subject']}: {one['command']}")
 
