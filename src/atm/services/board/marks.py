@@ -62,7 +62,7 @@ def author_of(boardroom: Boardroom, team: Team, who: str) -> str:
 
 def marker_for(boardroom: Boardroom, team: Team, who: str, checks: Sequence[Record]) -> Marker:
     """Without commands nothing is marked, and no secret is needed."""
-    return Marker(boardroom, team, author_of(boardroom, team, who) if any(map(is_command, checks)) else "")
+    return Marker(boardroom, team, author_of(boardroom, team, who) if who and any(map(is_command, checks)) else "")
 
 
 def written_by(boardroom: Boardroom, team: str, task: Task, check: Record) -> str:

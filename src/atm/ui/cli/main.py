@@ -108,7 +108,7 @@ def dispatch(words: list[str]) -> int:
 
 
 def _ask_for_trust(session: Session) -> bool:
-    from atm.ui.cli.setup.consent import ask_or_tell
+    from atm.ui.cli.setup.untrusted import ask_or_tell
 
     return ask_or_tell(session)
 

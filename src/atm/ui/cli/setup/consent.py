@@ -1,9 +1,8 @@
-"""A command in a repository whose settings no person has said yes to: what is left out, and the question."""
+"""A person's yes, asked for on the way, and what a person changes by a command."""
 
 from __future__ import annotations
 
 import os
-import sys
 
 from atm.domain.errors import AtmError
 from atm.services.team.standing import check_person, members_above
@@ -16,38 +15,16 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.config import Settings
     from atm.services.roster.teamroom import Teamroom
     from atm.ui.cli.session import Session
 
-MOST_NAMED = 5
 
-
-def note(settings: Settings) -> str:
-    """What counts as absent, and the command that changes that."""
-    repo, file = settings.repo, settings.repo_file
-    if repo.owner is not None:
-        return f"note: {file} is not read: it, its folder or its repository belongs to another user ({repo.owner})"
-    named = ", ".join([*repo.ignored][:MOST_NAMED]) + (", …" if len(repo.ignored) > MOST_NAMED else "")
-    return f"note: {file} is not trusted, so this counts as absent: {named}; look at it with: atm trust --show {file}"
-
-
-def ask_or_tell(session: Session) -> bool:
-    """At a terminal a person is asked, once for each content of the file; else one line says what is left out."""
-    if _said_yes(session, session.settings):
-        return True
-    session.warn(note(session.settings))
-    return False
-
-
-def _said_yes(session: Session, settings: Settings) -> bool:
-    """Not if they have said no to this content before."""
-    if session.as_json or not settings.repo.ignored or not (sys.stdin and sys.stdin.isatty() and sys.stderr.isatty()):
-        return False
+def said_yes(session: Session) -> bool:
+    """Ask a person at a terminal, unless they have said no to this content before."""
     if not _is_person(session):
         return False
     try:
-        found = examine(session.layout, settings.repo_file)
+        found = examine(session.layout, session.settings.repo_file)
         if was_refused(session.layout, found) or not ask(session, found):
             return False
         give_consent(session.layout, found)
