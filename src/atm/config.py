@@ -17,7 +17,6 @@ from atm.domain.errors import BadName, BadSetting
 from atm.domain.mail.messages import DEFAULT_CALL_TO_ACTION
 from atm.domain.mail.quotas import MOST_BYTES, MOST_ROWS
 from atm.domain.names import check_known_name
-from atm.domain.trust import DEFAULT_TEAM, FOREIGN, HARMLESS, NONE, TRUSTED, kind_of
 from atm.formats.files.layout import REPO_FILES
 from atm.formats.files.settings_text import NotSettings, read_settings
 
@@ -86,7 +85,8 @@ FREE_SECTIONS = ("aliases", "plugins")
 """Sections whose keys are names of the user's own: short names for addresses, and settings of plugins."""
 
 SECTIONS = {*FREE_SECTIONS, *(key.partition(".")[0] for key in KNOWN)}
-FROM_ENVIRONMENT = {"ATM_TEAM": "core.default_team", "ATM_IDENTITY": "core.identity"}
+DEFAULT_TEAM = "core.default_team"
+FROM_ENVIRONMENT = {"ATM_TEAM": DEFAULT_TEAM, "ATM_IDENTITY": "core.identity"}
 
 
 class Setting:
@@ -108,9 +108,10 @@ class RepoSettings:
 
     __slots__ = ("ignored", "owner", "state", "values")
 
-    def __init__(self, state: str, values: dict[str, Value], owner: int | None = None) -> None:
+    def __init__(self, state: str = "", values: dict[str, Value] | None = None, owner: int | None = None) -> None:
         self.state = state
-        self.values = values
+        """As `domain.trust` names it; empty where there is no such file."""
+        self.values = values or {}
         """What counts."""
         self.ignored: dict[str, Value] = {}
         """What would count with consent."""
@@ -136,7 +137,7 @@ class Settings:
         self.repo_file = repo_file
         self.root = root
         """The repository that the current folder belongs to, or that folder itself."""
-        self.repo = repo or RepoSettings(NONE, {})
+        self.repo = repo or RepoSettings()
         """What the repository's file says, and how much of it counts."""
 
     def setting(self, key: str) -> Setting:
@@ -182,7 +183,7 @@ def load(
     The `speaker` is who a command's flag says it acts as: a repository may name the team of its own members.
     """
     root, repo_file = find_repo_file(cwd)
-    repo = read_repository(layout, repo_file) if repo_file else RepoSettings(NONE, {})
+    repo = read_repository(layout, repo_file) if repo_file else RepoSettings()
     values: dict[str, Setting] = {}
     files = []
     for path, label in (
@@ -207,6 +208,7 @@ def load(
 
 def read_repository(layout: Layout, path: str) -> RepoSettings:
     """A repository's file, as far as it counts. Raises BadSetting for one that is ours to read and is wrong."""
+    from atm.domain.trust import FOREIGN, HARMLESS, NONE, TRUSTED, kind_of
     from atm.system.trust import read_repo_file
 
     try:
@@ -214,7 +216,7 @@ def read_repository(layout: Layout, path: str) -> RepoSettings:
     except OSError as error:
         raise BadSetting(f"{path}: {error.strerror}", "check its permissions", path) from None
     if found.state == FOREIGN:
-        return RepoSettings(FOREIGN, {}, found.owner)
+        return RepoSettings(FOREIGN, owner=found.owner)
     if found.state == NONE:
         raise BadSetting(f"{path} is no settings file: too large", "remove it", path)
     said = parse_file(found.content, path)
@@ -228,7 +230,10 @@ def read_repository(layout: Layout, path: str) -> RepoSettings:
 def _take_own_team(
     layout: Layout, repo: RepoSettings, values: dict[str, Setting], speaker: str | None, origin: str
 ) -> None:
-    """Without consent a repository may name the team of whoever asks, if that has them as a member."""
+    """
+    Without consent a repository may name the team of whoever asks, if that has them as a member: nothing comes of it
+    that could not be had anyway.
+    """
     team, stronger = repo.ignored[DEFAULT_TEAM], values.get(DEFAULT_TEAM)
     named = values.get("core.identity")
     who = speaker or (named.value if named is not None else KNOWN["core.identity"][1])

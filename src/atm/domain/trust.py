@@ -17,9 +17,6 @@ TRUSTED, UNTRUSTED, CHANGED, FOREIGN, NONE = "trusted", "untrusted", "changed", 
 
 NEEDS_CONSENT, HARMLESS = "consent", "harmless"
 
-DEFAULT_TEAM = "core.default_team"
-"""Harmless if whoever asks is in that team's roster, so that nothing comes of it that could not be had anyway."""
-
 _HARMLESS_SECTIONS = ("display.",)
 
 

@@ -8,12 +8,13 @@ from atm.domain.errors import NoSuchTeam, TeamNotOurs
 from atm.domain.mail.inbox_merge import additions
 from atm.domain.mail.messages import Message
 from atm.domain.mail.quotas import Allowance
+from atm.domain.mail.surfacing import Glance
 from atm.domain.names import find_name, is_claudes_team
 from atm.domain.team.team import Team
 from atm.formats.files.times import to_iso
-from atm.formats.mail.inbox import decode_row, only, with_read
+from atm.formats.mail.inbox import decode_row, only, unread_spans, with_read
 from atm.formats.mail.journal import Entry, Line, decode_line, decode_lines
-from atm.formats.mail.large_inbox import Glance, backlog_of, glance_at
+from atm.formats.mail.large_inbox import backlog_of, glance_at
 from atm.formats.mail.spool_entry import SpoolEntry, decode_entry
 from atm.formats.team.team_config import decode_team
 from atm.ports.mail.stores import Spooled, Written
@@ -69,7 +70,8 @@ class MemoryInboxes:
 
     def glance(self, team: str, agent: str, people: Callable[[str], bool], most_rows: int) -> Glance:
         data = only([row.raw for row in self.rows(team, agent)])
-        found = glance_at(data, people, most_rows, len(data))
+        spans = unread_spans(data)
+        found = glance_at(data, spans, people, most_rows, len(data)) if spans is not None else None
         return found if found is not None else Glance(self.unread(team, agent), size=len(data))
 
     def rows(self, team: str, agent: str) -> list[Message]:

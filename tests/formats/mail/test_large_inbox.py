@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.mail.messages import ACK_MARKER, REQUEST_MARKER, URGENT_MARK
+from atm.formats.mail import large_inbox
 from atm.formats.mail.inbox import LARGEST_ROW, Inbox, only, spliced_at, unread, unread_spans
 from atm.formats.mail.large_inbox import (
     backlog_at_end,
@@ -75,9 +76,11 @@ def test_senders_are_found_without_decoding(rows, spelling):
 @given(ROWS, SPELLINGS, st.integers(1, 9), st.integers(0, 500))
 def test_a_glance_is_some_of_the_unread_in_their_order_and_counts_the_rest(rows, spelling, most_rows, most_bytes):
     data = spelled(rows, spelling)
-    seen = glance_at(data, is_human, most_rows, most_bytes)
-    if seen is None:
+    spans = unread_spans(data)
+    if spans is None:
         return
+    seen = glance_at(data, spans, is_human, most_rows, most_bytes)
+    assert seen is not None
     all_ids = [message.id for message in unread(data)]
     ids = [message.id for message in seen.messages]
     assert ids == [id for id in all_ids if id in ids]
@@ -89,9 +92,8 @@ def test_a_glance_is_some_of_the_unread_in_their_order_and_counts_the_rest(rows,
 @given(ROWS, st.integers(1, 9))
 def test_a_glance_finds_the_urgent_messages_of_people_then_the_others_then_the_oldest(rows, most_rows):
     data = only([json.dumps(one) for one in rows])
-    seen = glance_at(data, is_human, most_rows, 1 << 20)
-    if seen is None:
-        return
+    seen = glance_at(data, unread_spans(data) or [], is_human, most_rows, 1 << 20)
+    assert seen is not None
 
     def rank(message) -> int:
         if message.text.startswith(URGENT_MARK):
@@ -104,9 +106,31 @@ def test_a_glance_finds_the_urgent_messages_of_people_then_the_others_then_the_o
 
 def test_a_row_that_nobody_takes_apart_is_passed_over():
     rows = [row(0, "ann", "x" * LARGEST_ROW, False), row(1, "ann", "fine", False)]
-    seen = glance_at(only([json.dumps(one) for one in rows]), is_human, 50, 1 << 20)
+    data = only([json.dumps(one) for one in rows])
+    seen = glance_at(data, unread_spans(data) or [], is_human, 50, 1 << 20)
     assert seen is not None
     assert ([message.id for message in seen.messages], seen.left) == (["id-1"], 0)
+
+
+def test_a_row_of_the_largest_size_is_still_taken_apart(monkeypatch):
+    rows = [json.dumps(row(number, "ann", f"{URGENT_MARK}x" + "y" * number, False)) for number in range(3)]
+    monkeypatch.setattr(large_inbox, "LARGEST_ROW", len(rows[1]))
+    data = only(rows)
+    seen = glance_at(data, unread_spans(data) or [], is_human, 50, 1 << 20)
+    assert seen is not None
+    assert ([message.id for message in seen.messages], seen.left) == (["id-0", "id-1"], 0)
+    assert [message.id for message in urgent_at_end(data, is_human, 50, 1 << 20)] == ["id-0", "id-1"]
+
+
+@pytest.mark.parametrize("spare", [0, -1], ids=["all that fits", "one byte less"])
+def test_rows_are_taken_apart_as_long_as_their_bytes_fit(spare):
+    rows = [json.dumps(row(number, "ann", f"{URGENT_MARK}stop", False)) for number in range(3)]
+    data, most_bytes = only(rows), 2 * len(rows[0]) + spare
+    seen = glance_at(data, unread_spans(data) or [], is_human, 50, most_bytes)
+    assert seen is not None
+    expected = ["id-0", "id-1"] if spare == 0 else ["id-0"]
+    assert ([message.id for message in seen.messages], seen.left) == (expected, 3 - len(expected))
+    assert [message.id for message in urgent_at_end(data, is_human, 50, most_bytes)] == expected
 
 
 @given(ROWS, SPELLINGS, st.integers(1, 2000))

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from atm.domain.errors import InboxFull
 from atm.domain.mail.messages import URGENT_MARK
-from atm.domain.team.authority import HUMAN, is_human
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,36 +74,49 @@ class Quota:
 class Allowance:
     """What the sender of one message may have waiting with its recipient, and whose mail counts as the sender's."""
 
-    __slots__ = ("_names", "_purse", "_sender", "_to", "has_reserve", "is_urgent", "quota", "size")
+    __slots__ = ("_agent", "_known", "_quota", "_sender", "_team", "is_urgent", "size")
 
     def __init__(self, quota: Quota, team: Team, agent: str, message: Message) -> None:
-        self._to = f"{agent}@{team.name}"
+        self._quota = quota
+        self._team = team
+        self._agent = agent
         self._sender = message.sender
-        self._names = {name.casefold() for name in (*team.names, HUMAN, *NOTICES)}
-        self._purse = self._purse_of(message.sender)
+        self._known: set[str] | None = None
         self.is_urgent = message.text.startswith(URGENT_MARK)
-        self.has_reserve = self.is_urgent or is_human(team, message.sender)
-        self.quota = quota.with_reserve if self.has_reserve else quota
         self.size = len(message.raw.encode("utf-8", "surrogateescape"))
 
+    @property
+    def has_reserve(self) -> bool:
+        from atm.domain.team.authority import is_human  # most sends are covered without it
+
+        return self.is_urgent or is_human(self._team, self._sender)
+
+    @property
+    def quota(self) -> Quota:
+        return self._quota.with_reserve if self.has_reserve else self._quota
+
     def counts(self, sender: str) -> bool:
-        return self._purse_of(sender) == self._purse
+        return self._purse_of(sender) == self._purse_of(self._sender)
 
     def covers(self, rows: int, size: int) -> bool:
         """Would there be room even if all these rows were unread and the sender's own? Then nothing is counted."""
-        fits = not self.quota.size or size + self.size <= self.quota.size
-        return fits and (not self.quota.rows or rows < self.quota.rows)
+        fits = not self._quota.size or size + self.size <= self._quota.size
+        return fits and (not self._quota.rows or rows < self._quota.rows)
 
     def takes(self, waiting: Backlog) -> bool:
         return self.quota.takes(waiting, self.size)
 
     def _purse_of(self, sender: str) -> str:
+        if self._known is None:
+            from atm.domain.team.authority import HUMAN
+
+            self._known = {name.casefold() for name in (*self._team.names, HUMAN, *NOTICES)}
         name = sender.casefold()
-        return name if name in self._names else OUTSIDERS
+        return name if name in self._known else OUTSIDERS
 
     def refusal(self, spooled: Backlog | None = None) -> InboxFull:
         """The no that a sender is told; with what waits in the spool, if that is full too."""
-        what = f"the inbox of {self._to} is full: it has not read what {self._sender} sent before"
+        what = f"the inbox of {self._agent}@{self._team.name} is full: it has not read what {self._sender} sent before"
         if spooled is not None:
             what += f", and {spooled.rows} more ({in_words(spooled.size)}) wait in the spool"
         return InboxFull(

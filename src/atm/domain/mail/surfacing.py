@@ -2,8 +2,27 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.mail.messages import Message
+
 INBOX, HOOK, SERVER, PANE, PLUGIN = "inbox", "hook", "server", "pane", "plugin"
 """Channels. The inbox always comes first and is durable; the others put what lies there before its owner."""
+
+
+class Glance:
+    """Some unread messages of an inbox, in their order, and how many more there are."""
+
+    __slots__ = ("is_whole", "left", "messages", "size")
+
+    def __init__(self, messages: list[Message], left: int = 0, size: int = 0, *, is_whole: bool = True) -> None:
+        self.messages = messages
+        self.left = left
+        """Unread messages that were not decoded."""
+        self.size = size
+        """Bytes of the inbox."""
+        self.is_whole = is_whole
+        """False if it was too large to go through: then these are urgent messages near its end, and `left` is 0."""
 
 
 class ShowingNote:

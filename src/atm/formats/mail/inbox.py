@@ -180,6 +180,8 @@ def unread_spans(data: bytes) -> list[tuple[int, int]] | None:
     out by us or by `JSON.stringify(rows, null, 2)`. Every row must end with its `read` flag, as ours and those of
     Claude Code do: a flag anywhere else could belong to something inside the row.
     """
+    if data == EMPTY:
+        return []
     end = end_of_rows(data)
     endings = None if end is None else _endings_in(data, end)
     if end is None or endings is None:

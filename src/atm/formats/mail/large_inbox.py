@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from atm.domain.mail.messages import ACK_MARKER, REQUEST_MARKER, URGENT_MARK
 from atm.domain.mail.quotas import Backlog
+from atm.domain.mail.surfacing import Glance
 from atm.formats.files.json_record import quote, to_bytes, to_text
 from atm.formats.mail.inbox import LARGEST_ROW, NEXT_ROW, ROW_START, Inbox, decode_row, end_of_rows, unread_spans
 
@@ -27,30 +28,14 @@ _URGENT = tuple(to_bytes(f'"text":{gap}"{URGENT_MARK}') for gap in ("", " "))
 _ASKING = (to_bytes(ACK_MARKER), to_bytes(REQUEST_MARKER))
 
 
-class Glance:
-    """Some unread messages of an inbox, in their order, and how many more there are."""
-
-    __slots__ = ("is_whole", "left", "messages", "size")
-
-    def __init__(self, messages: list[Message], left: int = 0, size: int = 0, *, is_whole: bool = True) -> None:
-        self.messages = messages
-        self.left = left
-        """Unread messages that were not decoded."""
-        self.size = size
-        """Bytes of the inbox."""
-        self.is_whole = is_whole
-        """False if it was too large to go through: then these are urgent messages near its end, and `left` is 0."""
-
-
-def glance_at(data: bytes, people: Callable[[str], bool], most_rows: int, most_bytes: int) -> Glance | None:
+def glance_at(
+    data: bytes, spans: list[tuple[int, int]], people: Callable[[str], bool], most_rows: int, most_bytes: int
+) -> Glance | None:
     """
     The unread messages that should be shown first: urgent ones of people, other urgent ones, then the oldest.
 
-    At least one is decoded, and no more than fit the bounds.
+    They lie at `spans`. At least one is decoded, and no more than fit the bounds.
     """
-    spans = unread_spans(data)
-    if spans is None:
-        return None
     chosen: list[Row] = []
     for start, end in sorted(spans, key=lambda span: (_rank(data, span, people), span)):
         most_bytes -= end - start

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
     from atm.domain.mail.messages import Message
     from atm.domain.mail.quotas import Allowance
+    from atm.domain.mail.surfacing import Glance
     from atm.formats.mail.journal import Entry, Line
-    from atm.formats.mail.large_inbox import Glance
     from atm.formats.mail.spool_entry import SpoolEntry
     from atm.ports.files.undertaking import Undertaking
 else:

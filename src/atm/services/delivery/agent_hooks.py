@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from atm.domain.delivery.moments import HookCall
     from atm.domain.mail.messages import Message
+    from atm.domain.mail.surfacing import Glance
     from atm.domain.team.team import Team
-    from atm.formats.mail.large_inbox import Glance
     from atm.services.mail.mailroom import Mailroom
 
 BEAT_EVERY = 30.0

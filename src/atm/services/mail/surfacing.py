@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.mail.messages import Message
-    from atm.formats.mail.large_inbox import Glance
+    from atm.domain.mail.surfacing import Glance
     from atm.ports.mail.surfacing import SurfacingTurn
     from atm.services.mail.mailroom import Mailroom
 

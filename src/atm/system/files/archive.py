@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
-
 from atm.formats.files.times import for_name
 from atm.system.files.refusals import refused
 from atm.system.files.whole_files import write_new
@@ -36,6 +34,8 @@ class ArchiveFolder:
     def _write(self, team: str, agent: str, kind: str, data: bytes) -> str:
         """The name holds a checksum, so the same content is kept once however often we meet it."""
         folder = self._layout.archive(team, agent)
+        import zlib  # few sends put anything aside
+
         mark = f"{zlib.crc32(data):08x}"
         try:
             self._disk.make_folders(folder, private=True)

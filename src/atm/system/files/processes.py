@@ -47,8 +47,8 @@ def _is_alive_on_windows(pid: int) -> bool:
 def boot_id() -> str:
     """Another text after every start of the machine; empty where the system has none to offer."""
     try:
-        with open(_BOOT_ID, encoding="ascii") as file:
-            return file.read().strip()
+        with open(_BOOT_ID, "rb") as file:
+            return file.read().decode("ascii").strip()  # an open file of text would import the codec's module
     except (OSError, ValueError):
         return ""
 

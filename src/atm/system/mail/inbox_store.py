@@ -7,7 +7,7 @@ from atm.domain.mail.quotas import LARGEST_FOREIGN, LARGEST_INBOX
 from atm.domain.names import check_known_name, is_safe_name
 from atm.formats.files.json_record import NotJson, to_bytes
 from atm.formats.files.layout import inbox_owner
-from atm.formats.mail.inbox import EMPTY, Inbox, unread
+from atm.formats.mail.inbox import EMPTY, Inbox, unread, unread_spans
 from atm.ports.mail.stores import Written
 from atm.system.files.locking import PATIENCE, read_body, trusted_in
 from atm.system.files.refusals import explained, in_team
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from atm.domain.mail.messages import Message
     from atm.domain.mail.quotas import Allowance
+    from atm.domain.mail.surfacing import Glance
     from atm.formats.files.layout import Layout
-    from atm.formats.mail.large_inbox import Glance
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
     from atm.system.files.archive import ArchiveFolder
@@ -160,7 +160,7 @@ class InboxStore:
                 version.close()
 
     def glance(self, team: str, agent: str, people: Callable[[str], bool], most_rows: int) -> Glance:
-        from atm.formats.mail.large_inbox import Glance, glance_at, urgent_at_end
+        from atm.domain.mail.surfacing import Glance
 
         path = self._path(team, agent)
         with in_team(path):
@@ -170,10 +170,18 @@ class InboxStore:
                 return Glance([])
             try:
                 if version.size <= LARGEST_INBOX:
-                    found = glance_at(version.read(), people, most_rows, MOST_DECODED)
+                    data = version.read()
+                    spans = unread_spans(data)
+                    if spans == []:
+                        return Glance([], size=version.size)
+                    from atm.formats.mail.large_inbox import glance_at
+
+                    found = glance_at(data, spans, people, most_rows, MOST_DECODED) if spans else None
                     if found is not None:
                         return found
                 if version.size > LARGEST_FOREIGN:
+                    from atm.formats.mail.large_inbox import urgent_at_end
+
                     urgent = urgent_at_end(version.tail(SEARCHED_END), people, most_rows, MOST_DECODED)
                     return Glance(urgent, size=version.size, is_whole=False)
             finally:
