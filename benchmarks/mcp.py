@@ -109,7 +109,7 @@ class McpFigures:
 
 
 def measure_mcp(bench: Bench) -> McpFigures:
-    """The last of all: afterwards the environment holds the SDK, which the other cases do without."""
+    """Late: afterwards the environment holds the SDK, which the other cases do without."""
     bench.say("MCP: the SDK into the environment, and its first client")
     install_sdk(bench.installation)
     with ExitStack() as stack:

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 
 from benchmarks.baseline import STYLES
 from benchmarks.board import CLAIMANTS, LARGE, SHARED, SMALL, Claimants
+from benchmarks.busy_team import Busy, busy_targets
 from benchmarks.cases import CROWD, FEW, HUGE, MANY, UNREAD, Crowds, Effort
 from benchmarks.daemon import MEMBERS, TEAMS, DaemonFigures
+from benchmarks.mail_talk import MailTalk, mail_talk_context, mail_talk_targets
 from benchmarks.mcp import CALLS, McpFigures
 from benchmarks.measure import Machine, Times
 from benchmarks.rows import Row, at_most, beside, rounded
@@ -29,6 +31,8 @@ class Results:
     daemon: DaemonFigures
     worksync: SyncFigures
     mcp: McpFigures
+    mail_talk: MailTalk
+    busy: list[Busy]
     effort: Effort
     pip: str
 
@@ -58,6 +62,8 @@ def targets(results: Results) -> list[Row]:
         *_daemon_targets(results.daemon),
         *worksync_targets(results.worksync),
         *mcp_targets(results.mcp),
+        *mail_talk_targets(results.mail_talk),
+        *busy_targets(results.busy),
     ]
 
 
@@ -137,6 +143,7 @@ def context(results: Results) -> list[Row]:
         ),
         *worksync_context(results.worksync),
         *mcp_context(results.mcp),
+        *mail_talk_context(results.mail_talk),
     ]
 
 
@@ -288,6 +295,12 @@ synced and left alone for a moment.
 - **Calls.** Lines of JSON through `atm mcp` and the daemon; the same services called by this process; and an echo
   server of the same SDK, written with the layer of it that atm uses. They take turns, {calls} calls each. The client is
   this process and no SDK, whose own time would be the same in all. Over HTTP one connection is kept for each token.
+- **Mail over an open connection.** One member sends, another reads what came, then reads again and finds nothing;
+  0.12 s between two calls, through `atm mcp` beside a warm daemon. The plain server is `benchmarks/rival_mcp.py`: the
+  SDK, a process for each agent, a lock file, `json` over the whole inbox, rename; no fsync, no ledger, no other writer.
+- **A busy team.** Each member over a connection of its own: 40 % send, 40 % read, the rest add, claim and complete,
+  with a pause of 0 to 0.3 s after each call; the board has 2,000 tasks from the start. At the end everybody reads until
+  nothing is left, and what was read is compared with what was sent.
 - **`filelock` + `json`** is `benchmarks/baseline.py`: lock a file beside the inbox, `json.load`, append, `json.dump` to
   a temporary file, fsync, rename. The row is the same. It keeps no ledger, does not sync the folder, takes no lock
   that Claude Code knows, and loses what a writer without a lock adds meanwhile. `json.dump` is what people write; it

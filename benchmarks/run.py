@@ -17,9 +17,11 @@ sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.board import run_claimants, time_board
+from benchmarks.busy_team import measure_busy_teams
 from benchmarks.cases import CROWD, QUICK, THOROUGH, Bench, run_crowds, time_large_append, time_programs
 from benchmarks.daemon import measure_daemon
 from benchmarks.installation import PROJECT, install
+from benchmarks.mail_talk import measure_mail_talk
 from benchmarks.mcp import measure_mcp
 from benchmarks.measure import describe_machine
 from benchmarks.report import Results, context, page, sizes, table, targets
@@ -57,7 +59,9 @@ def measure_all(folder: Path, quick: bool) -> Results:
         claimants=run_claimants(bench),
         daemon=measure_daemon(bench),
         worksync=measure_worksync(bench),
-        mcp=measure_mcp(bench),  # the last: it adds the SDK to the environment
+        mcp=measure_mcp(bench),  # from here on the SDK is in the environment
+        mail_talk=measure_mail_talk(bench),
+        busy=measure_busy_teams(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -15,11 +15,23 @@ def under(
     crew: Atm, member: str, *words: str, team: str = "crew", env: dict[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run a command in a shell that is that member's recorded process, as an agent's own shell would."""
-    program = f"{shlex.quote(sys.executable)} -m atm"
-    beat = f"{program} tasks beat --team {team} --as {member} --pid $$ >/dev/null"
-    script = f"{beat} && {program} {shlex.join(words)}; exit $?"
+    return shell(crew, member, f"atm {shlex.join(words)}; exit $?", team=team, env=env)
+
+
+def shell(
+    crew: Atm, member: str, script: str, *, team: str = "crew", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run a script, in which `atm` is the program, in a shell that is that member's recorded process."""
+    beat = f"atm tasks beat --team {team} --as {member} --pid $$ >/dev/null || exit 97"
+    return program(crew, "sh", f"{beat}\n{script}", env)
+
+
+def program(crew: Atm, name: str, script: str, env: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a script, in which `atm` is the program, in a process that bears a name, as an agent's would."""
+    atm = f'atm() {{ {shlex.quote(sys.executable)} -m atm "$@"; }}'
     return subprocess.run(
-        ["/bin/sh", "-c", script],
+        [name, "-c", f"{atm}\n" + script.replace("sh -c '", f"sh -c '{atm}; ")],
+        executable="/bin/sh",
         env={**crew.environment, **(env or {})},
         cwd=crew.folder,
         capture_output=True,

@@ -114,8 +114,9 @@ def test_a_stranger_on_no_roster_enters_no_command(crew, trap):
     assert not trap.exists()
 
 
-def test_a_command_that_an_agent_enters_as_a_person_is_the_agents(crew):
-    done = under(crew, "cat", "tasks", "add", "work", "--accept", "true", "--as", "human", "--json")
+def test_an_agent_enters_no_command_as_a_person(crew):
+    refused(under(crew, "cat", "tasks", "add", "work", "--accept", "true", "--as", "human", "--json"))
+    done = under(crew, "cat", "tasks", "add", "work", "--accept", "true", "--as", "cat", "--json")
     assert json.loads(done.stdout)["task"]["acceptance"][0]["by"] == "cat"
 
 

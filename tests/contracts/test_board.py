@@ -583,6 +583,11 @@ class TestPrograms:
         assert ran.code != 0
         assert ran.output
 
+    def test_we_stand_in_our_folder_and_in_none_below_or_beside_it(self, programs):
+        here = programs.here()
+        assert programs.stands_in(here)
+        assert not any(programs.stands_in(other) for other in (f"{here}/deeper", f"{here}-beside", "/elsewhere"))
+
     def test_a_log_is_written_without_a_fuss(self, programs, layout):
         programs.log({"event": "x", "output": "\udcff\ud800", "seconds": 1.5})
         logged = programs.logged if isinstance(programs, MemoryPrograms) else read_log(layout)
@@ -838,6 +843,24 @@ class TestGit:
         assert real.is_reachable(str(repo), "HEAD", "main").code is None
 
 
+class TestStanding:
+    @pytest.mark.parametrize(
+        ("folder", "expected"),
+        [("repo", True), ("repo/a", True), ("repo/a/b", True), ("link", True), ("", False), ("repo/c", False)],
+    )
+    def test_the_way_up_ends_at_the_root_of_the_repository(self, real, tmp_path, monkeypatch, folder, expected):
+        (tmp_path / "repo/a/b").mkdir(parents=True)
+        (tmp_path / "repo/c").mkdir()
+        (tmp_path / "repo/.git").mkdir()
+        (tmp_path / "link").symlink_to("repo")
+        monkeypatch.chdir(tmp_path / "repo/a/b")
+        assert real.stands_in(str(tmp_path / folder)) is expected
+
+    @pytest.mark.parametrize("folder", ["a\0b", "~nobody-of-that-name/x", "relative", "/x" * 5000])
+    def test_no_name_of_a_folder_breaks_it(self, real, folder):
+        assert not real.stands_in(folder)
+
+
 class TestHookLog:
     def test_lines_are_appended_and_the_log_is_turned_over_when_it_is_large(self, real, layout):
         path = Path(layout.hook_log)
@@ -907,14 +930,6 @@ class TestPresence:
     def test_a_process_runs_or_does_not(self, presence):
         assert presence.process_runs(os.getpid())
         assert not presence.process_runs(2**31 - 7)
-
-    def test_a_process_and_what_it_runs_under_come_nearest_first(self, presence):
-        if isinstance(presence, MemoryPresence):
-            presence.parents = {os.getpid(): os.getppid(), os.getppid(): 1}
-        found = presence.ancestors(os.getpid())
-        assert found[:2] == [os.getpid(), os.getppid()]
-        assert len(found) == len(set(found))
-        assert presence.ancestors(2**31 - 7) == [2**31 - 7]
 
     def test_the_clock_that_nobody_can_set_does_not_go_backwards(self, presence):
         first = presence.uptime()

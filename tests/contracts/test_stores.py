@@ -264,6 +264,19 @@ class TestSpool:
         assert [s.entry.message_id for s in stores.spool.pending()] == [f"{n}-id-0000" for n in range(5)]
         assert not stores.spool.is_empty()
 
+    def test_a_clock_that_is_set_back_does_not_reverse_them(self, stores):
+        for number in range(5):
+            stores.spool.put(entry(f"{number}-id-0000"))
+            stores.clock.jump(-3600)
+        assert [s.entry.message_id for s in stores.spool.pending()] == [f"{n}-id-0000" for n in range(5)]
+
+    def test_nor_if_the_first_is_being_tried(self, stores):
+        stores.spool.put(entry("0-id-0000"))
+        stores.spool.begin(stores.spool.pending()[0])
+        stores.clock.jump(-3600)
+        stores.spool.put(entry("1-id-0000"))
+        assert [s.entry.message_id for s in stores.spool.pending("crew", "ann")] == ["0-id-0000", "1-id-0000"]
+
     def test_pending_can_be_asked_for_one_inbox(self, stores):
         stores.spool.put(entry("a-id-00000", "ann"))
         stores.spool.put(entry("b-id-00000", "bob"))

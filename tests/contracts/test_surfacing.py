@@ -217,17 +217,55 @@ def test_a_note_that_is_garbage_is_nobodys_and_the_next_turn_works(room, layout,
     assert not room.surfacings.is_cut_off("crew", "ann")
 
 
-def test_a_note_that_cannot_be_read_is_not_taken_for_none(home, room):
+def test_a_note_that_cannot_be_read_is_left_alone_and_told_of(home, room):
     """It may hold mail that is marked read and was never shown; written over, that mail would be lost (G1)."""
     turn = room.surfacings.turn("crew", "ann")
     with turn:
         turn.begin(note("m-1"))
     disk = FaultyDisk(QuickDisk(), stop_at=None)
-    broken = on_files(home, disk).surfacings.turn("crew", "ann")
+    made = on_files(home, disk)
+    broken = made.surfacings.turn("crew", "ann")
     with broken:
         disk._stop_at, disk._error = len(disk.steps), OSError(5, "Input/output error")
-        with pytest.raises(AtmError):
-            broken.abandoned()
+        assert broken.abandoned() is None
+        broken.begin(note("m-2"))
+        broken.end()
+    (told,) = made.troubles.news()
+    assert "Input/output error" in told
+    again = room.surfacings.turn("crew", "ann")
+    with again:
+        found = again.abandoned()
+    assert found is not None
+    assert found.keys == ["m-1"]
+
+
+def test_mail_is_shown_without_a_note_where_none_can_be_written(home, room):
+    Path(find_layout({"ATM_HOME": str(home)}).surfacing("crew", "ann")).parent.parent.write_text("no folder")
+    turn = room.surfacings.turn("crew", "ann")
+    with turn as held:
+        assert held
+        assert turn.abandoned() is None
+        turn.begin(note("m-1"))
+        turn.end()
+    (told,) = room.troubles.news()
+    assert "surfacing" in told
+
+
+def test_without_its_lock_a_turn_goes_on_and_leaves_the_note_of_whoever_may_be_alive(home, room):
+    turn = room.surfacings.turn("crew", "ann")
+    with turn:
+        turn.begin(note("m-1"))
+    for lock in Path(find_layout({"ATM_HOME": str(home)}).locks).glob("*ann.json"):
+        lock.unlink()
+        lock.mkdir()
+    unlocked = room.surfacings.turn("crew", "ann")
+    with unlocked as held:
+        assert held
+        assert unlocked.abandoned() is None
+        unlocked.begin(note("m-2"))
+        unlocked.end()
+    assert room.surfacings.is_cut_off("crew", "ann")
+    assert len(room.troubles.news()) == 1
 
 
 @pytest.mark.parametrize("errno_name", ["EACCES", "ENOSPC", "EROFS", "EIO"])

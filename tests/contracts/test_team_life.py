@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 import pytest
 
 from atm.domain.errors import NoSuchBackup, NoSuchTeam, UnreadableFile
+from atm.domain.team.agent_processes import ProcessOwner, program_in
 from atm.domain.team.liveness import Beat
 from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import decode_object
@@ -15,6 +17,7 @@ from atm.ports.roster.team_files import Deletion
 from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room
+from atm.testing.team import MemoryProcesses
 from atm.wiring.mail import build_room
 
 TASK = b'{"id": "3", "subject": "s", "description": "", "status": "pending", "blocks": [], "blockedBy": []}'
@@ -181,3 +184,32 @@ class TestPresence:
         stores.presence.forget("crew", "ann")
         assert stores.presence.heard_of("crew") == ["bob"]
         assert stores.presence.heard_of("other") == []
+
+
+class TestProcesses:
+    def test_a_process_and_what_it_runs_under_come_nearest_first(self, stores):
+        if isinstance(stores.processes, MemoryProcesses):
+            stores.processes.parents = {os.getpid(): os.getppid(), os.getppid(): 1}
+        found = stores.processes.ancestors(os.getpid())
+        assert found[:2] == [os.getpid(), os.getppid()]
+        assert len(found) == len(set(found))
+        assert stores.processes.ancestors(2**31 - 7) == [2**31 - 7]
+
+    def test_a_process_is_everybodys_who_was_recorded_each_once(self, stores):
+        assert stores.processes.owners(os.getpid()) == []
+        bob, ann = ProcessOwner("crew", "bob", 1.5), ProcessOwner("crew", "ann", None)
+        for owner in (bob, ann, bob):
+            stores.processes.record(os.getpid(), owner)
+        assert stores.processes.owners(os.getpid()) == [bob, ann]
+        assert stores.processes.owners(os.getppid()) == []
+
+    def test_another_life_of_a_member_is_another_owner(self, stores):
+        stores.processes.record(os.getpid(), ProcessOwner("crew", "bob", 1.0))
+        stores.processes.record(os.getpid(), ProcessOwner("crew", "bob", 2.0))
+        assert [owner.joined_at for owner in stores.processes.owners(os.getpid())] == [1.0, 2.0]
+
+    def test_a_process_has_a_command_line(self, stores):
+        if isinstance(stores.processes, MemoryProcesses):
+            stores.processes.commands[os.getpid()] = "/usr/bin/python\0-m\0pytest"
+        assert "python" in program_in(stores.processes.command(os.getpid()))
+        assert stores.processes.command(2**31 - 7) == ""

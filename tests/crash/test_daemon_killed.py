@@ -35,6 +35,7 @@ from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom
+from atm.services.team.endpoints import put_endpoint
 from atm.system.daemon.client import ask, stop
 from atm.system.daemon.seat import find_running
 from atm.system.files.locking import Locks, SharedLock
@@ -463,7 +464,7 @@ def test_killed_while_it_puts_mail_before_an_agent_it_shows_nothing_twice_and_le
     )
     words = [f"letter-{number:02}" for number in range(12)]
     sent = [mortal.write("ann", word) for word in words]
-    mortal.room.endpoints.put("crew", "ann", at)
+    put_endpoint(mortal.room, mortal.room.rosters.load("crew"), "ann", at)
     dice = random.Random(7)
     for _ in range(TIMES):
         agent.asked.clear()

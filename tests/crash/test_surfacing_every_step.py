@@ -42,6 +42,7 @@ from atm.services.mail.spooling import drain
 from atm.services.mail.surfacing import Surfacing
 from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom
+from atm.services.team.endpoints import put_endpoint
 from atm.services.team.presence import beat
 from atm.system.machine import find_layout
 from atm.testing import Crash, FaultyDisk, QuickDisk
@@ -384,11 +385,8 @@ def with_pane(home: Path, texts: list[str]) -> MemoryTerminals:
         "server": AT.server,
         "pane": AT.pane,
     }
-    room.endpoints.put(
-        "crew",
-        "ann",
-        Endpoint(vendor="", session="", at=room.clock.now(), pane_pid=100, pane_command="claude", **place),
-    )
+    endpoint = Endpoint(vendor="", session="", at=room.clock.now(), pane_pid=100, pane_command="claude", **place)
+    put_endpoint(room, room.rosters.load("crew"), "ann", endpoint)
     terminals = MemoryTerminals()
     terminals.open(AT)
     return terminals

@@ -159,7 +159,7 @@ def do_dispatch(process: Process) -> object:
 
 
 def do_token(process: Process) -> object:
-    return issue(process.syncroom, "crew", "ann", process.words["agendaFingerprint"])
+    return issue(process.syncroom, find_team(process.room, "crew"), "ann", process.words["agendaFingerprint"])
 
 
 def nothing_before(_process: Process) -> None:

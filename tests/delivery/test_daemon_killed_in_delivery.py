@@ -204,5 +204,6 @@ def test_a_hook_killed_between_its_word_and_the_ledger_is_the_one_window(alone: 
     assert ann.heard == ["letter-0"]
     receipt = alone.receipt(sent)
     assert receipt.events == ["written", "returned", "surfaced"]
-    assert receipt.evidence["returned"] == "the process that showed it (hook) ended before it could say so"
+    why = "the process that showed it (hook) ended before it could say so: it may have been shown"
+    assert receipt.evidence["returned"] == why
     assert alone.notes == []

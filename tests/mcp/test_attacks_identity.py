@@ -126,7 +126,7 @@ def test_what_the_launcher_says_is_not_changed_by_any_file(crew, identity_file):
     assert (caller.member, caller.role) == ("ann", "teammate")
 
 
-@pytest.mark.parametrize("name", ["lead", "team-lead", "Lead", "leader", "human", "bob", "atm", "daemon", "claude"])
+@pytest.mark.parametrize("name", ["lead", "team-lead", "Lead", "leader", "human", "bob", "daemon", "claude"])
 def test_a_name_like_that_of_somebody_important_opens_nothing(crew, name):
     caller = admit(crew.layout, claim(member=name), has_daemon=True)
     assert caller.role == ("teammate" if name == "bob" else "observer")

@@ -50,10 +50,17 @@ class Reach:
                     self._by_line[module, line].append(test)
 
     def of(self, mutant: Mutant) -> list[Reaching]:
-        """The tests that run a line of the mutant, those that call the code first, and the quickest of them first."""
+        """
+        The tests that run a line of the mutant: those that call the code first, and of them those of its own folder,
+        who are about it; then the quickest first.
+        """
         lines = range(mutant.line, mutant.end_line + 1)
         found = {test.name: test for line in lines for test in self._by_line.get((mutant.module, line), ())}
-        return sorted(found.values(), key=lambda test: (not test.is_within, test.seconds, test.name))
+        home = f"tests/{mutant.module.rpartition('/')[0]}/"
+        return sorted(
+            found.values(),
+            key=lambda test: (not test.is_within, not test.file.startswith(home), test.seconds, test.name),
+        )
 
 
 class Explorer:

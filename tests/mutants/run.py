@@ -85,7 +85,7 @@ class Trial:
 
 
 def waves(tests: Sequence[Reaching]) -> Iterator[list[Reaching]]:
-    """The tests in the order and the portions in which a mutant meets them; the quickest of each kind first."""
+    """The tests in the portions in which a mutant meets them; their order is that of `Reach.of`."""
     within = _up_to(WITHIN_SECONDS, [test for test in tests if test.is_within])
     first = _up_to(FIRST_SECONDS, within)
     programs = _up_to(PROGRAM_SECONDS, [test for test in tests if not test.is_within])

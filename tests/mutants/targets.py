@@ -16,6 +16,7 @@ CARRIERS = {
     "domain/board/reviews.py": "G5",
     "domain/board/tasks.py": "G3 G5",
     "domain/mail/inbox_merge.py": "G1 G2 G4",
+    "domain/mail/quotas.py": "G1",
     "domain/mail/receipts.py": "G1",
     "domain/mail/retention.py": "G1",
     "domain/mail/retries.py": "G1",
@@ -25,6 +26,7 @@ CARRIERS = {
     "formats/files/json_record.py": "G3",
     "formats/mail/inbox.py": "G1 G2 G3",
     "formats/mail/journal.py": "G3 G4",
+    "formats/mail/large_inbox.py": "G1 G2",
     "formats/mail/spool_entry.py": "G1 G3",
     "services/board/boardroom.py": "G5",
     "services/board/new_tasks.py": "G3 G5",
@@ -76,6 +78,7 @@ WITHIN = (
     "domain/mail/test_inbox_merge.py",
     "domain/mail/test_messages.py",
     "domain/board/test_plans.py",
+    "domain/mail/test_quotas.py",
     "domain/mail/test_receipts.py",
     "domain/mail/test_ret*.py",
     "domain/board/test_reviews.py",
@@ -84,6 +87,7 @@ WITHIN = (
     "formats/test_corpus_round_trip.py",
     "formats/mail/test_inbox.py",
     "formats/mail/test_journal.py",
+    "formats/mail/test_large_inbox.py",
     "formats/files/test_json_record.py",
     "formats/mail/test_spool_entry.py",
     "formats/board/test_task*.py",
@@ -132,6 +136,17 @@ PROGRAMS = (
 
 EQUIVALENT: dict[tuple[str, str, str], str] = {
     (
+        "formats/files/json_record.py",
+        "RawObject._lead",
+        'return self.text[start:end] or (" " if end < first_value else "") => '
+        'return self.text[start:end] or (" " if end <= first_value else "")',
+    ): "The first key stands between the two, so they are never the same place.",
+    (
+        "formats/mail/inbox.py",
+        "unread_spans",
+        "while at >= 0: => while at > 0:",
+    ): "The file begins with a bracket, so nothing is found at its first byte.",
+    (
         "formats/mail/journal.py",
         "_starts",
         "if len(ids) > MOST_SEARCHED: => if len(ids) >= MOST_SEARCHED:",
@@ -147,6 +162,31 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "_end_of_line",
         "return end if end >= 0 else len(data) => return end if end > 0 else len(data)",
     ): ("The line has an id in it, so it does not end where the file begins."),
+    ("formats/mail/journal.py", "_lines_about", "while start < len(data): => while start <= len(data):"): (
+        "Behind the last line there is one more, an empty one, in which no message is found."
+    ),
+    (
+        "formats/mail/large_inbox.py",
+        "_rank",
+        "if any(data.find(mark, start, end) >= 0 for mark in _URGENT): => "
+        "if any(data.find(mark, start, end) > 0 for mark in _URGENT):",
+    ): "The file begins with a bracket, so no row begins at its first byte.",
+    (
+        "formats/mail/large_inbox.py",
+        "_rank",
+        "return 2 if any(data.find(mark, start, end) >= 0 for mark in _ASKING) else _ORDINARY => "
+        "return 2 if any(data.find(mark, start, end) > 0 for mark in _ASKING) else _ORDINARY",
+    ): "The file begins with a bracket, so no row begins at its first byte.",
+    (
+        "formats/mail/large_inbox.py",
+        "_row_named",
+        "while at >= 0: => while at > 0:",
+    ): "The file begins with a bracket, so no id is found at its first byte.",
+    (
+        "formats/mail/large_inbox.py",
+        "_row_named",
+        "close = end if close < 0 else close => close = end if close <= 0 else close",
+    ): "The next row begins behind the id, which is not at the first byte.",
     (
         "services/board/planning.py",
         "_prepared",
@@ -181,9 +221,37 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("services/mail/spooling.py", "_postpone", 'return "waiting" => return None (place 2)'): (
         "`_drain`, which alone sees it, takes whatever is neither delivered nor failed for waiting."
     ),
+    (
+        "system/board/board_scan.py",
+        "BoardScanner.scan",
+        "and len(line) <= END => and len(line) < END",
+    ): "A line that is not taken as it is goes the longer way, and is kept there if it is one of ours.",
+    ("system/files/disk.py", "_copy_in_kernel", "while done < size: => while done <= size:"): (
+        "Asked for nothing, the kernel copies nothing, and that ends the loop too."
+    ),
+    ("system/files/locking.py", "_Watch._owner_of", 'return "unknown" => return None'): (
+        "`may_break`, which alone sees it, asks for dead and for alive; everything else is judged by age."
+    ),
+    ("system/files/locking.py", "_Watch._owner_of", 'return "unknown" => return None (place 2)'): (
+        "`may_break`, which alone sees it, asks for dead and for alive; everything else is judged by age."
+    ),
     ("system/files/locking.py", "_Watch.may_break", "return False => return True (place 3)"): (
         "What is neither a folder nor a file is left alone once more by `break_lock`, so it stays either way."
     ),
+    (
+        "system/mail/inbox_edits.py",
+        "ClaimNamed.quick",
+        "if self._rows.claimed is None and source.size > LARGE: => "
+        "if self._rows.claimed is None and source.size >= LARGE:",
+    ): "Both ways claim the same rows, which tests say; at the edge they take the same time too.",
+    ("system/mail/inbox_edits.py", "Mark._marked", "if len(data) > LARGE: => if len(data) >= LARGE:"): (
+        "Both ways mark the same rows, which tests say; at the edge they take the same time too."
+    ),
+    (
+        "system/mail/inbox_store.py",
+        "InboxStore._absent",
+        "if not absent or version.size <= RECENT_TAIL: => if not absent or version.size < RECENT_TAIL:",
+    ): "An inbox of that size is its own tail: what is not in the one is not in the other.",
 }
 """
 Mutants that nobody can tell from the original, each with its reason: module, function, and the line before and after.

@@ -23,7 +23,7 @@ NEVER_TOGETHER = {("services", "system"), ("system", "services")}
 
 TOPICS = (
     ("root",),
-    ("files",),
+    ("files", "git"),
     ("trust",),
     ("team",),
     ("mail",),
@@ -31,7 +31,6 @@ TOPICS = (
     ("events", "delivery", "roster"),
     ("worksync",),
     ("access", "setup"),
-    ("git",),
     ("checkup",),
     ("plugins",),
     ("daemon",),

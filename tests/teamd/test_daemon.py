@@ -21,7 +21,7 @@ from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
-from atm.system.daemon.process_facts import began
+from atm.system.files.processes import began
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 

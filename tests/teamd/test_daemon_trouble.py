@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -24,8 +25,8 @@ from atm.domain.team.team import Member
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
-from atm.system.daemon.process_facts import began
 from atm.system.files.disk import RealDisk
+from atm.system.files.processes import began
 from atm.wiring.mail import build_room
 
 PING = b'{"v": 1, "id": "1", "do": "ping"}\n'
@@ -368,14 +369,55 @@ def test_a_log_that_is_removed_or_turned_over_goes_on_in_a_new_file(daemon):
     assert daemon.status()["log_dropped"] == 0
 
 
-def test_a_socket_that_is_removed_shows_and_a_restart_heals_it(daemon):
-    pid = daemon.pid
-    os.unlink(daemon.socket)
-    assert f"process {pid}" in daemon.atm("daemon", "status", code=1).out
-    assert daemon.atm("daemon", "status", "--json", code=1).json["answers"] is False
-    daemon.atm("daemon", "restart", timeout=120)
-    assert daemon.process.wait(60) == 0
-    assert daemon.answers
+@pytest.mark.parametrize("name", ["socket", "pid.json", "mcp.sock"])
+def test_what_makes_it_reachable_is_made_again_when_somebody_removes_it(brisk_daemon, name):
+    pid, path = brisk_daemon.pid, os.path.join(os.path.dirname(brisk_daemon.socket), name)
+    path = path if os.path.lexists(path) else f"{brisk_daemon.layout.daemon}/{name}"
+    os.unlink(path)
+    brisk_daemon.until(lambda: os.path.lexists(path))
+    brisk_daemon.until(lambda: brisk_daemon.answers)
+    assert brisk_daemon.pid == pid, "by the daemon that runs, and not by another"
+    assert stat.S_IMODE(os.lstat(path).st_mode) == 0o600
+    brisk_daemon.until(lambda: any(f"{path} was removed" in text for text in brisk_daemon.texts()))
+
+
+def test_whoever_is_connected_when_the_socket_is_removed_stays_connected(brisk_daemon, other):
+    listener = brisk_daemon.listen("message")
+    os.unlink(brisk_daemon.socket)
+    brisk_daemon.until(lambda: brisk_daemon.answers)
+    written = write_letter(other, "to whoever listens")
+    brisk_daemon.until(lambda: listener.of("message.written"))
+    assert ids(brisk_daemon.atm) == [written]
+
+
+def test_starting_a_daemon_whose_socket_was_removed_waits_until_it_can_be_reached(brisk_daemon):
+    pid = brisk_daemon.pid
+    os.unlink(brisk_daemon.socket)
+    assert brisk_daemon.atm("daemon", "start", "--json").json == {"action": "daemon start", "pid": pid, "already": True}
+    assert brisk_daemon.answers
+
+
+def test_something_else_in_place_of_the_socket_shows_and_when_it_is_gone_the_daemon_is_heard_again(brisk_daemon):
+    pid, path = brisk_daemon.pid, brisk_daemon.socket
+    brisk_daemon.until(lambda: _is_a_folder(path))
+    assert f"process {pid}" in brisk_daemon.atm("daemon", "status", code=1).out
+    assert brisk_daemon.atm("daemon", "status", "--json", code=1).json["answers"] is False
+    brisk_daemon.until(lambda: any("cannot be made again" in text for text in brisk_daemon.texts()))
+    os.rmdir(path)
+    brisk_daemon.until(lambda: brisk_daemon.answers)
+    assert brisk_daemon.pid == pid
+
+
+def _is_a_folder(path: str) -> bool:
+    """The daemon may make its socket again between the two steps."""
+    if os.path.isdir(path):
+        return True
+    try:
+        os.unlink(path)
+        os.mkdir(path)
+    except OSError:
+        return False
+    return True
 
 
 def _is_removed(folder: str) -> bool:

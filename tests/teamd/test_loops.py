@@ -87,6 +87,31 @@ def test_a_loop_that_is_woken_does_not_wait_for_its_period():
     assert loop.health.failures == 0
 
 
+def test_what_comes_while_a_loop_gathers_is_part_of_the_same_round():
+    rounds, wakes = [], [0]
+    loop = Loop("reconcile", lambda: rounds.append(wakes[0]), period=3600, gathering=0.2)
+
+    def woken_often() -> bool:
+        if wakes[0] < 5 and rounds:
+            wakes[0] += 1
+            loop.wake()
+        return len(rounds) >= 2
+
+    run_loop(loop, woken_often)
+    assert rounds == [0, 5]
+
+
+def test_a_loop_that_gathers_ends_at_once_when_the_daemon_does():
+    loop = Loop("reconcile", lambda: 1, period=3600, gathering=3600)
+
+    def woken() -> bool:
+        loop.wake()
+        return loop.health.runs >= 1
+
+    run_loop(loop, woken)
+    assert loop.health.runs == 1
+
+
 def test_pauses_grow_with_failures_in_a_row_up_to_a_bound():
     loop = Loop("spool", lambda: 1, period=1.0, jitter=0.0)
     pauses = []

@@ -21,6 +21,9 @@ class Good:
     async def stop(self) -> None:
         self.life.append("stop")
 
+    async def keep_reachable(self) -> None:
+        return None
+
     def facts(self) -> dict[str, Any]:
         return {"life": len(self.life)}
 

@@ -26,6 +26,7 @@ from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
+from atm.services.team.endpoints import put_endpoint
 from atm.system.events.tree_watch import TreeWatch
 from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import IDLE, STUCK, Loop
@@ -93,7 +94,7 @@ class Stage:
         """An agent with a server of its own."""
         now = self.room.clock.now()
         at = Endpoint(vendor="opencode", session=f"{member}@{team}", at=now, host="here", url="http://here")
-        self.room.endpoints.put(team, member, at)
+        put_endpoint(self.room, self.room.rosters.load(team), member, at)
 
 
 @pytest.fixture
@@ -487,7 +488,7 @@ class TestSpool:
         assert len(stage.room.spool.failed()) == 1
         assert stage.kinds("message.failed") == [("message.failed", "", "spool")]
         warned = [line for line in stage.lines if line[0] == "warn"]
-        assert warned == [("warn", "spool", "1 messages were given up and kept; see `atm spool list --failed`")]
+        assert warned == [("warn", "spool", "1 given up and kept; see `atm spool list`")]
 
     @pytest.mark.parametrize("jump", [-30 * 86_400, 30 * 86_400])
     def test_a_clock_that_is_set_keeps_nothing_waiting_for_longer_than_the_longest_wait(self, stage, jump):

@@ -17,10 +17,12 @@ LONG = 25.0
 """Seconds; less than a scripted agent gives its hooks, and than a foreign lock is old when it is broken."""
 
 BOUNDS = {
+    "atm.domain.mail.retries": ["SEND_WITHIN", "UPKEEP_WITHIN"],
     "atm.services.delivery.pane_delivery": ["LOOK_FOR"],
     "atm.services.mail.reading": ["TURN_PATIENCE"],
     "atm.system.setup.claude_code": ["LONGEST_ANSWER"],
     "atm.system.files.locking": ["PATIENCE"],
+    "atm.system.files.rewriting": ["LONGEST_HOLD", "SHORTEST_HOLD"],
     "atm.system.daemon.client": ["QUERY_SECONDS", "READY_SECONDS"],
     "atm.system.delivery.opencode": ["SECONDS"],
     "atm.system.delivery.tmux": ["SECONDS"],

@@ -16,7 +16,7 @@ LONGEST_KNOWN = 128
 LONGEST_IN_BYTES = 240
 """A file name has at most 255 bytes, and `.json.lock` needs ten of them."""
 
-RESERVED = ("user", "system")
+RESERVED = ("user", "system", "atm")
 """Senders with a meaning of their own; a member of that name could pass for them."""
 
 CLAUDE_TEAM_PREFIX = "session-"

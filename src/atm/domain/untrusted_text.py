@@ -63,6 +63,8 @@ _LONGEST_FRAME = 32
 MOST_JUDGED = 20_000
 """More `<` in one text are not looked at one by one, a second for a million of them: all are made harmless."""
 
+PLAIN_IN_SHELLS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/@:,=%")
+
 _CONTROLS: dict[int, int | None] = {**{c: 0x2400 + c for c in range(32) if c not in (9, 10)}, 0x7F: 0x2421}
 _FIRST_PICTURE, _LAST_PICTURE = "\u2400", "\u2421"
 _BRACKETS = {ord("["): "(", ord("]"): ")"}
@@ -108,6 +110,11 @@ def without_frames(text: str) -> str:
     Only what could end that frame or begin another one changes, `FRAMES`; ordinary code stays byte for byte.
     """
     return _with_harmless(text, _begins_a_frame)
+
+
+def shell_word(text: str) -> str:
+    """A path or a name as one word of a command that people paste: nothing in it ends the word or begins another."""
+    return text if text and PLAIN_IN_SHELLS.issuperset(text) else "'" + text.replace("'", "'\\''") + "'"
 
 
 def _visible(text: str) -> str:

@@ -35,16 +35,18 @@ from atm.domain.events import (
 from atm.domain.mail.messages import SUMMARY_LENGTH, summarize
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import parse
+from atm.formats.mail.row_index import HASHED, RowIndex, label_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card
     from atm.domain.mail.messages import Message
     from atm.domain.plain import Plain
     from atm.domain.team.team import Member, Team
+    from atm.formats.mail.row_index import IndexedInbox
     from atm.ports.board.tasks import Tasks
     from atm.services.mail.mailroom import Mailroom
 
@@ -54,9 +56,6 @@ Answer = TypeVar("Answer")
 
 SETTLING = 1.0
 """Seconds. Deleting a whole team takes milliseconds, and nobody misses an inbox that is not there for one second."""
-
-LONGEST_LABEL = 64
-"""Ids are 36 characters; whatever is longer is remembered and told by its hash."""
 
 LONGEST_FACT = 200
 MEMBER_FACTS = ("agent_type", "model", "cwd", "backend", "is_active", "joined_at", "pane_id", "session_id", "color")
@@ -93,8 +92,8 @@ class TeamEvents:
                 continue
             known = self._teams[team] = _Known(roster)
             for agent in self._owners(team):
-                rows = self._rows(team, agent)
-                known.inboxes[agent] = None if rows is None else _Rows(_flags_of(rows))
+                found = self._rows(team, agent, None)
+                known.inboxes[agent] = None if found is None else found.index
             board = self._board(team)
             known.cards = None if board is None else _cards_in(board, {})
 
@@ -186,21 +185,19 @@ class TeamEvents:
         known = self._teams.get(team)
         if known is None:
             return self.teams()
-        rows = self._rows(team, agent)
-        if rows is None:
+        before = known.inboxes.get(agent, _NO_ROWS)
+        found = self._rows(team, agent, before)
+        if found is None:
             return []
-        before, flags = known.inboxes.get(agent, _NO_ROWS), _flags_of(rows)
-        if before and not rows and not self._is_settled(team, agent, lambda: self._room.inboxes.exists(team, agent)):
+        is_empty = before and not found.has_rows
+        if is_empty and not self._is_settled(team, agent, lambda: self._room.inboxes.exists(team, agent)):
             return []
         self._missing.pop((team, agent), None)
-        events = self._mail_events(team, agent, before, flags, rows)
-        known.inboxes[agent] = _Rows(flags)
-        return events
+        known.inboxes[agent] = found.index
+        return self._mail_events(team, agent, before, found)
 
-    def _mail_events(
-        self, team: str, agent: str, before: _Rows | None, flags: dict[str, bool], rows: list[Message]
-    ) -> list[TeamEvent]:
-        was = before.flags() if before else {}
+    def _mail_events(self, team: str, agent: str, before: RowIndex | None, found: IndexedInbox) -> list[TeamEvent]:
+        was, flags = _changed_flags(before or _NO_ROWS, found)
         events = []
         for label, is_read in was.items():
             if label not in flags:
@@ -208,9 +205,9 @@ class TeamEvents:
             elif flags[label] and not is_read:
                 events.append(self._event(MESSAGE_READ, team, agent, _identity(label)))
         told = {label for label, is_read in was.items() if flags.get(label) or not is_read}
-        for row in rows:
-            label = _label_of(row) if row.understood else ""
-            if label and label not in told and not (before is None and flags[label]):
+        for row in found.messages:
+            label = label_of(row)
+            if label not in told and not (before is None and flags[label]):
                 told.add(label)
                 again: dict[str, Plain] = {"again": True} if label in was else {}
                 detail = {**_identity(label), **_described(row), "unread": not flags[label], **again}
@@ -266,8 +263,8 @@ class TeamEvents:
     def _owners(self, team: str) -> list[str]:
         return self._ask((team, "inboxes", ""), lambda: self._room.inboxes.owners(team)) or []
 
-    def _rows(self, team: str, agent: str) -> list[Message] | None:
-        return self._ask((team, "inbox", agent), lambda: self._room.inboxes.rows(team, agent))
+    def _rows(self, team: str, agent: str, former: RowIndex | None) -> IndexedInbox | None:
+        return self._ask((team, "inbox", agent), lambda: self._room.inboxes.indexed(team, agent, former))
 
     def _board(self, team: str) -> Board | None:
         return self._ask((team, "tasks", ""), lambda: self._tasks.board(team))
@@ -290,7 +287,7 @@ class _Known:
     __slots__ = ("cards", "completed", "created_at", "inboxes", "members")
 
     def __init__(self, roster: Team) -> None:
-        self.inboxes: dict[str, _Rows | None] = {}
+        self.inboxes: dict[str, RowIndex | None] = {}
         self.cards: dict[int, State] | None = None
         self.take(roster)
 
@@ -304,49 +301,21 @@ class _Known:
         return None not in (self.created_at, roster.created_at) and self.created_at != roster.created_at
 
 
-class _Rows:
-    """Which rows an inbox held, and which of them were read: two strings, however many rows there are."""
-
-    __slots__ = ("_labels", "_read")
-
-    def __init__(self, flags: dict[str, bool]) -> None:
-        self._labels = "\n".join(flags)
-        self._read = bytes(flags.values())
-
-    def __len__(self) -> int:
-        return len(self._read)
-
-    def flags(self) -> dict[str, bool]:
-        return {label: bool(read) for label, read in zip(self._labels.split("\n"), self._read, strict=bool(self._read))}
+_NO_ROWS = RowIndex()
 
 
-_NO_ROWS = _Rows({})
-
-
-def _flags_of(rows: Iterable[Message]) -> dict[str, bool]:
-    """Each row and whether it was read. One that stands there twice was read if both copies were."""
-    flags: dict[str, bool] = {}
-    for row in rows:
-        if row.understood:
-            label = _label_of(row)
-            flags[label] = row.read and flags.get(label, True)
-    return flags
-
-
-_HASHED = "\t"
-
-
-def _label_of(row: Message) -> str:
-    """The id; or, for a row without one that could be remembered, a hash of what identifies it."""
-    if row.id and len(row.id) <= LONGEST_LABEL and row.id.isprintable():
-        return row.id
-    import hashlib
-
-    return _HASHED + hashlib.blake2b(repr(row.key).encode(), digest_size=16).hexdigest()
+def _changed_flags(before: RowIndex, found: IndexedInbox) -> tuple[dict[str, bool], dict[str, bool]]:
+    """Which rows were read and which are, without those that are the same in both versions."""
+    first = found.unchanged
+    was, flags = before.flags(first), found.index.flags(first)
+    changed = {label for label in {*was, *flags} if was.get(label) != flags.get(label)}
+    if before.may_have(changed, before=first):
+        return before.flags(), found.index.flags()  # a row stands there twice: all of its copies count
+    return was, flags
 
 
 def _identity(label: str) -> dict[str, Plain]:
-    return {"id": None, "key": label[1:]} if label.startswith(_HASHED) else {"id": label}
+    return {"id": None, "key": label[1:]} if label.startswith(HASHED) else {"id": label}
 
 
 def _described(row: Message) -> dict[str, Plain]:

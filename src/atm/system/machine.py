@@ -1,15 +1,100 @@
-"""The real clock, chance, and what we are on this machine."""
+"""The real clock, chance, who may interrupt us, and what we are on this machine."""
 
 from __future__ import annotations
 
 import os
 import time
+from _thread import get_ident
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.formats.files.layout import Layout
+
+GRACE = 2.0
+"""Seconds that work may go on after somebody asked us to end: a write takes milliseconds, and waiting none of them."""
+
+
+class Interruptions:
+    """
+    Ctrl-C, SIGTERM and SIGHUP, noticed where this process waits and nowhere else (D27): `with interruptions: wait`.
+
+    A signal in the middle of a write would leave a lock behind, and one between a change and its report a change that
+    nobody heard of. So what was begun is finished first. Whoever waits, for a lock, for mail, or for somebody who reads
+    what we print, is interrupted at once, and what neither ends nor waits after `GRACE` wherever it is. An interruption
+    is a KeyboardInterrupt with the number of the signal. Nothing of this is so before somebody says `listen`.
+    """
+
+    __slots__ = ("_always", "_has_alarm", "_is_waiting", "_last", "_listener", "caught")
+
+    def __init__(self) -> None:
+        self.caught = 0
+        """The signal that came while nobody waited; 0 for none."""
+        self._listener = 0
+        """The thread that is interrupted, which Python makes the main one."""
+        self._is_waiting = self._always = self._has_alarm = False
+        self._last = 0
+
+    def listen(self) -> None:
+        """From now on. What is ignored, as `nohup` and shells without job control want it, stays ignored."""
+        import _signal  # type: ignore[import-not-found]  # `signal` builds enumerations for a millisecond
+
+        if not hasattr(_signal, "setitimer"):
+            return  # Windows: Ctrl-C raises KeyboardInterrupt wherever it comes
+        self._listener = get_ident()
+        for number in (_signal.SIGINT, _signal.SIGTERM, _signal.SIGHUP):
+            if _signal.getsignal(number) != _signal.SIG_IGN:
+                _signal.signal(number, self.notice)
+
+    def always(self) -> None:
+        """For whoever does nothing but wait and carry."""
+        self._is_waiting = self._always = True
+
+    def forget(self) -> int:
+        """The signal that came, which now counts as none: for whoever is about to end in good order, or to report."""
+        number, self.caught = self.caught, 0
+        self._calm()
+        return number
+
+    def __enter__(self) -> None:
+        if self._listener == get_ident():
+            self._is_waiting = True
+            if self.caught:
+                self._interrupt()
+
+    def __exit__(self, kind: object, error: BaseException | None, _: object) -> None:
+        if self._listener == get_ident():
+            self._is_waiting = self._always
+            if kind is KeyboardInterrupt and error is not None and not error.args:
+                error.args = (self._last,)  # a library noticed ours, and raised its own
+
+    def notice(self, number: int, _frame: object = None) -> None:
+        """A signal has come: the moment at which we wait is now, or comes."""
+        import _signal
+
+        self.caught = number
+        if self._is_waiting:
+            self._interrupt()
+        elif not _signal.getitimer(_signal.ITIMER_REAL)[0]:  # a hook has a limit of its own
+            self._has_alarm = True
+            _signal.signal(_signal.SIGALRM, lambda *_: self._interrupt())
+            _signal.setitimer(_signal.ITIMER_REAL, GRACE)
+
+    def _interrupt(self) -> None:
+        self._is_waiting, self._last = self._always, self.forget()
+        raise KeyboardInterrupt(self._last)
+
+    def _calm(self) -> None:
+        if self._has_alarm:
+            import _signal
+
+            self._has_alarm = False
+            _signal.setitimer(_signal.ITIMER_REAL, 0.0)
+
+
+interruptions = Interruptions()
+"""Of this process: there is one set of signals."""
 
 
 class RealClock:
@@ -24,7 +109,8 @@ class RealClock:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        time.sleep(seconds)
+        with interruptions:
+            time.sleep(seconds)
 
 
 class RealChance:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_request, encode_error, encode_result
 from atm.teamd.events.hub import Hub, Listener
+from atm.teamd.surfaces import file_at
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
@@ -38,6 +39,8 @@ class Control:
         self._answer = answer
         self._hub = hub
         self._server: asyncio.Server | None = None
+        self._made: tuple[int, int] | None = None
+        """Which file our socket is."""
         self._open: dict[asyncio.Task[None], bool] = {}
         """Connections, the oldest first, and whether they have asked for anything."""
         self._is_stopping = False
@@ -50,6 +53,16 @@ class Control:
         # moment would count for all threads: a folder that one of them makes could not be entered any more.
         self._server = await asyncio.start_unix_server(self._serve, self._path, limit=LONGEST)
         os.chmod(self._path, 0o600)
+        self._made = file_at(self._path)
+
+    async def keep_reachable(self) -> str:
+        """If our socket does not lie any more where clients look for it, make it anew: its path, or nothing."""
+        if self._made is not None and file_at(self._path) == self._made:
+            return ""
+        if self._server is not None:
+            self._server.close()  # it listens no more; whoever is connected stays connected
+        await self.start()
+        return self._path
 
     async def stop(self) -> None:
         self._is_stopping = True

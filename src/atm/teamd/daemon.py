@@ -78,6 +78,9 @@ WAKES = {
 }
 """Which loops a changed file wakes."""
 
+GATHERING = {"delivery": 0.03, "reconcile": 0.2, "escalation": 1.0, "worksync": 0.1}
+"""Seconds that a woken loop gathers what else changes, so that a busy team does not keep it running all the time."""
+
 
 class Daemon:
     """One run of it."""
@@ -96,7 +99,14 @@ class Daemon:
         self._work = self._build_work()
         self._work.rounds.ask_again = self._ask_again
         self._loops = {
-            name: Loop(name, pick(self._work), period=period, bound=bound, observe=self._telemetry.round)
+            name: Loop(
+                name,
+                pick(self._work),
+                period=period,
+                bound=bound,
+                gathering=GATHERING.get(name, 0.0),
+                observe=self._telemetry.round,
+            )
             for name, pick, period, bound in LOOPS
         }
         tree = TreeWatch(layout, self._watched_settings())
@@ -148,12 +158,24 @@ class Daemon:
             log=self.log,
         )
 
-    async def _keep_seat(self, seat: Seat) -> None:
+    async def _keep_seat(self, seat: Seat, control: Control) -> None:
         """If the user removes our folder, another daemon may take the seat: never two for one home, so we go."""
         while seat.is_ours():
+            await self._stay_reachable(seat, control)
             await asyncio.sleep(SEAT_SECONDS)
         self.log("error", "daemon", f"{self._layout.daemon} was removed; giving way")
         self._stop.set()
+
+    async def _stay_reachable(self, seat: Seat, control: Control) -> None:
+        """What was cleared away is made again: whoever clears /tmp, or one file too many, must not make us deaf."""
+        try:
+            for path in filter(None, (await control.keep_reachable(), seat.keep_announced())):
+                self.log("warn", "daemon", f"{path} was removed; made again")
+        except OSError as error:  # something else lies there, or the disk is full: tried again
+            self.log("error", "daemon", f"{seat.socket} cannot be made again: {error}")
+        await self._surfaces.keep_reachable()
+        for trouble in self._work.rounds.room.troubles.news():
+            self.log("warn", "daemon", trouble)
 
     def _ask_again(self, loop: str, seconds: float) -> None:
         self._loops[loop].again_in(seconds)
@@ -167,7 +189,7 @@ class Daemon:
             "watch": asyncio.ensure_future(self._supervised("watch", lambda: self._watcher.run(self._stop))),
             "settings": asyncio.ensure_future(self._supervised("settings", self._follow_settings)),
         }
-        keeping = asyncio.ensure_future(self._keep_seat(seat))
+        keeping = asyncio.ensure_future(self._keep_seat(seat, control))
         await self._stop.wait()
         keeping.cancel()
         end = time.monotonic() + STOP_SECONDS

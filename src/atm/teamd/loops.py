@@ -12,6 +12,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -45,6 +46,9 @@ class Loop:
     period: float
     bound: float = 60.0
     jitter: float = 0.1
+    gathering: float = 0.0
+    """Seconds between what wakes it and its work: whoever caused that has its answer first, and what comes meanwhile is
+    part of the same round."""
     observe: Callable[[str, float, float, bool], None] = lambda *_: None
     """Told of every round: the loop, when it began and ended (seconds since 1970), and whether it went well."""
     health: LoopHealth = field(default_factory=LoopHealth)
@@ -132,6 +136,10 @@ class Loop:
         await asyncio.wait(waits, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
         for waiting in waits:
             waiting.cancel()
+        if self.gathering and self._woken.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(self.gathering):
+                    await stop.wait()
         self._woken.clear()
 
 

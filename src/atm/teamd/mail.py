@@ -30,9 +30,7 @@ class MailLoops:
     def drain_spool(self, *, everything: bool = False) -> int:
         done = drain(self._rounds.room, everything=everything, patient=True)
         if done.failed:
-            self._rounds.log(
-                "warn", "spool", f"{done.failed} messages were given up and kept; see `atm spool list --failed`"
-            )
+            self._rounds.log("warn", "spool", f"{done.failed} given up and kept; see `atm spool list`")
             self._rounds.tell(MESSAGE_FAILED, "", "spool", count=done.failed)
         if done.delivered:
             self._rounds.log("info", "spool", f"{done.delivered} messages delivered, {done.waiting} wait")

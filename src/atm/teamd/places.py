@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 from atm.config import Setting, Settings, open_file, read_file, read_repository
 from atm.domain.errors import BadSetting
+from atm.domain.untrusted_text import shell_word
 from atm.formats.files.layout import REPO_FILES, Layout
 from atm.formats.files.settings_text import NotSettings, read_settings
 
@@ -148,7 +149,8 @@ class _Loading:
         if repo.owner is not None:
             self.problems.append(f"{path} is not read: it belongs to another user ({repo.owner})")
         if repo.ignored:
-            self.problems.append(f"{path} is not trusted, so nothing in it counts; look at it: atm trust --show {path}")
+            look = f"atm trust --show {shell_word(path)}"
+            self.problems.append(f"{path} is not trusted, so nothing in it counts; look at it: {look}")
         return {key: Setting(value, f"{REPO_FILE} {path}") for key, value in repo.values.items()}
 
     def _read(self, path: str, label: str) -> dict[str, Setting] | None:

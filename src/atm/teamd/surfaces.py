@@ -7,6 +7,7 @@ One that cannot be started, or does not stop in time, is said in the log and kee
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -31,6 +32,15 @@ class DaemonFacts:
     log: Callable[..., None]
 
 
+def file_at(path: str) -> tuple[int, int] | None:
+    """Which file lies there: how whoever made a socket sees that it is gone, or another one."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class Surface(Protocol):
     """Something that people or programs reach the daemon through."""
 
@@ -40,6 +50,9 @@ class Surface(Protocol):
         """Be ready to be reached; whatever takes long comes later. Called before the daemon says that it is there."""
 
     async def stop(self) -> None: ...
+
+    async def keep_reachable(self) -> None:
+        """Asked now and then: if its socket was removed, make it again."""
 
     def facts(self) -> dict[str, Any]:
         """For `atm daemon status`."""
@@ -71,6 +84,13 @@ class Surfaces:
                 self._log("warn", name, f"it did not stop within {STOP_SECONDS:g} s")
             elif not task.cancelled() and (error := task.exception()) is not None:
                 self._log("error", name, f"it did not stop well: {type(error).__name__}: {error}")
+
+    async def keep_reachable(self) -> None:
+        for surface in self._surfaces:
+            try:
+                await asyncio.wait_for(surface.keep_reachable(), START_SECONDS)
+            except Exception as error:  # noqa: BLE001 - asked again soon, and the others are asked too
+                self._log("error", surface.name, f"it cannot be reached: {type(error).__name__}: {error}")
 
     def facts(self) -> list[dict[str, Any]]:
         return [{"name": surface.name, **surface.facts()} for surface in self._surfaces]

@@ -15,13 +15,12 @@ from atm.testing.mail import (
     MemoryInboxes,
     MemoryLedger,
     MemoryMarks,
-    MemoryRosters,
     MemorySpool,
     make_message,
 )
 from atm.testing.rooms import MemoryStores, memory_boardroom, memory_room
 from atm.testing.roster import MemoryBackups, MemoryStates, MemoryTeamFiles
-from atm.testing.team import MemoryPresence
+from atm.testing.team import MemoryPresence, MemoryRosters
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
 __all__ = [

@@ -164,6 +164,7 @@ class MemoryPrograms:
         self.results: dict[str, Ran] = {}
         self.ran: list[tuple[str, str, bytes]] = []
         self.logged: list[dict[str, Plain]] = []
+        self.at = "/here"
 
     def run(
         self,
@@ -189,7 +190,10 @@ class MemoryPrograms:
         return self.results.get(f"reach {commit} {branch}", Ran(1, f"{commit} is not part of {branch}"))
 
     def here(self) -> str:
-        return "/here"
+        return self.at
+
+    def stands_in(self, folder: str) -> bool:
+        return f"{self.at}/".startswith(f"{folder.rstrip('/')}/")
 
     def log(self, record: dict[str, Plain]) -> None:
         self.logged.append(record)

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
 
-from atm.domain.errors import NoSuchTeam, TeamNotOurs
 from atm.domain.mail.inbox_merge import additions
 from atm.domain.mail.messages import Message
 from atm.domain.mail.quotas import Allowance
 from atm.domain.mail.surfacing import Glance
-from atm.domain.names import find_name, is_claudes_team
-from atm.domain.team.team import Team
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import decode_row, only, unread_spans, with_read
 from atm.formats.mail.journal import Entry, Line, decode_line, decode_lines
 from atm.formats.mail.large_inbox import backlog_of, glance_at
-from atm.formats.mail.spool_entry import SpoolEntry, decode_entry
-from atm.formats.team.team_config import decode_team
+from atm.formats.mail.row_index import IndexedInbox, RowIndex, indexed
+from atm.formats.mail.spool_entry import SpoolEntry, decode_entry, highest_for
 from atm.ports.mail.stores import Spooled, Written
+from atm.testing.team import Noted
 from atm.testing.time_and_chance import FakeClock
+
+Change = Callable[[list[Message]], list[Message]]
 
 
 class MemoryInboxes:
@@ -74,6 +74,9 @@ class MemoryInboxes:
         found = glance_at(data, spans, people, most_rows, len(data)) if spans is not None else None
         return found if found is not None else Glance(self.unread(team, agent), size=len(data))
 
+    def indexed(self, team: str, agent: str, former: RowIndex | None) -> IndexedInbox:
+        return indexed(only([row.raw for row in self.rows(team, agent)]), former)
+
     def rows(self, team: str, agent: str) -> list[Message]:
         return list(self._rows.get((team, agent), []))
 
@@ -85,13 +88,17 @@ class MemoryInboxes:
     def claim_named(self, team: str, agent: str, keys: Collection[object]) -> list[Message]:
         return self.claim(team, agent, lambda unread: [message for message in unread if message.key in keys])
 
-    def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None:
+    def mark(self, team: str, agent: str, keys: Collection[object], read: bool, patience: float | None = None) -> None:
+        del patience
         rows = self.rows(team, agent)
         self._write(team, agent, [with_read(row, read) if row.key in keys else row for row in rows])
 
-    def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
+    def change(self, team: str, agent: str, change: Change, patience: float | None = None) -> Written:  # noqa: ARG002
         self._write(team, agent, change(self.rows(team, agent)))
         return Written()
+
+    def recheck(self, team: str, agent: str, patience: float | None = None) -> int | None:  # noqa: ARG002
+        return None  # in memory nobody comes in between
 
     def touched(self, team: str, agent: str) -> bool:
         return (team, agent) in self._touched
@@ -127,72 +134,8 @@ class MemoryInboxes:
         """What happens to inboxes when their team's folder is moved."""
         self._rows = {key: rows for key, rows in self._rows.items() if key[0] != team}
 
-    def exclusively(self, team: str, agent: str) -> _Noted:  # noqa: ARG002 - a twin has one user
-        return _Noted(lambda: None)
-
-
-class MemoryRosters:
-    """Twin of `Rosters`."""
-
-    def __init__(self) -> None:
-        self._content: dict[str, bytes] = {}
-        self.marks: dict[str, bytes] = {}
-        """Of completed teams; the twin of `States` sets them."""
-        self._cut_off: dict[str, list[dict[str, str]]] = {}
-
-    def teams(self) -> list[str]:
-        return sorted(self._content)
-
-    def find(self, team: str) -> str | None:
-        return find_name(team, self.teams())
-
-    def load(self, team: str) -> Team:
-        if team not in self._content:
-            raise NoSuchTeam(f"there is no team {team!r}", "create it")
-        found = decode_team(self._content[team], team)
-        found.read_from, found.written_at = f"memory/{team}/config.json", 0.0
-        found.completed = self.is_completed(team)
-        return found
-
-    def is_completed(self, team: str) -> bool:
-        return team in self.marks
-
-    def take_away(self, team: str) -> None:
-        """What happens to a roster when its team's folder is moved."""
-        self._content.pop(team, None)
-        self.marks.pop(team, None)
-
-    def content(self, team: str) -> bytes:
-        return self._content[team]
-
-    def create(self, team: str, content: bytes) -> bool:
-        if team in self._content:
-            return False
-        self._content[team] = content
-        return True
-
-    def change(self, team: str, change: Callable[[bytes], bytes]) -> None:
-        if is_claudes_team(team):
-            raise TeamNotOurs(f"{team!r} is a team of Claude Code", "ask its lead")
-        if team not in self._content:
-            raise NoSuchTeam(f"there is no team {team!r}", "create it")
-        self._content[team] = change(self._content[team])
-
-    def undertaking(
-        self,
-        team: str,
-        verb: str,  # noqa: ARG002 - a twin is never cut off
-        name: str,  # noqa: ARG002
-        detail: str = "",  # noqa: ARG002
-    ) -> _Noted:
-        return _Noted(lambda: self._cut_off.setdefault(team, []).clear() if team in self._cut_off else None)
-
-    def cut_off(self, team: str, verb: str, name: str, detail: str = "") -> None:
-        """What a killed process leaves."""
-        self._cut_off.setdefault(team, []).append({"verb": verb, "name": name, "detail": detail})
-
-    def abandoned(self, team: str) -> list[dict[str, str]]:
-        return list(self._cut_off.get(team, []))
+    def exclusively(self, team: str, agent: str) -> Noted:  # noqa: ARG002 - a twin has one user
+        return Noted(lambda: None)
 
 
 class MemoryLedger:
@@ -271,7 +214,8 @@ class MemorySpool:
 
     def put(self, entry: SpoolEntry) -> str:
         self._count += 1
-        name = entry.file_name(int(self._clock.now() * 1e9) + self._count)
+        waiting = highest_for(f"{entry.agent}@{entry.team}", self._pending)
+        name = entry.file_name(max(int(self._clock.now() * 1e9) + self._count, waiting + 1))
         self._pending[name] = entry.encoded()
         return f"pending/{name}"
 
@@ -319,17 +263,6 @@ class MemorySpool:
 
     def exclusively(self) -> _FreeTurn:
         return _FreeTurn()
-
-
-class _Noted:
-    def __init__(self, finish: Callable[[], object]) -> None:
-        self._finish = finish
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        self._finish()
 
 
 class _FreeTurn:

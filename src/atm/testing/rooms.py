@@ -14,12 +14,11 @@ from atm.testing.mail import (
     MemoryInboxes,
     MemoryLedger,
     MemoryMarks,
-    MemoryRosters,
     MemorySpool,
 )
 from atm.testing.roster import MemoryBackups, MemoryStates, MemoryTeamFiles
 from atm.testing.surfacing import MemoryEndpoints, MemorySurfacings
-from atm.testing.team import MemoryPresence
+from atm.testing.team import MemoryPresence, MemoryProcesses, MemoryRosters
 from atm.testing.time_and_chance import FakeChance, FakeClock
 
 
@@ -28,6 +27,7 @@ class MemoryStores:
 
     def __init__(self, rosters: MemoryRosters, inboxes: MemoryInboxes, ledger: MemoryLedger) -> None:
         self.presence = MemoryPresence()
+        self.processes = MemoryProcesses()
         self.states = MemoryStates(rosters)
         self.files = MemoryTeamFiles(rosters, inboxes, ledger, self.states)
         self.backups = MemoryBackups(self.files)

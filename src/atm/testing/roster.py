@@ -16,7 +16,8 @@ from atm.ports.roster.backups import Contents, Kept
 from atm.ports.roster.team_files import Deletion, TasksFound
 
 if TYPE_CHECKING:
-    from atm.testing.mail import MemoryInboxes, MemoryLedger, MemoryRosters
+    from atm.testing.mail import MemoryInboxes, MemoryLedger
+    from atm.testing.team import MemoryRosters
 
 KEEP = 5
 

@@ -13,7 +13,7 @@ import sys
 from atm.domain.errors import AtmError
 from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence
 from atm.formats.delivery.hook_call import parse_call
-from atm.wiring.files import find_layout
+from atm.wiring.files import find_layout, interruptions
 from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
@@ -53,7 +53,7 @@ def run(words: list[str]) -> int:
     try:
         _attend(words)
     except KeyboardInterrupt:
-        pass  # the agent was interrupted, and we with it
+        pass  # the agent was interrupted, and we with it; or we are out of time. What was not said is given back
     except (AtmError, OSError, ValueError) as error:
         _note(words, error)
     except Exception as error:  # an agent must not suffer from our bug; it is in the log
@@ -77,12 +77,14 @@ def _set_limit(seconds: float, words: list[str]) -> None:
     import _signal  # type: ignore[import-not-found]
 
     def leave(*_: object) -> None:
+        """What is being written may be finished in the time for the last words; whatever waits is interrupted."""
         _signal.signal(_signal.SIGALRM, lambda *_: os._exit(0))
         _signal.setitimer(_signal.ITIMER_REAL, LAST_WORDS)
         try:
             _leave_late(words)
-        finally:
+        except Exception:  # noqa: BLE001 - there is no time left for anybody's trouble
             os._exit(0)
+        interruptions.notice(_signal.SIGALRM)
 
     if hasattr(_signal, "setitimer"):
         _signal.signal(_signal.SIGALRM, leave)
@@ -137,6 +139,7 @@ def _visit(layout: Layout, settings: Settings, room: Teamroom, call: HookCall, t
             stop_on=settings.text("delivery.stop_on"),
             brief=lambda: _brief(layout, settings, room, team.name, me),
             locate=lambda: _locate(room, call),
+            introduce=lambda: _introduce(room, team, me),
             log=lambda what: _log(f"{call.vendor} {call.event}", what),
         )
     )
@@ -148,7 +151,8 @@ def _payload(words: list[str]) -> bytes:
         return words[2].encode("utf-8", "surrogateescape")
     if sys.stdin is None or sys.stdin.isatty():
         return b""
-    return sys.stdin.buffer.read(LONGEST_PAYLOAD + 1)
+    with interruptions:
+        return sys.stdin.buffer.read(LONGEST_PAYLOAD + 1)
 
 
 def _folder(call: HookCall) -> str:
@@ -194,9 +198,10 @@ def _say(call: HookCall, answer: HookAnswer) -> None:
     text = encode_answer(call, answer)
     if not text:
         raise ValueError(f"{call.vendor} takes no answer at {call.event}")
-    _said.append(text)
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
+    with interruptions:  # whoever ended us does not listen any more
+        _said.append(text)
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
     # It is said: now the ledger must hear of it, or it would be said again.
     _set_limit(SECONDS, [call.vendor, call.event])
 
@@ -216,6 +221,12 @@ def _locate(room: Teamroom, call: HookCall) -> Endpoint:
     from atm.wiring.delivery import locate_session
 
     return locate_session(room, call, os.environ)
+
+
+def _introduce(room: Teamroom, team: Team, me: str) -> None:
+    from atm.services.team.standing import record_agent
+
+    record_agent(room, team, me, os.getpid())
 
 
 def _note(words: list[str], error: Exception) -> None:

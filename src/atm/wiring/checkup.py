@@ -10,10 +10,51 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from atm.formats.files.layout import Layout
-    from atm.ports.checkup import FilesAround
+    from atm.ports.checkup import DaemonSeen, FilesAround
+
+EXTRAS = {"mcp": "mcp", "watch": "watchfiles"}
+"""What can be installed with atm, and the module that says whether it was."""
+
+
+DAEMON_SECONDS = 2.0
+"""Longer than commands wait that can do without: here it is the question."""
 
 
 def build_files_around(layout: Layout, environment: Mapping[str, str]) -> FilesAround:
-    from atm.system.checkup import FilesOnDisk
+    from atm.system.checkup.files_around import FilesOnDisk
 
     return FilesOnDisk(RealDisk(layout.private_roots), RealClock(), layout, environment, host=host_name())
+
+
+def look_at_daemon(layout: Layout) -> DaemonSeen:
+    """Whether one runs for this home, and what it says of itself."""
+    from atm.domain.errors import DaemonTrouble
+    from atm.ports.checkup import DaemonSeen
+    from atm.system.daemon.client import ask
+    from atm.system.daemon.seat import find_running
+
+    running = find_running(layout)
+    if running is None:
+        return DaemonSeen()
+    try:
+        facts = ask(layout, "status", seconds=DAEMON_SECONDS)
+    except DaemonTrouble:
+        facts = None
+    if not isinstance(facts, dict):
+        return DaemonSeen(running.pid, answers=False, version=running.version, socket=running.socket)
+    problems = facts.get("problems")
+    said = tuple(str(one) for one in problems) if isinstance(problems, list) else ()
+    return DaemonSeen(running.pid, True, str(facts.get("version") or ""), running.socket, said)
+
+
+def find_program(name: str, environment: Mapping[str, str]) -> str:
+    """Where it lies; empty if it is not on the PATH."""
+    import shutil
+
+    return shutil.which(name, path=environment.get("PATH", "")) or ""
+
+
+def find_extras() -> dict[str, bool]:
+    import importlib.util
+
+    return {extra: importlib.util.find_spec(module) is not None for extra, module in EXTRAS.items()}

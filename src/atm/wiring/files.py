@@ -6,7 +6,7 @@ import os
 
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
-from atm.system.machine import RealChance, RealClock, find_layout, host_name
+from atm.system.machine import RealChance, RealClock, find_layout, host_name, interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
 
-__all__ = ["build_locks", "change_settings", "find_layout"]
+__all__ = ["build_locks", "change_settings", "find_layout", "interruptions"]
 
 
 def build_locks(
@@ -28,6 +28,6 @@ def build_locks(
 
 
 def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> None:
-    from atm.system.files import settings_file
+    from atm.system.files import whole_files
 
-    settings_file.change_settings(build_locks(layout), path, change, private=layout.is_private(path))
+    whole_files.change_settings(build_locks(layout), path, change, private=layout.is_private(path))

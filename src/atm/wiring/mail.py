@@ -7,6 +7,7 @@ import os
 from atm.domain.mail.quotas import Quota
 from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.mail.retries import MOST_TRIES
+from atm.services.mail.mailroom import Troubles
 from atm.services.roster.teamroom import Teamroom
 from atm.system.files.archive import ArchiveFolder
 from atm.system.files.disk import RealDisk
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from atm.ports.roster.team_files import TeamFiles
     from atm.ports.team.endpoints import Endpoints
     from atm.ports.team.presence import Presence
+    from atm.ports.team.processes import AgentProcesses
     from atm.ports.team.states import States
     from atm.services.mail.file_references import References
 
@@ -48,7 +50,7 @@ def build_room(
 ) -> Teamroom:
     """A mailroom over real files. Tests pass a disk, a clock or a chance of their own."""
     disk, clock, chance = disk or RealDisk(layout.private_roots), clock or RealClock(), chance or RealChance()
-    locks = build_locks(layout, disk, clock, chance)
+    locks, troubles = build_locks(layout, disk, clock, chance), Troubles()
     archive = ArchiveFolder(disk, clock, layout)
     policy = build_policy(settings) if settings else RetentionPolicy()
     return Teamroom(
@@ -57,11 +59,12 @@ def build_room(
         rosters=TeamStore(disk, clock, locks, layout, archive),
         inboxes=InboxStore(disk, clock, locks, layout, archive),
         ledger=LedgerFile(disk, locks, layout),
-        spool=SpoolFolder(disk, clock, locks, layout),
+        spool=SpoolFolder(disk, clock, locks, layout, troubles.note),
         archive=archive,
         marks=UpkeepMarkFiles(disk, layout, policy.compact_above),
         drift=DriftLog(disk, clock, layout),
-        stores=_LazyStores(disk, clock, locks, layout),
+        stores=_LazyStores(disk, clock, locks, layout, troubles),
+        troubles=troubles,
         policy=policy,
         compact_claudes=settings.yes("retention.claude_inboxes") if settings else False,
         most_tries=settings.whole("messaging.max_retries") if settings else MOST_TRIES,
@@ -72,9 +75,10 @@ def build_room(
 class _LazyStores:
     """The ports of team life over real files, each imported and made when it is first asked for: mail needs none."""
 
-    __slots__ = ("_clock", "_disk", "_layout", "_locks")
+    __slots__ = ("_clock", "_disk", "_layout", "_locks", "_troubles")
 
-    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout) -> None:
+    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, troubles: Troubles) -> None:
+        self._troubles = troubles
         self._disk = disk
         self._clock = clock
         self._locks = locks
@@ -84,7 +88,13 @@ class _LazyStores:
     def presence(self) -> Presence:
         from atm.system.team.heartbeats import HeartbeatFiles
 
-        return HeartbeatFiles(self._disk, self._clock, self._layout, self._locks.host)
+        return HeartbeatFiles(self._disk, self._clock, self._layout, self._locks.host, self._troubles.note)
+
+    @property
+    def processes(self) -> AgentProcesses:
+        from atm.system.team.agent_processes import ProcessFiles
+
+        return ProcessFiles(self._disk, self._layout)
 
     @property
     def states(self) -> States:
@@ -108,7 +118,7 @@ class _LazyStores:
     def surfacings(self) -> Surfacings:
         from atm.system.mail.surfacing_notes import SurfacingNotes
 
-        return SurfacingNotes(self._disk, self._locks, self._layout)
+        return SurfacingNotes(self._disk, self._locks, self._layout, self._troubles.note)
 
     @property
     def secrets(self) -> TeamSecrets:

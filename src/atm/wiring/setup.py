@@ -28,8 +28,8 @@ def build_context(layout: Layout, settings: Settings, environment: Mapping[str, 
     import sys
 
     from atm.domain.setup.context import SystemContext
-    from atm.system.git.remote import find_repo
     from atm.system.setup.claude_code import detect
+    from atm.system.setup.remote import find_repo
 
     return SystemContext(
         hostname=host_name(),

@@ -8,8 +8,10 @@ from atm import config
 from atm.domain.errors import BadSetting, ForeignFile
 from atm.domain.plugins.sight import PluginScope, names_in, sight_in_words
 from atm.domain.trust import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of, state_of
+from atm.formats.files.json_record import NotJson
+from atm.formats.files.layout import REPO_FILES
 from atm.formats.files.times import to_iso
-from atm.formats.mail.permissions import permission_asks
+from atm.formats.mail.permissions import REPO_PERMISSIONS, permission_asks
 from atm.system.machine import RealClock
 from atm.system.trust import change_consents, read_consents, read_repo_file
 from atm.wiring.files import build_locks, change_settings
@@ -43,25 +45,49 @@ class Examined:
 
 
 def examine(layout: Layout, given: str | None) -> Examined:
-    """The file that a path means, or the settings file in force. Raises BadSetting for one that cannot be read."""
+    """
+    The file that a path means, or the settings file in force. Raises BadSetting for one that cannot be read: to what
+    cannot be shown nobody can say yes.
+    """
     place = _place(given)
     file = place if os.path.isfile(place) else config.find_repo_file(place)[1] if os.path.isdir(place) else None
     if file is None:
         return Examined(place, None, [])
+    asks_in = _reader_of(file)
     try:
         found = read_repo_file(layout, file)
     except OSError as error:
         raise BadSetting(f"{file}: {error.strerror}", "check its permissions", file) from None
-    return Examined(found.folder, found, [] if found.state == FOREIGN else _asks(found), file)
+    if found.state == NONE:
+        raise BadSetting(f"{file} is no settings file: too large", "remove it", file)
+    return Examined(found.folder, found, [] if found.state == FOREIGN else asks_in(found), file)
 
 
 def _place(given: str | None) -> str:
     return os.path.abspath(os.path.expanduser(given or ".")).replace(os.sep, "/")
 
 
-def _asks(found: RepoFile) -> list[Ask]:
-    if found.path.endswith(".json"):
+def _reader_of(file: str) -> Callable[[RepoFile], list[Ask]]:
+    """
+    What a file says to whoever reads it there. The place decides, where it is looked for: a link may lead from there to
+    any name, and whoever reads it asks neither for that nor for a suffix.
+    """
+    if any(file.endswith(f"/{name}") for name in REPO_FILES):
+        return _settings_in
+    if any(file.endswith(f"/{name}") for name in REPO_PERMISSIONS):
+        return _permissions_in
+    names = ", ".join([*REPO_FILES, *REPO_PERMISSIONS])
+    raise BadSetting(f"nothing reads {file} as settings", f"name a folder, or one of its files {names}", file)
+
+
+def _permissions_in(found: RepoFile) -> list[Ask]:
+    try:
         return permission_asks(found.content)
+    except NotJson as error:
+        raise BadSetting(f"{found.path} cannot be read: {error}", "mend the settings file", found.path) from None
+
+
+def _settings_in(found: RepoFile) -> list[Ask]:
     said = config.parse_file(found.content, found.path)
     return [Ask(key, value, kind_of(key), _sight(found.folder, key, said)) for key, value in said.items()]
 

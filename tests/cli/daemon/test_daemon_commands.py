@@ -280,8 +280,11 @@ def test_whoever_interrupts_the_events_gets_the_code_of_an_interrupt(started, on
 
 
 def test_events_of_a_daemon_whose_socket_is_gone_are_a_clear_error(started, layout):
-    os.unlink(the_one(layout).socket)
+    running = the_one(layout)
+    os.kill(running.pid, signal.SIGSTOP)  # or it would make it again
+    os.unlink(running.socket)
     done = started("daemon", "events", code=1)
+    os.kill(running.pid, signal.SIGCONT)
     assert done.err.startswith("error:")
     assert "daemon" in done.err
 

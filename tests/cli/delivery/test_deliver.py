@@ -21,6 +21,7 @@ from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import IDLE
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
+from atm.services.team.endpoints import put_endpoint
 from atm.services.team.presence import beat
 
 needs_tmux = needs("tmux")
@@ -32,7 +33,8 @@ def post(room, *texts, to="ann"):
 
 def register(room, name="ann", **more):
     here = {"host": room.presence.host, "boot": room.presence.boot}
-    room.endpoints.put("crew", name, Endpoint(at=time.time(), session="ses_1", **{"vendor": "", **here, **more}))
+    endpoint = Endpoint(at=time.time(), session="ses_1", **{"vendor": "", **here, **more})
+    put_endpoint(room, room.rosters.load("crew"), name, endpoint)
 
 
 class Handler(BaseHTTPRequestHandler):

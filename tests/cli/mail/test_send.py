@@ -101,6 +101,19 @@ class TestText:
         crew("send", "ann", *words, stdin="first line\nsecond line\n")
         assert crew.rows("ann")[0]["text"] == "first line\nsecond line"
 
+    @pytest.mark.parametrize("command", [["send", "ann"], ["broadcast"]])
+    def test_a_closed_standard_input_is_said_in_a_sentence(self, crew, command):
+        done = subprocess.run(
+            ["sh", "-c", 'exec "$@" <&-', "sh", *crew.command(*command, "--stdin", "--team", "crew")],
+            env=crew.environment,
+            cwd=crew.folder,
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        assert done.returncode == 1
+        assert done.stderr.decode().splitlines()[0].startswith("error: standard input is closed")
+
     @pytest.mark.parametrize("words", [["hello", "--stdin"], ["--stdin", "--file", "x"], []])
     def test_it_comes_from_exactly_one_place(self, crew, words):
         crew("send", "ann", *words, stdin="x", code=1)
@@ -387,6 +400,14 @@ class TestClaudesTeam:
         names = {p.name for p in folder.rglob("*")}
         assert names == {"config.json", "inboxes", "team-lead.json"}
         assert (session_team.home / ".local/state/atm/teams/session-abcd1234/mailbox.log").exists()
+
+
+def test_a_ledger_that_cannot_be_written_is_said_instead_of_a_number(crew):
+    (crew.home / ".claude/teams/crew/mailbox.log").mkdir()
+    result = crew("send", "ann", "hello")
+    assert result.out.rstrip().endswith("not in the ledger")
+    assert "None" not in crew("broadcast", "hello").out
+    assert crew("send", "ann", "hello", "--json").json["seq"] is None
 
 
 class TestSurroundings:

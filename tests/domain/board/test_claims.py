@@ -96,6 +96,8 @@ class TestMayClaim:
             (Card(1, status="completed"), "finished"),
             (ended(1), "finished"),
             (ended(1, "cancelled"), "finished"),
+            (Card(1, outcome="failed"), "finished"),
+            (Card(1, problem="not JSON"), "unreadable"),
             (Card(1, needs="lead"), "clarification"),
             (Card(1, is_hidden=True), "internal"),
             (Card(1, status="", problem="not JSON"), "unreadable"),

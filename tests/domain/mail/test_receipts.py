@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from atm.domain.mail.receipts import JOURNEY, MOST_RESTORES, STATES, Event, already_read, expected_in_inbox, standing
+from atm.domain.mail.receipts import (
+    JOURNEY,
+    MAYBE_SHOWN,
+    MOST_RESTORES,
+    STATES,
+    Event,
+    already_read,
+    expected_in_inbox,
+    leaves_doubt,
+    standing,
+)
 
 HISTORIES = st.lists(st.sampled_from(STATES), max_size=8)
 
@@ -128,3 +138,15 @@ def test_an_event_keeps_what_it_was_given():
         "t",
         "shown",
     )
+
+
+@pytest.mark.parametrize(
+    ("state", "evidence", "expected"),
+    [
+        ("returned", f"the reader was interrupted: it {MAYBE_SHOWN}", True),
+        ("returned", "the reader was interrupted before it was shown", False),
+        ("read", f"it {MAYBE_SHOWN}", False),
+    ],
+)
+def test_only_what_was_given_back_after_its_showing_had_begun_is_in_doubt(state, evidence, expected):
+    assert leaves_doubt(state, evidence) is expected

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from random import Random
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.mail.messages import ACK_MARKER, REQUEST_MARKER, URGENT_MARK
-from atm.formats.mail import large_inbox
+from atm.formats.mail import inbox, large_inbox
 from atm.formats.mail.inbox import LARGEST_ROW, Inbox, only, spliced_at, unread, unread_spans
 from atm.formats.mail.large_inbox import (
     backlog_at_end,
@@ -173,3 +174,48 @@ def test_an_id_that_another_row_quotes_is_found_where_it_is_the_id():
     found = rows_named(only([json.dumps(one) for one in rows]), {"id-1"})
     assert found is not None
     assert [message.text for _, _, message in found] == ["here"]
+
+
+class TestWhatWasGoneThroughBefore:
+    """A process keeps in mind how far an inbox was read. That saves time, and changes nothing."""
+
+    @pytest.fixture(autouse=True)
+    def eager(self, monkeypatch):
+        monkeypatch.setattr(inbox, "WORTH_NOTING", 200)
+        inbox._prefixes.clear()
+        yield
+        inbox._prefixes.clear()
+
+    def test_versions_that_follow_one_another_are_gone_through_as_if_each_were_the_first(self):
+        chance, rows = Random(3), [row(n, "ann", "x" * 50, True) for n in range(30)]
+        notes = 0
+        for number in range(400):
+            kind = chance.choice(["add", "read", "turn back", "drop", "odd", "compact"])
+            if kind == "add":
+                rows.append(row(1000 + number, "bob", "{" * chance.randint(0, 9), False))
+            elif kind == "read":
+                rows = [{**one, "read": True} for one in rows]
+            elif kind == "turn back":
+                rows[chance.randrange(len(rows))]["read"] = False
+            elif kind == "drop" and len(rows) > 20:
+                rows.pop(chance.randrange(len(rows)))
+            texts = [json.dumps(one) for one in rows]
+            if kind == "odd":
+                texts[chance.randrange(len(texts))] = '{"read": true, "from": "eve", "text": "flag first"}'
+            data = only(texts) if kind != "compact" else json.dumps(rows).encode()
+            found, notes = unread_spans(data), notes + bool(inbox._prefixes)
+            kept = dict(inbox._prefixes)
+            inbox._prefixes.clear()
+            assert found == unread_spans(data), kind
+            inbox._prefixes.clear()
+            inbox._prefixes.update(kept)
+        assert notes > 100
+
+    def test_what_is_known_is_not_gone_through_again(self):
+        rows = [row(n, "ann", "x" * 50, True) for n in range(100)]
+        assert unread_spans(only([json.dumps(one) for one in rows])) == []
+        (known,) = inbox._prefixes.values()
+        data = only([json.dumps(one) for one in [*rows, row(100, "bob", "new", False)]])
+        assert inbox._read_prefix(data) == known[0]
+        ((start, end),) = unread_spans(data) or []
+        assert json.loads(data[start:end])["text"] == "new"

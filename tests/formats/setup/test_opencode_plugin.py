@@ -12,7 +12,7 @@ import pytest
 from tests.optional import needs
 
 from atm.formats.setup.opencode_plugin import VERSION, is_ours, is_untouched, plugin_text, says_the_same
-from atm.system.daemon.process_facts import began
+from atm.system.files.processes import began
 
 needs_node = needs("node")
 

@@ -18,16 +18,23 @@ from atm.formats.worksync.report_token import CLOCK_TOLERANCE, VALID_SECONDS, _s
 NOON = 1_790_000_000.0
 SECRET = bytes(range(32))
 FINGERPRINT = "agenda:v1:" + "ab" * 32
+LIFE = "6f1c2d3e-0000-4000-8000-000000000001/1790000000.000"
+KNOWN: dict[str, Any] = {
+    "secret": SECRET,
+    "team": "crew",
+    "member": "ann",
+    "life": LIFE,
+    "fingerprint": FINGERPRINT,
+    "now": NOON,
+}
 
 
 def token(**other: Any) -> str:
-    known: dict[str, Any] = {"secret": SECRET, "team": "crew", "member": "ann", "fingerprint": FINGERPRINT, "now": NOON}
-    return issue_token(**{**known, **other})
+    return issue_token(**{**KNOWN, **other})
 
 
 def verdict(said: str, **other: Any) -> str:
-    known: dict[str, Any] = {"secret": SECRET, "team": "crew", "member": "ann", "fingerprint": FINGERPRINT, "now": NOON}
-    return verify_token(token=said, **{**known, **other})
+    return verify_token(token=said, **{**KNOWN, **other})
 
 
 def encoded(data: bytes) -> str:
@@ -69,6 +76,9 @@ def test_none_is_missing():
         {"team": "other"},
         {"member": "bob"},
         {"member": ""},
+        {"life": LIFE.replace("1790000000", "1790000001")},
+        {"life": LIFE.replace("6f1c", "6f1d")},
+        {"life": ""},
         {"fingerprint": FINGERPRINT[:-1] + "c"},
         {"fingerprint": ""},
         {"secret": SECRET[:-1]},
@@ -108,7 +118,7 @@ def test_an_expiry_that_is_none_or_too_far_has_passed(expires):
     "other",
     [
         *({"version": 2}, {"version": "1"}, {"version": None}, {"teamName": None}, {"teamName": ["crew"]}),
-        *({"memberName": "Bob"}, {"memberName": {}}, {"agendaFingerprint": 5}),
+        *({"memberName": "Bob"}, {"memberName": {}}, {"agendaFingerprint": 5}, {"life": None}, {"life": 5}),
     ],
 )
 def test_what_is_bound_must_be_what_we_bind_also_under_our_own_signature(other):
@@ -172,10 +182,10 @@ def test_nothing_that_can_be_said_is_an_error(said):
 NAMES = st.text(max_size=20)
 
 
-@given(NAMES, NAMES, NAMES, st.binary(min_size=1, max_size=64), st.integers(0, 4_000_000_000))
-def test_whatever_the_names_are_a_token_is_read_back(team, member, fingerprint, secret, now):
-    made = issue_token(secret, team, member, fingerprint, float(now))
-    assert verify_token(secret, made, team, member, fingerprint, float(now)) == "ok"
+@given(NAMES, NAMES, NAMES, NAMES, st.binary(min_size=1, max_size=64), st.integers(0, 4_000_000_000))
+def test_whatever_the_names_are_a_token_is_read_back(team, member, life, fingerprint, secret, now):
+    made = issue_token(secret, team, member, life, fingerprint, float(now))
+    assert verify_token(secret, made, team, member, life, fingerprint, float(now)) == "ok"
 
 
 def test_a_token_of_the_longest_names_fits_into_a_report():

@@ -12,7 +12,7 @@ from atm.domain.errors import AtmError, ChecksFailed
 from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
-from atm.services.board.evidence import working_folder
+from atm.services.board.boardroom import working_folder
 from atm.services.board.new_tasks import NewTask
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
@@ -25,7 +25,9 @@ def boardroom() -> FullBoardroom:
     create_team(room, "crew", lead="team-lead")
     add_member(room, "crew", Member("ann", cwd="/work/ann"))
     add_member(room, "crew", Member("bob"))
-    return memory_boardroom(room)
+    made = memory_boardroom(room)
+    programs(made).at = "/work/ann/src"
+    return made
 
 
 def programs(boardroom: FullBoardroom) -> MemoryPrograms:
@@ -107,7 +109,7 @@ def test_checks_run_where_the_task_says_or_where_its_claimant_works(boardroom, f
     task = work(boardroom, check(COMMAND, "make"), who=who, folder=folder)
     board.complete(boardroom, "crew", who, "1")
     assert programs(boardroom).ran[0][1] == expected
-    assert working_folder(boardroom.room.rosters.load("crew"), task, who) == expected
+    assert working_folder(boardroom, boardroom.room.rosters.load("crew"), task, who) == expected
 
 
 def test_somebody_whose_checks_take_long_is_not_taken_for_silent(boardroom):

@@ -160,6 +160,7 @@ class TestOrder:
 
     def test_a_hook_reads_what_claude_codes_hooks_read_and_runs_where_the_member_works(self):
         boardroom = make_desk(TeammateIdle=["hook"])
+        programs(boardroom).at = "/work/ann/src"
         run_hooks(boardroom, "TeammateIdle", "crew", "ann")
         _, folder, stdin = programs(boardroom).ran[0]
         assert folder == "/work/ann"

@@ -14,7 +14,7 @@ from atm.formats.mail.inbox import Inbox, only
 from atm.ports.checkup import FoundLock, HeldLock
 from atm.services.checkup.tidying import STALE_AFTER, tidy
 from atm.services.roster.members import create_team
-from atm.system import checkup
+from atm.system.checkup import files_around
 from atm.testing import Crash, FaultyDisk, QuickDisk, make_message
 from atm.wiring.checkup import build_files_around
 from atm.wiring.mail import build_room
@@ -171,7 +171,7 @@ def test_what_a_killed_writer_had_displaced_comes_into_the_inbox_before_its_rest
     with pytest.raises(Crash):
         build_room(layout, disk=dying).inboxes.append("crew", "ann", [make_message("id-2", "third")], fresh=True)
     assert [row.text for row in Inbox(inbox.read_bytes()).rows] == ["first", "second", "third"]
-    monkeypatch.setattr(checkup, "process_is_alive", lambda _: False)  # it was this one
+    monkeypatch.setattr(files_around, "process_is_alive", lambda _: False)  # it was this one
     assert tidy(room, build_files_around(layout, {})).count >= 1
     assert [row.text for row in Inbox(inbox.read_bytes()).rows] == ["first", "second", "third", "theirs"]
     assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]

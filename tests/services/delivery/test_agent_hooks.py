@@ -465,6 +465,14 @@ def test_a_session_that_ends_is_forgotten(boardroom, hook):
     assert state_of(boardroom) == ENDED
 
 
+@pytest.mark.parametrize("reason", ["clear", "resume"])
+def test_a_session_that_ends_so_that_another_can_begin_does_not_end_the_member(boardroom, hook, reason):
+    hook(START)
+    hook(PROMPT)
+    hook(END, reason=reason)
+    assert state_of(boardroom) == WORKING
+
+
 def test_a_newer_session_takes_the_place_of_an_older_one(boardroom, hook):
     hook(START, session="old")
     hook(START, session="new")

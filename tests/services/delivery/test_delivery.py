@@ -19,6 +19,7 @@ from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member
+from atm.services.team.endpoints import put_endpoint
 from atm.services.team.presence import beat
 from atm.testing import make_message
 from atm.testing.delivery import DIALOG, MemoryPane, MemoryTerminals
@@ -80,9 +81,8 @@ class Stage:
 
     def live(self, **more):
         here = {"host": self.boardroom.presence.host, "boot": self.boardroom.presence.boot, "session": "s-1"}
-        self.boardroom.endpoints.put(
-            "crew", "ann", Endpoint(at=self.boardroom.clock.now(), **{"vendor": "", **here, **more})
-        )
+        endpoint = Endpoint(at=self.boardroom.clock.now(), **{"vendor": "", **here, **more})
+        put_endpoint(self.boardroom, self.boardroom.rosters.load("crew"), "ann", endpoint)
 
     def is_now(self, state):
         beat(self.boardroom.presence, "crew", "ann", self.boardroom.clock.now(), "a test", state=state)

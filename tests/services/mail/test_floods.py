@@ -8,6 +8,7 @@ from atm.domain.errors import InboxFull
 from atm.domain.mail.quotas import INBOX_FULL, RESERVE_ROWS, Quota
 from atm.domain.mail.retention import RetentionPolicy
 from atm.domain.team.team import Member
+from atm.formats.mail.spool_entry import SpoolEntry
 from atm.services.mail import reading
 from atm.services.mail.conversations import acknowledge
 from atm.services.mail.escalation import SENDER
@@ -16,7 +17,7 @@ from atm.services.mail.posting import Draft, compose, deliver
 from atm.services.mail.sending import broadcast, send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member, create_team
-from atm.testing import memory_room
+from atm.testing import make_message, memory_room
 from atm.wiring.mail import build_room
 
 ROWS = 3
@@ -103,6 +104,37 @@ def test_nothing_is_given_up_because_somebody_is_slow_to_read(post):
     read(post)
     assert drain(post, everything=True).delivered == 1
     assert unread(post) == [f"n{ROWS}"]
+
+
+def test_what_waited_for_something_else_and_finds_no_room_waits_for_that_from_now_on(post):
+    flood(post, ROWS)
+    raw = make_message("id-1", "held", sender="ann").raw
+    entry = SpoolEntry(team="crew", agent="bob", message_id="id-1", raw=raw, created_at=1.0, reason="held", tries=2)
+    post.spool.put(entry)
+    assert drain(post, everything=True).waiting == 1
+    assert waiting(post) == [(INBOX_FULL, 2)]
+    assert say(post, "from cat", sender="cat").outcome == "success", "it holds up nobody else"
+
+
+def test_what_would_fit_does_not_overtake_what_the_same_sender_sent_before(post):
+    post.quota = Quota(0, 10_000)
+    for text in ("x" * 4000, "y" * 4000, "z" * 4000, "small"):
+        say(post, text)
+    done = drain(post, everything=True)
+    assert (done.delivered, done.waiting) == (0, 2)
+    assert "small" not in unread(post)
+
+
+def test_one_that_had_arrived_when_its_process_died_needs_no_room_once_more(post):
+    flood(post, ROWS - 1)
+    last = make_message("id-1", "the last that fits", sender="ann")
+    entry = SpoolEntry(team="crew", agent="bob", message_id="id-1", raw=last.raw, created_at=1.0, reason="held")
+    post.spool.put(entry)
+    post.spool.begin(post.spool.pending()[0])
+    post.inboxes.append("crew", "bob", [last], fresh=True)
+    assert drain(post, everything=True).delivered == 1
+    assert waiting(post) == []
+    assert unread(post).count("the last that fits") == 1
 
 
 def test_as_many_come_out_of_the_spool_as_there_is_room_for(post):

@@ -5,15 +5,16 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import HOOK, PANE, ShowingNote
+from atm.domain.mail.surfacing import HOOK, PANE, Glance, ShowingNote
 from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row, with_read
+from atm.services.mail import surfacing
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
-from atm.services.mail.surfacing import Surfacing, unread_for
+from atm.services.mail.surfacing import Surfacing, glance_for, unread_for
 from atm.services.mail.tracing import trace
 
 
@@ -211,6 +212,14 @@ def test_nothing_entered_for_rows_without_an_id(boardroom):
     assert show_all(boardroom) == []
 
 
+def test_a_row_of_the_largest_size_is_shown_and_a_larger_one_is_not(boardroom, monkeypatch):
+    post(boardroom, "one", "one more")
+    first = boardroom.inboxes.unread("crew", "ann")[0]
+    monkeypatch.setattr(surfacing, "LARGEST_ROW", len(first.raw))
+    assert texts(unread_for(boardroom, "crew", "ann")) == ["one"]
+    assert texts(glance_for(boardroom, "crew", "ann", lambda _: False).messages) == ["one"]
+
+
 def test_malformed_and_giant_rows_are_neither_shown_nor_taken(boardroom):
     boardroom.inboxes.append("crew", "ann", [without_id("x" * (9 << 20)), without_id("fine")], fresh=True)
     assert texts(unread_for(boardroom, "crew", "ann")) == ["fine"]
@@ -305,6 +314,36 @@ def test_an_inbox_that_cannot_be_written_keeps_the_note_for_later(boardroom):
     assert show_all(boardroom) == ["one"]
 
 
+# An inbox that is too large to be written in time.
+
+
+def test_what_is_shown_of_an_inbox_that_is_too_large_is_entered_in_the_ledger_alone(boardroom):
+    (id,) = post(boardroom, "[URGENT] stop")
+    rows = boardroom.inboxes.unread("crew", "ann")
+    boardroom.inboxes.glance = lambda *_: Glance([*rows], size=1 << 30, is_whole=False)
+    turn = a_turn(boardroom, people=lambda _: False)
+    with turn as found:
+        assert texts(turn.take(found)) == ["[URGENT] stop"]
+        assert not boardroom.surfacings.is_cut_off("crew", "ann")
+        turn.shown("hook of a test")
+    assert unread(boardroom) == ["[URGENT] stop"]
+    assert states(boardroom, id) == ["written", "surfaced"]
+    with a_turn(boardroom, people=lambda _: False) as found:
+        assert found == []
+
+
+def test_what_could_not_be_shown_of_it_is_shown_by_the_next_turn(boardroom):
+    (id,) = post(boardroom, "[URGENT] stop")
+    rows = boardroom.inboxes.unread("crew", "ann")
+    boardroom.inboxes.glance = lambda *_: Glance([*rows], size=1 << 30, is_whole=False)
+    turn = a_turn(boardroom, people=lambda _: False)
+    with turn as found:
+        turn.take(found)
+    assert states(boardroom, id) == ["written"]
+    with a_turn(boardroom, people=lambda _: False) as found:
+        assert texts(found) == ["[URGENT] stop"]
+
+
 # Other programs write the inbox too.
 
 
@@ -319,6 +358,16 @@ def test_a_row_that_a_stale_rewrite_turned_back_is_not_shown_again(boardroom):
     assert show_all(boardroom) == ["one"]
     turned_back(boardroom)
     assert show_all(boardroom) == []
+
+
+def test_behind_rows_that_were_turned_back_the_next_one_is_found_though_few_are_looked_at(boardroom):
+    shown = [str(number) for number in range(surfacing.GLANCED)]
+    post(boardroom, *shown)
+    assert show_all(boardroom) == shown
+    turned_back(boardroom)
+    post(boardroom, "the next")
+    with a_turn(boardroom, people=lambda _: False) as found:
+        assert texts(found) == ["the next"]
 
 
 def test_nor_is_it_shown_again_an_hour_later(boardroom):

@@ -107,6 +107,18 @@ def test_a_process_that_is_gone_here_is_offline_at_once_and_one_elsewhere_is_not
     assert liveness(presence, "crew", "bob", NOW).value == ONLINE
 
 
+def test_a_session_that_has_ended_is_offline_at_once_until_something_is_heard_again(presence):
+    beat(presence, "crew", "ann", NOW, "claude hook SessionStart", state="idle")
+    assert liveness(presence, "crew", "ann", NOW).value == ONLINE
+    beat(presence, "crew", "ann", NOW + 1, "claude hook SessionEnd", state="ended")
+    known = liveness(presence, "crew", "ann", NOW + 2)
+    assert (known.value, known.source) == (OFFLINE, "session ended, claude hook SessionEnd")
+    beat(presence, "crew", "ann", NOW + 3, "atm tasks claim")
+    assert liveness(presence, "crew", "ann", NOW + 3).value == ONLINE
+    beat(presence, "crew", "ann", NOW + 4, "claude hook SessionEnd", state="ended")
+    assert liveness(presence, "crew", "ann", NOW + 4).value == OFFLINE
+
+
 def test_after_a_restart_of_the_machine_an_old_beat_is_judged_by_the_wall_clock(presence):
     presence.up_for = 10_000.0
     beat(presence, "crew", "ann", NOW, "test")

@@ -47,7 +47,7 @@ def test_noting_writes_the_intents_and_nothing_else(busy_place):
 
 def test_the_same_report_tried_again_is_one_intent_whatever_its_token_or_time(busy_place):
     for minute in range(5):
-        token = issue(busy_place.syncroom, "crew", "ann", busy_place.fingerprint())
+        token = issue(busy_place.syncroom, busy_place.team, "ann", busy_place.fingerprint())
         assert busy_place.intend(reportToken=token, reportedAt=f"minute {minute}").ok
         busy_place.passes(60)
     assert len(busy_place.intents) == 1
@@ -187,7 +187,7 @@ def test_who_was_removed_meanwhile_is_superseded(busy_place):
 
 
 def test_a_token_that_was_good_when_it_came_is_good_although_it_has_expired_since(busy_place):
-    token = issue(busy_place.syncroom, "crew", "ann", busy_place.fingerprint())
+    token = issue(busy_place.syncroom, busy_place.team, "ann", busy_place.fingerprint())
     words = busy_place.words("ann", reportToken=token)
     busy_place.passes(800)
     assert note_intent(busy_place.syncroom, "crew", words, claimed(busy_place)).ok
@@ -198,14 +198,14 @@ def test_a_token_that_was_good_when_it_came_is_good_although_it_has_expired_sinc
 
 
 def test_a_token_is_not_kept_after_it_has_done_its_duty(busy_place):
-    token = issue(busy_place.syncroom, "crew", "ann", busy_place.fingerprint())
+    token = issue(busy_place.syncroom, busy_place.team, "ann", busy_place.fingerprint())
     note_intent(busy_place.syncroom, "crew", busy_place.words("ann", reportToken=token), claimed(busy_place))
     replay(busy_place.syncroom, "crew")
     assert token not in str(busy_place.syncroom.records.texts)
 
 
 def test_the_secret_made_anew_in_between_is_a_rejection(busy_place):
-    token = issue(busy_place.syncroom, "crew", "ann", busy_place.fingerprint())
+    token = issue(busy_place.syncroom, busy_place.team, "ann", busy_place.fingerprint())
     note_intent(busy_place.syncroom, "crew", busy_place.words("ann", reportToken=token), claimed(busy_place))
     busy_place.syncroom.secrets.take_away("crew")
     replay(busy_place.syncroom, "crew")

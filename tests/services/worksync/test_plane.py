@@ -25,7 +25,9 @@ from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
+from atm.services.team.endpoints import put_endpoint
 from atm.services.team.lifecycle import advance, walk
+from atm.services.team.registry import find_team
 from atm.services.worksync.reconcile import look_at
 from atm.services.worksync.reports import note_intent, submit
 from atm.services.worksync.syncroom import (
@@ -217,16 +219,16 @@ def test_however_many_members_and_tasks_there_are_they_are_looked_at_in_one_pass
 
 
 def busy(place: Place, name: str = "ann") -> str:
-    return busy_state(place.syncroom, "crew", name).reason
+    return busy_state(place.syncroom, place.team, name).reason
 
 
 def test_nothing_known_is_not_busy(place):
-    assert busy_state(place.syncroom, "crew", "ann").reason == ""
+    assert busy_state(place.syncroom, place.team, "ann").reason == ""
 
 
 def test_a_turn_keeps_a_member_busy_until_a_tool_call_must_have_ended(place):
     place.beats("ann", WORKING)
-    found = busy_state(place.syncroom, "crew", "ann")
+    found = busy_state(place.syncroom, place.team, "ann")
     assert (found.reason, found.until) == (TOOL_ACTIVE, place.now + TOOL_STALE)
     place.passes(TOOL_STALE - 1)
     assert busy(place) == TOOL_ACTIVE
@@ -252,7 +254,7 @@ def test_a_member_that_waits_for_a_permission_is_busy_for_an_hour_at_most(place)
 def test_whoever_has_just_stopped_is_left_in_peace_for_a_quiet_window(place):
     since = place.now
     place.beats("ann", IDLE, since=since)
-    found = busy_state(place.syncroom, "crew", "ann")
+    found = busy_state(place.syncroom, place.team, "ann")
     assert (found.reason, found.until) == (RECENT_ACTIVITY, since + 90)
     place.passes(89)
     place.beats("ann", IDLE, since=since)  # it goes on beating, and is idle still
@@ -282,18 +284,18 @@ def test_a_spool_that_cannot_be_read_keeps_nobody_busy_for_ever(place):
 
 
 def test_a_member_that_has_just_been_started_gets_its_grace(place):
-    place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now))
+    put_endpoint(place.room, place.team, "ann", Endpoint(vendor="codex", session="s", at=place.now))
     assert busy(place) == LAUNCHING
     place.passes(LAUNCH_GRACE - 1)
     assert busy(place) == LAUNCHING
     place.passes(1)
     assert busy(place) == ""
-    place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now + 1e6))
+    put_endpoint(place.room, place.team, "ann", Endpoint(vendor="codex", session="s", at=place.now + 1e6))
     assert busy(place) == ""
 
 
 def test_of_several_signals_the_strongest_counts(place):
-    place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now))
+    put_endpoint(place.room, place.team, "ann", Endpoint(vendor="codex", session="s", at=place.now))
     place.room.surfacings.notes["crew", "ann"] = ShowingNote(keys=[], channel="hook", at=place.now)
     found = []
     for state in (WORKING, WAITING, IDLE):
@@ -309,7 +311,7 @@ def test_of_several_signals_the_strongest_counts(place):
 
 def test_with_no_quiet_window_nothing_but_real_work_is_busy():
     place = Place(SyncPolicy(quiet_seconds=0.0, thresholds=OPEN.thresholds))
-    place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session="s", at=place.now))
+    put_endpoint(place.room, place.team, "ann", Endpoint(vendor="codex", session="s", at=place.now))
     place.beats("ann", IDLE)
     assert busy(place) == ""
     place.beats("ann", WORKING)
@@ -335,10 +337,10 @@ def test_a_heartbeat_from_the_future_keeps_nobody_busy_for_ever(place, state):
 
 def test_a_token_is_good_for_its_member_its_agenda_its_team_and_a_quarter_of_an_hour(place):
     place.create("other")
-    now, token = place.now, issue(place.syncroom, "crew", "ann", "agenda:v1:a")
+    now, token = place.now, issue(place.syncroom, place.team, "ann", "agenda:v1:a")
 
     def verdict(team="crew", member="ann", fingerprint="agenda:v1:a", at=now, token=token):
-        return verify(place.syncroom, team, member, fingerprint, token, at)
+        return verify(place.syncroom, find_team(place.room, team), member, fingerprint, token, at)
 
     assert verdict() == verdict(member="ANN") == verdict(at=now + 899) == "ok"
     assert verdict(at=now + 900) == "expired"
@@ -351,37 +353,37 @@ def test_a_token_is_good_for_its_member_its_agenda_its_team_and_a_quarter_of_an_
     "token", ["x", "wrs:v1", "wrs:v1.", "wrs:v1..", "wrs:v1.e30.e30", "wrs:v2.e30.e30", "\x00", "é.é.é"]
 )
 def test_what_only_looks_like_a_token_is_invalid(place, token):
-    assert verify(place.syncroom, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+    assert verify(place.syncroom, place.team, "ann", "agenda:v1:a", token, place.now) == "invalid"
 
 
 def test_a_token_with_one_changed_letter_is_invalid(place):
-    token = issue(place.syncroom, "crew", "ann", "agenda:v1:a")
+    token = issue(place.syncroom, place.team, "ann", "agenda:v1:a")
     for place_in_it in range(8, len(token) - 1, 7):
         other = "A" if token[place_in_it] != "A" else "B"
         forged = token[:place_in_it] + other + token[place_in_it + 1 :]
-        assert verify(place.syncroom, "crew", "ann", "agenda:v1:a", forged, place.now) == "invalid"
+        assert verify(place.syncroom, place.team, "ann", "agenda:v1:a", forged, place.now) == "invalid"
 
 
 def test_a_new_secret_ends_all_tokens(place):
-    token = issue(place.syncroom, "crew", "ann", "agenda:v1:a")
+    token = issue(place.syncroom, place.team, "ann", "agenda:v1:a")
     place.syncroom.secrets.take_away("crew")
-    assert verify(place.syncroom, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+    assert verify(place.syncroom, place.team, "ann", "agenda:v1:a", token, place.now) == "invalid"
 
 
 def test_a_secret_that_cannot_be_read_makes_every_token_invalid(place, monkeypatch):
-    token = issue(place.syncroom, "crew", "ann", "agenda:v1:a")
+    token = issue(place.syncroom, place.team, "ann", "agenda:v1:a")
 
     def refuse(_team):
         raise WriteRefused("no")
 
     monkeypatch.setattr(place.syncroom.secrets, "secret", refuse)
-    assert verify(place.syncroom, "crew", "ann", "agenda:v1:a", token, place.now) == "invalid"
+    assert verify(place.syncroom, place.team, "ann", "agenda:v1:a", token, place.now) == "invalid"
 
 
 def test_a_team_that_is_gone_gives_no_tokens(place):
     place.delete()
     with pytest.raises(NoSuchTeam):
-        issue(place.syncroom, "crew", "ann", "agenda:v1:a")
+        issue(place.syncroom, place.team, "ann", "agenda:v1:a")
 
 
 # Names.
@@ -393,7 +395,7 @@ def test_names_are_spelled_as_the_roster_spells_them_and_strangers_are_dropped(p
 
 def test_a_team_made_anew_under_the_same_name_inherits_nothing(busy_place):
     place = busy_place
-    words = {**place.words("ann"), "reportToken": issue(place.syncroom, "crew", "ann", place.fingerprint())}
+    words = {**place.words("ann"), "reportToken": issue(place.syncroom, place.team, "ann", place.fingerprint())}
     assert place.report().ok
     assert place.intend().ok
     place.round("bob")

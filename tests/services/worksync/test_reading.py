@@ -159,7 +159,7 @@ def test_a_token_in_a_block_is_good_for_its_reader_only(busy_place):
     block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     for name, wanted in (("ann", "ok"), ("bob", "invalid"), (LEAD, "invalid")):
         found = verify(
-            busy_place.syncroom, "crew", name, block["agendaFingerprint"], block["reportToken"], busy_place.now
+            busy_place.syncroom, busy_place.team, name, block["agendaFingerprint"], block["reportToken"], busy_place.now
         )
         assert found == wanted
 

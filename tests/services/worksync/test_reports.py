@@ -57,7 +57,7 @@ def test_a_launcher_or_a_session_that_knows_the_member_needs_no_token(busy_place
 
 
 def test_a_token_alone_is_enough(busy_place):
-    token = issue(busy_place.syncroom, "crew", "ann", busy_place.fingerprint())
+    token = issue(busy_place.syncroom, busy_place.team, "ann", busy_place.fingerprint())
     assert reason(busy_place, busy_place.words("ann", reportToken=token), nobody(busy_place)) == ""
 
 
@@ -307,9 +307,9 @@ def test_a_provider_that_is_a_configured_member_may_report(busy_place):
 def test_a_token_of_somebody_else_or_for_another_agenda_or_that_is_old_is_refused(busy_place):
     syncroom = busy_place.syncroom
     busy_place.add("of bob", owner="bob")
-    good = issue(syncroom, "crew", "ann", busy_place.fingerprint())
-    of_bob = issue(syncroom, "crew", "bob", busy_place.fingerprint("bob"))
-    for_another = issue(syncroom, "crew", "ann", "agenda:v1:other")
+    good = issue(syncroom, busy_place.team, "ann", busy_place.fingerprint())
+    of_bob = issue(syncroom, busy_place.team, "bob", busy_place.fingerprint("bob"))
+    for_another = issue(syncroom, busy_place.team, "ann", "agenda:v1:other")
     for token in (of_bob, for_another, good + "x", good[:-4], "wrs:v1.a.b"):
         words = busy_place.words("ann", reportToken=token)
         assert reason(busy_place, words, nobody(busy_place)) == "invalid_report_token"
@@ -321,7 +321,7 @@ def test_a_token_of_somebody_else_or_for_another_agenda_or_that_is_old_is_refuse
 
 
 def test_a_copied_token_does_not_suppress_a_new_agenda(busy_place):
-    token = issue(busy_place.syncroom, "crew", "ann", busy_place.fingerprint())
+    token = issue(busy_place.syncroom, busy_place.team, "ann", busy_place.fingerprint())
     busy_place.add("the printer")
     words = busy_place.words("ann", reportToken=token)
     assert reason(busy_place, words, nobody(busy_place)) == "invalid_report_token"
@@ -332,7 +332,8 @@ def test_nobody_gets_a_lease_for_somebody_else_whatever_is_combined(busy_place):
     busy_place.add("of bob", owner="bob")
     names = ("ann", "bob", LEAD, "lead", "user", "codex", "mallory", "ANN")
     tokens = {
-        name: issue(busy_place.syncroom, "crew", name, busy_place.fingerprint(name)) for name in ("ann", "bob", LEAD)
+        name: issue(busy_place.syncroom, busy_place.team, name, busy_place.fingerprint(name))
+        for name in ("ann", "bob", LEAD)
     }
     for claimed in names:
         for fingerprint_of in ("ann", "bob"):

@@ -13,6 +13,7 @@ import re
 import time
 from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -31,9 +32,11 @@ from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
+from atm.system.board.board_scan import BoardScanner
 from atm.system.board.task_store import TaskFiles
 from atm.system.board.task_turn import READ_UNDER_LOCK
 from atm.system.files.disk import RealDisk
+from atm.system.files.rewriting import COARSE_TICK_NS, FINE_TICK_NS
 from atm.testing import MemoryPrograms
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
@@ -216,6 +219,15 @@ def test_an_index_that_was_written_anew_still_knows_what_had_not_changed(stage):
     assert disk.opened == ["crew.index", "3.json"]
 
 
+def test_an_empty_file_is_shown_also_where_the_index_says_something_strange_about_it(stage):
+    (stage.folder / "5.json").touch()
+    age(stage.folder / "5.json")
+    line = json.loads(encode_rows([Row(Card(5), (1, 2, 3), is_proven=False)]))
+    with stage.index.open("a") as index:
+        index.write(json.dumps(["strange", *line[1:]]) + "\n")
+    assert stage.seen() == {**KNOWN, "5": ("", "", "")}
+
+
 def test_a_file_that_was_only_touched_costs_no_look_into_the_history(stage):
     age(stage.folder / "2.json", 30)
     disk = CountingDisk()
@@ -311,6 +323,16 @@ def test_a_second_change_within_one_whole_second_is_seen_where_stamps_are_whole_
     assert stage.seen_at(StillClock(now + 2.5))["2"][2] == "bob"
     rewritten(path, "bob", "cc2")
     assert stage.seen(ahead=1.5)["2"][2] == "cc2"
+
+
+@pytest.mark.parametrize("age_ns", [FINE_TICK_NS, COARSE_TICK_NS], ids=["fine stamps", "whole seconds"])
+def test_a_second_change_is_seen_in_a_file_of_exactly_one_tick(stage, age_ns):
+    path, now = stage.write("2", owner="bob"), 100.0  # so early that nanoseconds are whole numbers for a float
+    stamp = int(now * 1e9) - age_ns
+    os.utime(path, ns=(stamp, stamp))
+    assert stage.seen_at(StillClock(now))["2"][2] == "bob"
+    rewritten(path, "bob", "cc2")
+    assert stage.seen_at(StillClock(now))["2"][2] == "cc2"
 
 
 @pytest.mark.parametrize("ahead", [-86_400.0, -1.0, 1.0, 86_400.0], ids=lambda ahead: f"{ahead:+.0f}s")
@@ -611,3 +633,58 @@ def test_a_task_that_came_back_is_told_and_can_vanish_again(stage):
         stage.turn()
     kinds = [line["type"] for line in stage.history() if line["task"] == "3"][2:]
     assert kinds == ["vanished", "observed", "vanished", "observed"]
+
+
+class TestWhatADaemonKeepsInMind:
+    """Of an index that was read before only what was added is read; it says the same as a first look."""
+
+    def test_a_second_look_reads_what_was_added_and_says_the_same_as_a_first(self, tmp_path):
+        layout = Layout(claude_root=str(tmp_path), config_root=str(tmp_path / "c"), state_root=str(tmp_path / "s"))
+        path = Path(layout.board_index("crew"))
+        path.parent.mkdir(parents=True)
+        scanner, chance = BoardScanner(RealDisk(), StillClock(1.0), layout), Random(7)
+        content = b""
+        for _ in range(300):
+            kind = chance.choice(["add", "add", "add", "anew", "cut", "garbage", "gone"])
+            lines = encode_rows(
+                Row(Card(chance.randint(1, 9), subject="x" * chance.randint(0, 90)), (n, 1, n), is_proven=True)
+                for n in range(3)
+            )
+            content = {
+                "add": content + lines,
+                "anew": lines * chance.randint(1, 9),
+                "cut": content[: chance.randint(0, len(content))],
+                "garbage": content + b"garbage\n",
+                "gone": b"",
+            }[kind]
+            if kind == "anew":
+                path.unlink(missing_ok=True)
+            path.write_bytes(content)  # in place, so the inode stays
+            assert scanner._index("crew") == BoardScanner(RealDisk(), StillClock(1.0), layout)._index("crew"), kind
+
+    def test_what_was_read_before_is_not_read_again(self, tmp_path):
+        layout = Layout(claude_root=str(tmp_path), config_root=str(tmp_path / "c"), state_root=str(tmp_path / "s"))
+        path = Path(layout.board_index("crew"))
+        path.parent.mkdir(parents=True)
+        path.write_bytes(encode_rows(Row(Card(n), (n, 1, n), is_proven=True) for n in range(1000)))
+        disk = MeasuringDisk()
+        scanner = BoardScanner(disk, StillClock(1.0), layout)
+        scanner._index("crew")
+        first = disk.bytes_read
+        with path.open("ab") as file:
+            file.write(encode_rows([Row(Card(1000), (1, 1, 1), is_proven=True)]))
+        assert len(scanner._index("crew")[0]) == 1001
+        assert disk.bytes_read - first < 1000
+
+
+class MeasuringDisk(RealDisk):
+    """Says how much was read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bytes_read = 0
+
+    def read_at(self, fd: int, start: int, size: int) -> bytes:
+        data = super().read_at(fd, start, size)
+        self.bytes_read += len(data)
+        return data

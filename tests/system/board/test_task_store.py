@@ -23,8 +23,8 @@ from atm.services.board.planning import add, depend
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.system.files.disk import RealDisk
-from atm.system.files.locking import REFRESH_AFTER
-from atm.testing import MemoryPrograms
+from atm.system.files.locking import REFRESH_AFTER, Locks
+from atm.testing import FakeChance, FakeClock, MemoryPrograms
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
 
@@ -371,6 +371,35 @@ def test_a_list_that_cannot_be_looked_at_is_let_go_of_at_once(busy):
     before = busy.clock.ahead
     assert board.claim(busy.boardroom(), "crew", "ann").task is not None
     assert busy.clock.ahead == before, "it had to wait"
+
+
+def test_what_a_killed_turn_had_begun_is_durable_before_its_note_goes(busy):
+    note, folder, disk = Path(busy.layout.task_intent("crew")), str(busy.folder), Recording()
+    note.parent.mkdir(parents=True, exist_ok=True)
+    task = {"id": "4", "subject": "begun", "description": "", "status": "pending", "blocks": [], "blockedBy": []}
+    note.write_text(json.dumps({"new": [{"number": 4, "content": json.dumps(task), "events": []}], "changes": {}}))
+    with busy.boardroom(disk).tasks.turn("crew"):
+        pass
+    steps = [("link", f"{folder}/4.json"), ("sync_folder", folder), ("remove", str(note))]
+    assert [step for step in disk.steps if step in steps] == steps
+
+
+@pytest.mark.parametrize("name", ["2.json.lock", ".2.json.atm-1-1"])
+def test_what_a_killed_process_left_beside_a_task_goes_with_the_next_turn(busy, name):
+    rest, task = busy.folder / name, busy.folder / "2.json"
+    before = task.read_bytes()
+    if name.endswith(".lock"):
+        rest.mkdir()
+    else:
+        rest.write_text("half")
+    found = rest.stat()
+    noted = {"pid": 1, "lockDirectory": [found.st_dev, found.st_ino, found.st_mtime_ns]}
+    locks = Locks(RealDisk(), FakeClock(), FakeChance(1), busy.layout.locks, pid=1, host="here")
+    Path(locks.file_for(str(task))).write_text(json.dumps(noted))
+    with busy.boardroom().tasks.turn("crew"):
+        pass
+    assert not rest.exists()
+    assert task.read_bytes() == before
 
 
 def test_of_a_note_that_another_hand_was_at_what_makes_sense_is_done(busy):

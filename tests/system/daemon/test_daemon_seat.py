@@ -10,8 +10,9 @@ import sys
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.system.daemon.process_facts import began, memory
+from atm.system.daemon.process_facts import memory
 from atm.system.daemon.seat import LONGEST_ADDRESS, RunningDaemon, Seat, find_running, take_seat
+from atm.system.files.processes import began
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="unix sockets")
 

@@ -20,8 +20,8 @@ from tests.optional import needs
 from atm.domain.delivery.panes import composer_holds, shows
 from atm.ports.delivery.terminals import PaneAddress
 from atm.services.delivery.pane_delivery import PROVEN, REFUSED, UNPROVEN, Expected, Pasted, paste_line
-from atm.system.daemon.process_facts import began
 from atm.system.delivery.tmux import TmuxTerminals, _foreground_by_ps, pane_of, without_faint
+from atm.system.files.processes import began
 from atm.system.machine import RealClock
 
 pytestmark = needs("tmux")

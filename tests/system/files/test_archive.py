@@ -9,7 +9,7 @@ import pytest
 
 from atm.domain.errors import WriteRefused
 from atm.formats.files.layout import Layout
-from atm.system.files.archive import ArchiveFolder
+from atm.system.files.archive import MOST_UNREADABLE, ArchiveFolder
 from atm.system.files.disk import RealDisk
 from atm.testing import FakeClock
 
@@ -48,6 +48,27 @@ def test_what_was_removed_and_what_could_not_be_read_are_told_apart_though_they_
     assert Path(removed).name.startswith("archive-")
     assert Path(unreadable).name.startswith("unreadable-")
     assert len(kept(layout)) == 2
+
+
+def test_of_what_could_not_be_read_the_newest_copies_are_kept(archive, clock, layout):
+    removed = archive.keep("crew", "ann", b"[0]")
+    for number in range(3 * MOST_UNREADABLE):
+        clock.pass_time(1)
+        archive.unreadable("crew", "ann")(b"torn %d" % number)
+    *copies, first = [path.read_bytes() for path in kept(layout)][::-1]
+    assert copies == [b"torn %d" % number for number in reversed(range(2 * MOST_UNREADABLE, 3 * MOST_UNREADABLE))]
+    assert first == Path(removed).read_bytes() == b"[0]"
+
+
+def test_and_not_more_of_them_than_fit(archive, clock, layout, monkeypatch):
+    monkeypatch.setattr("atm.system.files.archive.MOST_UNREADABLE_BYTES", 100)
+    for size in (60, 30, 40, 200):
+        clock.pass_time(1)
+        archive.unreadable("crew", "ann")(b"x" * size)
+    assert [path.stat().st_size for path in kept(layout)] == [200]  # the newest is kept, however large
+    clock.jump(-1000)  # a clock that was set back: the newest is the one that is written now
+    archive.unreadable("crew", "ann")(b"y" * 10)
+    assert [path.stat().st_size for path in kept(layout)] == [10]
 
 
 def test_an_archive_that_cannot_be_written_is_a_clear_refusal(layout, clock):

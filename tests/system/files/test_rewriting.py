@@ -239,6 +239,10 @@ def test_half_a_new_version_does_not_stay(home, room, inbox, step, error):
             self.fds |= {fd} if ".ann.json.atm-" in path else set()
             return fd
 
+        def close(self, fd: int) -> None:
+            self.fds.discard(fd)
+            super().close(fd)
+
         def write(self, fd: int, data: bytes) -> None:
             if step == "write" and fd in self.fds:
                 raise error
@@ -249,9 +253,11 @@ def test_half_a_new_version_does_not_stay(home, room, inbox, step, error):
                 raise error
             super().sync(fd)
 
-    full = build_room(find_layout({"ATM_HOME": str(home)}), disk=Full())
+    disk = Full()
+    full = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk)
     with pytest.raises((WriteRefused, KeyboardInterrupt)):
         full.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
+    assert disk.fds == set()
     assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
     assert texts(inbox) == []
 

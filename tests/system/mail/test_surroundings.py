@@ -22,10 +22,10 @@ from atm.services.mail.sending import send
 from atm.system.events import watching
 from atm.system.files import exchange
 from atm.system.files.disk import RealDisk
-from atm.system.git.remote import find_repo
 from atm.system.machine import RealChance, find_layout
 from atm.system.mail.shared_files import SettingsAndFiles
 from atm.system.setup import claude_code
+from atm.system.setup.remote import find_repo
 from atm.testing import FaultyDisk, make_message
 from atm.wiring import events
 from atm.wiring.mail import build_room

@@ -64,7 +64,7 @@ def test_before_nudges_may_be_sent_everything_else_works_and_nobody_is_written_t
     place.intend(note="while nobody was there")
     assert replay(place.syncroom, "crew") == 1
     block: Any = briefing_block(place.syncroom, place.team, "ann", can_report=True)
-    assert block["reportToken"] == issue(place.syncroom, "crew", "ann", block["agendaFingerprint"])
+    assert block["reportToken"] == issue(place.syncroom, place.team, "ann", block["agendaFingerprint"])
     assert place.report().ok
     assert not place.report("ann", "caught_up").ok
     (round_of_ann,) = place.round("ann").looks

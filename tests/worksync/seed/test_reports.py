@@ -29,6 +29,7 @@ from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.roster.members import add_member
 from atm.services.roster.teamroom import Teamroom
+from atm.services.team.endpoints import put_endpoint
 from atm.services.team.registry import find_team
 from atm.services.worksync.reconcile import look_at
 from atm.services.worksync.reports import replay, submit
@@ -99,7 +100,7 @@ def signs_of_life(place: Place) -> None:
 
 def a_session_that_begins_anew(place: Place) -> None:
     for session in ("one", "two"):
-        place.room.endpoints.put("crew", "ann", Endpoint(vendor="codex", session=session, at=place.now))
+        put_endpoint(place.room, place.team, "ann", Endpoint(vendor="codex", session=session, at=place.now))
 
 
 def reports(place: Place) -> None:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from atm.domain.board.tasks import IN_PROGRESS, REVIEW, Change
 from atm.domain.errors import ReviewRefused
 from atm.domain.names import same_name
+from atm.domain.team.authority import HUMAN
+from atm.domain.untrusted_text import shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -149,6 +151,33 @@ def request(task: Task, reviewer: str, by: Stamp, *, for_good: bool = False) -> 
     return Change(event, own=own)
 
 
+def hand_back(task: Task, member: str, by: Stamp, is_boss: Callable[[str], bool]) -> Change | None:
+    """
+    A reviewer has left: nobody who comes under the same name later reviews in their place (D26).
+
+    The role goes back to whoever gave it, if that was the lead or a human, else to whoever starts the review. None if
+    the member has no part in it.
+    """
+    named, why = task.text("reviewer"), f"{member} left the team"
+    own: dict[str, Plain] = {}
+    if same_name(named, member):
+        named = _giver(task, member, is_boss)
+        own["reviewer"] = named or None
+    if task.review == REVIEW and same_name(current_reviewer(task).name or "", member):
+        asked = "" if same_name(named, task.owner) else named
+        own["review"] = {"state": REVIEW, "reviewer": asked or None, "since": by.at}
+        return Change(by.event(REQUESTED, reviewer=asked, reason=why), own=own)  # a cycle of its own: theirs is over
+    return Change(by.event("reviewer_changed", reviewer=named, reason=why), own=own) if own else None
+
+
+def _giver(task: Task, member: str, is_boss: Callable[[str], bool]) -> str:
+    """Who has the role back: the boss who named the member; a human, where that boss cannot review this task."""
+    by = task.text("reviewerBy") or task.text("createdBy")
+    if not is_boss(by):
+        return ""
+    return HUMAN if same_name(by, member) or same_name(by, task.owner) else by
+
+
 def start(task: Task, by: Stamp) -> Change:
     """Whoever starts a review that nobody in particular was asked for is its reviewer."""
     _check_reviewer(task, by.actor, "start")
@@ -185,7 +214,7 @@ def _check_reviewer(task: Task, who: str, what: str) -> None:
     if named and not same_name(named, who):
         raise ReviewRefused(
             f"{named} reviews #{task.id}, not {who}",
-            f"ask for another reviewer: `atm tasks review request {task.id} --reviewer {who}`",
+            f"ask for another reviewer: `atm tasks review request {task.id} --reviewer {shell_word(who)}`",
         )
 
 

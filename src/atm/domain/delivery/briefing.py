@@ -7,7 +7,8 @@ without the user's authority; nothing inside can close the frame (D22).
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import line_for_agents, one_line, text_for_agents
+from atm.domain.mail.receipts import MAYBE_SHOWN
+from atm.domain.untrusted_text import line_for_agents, one_line, shell_word, text_for_agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def in_words(facts: Briefing) -> str:
     lines += [] if facts.mail_follows else [_mail_line(facts)]
     lines += ["", "Your work:"] + [f"- {line_for_agents(item, 160)}" for item in facts.work[:10]] if facts.work else []
     if len(facts.work) > 10:
-        lines.append(f"- and {len(facts.work) - 10} more: `atm tasks list --owner {me}`")
+        lines.append(f"- and {len(facts.work) - 10} more: `atm tasks list --owner {shell_word(me)}`")
     if facts.claimable:
         lines.append(f"{facts.claimable} tasks can be claimed: `atm tasks claim`.")
     return _cut("\n".join(lines), LONGEST_BRIEFING - len(_HOW_TO)) + _HOW_TO
@@ -100,9 +101,15 @@ def _mail_line(facts: Briefing) -> str:
     return f"Unread mail: {sum(facts.unread.values())} ({said}{', …' if len(most) > 5 else ''}); `atm read` shows it."
 
 
-def framed(message: Message, text: str) -> str:
-    """One message as an agent sees it, in the frame that Claude Code uses too."""
+def framed(message: Message, text: str, *, in_doubt: bool = False) -> str:
+    """
+    One message as an agent sees it, in the frame that Claude Code uses too.
+
+    `in_doubt`: somebody who did not come to its end may have shown it before.
+    """
     facts = {"teammate_id": message.sender, "id": message.id or "", "at": message.timestamp}
+    if in_doubt:
+        facts["note"] = MAYBE_SHOWN
     said = " ".join(f'{name}="{_attribute(value)}"' for name, value in facts.items() if value)
     return f"<teammate-message {said}>\n{text_for_agents(text)}\n</teammate-message>"
 
@@ -112,20 +119,20 @@ def _attribute(value: str) -> str:
     return safe[:160]
 
 
-def framed_beginning(message: Message, path: str, most: int = LONG_ONE) -> str:
+def framed_beginning(message: Message, path: str, most: int = LONG_ONE, *, in_doubt: bool = False) -> str:
     """A message that is too long: as much of it as fits, and where the whole of it lies."""
     size = most
     while True:
         note = f"[… {len(message.text):,} characters in all; the whole message is in {path}]"
-        shown = framed(message, f"{message.text[:size]}\n{note}")
+        shown = framed(message, f"{message.text[:size]}\n{note}", in_doubt=in_doubt)
         if len(shown) <= most or not size:
             return shown
         size = max(0, size - (len(shown) - most)) if len(shown) - most < size else size // 2
 
 
-def size_of(message: Message) -> int:
+def size_of(message: Message, *, in_doubt: bool = False) -> int:
     """Characters that a message takes in a context."""
-    return LONG_ONE if is_long(message) else len(framed(message, message.text)) + 1
+    return LONG_ONE if is_long(message) else len(framed(message, message.text, in_doubt=in_doubt)) + 1
 
 
 def is_long(message: Message, most: int = LONGEST_SHOWN) -> bool:

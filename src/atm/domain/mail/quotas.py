@@ -86,6 +86,10 @@ class Allowance:
         self.size = len(message.raw.encode("utf-8", "surrogateescape"))
 
     @property
+    def team(self) -> Team:
+        return self._team
+
+    @property
     def has_reserve(self) -> bool:
         from atm.domain.team.authority import is_human  # most sends are covered without it
 

@@ -27,6 +27,9 @@ removes a row twenty times wants it gone."""
 RETURNED = "returned"
 """Marked unread again, because showing it to the reader failed."""
 
+MAYBE_SHOWN = "may have been shown"
+"""What the evidence of a `returned` says if the showing had begun; and the words that go with the message next time."""
+
 ACK_DUE = "ack-due"
 """The sender wants an acknowledgement within a time; without one the lead is told, then a human."""
 
@@ -78,6 +81,11 @@ def expected_in_inbox(states: list[str]) -> bool:
     if _last(states, FAILED) < _last(states, "written"):
         return False
     return states.count(RESTORED) < MOST_RESTORES
+
+
+def leaves_doubt(state: str, evidence: str) -> bool:
+    """Does this line of the ledger say that its message may have been seen, although it counts as unread?"""
+    return state == RETURNED and MAYBE_SHOWN in evidence
 
 
 def already_read(states: list[str]) -> bool:

@@ -6,7 +6,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
 
-INBOX, HOOK, SERVER, PANE, PLUGIN = "inbox", "hook", "server", "pane", "plugin"
+INBOX, HOOK, SERVER, PANE, PLUGIN, READ = "inbox", "hook", "server", "pane", "plugin", "read"
 """Channels. The inbox always comes first and is durable; the others put what lies there before its owner."""
 
 
@@ -37,3 +37,10 @@ class ShowingNote:
         self.at = at
         self.where = where
         """The pane, the session: whatever helps to find out later whether it was shown."""
+
+
+def half_shown_in_words(member: str, team: str, note: ShowingNote) -> str:
+    """What a check-up says of a note that nobody came back to."""
+    count = "a message" if len(note.keys) == 1 else f"{len(note.keys)} messages"
+    how = f"a process was killed while it showed {count} to {member!r} in team {team!r} ({note.channel or 'unknown'})"
+    return f"{how}: it may have been seen, and counts as unread with the next `atm read` or hook"

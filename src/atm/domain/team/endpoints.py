@@ -17,6 +17,7 @@ class Endpoint:
         "at",
         "boot",
         "host",
+        "life",
         "pane",
         "pane_command",
         "pane_pid",
@@ -40,6 +41,7 @@ class Endpoint:
         pane_pid: int | None = None,
         pane_command: str = "",
         url: str = "",
+        life: str = "",
         unconfirmed: list[str] | None = None,
     ) -> None:
         self.vendor = vendor
@@ -55,6 +57,8 @@ class Endpoint:
         self.pane_command = pane_command
         self.url = url
         """The agent's own server, where its vendor has one."""
+        self.life = life
+        """Of the member in its team, when it was written. To a namesake of another life it says nothing (D26)."""
         self.unconfirmed = unconfirmed or []
         """Messages that were put into its context; its next sign of life shows that it went on with them."""
 

@@ -69,14 +69,17 @@ def judge(beat: Beat | None, now: float, process_runs: bool | None = None, uptim
     From the last heartbeat, and whether the process it names still runs (None: no process, or on another machine).
 
     A process can only refute: one that is gone makes its member offline at once, but a number that is in use again
-    proves nothing. `uptime` is given on the machine that the heartbeat comes from: silence counts only if both clocks
-    agree about it, so that a wall clock that jumps takes no member's work away.
+    proves nothing. A session that said its end makes it offline too, until something else is heard of it. `uptime` is
+    given on the machine that the heartbeat comes from: silence counts only if both clocks agree about it, so that a
+    wall clock that jumps takes no member's work away.
     """
     if beat is None:
         return Liveness(UNKNOWN, "no heartbeat has been seen")
     age = _age(now - beat.at, None if uptime is None or beat.uptime is None else uptime - beat.uptime)
     if process_runs is False:
         return Liveness(OFFLINE, f"process {beat.pid} is gone", max(0.0, age))
+    if beat.state == ENDED and beat.source == beat.state_source:  # and nothing was heard of it since
+        return Liveness(OFFLINE, f"session ended, {beat.source}", max(0.0, age))
     if age < -CLOCK_TOLERANCE:
         return Liveness(ONLINE, f"heartbeat ({beat.source})", 0.0, f"its clock is {-age:.0f} s ahead of ours")
     value = ONLINE if age <= SILENT_AFTER else OFFLINE

@@ -232,12 +232,14 @@ class RawObject:
 
 
 class RawArray:
-    """The text of a JSON array as its items, each verbatim."""
+    """The text of a JSON array as its items, each verbatim, and their values."""
 
-    __slots__ = ("head", "items", "tail")
+    __slots__ = ("head", "items", "tail", "values")
 
     def __init__(self, text: str) -> None:
-        self.head, self.items, self.tail = _items(text)
+        self.values: list[Plain] = []
+        """Of the items as they were read; None for one that is nested too deeply."""
+        self.head, self.items, self.tail = _items(text, self.values)
 
     def joined(self, separator: str = ",\n  ") -> str:
         if not self.items:
@@ -273,7 +275,7 @@ def _members(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
         at = skip_space(text, at + 1)
 
 
-def _items(text: str) -> tuple[str, list[str], str]:
+def _items(text: str, values: list[Plain]) -> tuple[str, list[str], str]:
     start = skip_space(text, 1 if text.startswith("\ufeff") else 0)
     if text[start : start + 1] != "[":
         raise NotJson("not an array")
@@ -282,8 +284,9 @@ def _items(text: str) -> tuple[str, list[str], str]:
     if text[at : at + 1] == "]":
         return text[:start], items, _rest(text, at + 1)
     while True:
-        end = _end_of(text, at)
+        value, end = _value_at(text, at)
         items.append(text[at:end])
+        values.append(value)
         at = skip_space(text, end)
         if text[at : at + 1] == "]":
             return text[:start], items, _rest(text, at + 1)
@@ -292,12 +295,12 @@ def _items(text: str) -> tuple[str, list[str], str]:
         at = skip_space(text, at + 1)
 
 
-def _end_of(text: str, at: int) -> int:
-    """Where a value ends. One that is nested too deeply to decode is stepped over: a row blocks nothing (D9)."""
+def _value_at(text: str, at: int) -> tuple[Plain, int]:
+    """A value and where it ends. One that is nested too deeply to decode is stepped over: a row blocks nothing (D9)."""
     try:
-        return scan(text, at)[1]
+        return scan(text, at)
     except TooDeep:
-        return _step_over(text, at)
+        return None, _step_over(text, at)
 
 
 def _step_over(text: str, at: int) -> int:

@@ -75,6 +75,11 @@ class Layout:
     def task_history(self, team: str) -> str:
         return f"{self.our_data(team)}/tasks.jsonl"
 
+    @property
+    def processes(self) -> str:
+        """Whose processes are, one file for each."""
+        return f"{self.state_root}/processes"
+
     def heartbeats(self, team: str) -> str:
         return f"{self.our_data(team)}/heartbeats"
 
@@ -217,6 +222,10 @@ class Layout:
 
     def upkeep_mark(self, team: str, agent: str) -> str:
         return f"{self.state_root}/upkeep/{team}/{agent}.json"
+
+    def beside(self, team: str) -> tuple[str, ...]:
+        """Folders that hold, for each member of a team, what passes: notes, pasted texts, marks."""
+        return tuple(f"{self.state_root}/{kind}/{team}" for kind in ("surfacing", "pasted", "upkeep"))
 
 
 def inbox_owner(file_name: str) -> str | None:

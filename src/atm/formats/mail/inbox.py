@@ -103,7 +103,8 @@ class Inbox:
         array = RawArray(to_text(data))
         self._head = array.head
         self._tail = array.tail
-        self.rows = [decode_row(raw) or malformed(raw) for raw in array.items]
+        pairs = zip(array.values, array.items, strict=True)
+        self.rows = [message_from(value, raw) or malformed(raw) for value, raw in pairs]
 
     @property
     def messages(self) -> list[Message]:
@@ -183,18 +184,50 @@ def unread_spans(data: bytes) -> list[tuple[int, int]] | None:
     if data == EMPTY:
         return []
     end = end_of_rows(data)
-    endings = None if end is None else _endings_in(data, end)
-    if end is None or endings is None:
+    if end is None:
+        return None
+    begin = _read_prefix(data)
+    endings = _endings_in(data, begin, end)
+    if endings is None:
         return None
     found = []
     for ending in endings.intersection(_ENDS_UNREAD):
-        at = data.find(ending, 0, end)
+        at = data.find(ending, begin, end)
         while at >= 0:
             close = at + len(ending)
             if close == end or data.startswith(NEXT_ROW, close):  # else the flag stands inside a row
                 found.append((data.rfind(ROW_START, 0, at) + len(ROW_START) - 1, close))
             at = data.find(ending, close, end)
-    return sorted(found)
+    found.sort()
+    _note_read_prefix(data, begin, found[0][0] - len(NEXT_ROW) + 1 if found else end)
+    return found
+
+
+_prefixes: dict[bytes, tuple[int, int]] = {}
+"""Of inboxes that this process has gone through, by their first bytes: how many bytes at the beginning were rows laid
+out as ours and all read, and the hash of these. What has not changed need not be gone through again."""
+
+_HEAD, _MOST_PREFIXES = 512, 200
+WORTH_NOTING = 64 * 1024
+"""Bytes that are gone through in less time than it takes to know them again."""
+
+
+def _read_prefix(data: bytes) -> int:
+    known = _prefixes.get(data[:_HEAD]) if len(data) > WORTH_NOTING else None
+    return known[0] if known is not None and _hash(data, known[0]) == known[1] else 0
+
+
+def _note_read_prefix(data: bytes, begin: int, end: int) -> None:
+    """Not after every row more: hashing takes time too."""
+    if end - begin >= WORTH_NOTING:
+        if len(_prefixes) >= _MOST_PREFIXES:
+            _prefixes.clear()
+        _prefixes[data[:_HEAD]] = (end, _hash(data, end))
+
+
+def _hash(data: bytes, end: int) -> int:
+    """By Python's own, whose key is another one in every process: nobody can prepare two texts with the same."""
+    return hash(memoryview(data)[:end])
 
 
 _ENDS_READ = (b'"read": true}', b'"read":true}', b'"read": true\n  }', b'"read":true\n  }')
@@ -213,19 +246,21 @@ def end_of_rows(data: bytes) -> int | None:
 _FOOT = 4096
 
 
-def _endings_in(data: bytes, end: int) -> set[bytes] | None:
+def _endings_in(data: bytes, begin: int, end: int) -> set[bytes] | None:
     """
-    How the rows end, or None if one ends in another way than with its flag.
+    How the rows from `begin` on end, or None if one ends in another way than with its flag.
 
     Counting is several times faster than looking at each row, and one spelling usually accounts for all of them.
     """
-    tail = data[max(0, end - 40) : end]
+    if begin == end:
+        return set()
+    tail = data[max(begin, end - 40) : end]
     found = {ending for ending in _ENDS_READ + _ENDS_UNREAD if tail.endswith(ending)}
-    counted, rows = len(found), data.count(ROW_START)
+    counted, rows = len(found), data.count(ROW_START, begin)
     for ending in _by_likelihood(data, found):
         if counted == rows:
             break
-        count = data.count(ending + NEXT_ROW)
+        count = data.count(ending + NEXT_ROW, begin)
         counted += count
         found |= {ending} if count else set()
     return found if counted == rows else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.trust import HARMLESS, NEEDS_CONSENT, Ask
-from atm.formats.files.json_record import NotJson, decode_object, to_text
+from atm.formats.files.json_record import decode_object, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 
 FOLDERS = "additionalDirectories"
 
+REPO_PERMISSIONS = (".claude/settings.local.json", ".claude/settings.json")
+"""Where a repository has them, the stronger one first."""
+
 
 def strings_in(value: Plain) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
 def permission_asks(content: bytes) -> list[Ask]:
-    """What a repository's file permits needs consent; what it denies, or asks about, does not."""
-    try:
-        permissions = decode_object(to_text(content)).get("permissions")
-    except NotJson:
-        return []
+    """What a repository's file permits needs consent; what it denies, or asks about, does not. Raises NotJson."""
+    permissions = decode_object(to_text(content)).get("permissions")
     if not isinstance(permissions, dict):
         return []
     kinds = {"allow": NEEDS_CONSENT, FOLDERS: NEEDS_CONSENT, "ask": HARMLESS, "deny": HARMLESS}

@@ -10,9 +10,14 @@ from atm.formats.files.json_record import NotJson, RawObject, encode, to_bytes, 
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from atm.domain.plain import Plain
 
 VERSION = 1
+
+DIGITS = 19
+"""Of the nanoseconds in a file's name: names sort as numbers do, until the year 2286."""
 
 
 class SpoolEntry:
@@ -23,6 +28,7 @@ class SpoolEntry:
         "answers",
         "created_at",
         "last_attempt",
+        "life",
         "message_id",
         "next_attempt",
         "raw",
@@ -44,6 +50,7 @@ class SpoolEntry:
         last_attempt: float | None = None,
         next_attempt: float = 0.0,
         answers: dict[str, str] | None = None,
+        life: str = "",
     ) -> None:
         self.team = team
         self.agent = agent
@@ -56,10 +63,12 @@ class SpoolEntry:
         self.next_attempt = next_attempt
         self.answers = answers
         """The message that this one answers: {team, agent, message_id}. Delivered together or not at all."""
+        self.life = life
+        """Which life of the recipient it is for; empty where that is not known."""
 
     def file_name(self, nanoseconds: int) -> str:
         short = self.message_id[:8].replace("-", "")  # the target is what follows the second dash
-        return f"{nanoseconds:019d}-{short}-{self.agent}@{self.team}.json"
+        return f"{nanoseconds:0{DIGITS}d}-{short}-{self.agent}@{self.team}.json"
 
     def encoded(self) -> bytes:
         fields: dict[str, Plain] = {
@@ -75,6 +84,8 @@ class SpoolEntry:
         }
         if self.answers:
             fields["answers"] = dict(self.answers)
+        if self.life:
+            fields["life"] = self.life
         return to_bytes(f'{encode(fields)[:-1]}, "message": {self.raw}}}\n')
 
 
@@ -100,12 +111,19 @@ def decode_entry(data: bytes) -> SpoolEntry | None:
         last_attempt=_number(record.get("last_attempt")) or None,
         next_attempt=_number(record.get("next_attempt")),
         answers={str(k): str(v) for k, v in answers.items()} if isinstance(answers, dict) else None,
+        life=str(record.get("life") or ""),
     )
 
 
 def target_in_name(file_name: str) -> str:
     """`agent@team` of a spool file, from its name alone."""
     return file_name.removesuffix(".trying").removesuffix(".json").split("-", 2)[-1]
+
+
+def highest_for(target: str, file_names: Iterable[str]) -> int:
+    """The highest number among the files that wait for `agent@team`; 0 if none does."""
+    numbers = [name.partition("-")[0] for name in file_names if target_in_name(name) == target]
+    return max((int(number) for number in numbers if len(number) == DIGITS and number.isdecimal()), default=0)
 
 
 def _number(value: Plain) -> float:

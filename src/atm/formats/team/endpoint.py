@@ -10,7 +10,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
 
-_TEXTS = ("vendor", "session", "host", "boot", "server", "pane", "pane_command", "url")
+_TEXTS = ("vendor", "session", "host", "boot", "server", "pane", "pane_command", "url", "life")
 
 
 def encode_endpoint(member: str, endpoint: Endpoint) -> bytes:

@@ -1,8 +1,9 @@
 """
 Report tokens: `wrs:v1.<payload>.<signature>`, given to one member for one agenda, good for fifteen minutes.
 
-HMAC-SHA256 with the team's secret over team, member, fingerprint and expiry. It is no proof of identity towards an
-enemy on the same machine: it keeps a model from reporting for another member, or for an agenda it has not seen.
+HMAC-SHA256 with the team's secret over team, member, this life of both (D26), fingerprint and expiry. It is no proof of
+identity towards an enemy on the same machine: it keeps a model from reporting for another member, or for an agenda it
+has not seen.
 """
 
 from __future__ import annotations
@@ -25,11 +26,12 @@ VALID_SECONDS = 900.0
 CLOCK_TOLERANCE = 60.0
 
 
-def issue_token(secret: bytes, team: str, member: str, fingerprint: str, now: float) -> str:
+def issue_token(secret: bytes, team: str, member: str, life: str, fingerprint: str, now: float) -> str:
     bound: dict[str, Plain] = {
         "version": 1,
         "teamName": team,
         "memberName": member.casefold(),
+        "life": life,
         "agendaFingerprint": fingerprint,
         "expiresAt": to_iso(now + VALID_SECONDS),
     }
@@ -37,7 +39,7 @@ def issue_token(secret: bytes, team: str, member: str, fingerprint: str, now: fl
     return f"{PREFIX}.{_text(payload)}.{_text(_sign(secret, payload))}"
 
 
-def verify_token(secret: bytes, token: str, team: str, member: str, fingerprint: str, now: float) -> str:
+def verify_token(secret: bytes, token: str, team: str, member: str, life: str, fingerprint: str, now: float) -> str:
     """ok, missing, expired or invalid."""
     if not token:
         return TOKEN_MISSING
@@ -51,8 +53,8 @@ def verify_token(secret: bytes, token: str, team: str, member: str, fingerprint:
         bound = decode_object(payload.decode())
     except (NotJson, UnicodeDecodeError):
         return TOKEN_INVALID
-    wanted = (1, team, member.casefold(), fingerprint)
-    if tuple(bound.get(key) for key in ("version", "teamName", "memberName", "agendaFingerprint")) != wanted:
+    wanted = (1, team, member.casefold(), life, fingerprint)
+    if tuple(bound.get(key) for key in ("version", "teamName", "memberName", "life", "agendaFingerprint")) != wanted:
         return TOKEN_INVALID
     expires = from_iso(str(bound.get("expiresAt")))
     if expires is None or expires - now > VALID_SECONDS + CLOCK_TOLERANCE:

@@ -41,5 +41,8 @@ class Programs(Protocol):
     def here(self) -> str:
         """The folder that we are in."""
 
+    def stands_in(self, folder: str) -> bool:
+        """Are we in this folder, or below it in the same repository?"""
+
     def log(self, record: dict[str, Plain]) -> None:
         """What a hook did, in the hooks' own log. If that cannot be written, nobody is stopped by it."""

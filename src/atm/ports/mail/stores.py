@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from atm.domain.mail.quotas import Allowance
     from atm.domain.mail.surfacing import Glance
     from atm.formats.mail.journal import Entry, Line
+    from atm.formats.mail.row_index import IndexedInbox, RowIndex
     from atm.formats.mail.spool_entry import SpoolEntry
     from atm.ports.files.undertaking import Undertaking
 else:
@@ -47,6 +48,7 @@ class Inboxes(Protocol):
         """
         Add rows that are not there yet. The inbox is made if it does not exist.
 
+        `patience` is how many seconds it may take at most, whatever others do to the file; FileBusy after that.
         InboxFull if the `allowance` of their sender has no room in the version that is changed: two senders at once
         cannot both slip in.
         """
@@ -62,6 +64,9 @@ class Inboxes(Protocol):
     def glance(self, team: str, agent: str, people: Callable[[str], bool], most_rows: int) -> Glance:
         """What of the unread should be shown first, for a bounded price; `people` says which senders are persons."""
 
+    def indexed(self, team: str, agent: str, former: RowIndex | None) -> IndexedInbox:
+        """Which rows there are, beside a former version of them: only what changed is taken apart."""
+
     def rows(self, team: str, agent: str) -> list[Message]:
         """Every row, the malformed ones included; none if there is no such inbox."""
 
@@ -71,10 +76,24 @@ class Inboxes(Protocol):
     def claim_named(self, team: str, agent: str, keys: Collection[object]) -> list[Message]:
         """Mark those of these rows that are unread as read, in one step, and return them."""
 
-    def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None: ...
+    def mark(
+        self, team: str, agent: str, keys: Collection[object], read: bool, patience: float | None = None
+    ) -> None: ...
 
-    def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
+    def change(
+        self,
+        team: str,
+        agent: str,
+        change: Callable[[list[Message]], list[Message]],
+        patience: float | None = None,
+    ) -> Written:
         """Decide and write under one lock."""
+
+    def recheck(self, team: str, agent: str, patience: float | None = None) -> int | None:
+        """
+        Put back rows of foreign writers that we brought along a moment ago and that are gone again: how many. None if
+        there are no rows to look after any more.
+        """
 
     def touched(self, team: str, agent: str) -> bool:
         """May a foreign writer have written to it since we last looked or wrote? Costs two small looks."""

@@ -35,6 +35,3 @@ class Presence(Protocol):
         """Everybody with a heartbeat, on the roster or not."""
 
     def process_runs(self, pid: int) -> bool: ...
-
-    def ancestors(self, pid: int) -> list[int]:
-        """A process and those that it runs under, nearest first."""

@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from atm.domain.board.tasks import Task
     from atm.domain.team.team import Team
     from atm.ports.board.programs import Programs
     from atm.ports.board.tasks import Tasks
@@ -86,6 +87,23 @@ def list_name(boardroom: Boardroom, team: str) -> str:
     if boardroom.tasks.exists(team):
         return team
     return find_team(boardroom.room, team).name  # raises, and says which teams there are
+
+
+def working_folder(boardroom: Boardroom, team: Team, task: Task, who: str) -> str:
+    """Where the task says, else where its claimant works; empty for wherever we are."""
+    return task.text("folder") or own_folder(boardroom, team, who)
+
+
+def own_folder(boardroom: Boardroom, team: Team, who: str) -> str:
+    """
+    Where a member works, as the roster says; empty for wherever we are.
+
+    A roster is no secret, and whoever changes it must not choose where another's commands run: a process of the
+    member's own believes it only while it stands in that folder itself.
+    """
+    member = team.member(who)
+    said = member.cwd if member is not None else ""
+    return said if said and (boardroom.is_server or boardroom.programs.stands_in(said)) else ""
 
 
 def sign_of_life(boardroom: Boardroom, team: Team, who: str) -> None:

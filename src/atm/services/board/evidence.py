@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.board.acceptance import COMMIT, FILE, SUBJECTS, Ran, about, evidence, kind_of, why_not
 from atm.domain.errors import ChecksFailed
 from atm.domain.team.liveness import WORKING
+from atm.services.board.boardroom import working_folder
 from atm.services.board.marks import check_marks
 from atm.services.team.presence import beat
 
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 
 def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
     """All checks, in order. Raises ChecksFailed at the first that fails, with what it said."""
-    check_marks(boardroom, team, task, who)
-    folder = working_folder(team, task, who)
+    folder = check_marks(boardroom, team, task, who, working_folder(boardroom, team, task, who))
     proof: list[Plain] = []
     for check in task.acceptance:
         ran = _run(boardroom, team, task, who, check, folder, commit)
@@ -30,12 +30,6 @@ def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) 
             )
         proof.append(evidence(check, ran))
     return proof
-
-
-def working_folder(team: Team, task: Task, who: str) -> str:
-    """Where the task says, else where its claimant works; empty for wherever we are."""
-    member = team.member(who)
-    return task.text("folder") or (member.cwd if member is not None else "")
 
 
 def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, folder: str, commit: str) -> Ran:

@@ -3,6 +3,9 @@ Hooks: commands of the user's that are told of events and may say no, as Claude 
 
 Exit 0 lets it pass (its output may be JSON with a decision), exit 2 says no with what it wrote to standard error.
 Anything else, a crash or a hook that does not end in time is a warning and blocks nobody.
+
+A hook runs where its member works, but for a server that works for others: `python3 -m words` is whatever `words.py`
+lies in the folder, and an agent could have anything run outside its sandbox. There it hears of the folder only.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from atm.domain.board.acceptance import said_by
 from atm.domain.errors import HookBlocked
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes
 from atm.formats.files.times import to_iso
+from atm.services.board.boardroom import own_folder
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -40,8 +44,9 @@ def run_hooks(boardroom: Boardroom, event: str, team: str, who: str, task: Task 
     """Ask every hook of an event, in order, until one says no."""
     verdict = HookVerdict()
     for command in boardroom.hooks.get(event, ()):
-        folder = _folder(boardroom, team, who)
-        told = to_bytes(encode(_told(event, team, who, task, folder or boardroom.programs.here())))
+        works_in = own_folder(boardroom, boardroom.room.rosters.load(team), who)
+        folder = "" if boardroom.is_server else works_in
+        told = to_bytes(encode(_told(event, team, who, task, works_in or boardroom.programs.here())))
         facts = {"ATM_TEAM": team, "ATM_IDENTITY": who, "ATM_HOOK": event}
         ran = boardroom.programs.run(command, folder=folder, seconds=boardroom.hook_seconds, stdin=told, facts=facts)
         _judge(boardroom, verdict, event, command, ran)
@@ -56,11 +61,6 @@ def check_not_blocked(verdict: HookVerdict, what: str) -> None:
         raise HookBlocked(
             f"{what}: {verdict.feedback or 'a hook said no'}", "do what the hook asks for, then try again"
         )
-
-
-def _folder(boardroom: Boardroom, team: str, who: str) -> str:
-    member = boardroom.room.rosters.load(team).member(who)
-    return member.cwd if member is not None and member.cwd else ""
 
 
 def _told(event: str, team: str, who: str, task: Task | None, folder: str) -> dict[str, Plain]:

@@ -2,9 +2,13 @@
 Whose commands a task's checks are (D25).
 
 A check that runs a command runs with the rights of whoever completes the task, so it matters who wrote it. What a
-member entered through atm carries a mark that only this team's secret makes: over the command, where it runs, the task
-and the member in this life. What came in by another way, a plan's file or an editor, has none and waits for a person's
-yes.
+member entered through atm carries a mark that only this team's secret makes: over the command, the task and its
+folder, the member in this life, and whether that was a person when it was entered; what becomes of a name afterwards
+changes nothing. What came in by another way, a plan's file or an editor, has none and waits for a person's yes.
+
+Where it runs counts as much as what runs: `make test` is whatever lies in the folder, and a member's folder in the
+roster is no secret of the member's. The claimant's own process runs commands in its own folder. The daemon, which acts
+for others, runs a person's alone, and only in the folder that the person's mark covers.
 """
 
 from __future__ import annotations
@@ -12,9 +16,11 @@ from __future__ import annotations
 from atm.domain.board.acceptance import about, is_command, kind_of
 from atm.domain.board.tasks import Change, task_id
 from atm.domain.errors import AtmError, NotTrusted
+from atm.domain.names import same_name
 from atm.domain.team.authority import HUMAN, is_boss, is_human
+from atm.domain.untrusted_text import shell_word
 from atm.formats.files.json_record import encode, to_bytes
-from atm.services.board.boardroom import open_team
+from atm.services.board.boardroom import open_team, working_folder
 from atm.services.team.lifecycle import life_of
 from atm.services.team.standing import check_person, members_above
 
@@ -27,86 +33,151 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.services.board.boardroom import Boardroom
 
-PURPOSE = "atm acceptance 1"
+PURPOSE = "atm acceptance 2"
 """What this mark is for: a mark made with the same secret for something else says nothing here."""
+
+PERSON, MEMBER = "person", "member"
+"""What whoever entered a command was at that moment."""
+
+OURS = ("by", "mark", "folder")
+"""What a mark adds to a check. `folder` is where a person's yes lets the daemon run it, where the task names none."""
+
+
+class CommandAuthor:
+    """In whose name commands are entered."""
+
+    __slots__ = ("name", "tier")
+
+    def __init__(self, name: str = "", tier: str = MEMBER) -> None:
+        self.name = name
+        """Empty for a stranger."""
+        self.tier = tier
+
+
+class Entered:
+    """A command whose mark is true: who entered it, as what, and for which folder."""
+
+    __slots__ = ("by", "folder", "tier")
+
+    def __init__(self, by: str, tier: str, folder: str) -> None:
+        self.by = by
+        self.tier = tier
+        self.folder = folder
+        """Empty for wherever its claimant works."""
 
 
 class Marker:
-    """Marks the commands of new tasks in the name of the member who entered them."""
+    """Marks the commands of tasks in the name of whoever entered them."""
 
-    __slots__ = ("_author", "_life", "_secret", "_team")
+    __slots__ = ("_author", "_life", "_secret")
 
-    def __init__(self, boardroom: Boardroom, team: Team, author: str) -> None:
+    def __init__(self, boardroom: Boardroom, team: Team, author: CommandAuthor) -> None:
         self._author = author
-        self._secret = boardroom.room.secrets.secret(team.name) if author else b""
-        self._team = team.name
-        self._life = life_of(boardroom.room, team, author) if author else ""
+        self._secret = boardroom.room.secrets.secret(team.name) if author.name else b""
+        self._life = life_of(boardroom.room, team, author.name) if author.name else ""
 
-    def marked(self, task: str, folder: str, checks: Sequence[Record]) -> list[Record]:
-        return [self._one(task, folder, check) if is_command(check) else check for check in checks]
+    def marked(self, task: str, folder: str, checks: Sequence[Record], place: str = "") -> list[Record]:
+        """`folder` is the task's own; `place` is where it will run, as far as that is known where the task has none."""
+        return [self._one(task, folder, check, place) if is_command(check) else check for check in checks]
 
-    def _one(self, task: str, folder: str, check: Record) -> Record:
-        bare = {key: value for key, value in check.items() if key not in ("by", "mark")}
-        if not self._author:
+    def _one(self, task: str, folder: str, check: Record, place: str) -> Record:
+        bare = {key: value for key, value in check.items() if key not in OURS}
+        if not self._author.name:
             return bare
-        return {**bare, "by": self._author, "mark": _mark(self._secret, self._life, task, folder, check, self._author)}
+        said: Record = {**bare, "folder": place} if place and not folder else bare
+        mark = _mark(self._secret, self._life, task, folder, said, self._author.name, self._author.tier)
+        return {**said, "by": self._author.name, "mark": mark}
 
 
-def author_of(boardroom: Boardroom, team: Team, who: str) -> str:
-    """In whose name commands are entered; empty for a stranger. A name gives nobody more than the process has."""
-    for _, home, name in members_above(boardroom.room) if is_boss(team, who) else ():
-        return name if home == team.name else ""
+def author_of(boardroom: Boardroom, team: Team, who: str) -> CommandAuthor:
+    """A name gives nobody more than the process has, nor does what the roster says of it today."""
+    for _, owner in members_above(boardroom.room) if is_boss(team, who) else ():
+        return CommandAuthor(owner.member if same_name(owner.team, team.name) else "")
     member = team.member(who)
-    return member.name if member is not None else who if is_boss(team, who) else ""
+    name = member.name if member is not None else who if is_boss(team, who) else ""
+    return CommandAuthor(name, PERSON if is_human(team, who) else MEMBER)
 
 
 def marker_for(boardroom: Boardroom, team: Team, who: str, checks: Sequence[Record]) -> Marker:
     """Without commands nothing is marked, and no secret is needed."""
-    return Marker(boardroom, team, author_of(boardroom, team, who) if who and any(map(is_command, checks)) else "")
+    has_author = bool(who) and any(map(is_command, checks))
+    return Marker(boardroom, team, author_of(boardroom, team, who) if has_author else CommandAuthor())
 
 
 def written_by(boardroom: Boardroom, team: str, task: Task, check: Record) -> str:
     """The member whose mark a command carries; empty if it carries none that is true."""
-    by, mark = check.get("by"), check.get("mark")
-    if not isinstance(by, str) or not isinstance(mark, str) or not by:
+    try:
+        found = entered(boardroom, boardroom.room.rosters.load(team), task, check)
+    except (AtmError, OSError):
         return ""
+    return found.by if found is not None else ""
+
+
+def entered(boardroom: Boardroom, team: Team, task: Task, check: Record) -> Entered | None:
+    """What the mark of a command proves; None if it carries none that is true."""
+    by, mark, place = check.get("by"), check.get("mark"), check.get("folder")
+    if not isinstance(by, str) or not isinstance(mark, str) or not by:
+        return None
+    if team.member(by) is None and not is_boss(team, by):
+        return None  # has left, and nobody stands for it any more
     from hmac import compare_digest
 
     try:
-        secret, found = boardroom.room.secrets.secret(team), boardroom.room.rosters.load(team)
+        secret = boardroom.room.secrets.secret(team.name)
     except (AtmError, OSError):
-        return ""
-    if found.member(by) is None and not is_boss(found, by):
-        return ""  # has left, and nobody stands for it any more
-    made = _mark(secret, life_of(boardroom.room, found, by), task.id, task.text("folder"), check, by)
-    return by if compare_digest(made.encode(), mark.encode("utf-8", "replace")) else ""
+        return None
+    folder, life = task.text("folder"), life_of(boardroom.room, team, by)
+    for tier in (PERSON, MEMBER):
+        made = _mark(secret, life, task.id, folder, check, by, tier)
+        if compare_digest(made.encode(), mark.encode("utf-8", "replace")):
+            return Entered(by, tier, folder or (place if isinstance(place, str) else ""))
+    return None
 
 
-def check_marks(boardroom: Boardroom, team: Team, task: Task, who: str) -> None:
-    """Before any of them runs: each command is a member's, or a person's where we run it for others."""
+def check_marks(boardroom: Boardroom, team: Team, task: Task, who: str, folder: str) -> str:
+    """
+    Before any of them runs: each command is a member's, or a person's for this folder where we run it for others.
+
+    The folder in which they run: the one given, or where a person's yes says so and nobody knows better.
+    """
+    name, in_team = (
+        f"{task.id} --as {shell_word(who)}",
+        f"{task.id} --team {shell_word(team.name)} --as {shell_word(who)}",
+    )
     for check in filter(is_command, task.acceptance):
-        by = written_by(boardroom, team.name, task, check)
-        if not by:
+        found = entered(boardroom, team, task, check)
+        if found is None:
             raise NotTrusted(
                 f"#{task.id} has a check to which no person has said yes: {about(check)}",
-                f"look at it; then a person runs: atm tasks complete {task.id} --as {who} --allow-checks",
+                f"look at it; then a person runs: atm tasks complete {name} --allow-checks",
             )
-        if boardroom.is_server and not is_human(team, by):
+        if not boardroom.is_server:
+            continue
+        if found.tier != PERSON:
             raise NotTrusted(
-                f"the checks of #{task.id} are {by}'s, so they run in your own shell and not in the daemon",
-                f"run there: atm tasks complete {task.id} --team {team.name} --as {who}",
+                f"the checks of #{task.id} are {found.by}'s, so they run in your own shell and not in the daemon",
+                f"run there: atm tasks complete {in_team}",
             )
+        folder = folder or found.folder
+        if not found.folder or found.folder != folder:
+            raise NotTrusted(
+                f"nobody has said yes to running the checks of #{task.id} in {folder or 'a folder of the daemon'}, so "
+                "they run in your own shell and not in the daemon",
+                f"run there: atm tasks complete {in_team}",
+            )
+    return folder
 
 
 def allow_checks(boardroom: Boardroom, team: str, who: str, id: str) -> Task:
-    """A person's yes to every command of a task, as it stands now."""
+    """A person's yes to every command of a task, as it stands now, where its checks would run now."""
     check_person(boardroom.room, "say yes to commands")
     found = open_team(boardroom, team)
     person = who if is_human(found, who) else HUMAN
-    marker, by = Marker(boardroom, found, person), boardroom.stamp(person)
+    marker, by = Marker(boardroom, found, author_of(boardroom, found, person)), boardroom.stamp(person)
 
     def rule(task: Task) -> Change | None:
-        marked = marker.marked(task.id, task.text("folder"), task.acceptance)
+        place = working_folder(boardroom, found, task, who) or boardroom.programs.here()
+        marked = marker.marked(task.id, task.text("folder"), task.acceptance, place)
         if marked == task.acceptance:
             return None
         commands = [about(check) for check in marked if is_command(check)]
@@ -117,8 +188,8 @@ def allow_checks(boardroom: Boardroom, team: str, who: str, id: str) -> Task:
     return done if done is not None else boardroom.tasks.read(found.name, task_id(id))
 
 
-def _mark(secret: bytes, life: str, task: str, folder: str, check: Record, by: str) -> str:
+def _mark(secret: bytes, life: str, task: str, folder: str, check: Record, by: str, tier: str) -> str:
     from hmac import digest
 
-    said = encode([PURPOSE, life, task, folder, kind_of(check), about(check), by])
+    said = encode([PURPOSE, life, task, folder, check.get("folder"), kind_of(check), about(check), by, tier])
     return digest(secret, to_bytes(said), "sha256").hex()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.board.acceptance import COMMAND, about, check, is_command
 from atm.domain.board.tasks import check_priority, check_subject, check_text
 from atm.domain.names import check_known_name
 
@@ -18,6 +19,7 @@ class NewTask:
 
     __slots__ = (
         "acceptance",
+        "commands_of",
         "depends_on",
         "description",
         "files",
@@ -43,6 +45,7 @@ class NewTask:
         files: Sequence[str] = (),
         owner: str = "",
         acceptance: Sequence[Record] = (),
+        commands_of: str | None = None,
         max_retries: int | None = None,
         reviewer: str = "",
         needs_plan: bool = False,
@@ -59,6 +62,8 @@ class NewTask:
         self.files = list(files)
         self.owner = check_known_name(owner, "member") if owner else ""
         self.acceptance = list(acceptance)
+        self.commands_of = commands_of
+        """In whose name its commands are: None for its creator, empty for nobody, as in a plan."""
         self.max_retries = max_retries
         self.reviewer = check_known_name(reviewer, "member") if reviewer else ""
         self.needs_plan = needs_plan
@@ -70,14 +75,23 @@ class NewTask:
         """Where it stands in the plan that it comes from, for messages."""
 
 
-def wishes_of(drafts: Sequence[TaskDraft]) -> list[NewTask]:
-    """The tasks of a plan. Parts are known by their place: two parents may each have a part of the same title."""
-    return [_wish(draft, {drafts[position].subject for position in draft.parts}) for draft in drafts]
+def wishes_of(drafts: Sequence[TaskDraft], *, allowed_by: str = "") -> list[NewTask]:
+    """
+    The tasks of a plan. A plan is a text from somewhere: its commands are those of the person who said yes to them, or
+    nobody's, whoever hands it in.
+
+    Parts are known by their place: two parents may each have a part of the same title.
+    """
+    return [_wish(draft, {drafts[position].subject for position in draft.parts}, allowed_by) for draft in drafts]
 
 
-def _wish(draft: TaskDraft, parts: set[str]) -> NewTask:
-    from atm.domain.board.acceptance import COMMAND, check
+def commands_in(wishes: Sequence[NewTask]) -> list[dict[str, str]]:
+    """What they would have us run, for whoever is asked about them."""
+    checks = [(wish, check) for wish in wishes for check in wish.acceptance if is_command(check)]
+    return [{"subject": wish.subject, "command": about(check)} for wish, check in checks]
 
+
+def _wish(draft: TaskDraft, parts: set[str], allowed_by: str) -> NewTask:
     return NewTask(
         draft.subject,
         description=draft.description,
@@ -87,6 +101,7 @@ def _wish(draft: TaskDraft, parts: set[str]) -> NewTask:
         files=draft.files,
         owner=draft.owner,
         acceptance=[check(COMMAND, command) for command in draft.accept],
+        commands_of=allowed_by,
         is_done=draft.done,
         place=draft.place,
     )

@@ -12,6 +12,7 @@ from atm.domain.board.dependencies import Board, check_new_edges
 from atm.domain.board.tasks import COMPLETED, PENDING, PRIORITIES, Card, Change, Task, task_id
 from atm.domain.errors import BadTask, NotClaimant
 from atm.domain.names import same_name
+from atm.domain.untrusted_text import shell_word
 from atm.formats.board.task import apply, decode_task, new_task
 from atm.formats.files.json_record import to_bytes, to_text
 from atm.ports.board.tasks import NewFile
@@ -25,10 +26,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from atm.domain.board.tasks import Stamp
-    from atm.domain.plain import Plain
+    from atm.domain.plain import Plain, Record
     from atm.domain.team.team import Team
     from atm.services.board.boardroom import Boardroom
 
+    Markers = dict[str | None, Marker]
     Prepare = Callable[[Board, list[int]], tuple[list[NewFile], dict[str, Change]]]
 
 MOST_AT_ONCE = 20_000
@@ -45,23 +47,25 @@ class Added:
         self.warnings = warnings
 
 
-def add(
-    boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask], *, commands_of: str | None = None
-) -> Added:
-    """
-    Add tasks. Hooks are asked before a reader can see them.
-
-    Whose are the commands in them? The creator's, unless they come from a file: then a person's who said yes, or
-    nobody's (empty).
-    """
+def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) -> Added:
+    """Add tasks. Hooks are asked before a reader can see them."""
     found = open_team(boardroom, team)
     if not 0 < len(wishes) <= MOST_AT_ONCE:
         raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
-    checks = [check for wish in wishes for check in wish.acceptance]
-    marker = marker_for(boardroom, found, who if commands_of is None else commands_of, checks)
+    markers = _markers(boardroom, found, who, wishes)
     return _add(
-        boardroom, found, who, len(wishes), lambda board, ids: _prepared(boardroom, board, who, wishes, ids, marker)
+        boardroom, found, who, len(wishes), lambda board, ids: _prepared(boardroom, board, who, wishes, ids, markers)
     )
+
+
+def _markers(boardroom: Boardroom, team: Team, who: str, wishes: Sequence[NewTask]) -> Markers:
+    """One for each in whose name commands are entered; whoever enters none needs none."""
+    checks: dict[str | None, list[Record]] = {}
+    for wish in wishes:
+        checks.setdefault(wish.commands_of, []).extend(wish.acceptance)
+    return {
+        name: marker_for(boardroom, team, who if name is None else name, entered) for name, entered in checks.items()
+    }
 
 
 def _add(boardroom: Boardroom, team: Team, who: str, count: int, prepare: Prepare) -> Added:
@@ -112,7 +116,8 @@ def _tell_owners(boardroom: Boardroom, team: Team, who: str, tasks: list[Task]) 
 
     strangers = dict.fromkeys(task.owner for task in given if team.member(task.owner) is None)
     said = [
-        f"{name} is not in the roster of {team.name}: atm teams add-member {team.name} {name}" for name in strangers
+        f"{name} is not in the roster of {team.name}: atm teams add-member {shell_word(team.name)} {shell_word(name)}"
+        for name in strangers
     ]
     return [*said, *(warning for task in given for warning in tell_assigned(boardroom, team, task, who, task.owner))]
 
@@ -123,7 +128,7 @@ def _prepared(
     who: str,
     wishes: Sequence[NewTask],
     numbers: list[int],
-    marker: Marker | None = None,
+    markers: Markers | None = None,
     more: dict[str, list[str]] | None = None,
 ) -> tuple[list[NewFile], dict[str, Change]]:
     """The new files, and the other side of their dependencies in old ones. Raises before anything is written."""
@@ -136,7 +141,15 @@ def _prepared(
         for other in others:
             needed_by.setdefault(other, []).append(id)
     files = [
-        _file(boardroom, who, wish, number, needs[str(number)], needed_by.get(str(number), []), marker)
+        _file(
+            boardroom,
+            who,
+            wish,
+            number,
+            needs[str(number)],
+            needed_by.get(str(number), []),
+            (markers or {}).get(wish.commands_of),
+        )
         for wish, number in zip(wishes, numbers, strict=True)
     ]
     links = {id: Change(add={"blocks": others}) for id, others in needed_by.items() if int(id) in board.cards}
@@ -305,6 +318,7 @@ def _heir(wish: NewTask, card: Card, waits_for: list[str]) -> NewTask:
         files=wish.files or card.files,
         owner=wish.owner,
         acceptance=wish.acceptance,
+        commands_of=wish.commands_of,
         max_retries=wish.max_retries,
         reviewer=wish.reviewer,
         needs_plan=wish.needs_plan,

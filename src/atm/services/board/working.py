@@ -8,7 +8,7 @@ hooks) happens before it, and what was true then is asked again inside.
 from __future__ import annotations
 
 from atm.domain.board import claims, plans, reviews
-from atm.domain.board.tasks import COMPLETED, MOST_COMMENTS, PENDING, Change, check_said, check_text, task_id
+from atm.domain.board.tasks import COMPLETED, MOST_COMMENTS, PENDING, REVIEW, Change, check_said, check_text, task_id
 from atm.domain.errors import ChecksFailed, NoSuchTask, TaskClosed, UnreadableFile
 from atm.domain.names import same_name
 from atm.domain.team import authority
@@ -290,7 +290,7 @@ def release(boardroom: Boardroom, team: str, who: str, id: str, *, reason: str =
 
 
 def release_all(boardroom: Boardroom, team: str, who: str, member: str) -> list[str]:
-    """Everything that a member holds or was given: they have left."""
+    """Everything that a member holds or was given, and their part in reviews: they have left. The tasks they held."""
     if not boardroom.tasks.exists(team):
         return []
 
@@ -298,9 +298,18 @@ def release_all(boardroom: Boardroom, team: str, who: str, member: str) -> list[
         is_theirs = same_name(task.owner, member) and not task.is_finished
         return claims.release(task, boardroom.stamp(who), f"{member} left the team") if is_theirs else None
 
+    def review(task: Task) -> Change | None:
+        found = boardroom.room.rosters.load(team)
+        return reviews.hand_back(task, member, boardroom.stamp(who), lambda name: authority.is_boss(found, name))
+
     with boardroom.tasks.turn(team) as turn:
-        held = [c.id for c in turn.board.sorted() if same_name(c.owner, member) and not c.is_finished]
-        return [id for id in held if turn.change(id, rule) is not None]
+        open_cards = [card for card in turn.board.sorted() if not card.is_finished and not card.problem]
+        held = [card.id for card in open_cards if same_name(card.owner, member)]
+        freed = [id for id in held if turn.change(id, rule) is not None]
+        for card in open_cards:
+            if same_name(card.reviewer, member) or card.review == REVIEW:  # the card says who reviews, or who shall
+                turn.change(card.id, review)
+        return freed
 
 
 def reopen(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> Task:
@@ -354,12 +363,10 @@ def cancel(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> t
 
 
 def _check_may_take(boardroom: Boardroom, team: Team, who: str, task: Task, what: str) -> None:
-    """A claimant's work is theirs: only they, whoever made the task, the lead and humans may take it away."""
+    """A task that has an owner is theirs: only they, whoever made it, the lead and humans may take it away."""
     is_theirs = same_name(task.owner, who) or same_name(task.text("createdBy"), who)
-    if task.is_claimed and (not is_theirs or authority.is_boss(team, who)):
-        claims.check_may_lead(
-            who, is_boss(boardroom.room, team, who), f"{what} #{task.id}, which {task.owner} works on"
-        )
+    if task.owner and not task.is_finished and (not is_theirs or authority.is_boss(team, who)):
+        claims.check_may_lead(who, is_boss(boardroom.room, team, who), f"{what} #{task.id}, which is {task.owner}'s")
 
 
 def comment(boardroom: Boardroom, team: str, who: str, id: str, text: str) -> tuple[Task, str]:

@@ -1,19 +1,22 @@
 """
 The check-up behind `atm doctor`: what is wrong, why it matters, and the command that mends it.
 
-Each kind of finding is one function. A finding that we can mend safely carries the mending with it.
+Each kind of finding is one function. A finding that we can mend safely carries the mending with it. Every check is
+contained: one that fails is a finding, and the others look all the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.names import is_claudes_team, nearest_name
 from atm.domain.team.team import claude_reads_inbox
+from atm.services.checkup.belongings import examine_homes, examine_kinds, examine_owners, examine_permissions
 from atm.services.checkup.board import examine_board
-from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
+from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Check, Finding, name_causes, shell_word
+from atm.services.checkup.machine import examine_clock, examine_home, examine_room_left
 from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
 from atm.services.mail.spooling import drain
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
 
+Look = Callable[[], Iterable[Finding | str]]
+
 STALE_AFTER = 30.0
 LARGE_INBOX = 1_000_000
 """Bytes. At about this size Claude Code's interface was seen to stall."""
@@ -34,60 +39,127 @@ LARGE_INBOX = 1_000_000
 UPGRADE = "pip install --upgrade agent-team-manager"
 
 
-def examine(boardroom: FullBoardroom, around: FilesAround) -> list[Finding]:
-    """Look at everything. Reads only."""
-    room = boardroom.room
-    teams = room.rosters.teams()
-    found = [
-        *_spool(room),
-        *_permissions(around, teams),
-        *_homes(around),
-        *_drift(room),
-        *_dead_processes(room, around),
+def examine(boardroom: FullBoardroom, around: FilesAround, more: Sequence[tuple[str, Look]] = ()) -> list[Check]:
+    """Look at everything. Changes nothing, but for a file that is made and removed to see whether one can be."""
+    room, teams = boardroom.room, known_teams(boardroom.room)
+    looks: list[tuple[str, Look]] = [
+        ("home", lambda: examine_home(around)),
+        ("space", lambda: examine_room_left(around)),
+        ("clock", lambda: examine_clock(around, teams, room.clock.now())),
+        ("owners", lambda: examine_owners(around, teams)),
+        ("files", lambda: examine_kinds(around, teams)),
+        ("permissions", lambda: examine_permissions(around, teams)),
+        ("homes", lambda: examine_homes(around)),
+        *more,
+        ("spool", lambda: _spool(room)),
+        ("formats", lambda: _drift(room)),
+        ("processes", lambda: _dead_processes(room, around)),
+        ("deletions", lambda: _deletions(room)),
+        ("teams", lambda: _teams(room)),
     ]
-    found += _deletions(room)
-    for name in teams:
-        found += [*_team(room, around, name), *examine_board(boardroom, name)]
-    order = {PROBLEM: 0, WARNING: 1, NOTE: 2}
-    return sorted(found, key=lambda finding: order[finding.severity])
+    checks = []
+    for name, at in looks:
+        checks.append(Check(name))
+        checks[-1].look(at)
+    checks += [_examine_team(boardroom, around, name) for name in teams]
+    name_causes(findings_of(checks))
+    return checks
 
 
-def mend(boardroom: FullBoardroom, around: FilesAround, findings: list[Finding]) -> list[Finding]:
-    """Do what can be done safely, then look again: what is gone was mended, what is left says how."""
-    for finding in findings:
+def _examine_team(boardroom: FullBoardroom, around: FilesAround, name: str) -> Check:
+    check = Check(f"team {name}")
+    looks = (
+        lambda: _team(boardroom.room, around, name),
+        lambda: _left_behind(boardroom.room, around, name),
+        lambda: _ledger(boardroom.room, name),
+        lambda: examine_board(boardroom, name),
+    )
+    for at in looks:
+        check.look(at)
+    return check
+
+
+def mend(
+    boardroom: FullBoardroom, around: FilesAround, checks: list[Check], more: Sequence[tuple[str, Look]] = ()
+) -> tuple[list[Check], list[Finding]]:
+    """
+    Do what can be done safely, then look again: the checks as they stand now, and what was mended.
+
+    Only what a second look that came to its end does not find any more was mended.
+    """
+    refusals: dict[tuple[str, str], Exception] = {}
+    for finding in findings_of(checks):
         if finding.mend is not None:
             try:
                 finding.mend()
             except (AtmError, OSError) as error:
-                finding.message += f" (not mended: {error})"
-    left = examine(boardroom, around)
-    still = {(finding.code, finding.path) for finding in left}
-    gone = [finding for finding in findings if (finding.code, finding.path) not in still]
+                refusals[finding.identity] = error
+    again = examine(boardroom, around, more)
+    for finding in findings_of(again):
+        if finding.identity in refusals:
+            finding.message += f" (not mended: {refusals[finding.identity]})"
+    still = {finding.identity for finding in findings_of(again)}
+    blind = {check.name for check in again if check.has_failed}
+    gone = [
+        finding
+        for check in checks
+        for finding in check.findings
+        if finding.identity not in still and check.name not in blind
+    ]
     for finding in gone:
         finding.mended = True
-    return [*gone, *left]
+    return again, in_order(gone)
 
 
-def _team(room: Teamroom, around: FilesAround, name: str) -> Iterator[Finding]:
+def findings_of(checks: list[Check]) -> list[Finding]:
+    return in_order([finding for check in checks for finding in check.findings])
+
+
+def in_order(findings: list[Finding]) -> list[Finding]:
+    order = {PROBLEM: 0, WARNING: 1, NOTE: 2}
+    return sorted(findings, key=lambda finding: order[finding.severity])
+
+
+def known_teams(room: Teamroom) -> list[str]:
+    """None where the folder of teams cannot be looked into: the check of teams says so."""
     try:
-        team = room.rosters.load(name)
+        return room.rosters.teams()
+    except AtmError:
+        return []
+
+
+def _teams(room: Teamroom) -> Iterator[Finding | str]:
+    count = len(room.rosters.teams())
+    yield f"{count} teams" if count != 1 else "1 team"
+
+
+def _team(room: Teamroom, around: FilesAround, name: str) -> Iterator[Finding | str]:
+    team = _loaded(room, name)
+    if isinstance(team, AtmError):
+        word = shell_word(team.path)
+        command = f"rm {word}" if isinstance(team, OutsideLink) else f"mv {word} {shell_word(team.path + '.broken')}"
+        yield Finding("unreadable-team", PROBLEM, str(team), command, team.path)
+        return
+    yield from _roster(room, around, team)
+    yield from _inboxes(room, team)
+    yield f"{len(team.members)} members" if len(team.members) != 1 else "1 member"
+
+
+def _loaded(room: Teamroom, name: str) -> Team | AtmError:
+    try:
+        return room.rosters.load(name)
     except AtmError as error:
-        word = shell_word(error.path)
-        command = f"rm {word}" if isinstance(error, OutsideLink) else f"mv {word} {shell_word(error.path + '.broken')}"
-        yield Finding("unreadable-team", PROBLEM, str(error), command, error.path)
-        if isinstance(error, OutsideLink):
-            return  # nothing behind the link is ours to look at
-        team = None
+        return error
+
+
+def _left_behind(room: Teamroom, around: FilesAround, name: str) -> Iterator[Finding]:
+    if isinstance(_loaded(room, name), OutsideLink):
+        return  # nothing behind the link is ours to look at
     for lock in around.locks(name):
         yield from _lock(around, lock)
     for path in around.leftovers(name):
         what = f"{path} was left by a process that was killed"
         yield Finding("leftover-file", NOTE, what, FIX, path, partial(around.remove, path))
-    if team is None:
-        return
-    yield from _roster(room, around, team)
-    yield from _inboxes(room, team)
-    yield from _ledger(room, team)
 
 
 def _lock(around: FilesAround, lock: FoundLock) -> Iterator[Finding]:
@@ -172,31 +244,40 @@ def _one_inbox(team: Team, facts: InboxFacts) -> Iterator[Finding]:
         yield Finding("malformed-rows", NOTE, what, f"atm read {shell_word(facts.agent + chr(64) + team.name)} --all")
 
 
-def _ledger(room: Teamroom, team: Team) -> Iterator[Finding]:
-    entries, torn = room.ledger.entries(team.name)
-    path = room.ledger.path(team.name)
+def _ledger(room: Teamroom, name: str) -> Iterator[Finding]:
+    team = _loaded(room, name)
+    if isinstance(team, AtmError):
+        return
+    path = room.ledger.path(name)
+    try:
+        entries, torn = room.ledger.entries(name)
+    except AtmError as error:
+        what = f"{error}: mail goes on, but nobody knows what was shown before, and nothing dropped is put back"
+        yield Finding("unreadable-ledger", PROBLEM, what, f"ls -ld {shell_word(path)}", path)
+        return
     if torn:
         what = f"{torn} lines of {path} cannot be read, as after a crash; all others count"
         yield Finding("torn-ledger-lines", NOTE, what, f"grep -nv '^{{.*}}$' {shell_word(path)}", path)
-    dropped = 0 if team.completed else missing_rows(room, team.name, entries)
+    dropped = 0 if team.completed else missing_rows(room, name, entries)
     if dropped:
-        what = f"{dropped} messages of team {team.name!r} were dropped by another program's rewrite"
+        what = f"{dropped} messages of team {name!r} were dropped by another program's rewrite"
         again = partial(put_back_dropped, room, team, everything=True)
         yield Finding("dropped-rows", PROBLEM, what, FIX, path, again)
 
 
-def _deletions(room: Teamroom) -> Iterator[Finding]:
+def _deletions(room: Teamroom) -> Iterator[Finding | str]:
     for deletion in room.files.cut_off():
         what = f"a command was killed while it deleted team {deletion.team!r}"
         yield Finding("half-done", PROBLEM, what, FIX, deletion.aside, partial(finish_deletions, room))
+    yield "none was cut off"
 
 
-def _spool(room: Teamroom) -> Iterator[Finding]:
+def _spool(room: Teamroom) -> Iterator[Finding | str]:
     waiting, failed = room.spool.pending(), room.spool.failed()
     if waiting:
         what = f"{len(waiting)} messages wait for delivery; the oldest: {waiting[0].entry.reason}"
         again = partial(drain, room, everything=True)
-        yield Finding("spool-backlog", WARNING, what, "atm spool retry", waiting[0].path, again)
+        yield Finding("spool-backlog", WARNING, what, "atm spool retry", waiting[0].path, again, subject="spool")
     for path in room.spool.unreadable():
         what = f"{path} lies in the spool but is no message of ours; it is left alone"
         yield Finding(
@@ -204,32 +285,20 @@ def _spool(room: Teamroom) -> Iterator[Finding]:
         )
     if failed:
         what = f"{len(failed)} messages were given up: {failed[0].entry.reason}"
-        yield Finding("spool-failed", PROBLEM, what, "atm spool list; atm spool retry --failed", failed[0].path)
+        command = "atm spool list; atm spool retry --failed"
+        yield Finding("spool-failed", PROBLEM, what, command, failed[0].path, subject="failed")
+    yield "nothing waits"
 
 
-def _permissions(around: FilesAround, teams: list[str]) -> Iterator[Finding]:
-    for loose in around.loose_paths(teams):
-        what = f"{loose.path} has mode {loose.mode:o}: {loose.why}"
-        command = f"chmod {loose.should_be:o} {shell_word(loose.path)}"
-        yield Finding("wrong-permissions", WARNING, what, command, loose.path, partial(around.tighten, loose))
-
-
-def _homes(around: FilesAround) -> Iterator[Finding]:
-    other = around.other_home()
-    if other is not None:
-        what = f"teams also lie under {other}: agents without your CLAUDE_CONFIG_DIR or ATM_HOME use those"
-        command = "unset CLAUDE_CONFIG_DIR ATM_HOME"
-        yield Finding("two-homes", WARNING, what, command, other)
-
-
-def _drift(room: Teamroom) -> Iterator[Finding]:
+def _drift(room: Teamroom) -> Iterator[Finding | str]:
     seen = room.drift.seen()
     if seen:
         names = ", ".join(sorted({f"{entry.get('kind')}.{entry.get('field')}" for entry in seen})[:8])
         yield Finding("format-drift", NOTE, f"fields that we do not know were met and kept: {names}", UPGRADE)
+    yield "no field that we do not know"
 
 
-def _dead_processes(room: Teamroom, around: FilesAround) -> Iterator[Finding]:
+def _dead_processes(room: Teamroom, around: FilesAround) -> Iterator[Finding | str]:
     for held in around.held():
         owner = held.inbox_owner
         if held.alive or owner is None:
@@ -237,3 +306,4 @@ def _dead_processes(room: Teamroom, around: FilesAround) -> Iterator[Finding]:
         what = f"process {held.pid} was killed while it wrote {held.target} ({held.since}); the next write finishes it"
         finish = partial(room.inboxes.change, owner[0], owner[1], list)
         yield Finding("interrupted-write", NOTE, what, FIX, held.target, finish)
+    yield "no write was cut off"

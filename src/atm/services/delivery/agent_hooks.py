@@ -47,6 +47,9 @@ HEAD = 400
 """Characters for the line above the messages."""
 
 IDLE_NOTICE = "idle_prompt"
+GOES_ON = ("clear", "resume")
+"""Why a session ends in a program that goes on with another one, which will say so itself."""
+
 ASKS = ("permission", "elicitation")
 """Words in the names of notices that wait for a person."""
 
@@ -54,7 +57,7 @@ ASKS = ("permission", "elicitation")
 class HookVisit:
     """One call of a member's hook."""
 
-    __slots__ = ("brief", "call", "carries", "locate", "log", "me", "room", "say", "stop_on", "team")
+    __slots__ = ("brief", "call", "carries", "introduce", "locate", "log", "me", "room", "say", "stop_on", "team")
 
     def __init__(
         self,
@@ -68,6 +71,7 @@ class HookVisit:
         stop_on: str,
         brief: Callable[[], str],
         locate: Callable[[], Endpoint],
+        introduce: Callable[[], None] = lambda: None,
         log: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.room = room
@@ -83,6 +87,8 @@ class HookVisit:
         """The briefing of a session that begins."""
         self.locate = locate
         """Where the session runs, looked up when it begins."""
+        self.introduce = introduce
+        """Leaves word whose process the agent is, when a session or a turn begins."""
         self.log = log
         """Writes down what people should know of, in the log of hooks."""
 
@@ -100,17 +106,27 @@ def attend(visit: HookVisit) -> list[Message]:
     _confirm(visit)
     moment = visit.call.moment
     if moment == START:
-        visit.room.endpoints.put(visit.team.name, visit.me, visit.locate())
+        visit.introduce()
+        _settle_in(visit, visit.locate())
         # It waits for its first prompt, except in the middle of a turn whose context was cut.
         _sign(visit, WORKING if visit.call.reason == "compact" else IDLE)
         return _speak(visit, visit.brief() if visit.carries == "context" else "")
     if moment in (PROMPT, TOOL):
+        if moment == PROMPT:
+            visit.introduce()
         _sign(visit, WORKING)
         return _speak(visit)
     if moment == STOP:
         return _stop(visit)
     _learn(visit, moment)
     return []
+
+
+def _settle_in(visit: HookVisit, endpoint: Endpoint) -> None:
+    """Rarely: imported here, because most calls have no use for it."""
+    from atm.services.team.endpoints import put_endpoint
+
+    put_endpoint(visit.room, visit.team, visit.me, endpoint)
 
 
 def _learn(visit: HookVisit, moment: str) -> None:
@@ -139,7 +155,9 @@ def _stop(visit: HookVisit) -> list[Message]:
 
 
 def _end(visit: HookVisit) -> None:
-    """A session that was replaced by a newer one says nothing about the member."""
+    """A session that was replaced by a newer one, or is about to be, says nothing about the member."""
+    if visit.call.reason in GOES_ON:
+        return
     endpoint = visit.room.endpoints.of(visit.team.name, visit.me)
     if endpoint is not None and endpoint.session not in ("", visit.call.session):
         return
@@ -203,10 +221,12 @@ def _speak(visit: HookVisit, greeting: str = "") -> list[Message]:
     turn = Surfacing(visit.room, visit.team.name, visit.me, HOOK, where=where, people=visit.is_person)
     with turn as unread:
         space = LONGEST_CONTEXT - len(greeting) - len(warning) - HEAD
-        fitting = urgent_first(unread or [], space, size_of, visit.is_person)
+        fitting = urgent_first(
+            unread or [], space, lambda one: size_of(one, in_doubt=turn.doubts(one)), visit.is_person
+        )
         taken = turn.take(fitting) if fitting else []
         left = turn.more + len(unread or []) - len(taken)
-        mail = _in_words(visit, taken, left, space) if taken else ""
+        mail = _in_words(visit, turn, left, space) if taken else ""
         if taken or visit.carries != "block":  # a warning alone keeps nobody from stopping
             _say(visit, "\n\n".join(part for part in (greeting, mail, warning) if part))
         if taken:
@@ -234,28 +254,32 @@ def _say(visit: HookVisit, text: str) -> None:
 
 def _remember(visit: HookVisit, taken: list[Message]) -> None:
     """Its next call will show that it went on."""
-    room, team = visit.room, visit.team.name
-    endpoint = room.endpoints.of(team, visit.me)
+    from atm.services.team.endpoints import endpoint_of
+
+    endpoint = endpoint_of(visit.room, visit.team, visit.me)
     if endpoint is None or endpoint.session != visit.call.session:
         endpoint = visit.locate()
     ids = [message.id for message in taken if message.id]
     endpoint.unconfirmed = [*endpoint.unconfirmed, *ids][-MOST_UNCONFIRMED:]
-    room.endpoints.put(team, visit.me, endpoint)
+    _settle_in(visit, endpoint)
 
 
-def _in_words(visit: HookVisit, taken: list[Message], left: int, space: int) -> str:
+def _in_words(visit: HookVisit, turn: Surfacing, left: int, space: int) -> str:
     """The first one may be longer than what is left beside a long greeting."""
-    shown = [show_one(visit.room, visit.team.name, visit.me, message, space) for message in taken]
-    return mail_in_words(visit.me, visit.team.name, shown, left)
+    room, team, me = visit.room, visit.team.name, visit.me
+    shown = [show_one(room, team, me, one, space, in_doubt=turn.doubts(one)) for one in turn.taken]
+    return mail_in_words(me, team, shown, left)
 
 
-def show_one(room: Mailroom, team: str, me: str, message: Message, space: int = LONGEST_CONTEXT) -> str:
+def show_one(
+    room: Mailroom, team: str, me: str, message: Message, space: int = LONGEST_CONTEXT, *, in_doubt: bool = False
+) -> str:
     """One message in its frame; of a long one the beginning, and the file that holds all of it."""
     if not is_long(message) and not is_long(message, space):
-        return framed(message, message.text)
+        return framed(message, message.text, in_doubt=in_doubt)
     try:
         whole = mail_in_words(me, team, [framed(message, message.text)], 0)
         path = room.surfacings.keep_text(team, me, message.id or id_of_key(message.key), whole)
     except AtmError:
         path = "the inbox (`atm read --all`)"
-    return framed_beginning(message, path, min(LONG_ONE, space))
+    return framed_beginning(message, path, min(LONG_ONE, space), in_doubt=in_doubt)

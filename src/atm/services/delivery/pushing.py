@@ -36,6 +36,7 @@ from atm.services.delivery.pane_delivery import (
 )
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.surfacing import Surfacing, unread_for
+from atm.services.team.endpoints import endpoint_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def why_it_waits(room: Mailroom, channels: Channels, team: Team, name: str) -> s
 
 
 def _way(room: Mailroom, channels: Channels, team: Team, member: Member) -> tuple[Endpoint | None, ChannelChoice]:
-    endpoint = _living(room, team.name, member.name) or _pane_in_roster(room, member)
+    endpoint = _living(room, team, member.name) or _pane_in_roster(room, member)
     choice = choose_channel(
         member,
         endpoint,
@@ -126,8 +127,8 @@ def _way(room: Mailroom, channels: Channels, team: Team, member: Member) -> tupl
     return endpoint, choice
 
 
-def _living(room: Mailroom, team: str, name: str) -> Endpoint | None:
-    endpoint = room.endpoints.of(team, name)
+def _living(room: Mailroom, team: Team, name: str) -> Endpoint | None:
+    endpoint = endpoint_of(room, team, name)
     return endpoint if endpoint is not None and endpoint.is_on(room.presence.host, room.presence.boot) else None
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.mail.receipts import already_read
+from atm.domain.mail.receipts import already_read, leaves_doubt
 from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line, histories
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
+    from atm.formats.mail.journal import Entry
     from atm.services.mail.mailroom import Mailroom
 
 
@@ -41,13 +42,56 @@ def note_drift(room: Mailroom, rows: list[Message]) -> None:
         room.drift.note("inbox", sorted(unknown))
 
 
+def all_told(room: Mailroom, team: str) -> list[Entry]:
+    """Everything that the ledger tells; nothing if it cannot be read, which whoever asked is told."""
+    try:
+        return room.ledger.entries(team)[0]
+    except AtmError as error:
+        room.troubles.note(f"the ledger cannot be read, so what it tells is missing: {error}")
+        return []
+
+
+class Sightings:
+    """What the ledger tells of an agent's mail: the ids of what was shown to it, and of what may have been."""
+
+    __slots__ = ("doubted", "shown")
+
+    def __init__(self, entries: list[Entry], agent: str) -> None:
+        past = histories(entries)
+        self.shown = {id for (id, owner), states in past.items() if owner == agent and already_read(states)}
+        mine = [entry for entry in entries if entry.agent == agent and leaves_doubt(entry.state, entry.evidence)]
+        self.doubted = {id for entry in mine for id in entry.ids}
+
+
+def told_of(room: Mailroom, team: str, ids: list[str] | None = None) -> list[Entry]:
+    """
+    What the ledger tells of some messages, or else of the last minutes; nothing if it cannot be read.
+
+    It is a book about the mail and not the mail: what lies in an inbox is shown all the same, perhaps a second time,
+    and whoever asked is told why (G1 before G2).
+    """
+    try:
+        return room.ledger.recent(team) if ids is None else room.ledger.about(team, ids)
+    except AtmError as error:
+        room.troubles.note(f"the ledger cannot be read, so mail that was shown before may be shown again: {error}")
+        return []
+
+
+def sightings_lately(room: Mailroom, team: str, agent: str) -> Sightings:
+    """As far as the end of the ledger tells."""
+    return Sightings(told_of(room, team), agent)
+
+
+def sightings_of(room: Mailroom, team: str, agent: str, messages: list[Message]) -> Sightings:
+    """Those of these messages, at any time, by the whole ledger."""
+    return Sightings(told_of(room, team, [message.id for message in messages if message.id]), agent)
+
+
 def seen_lately(room: Mailroom, team: str, agent: str) -> set[str]:
     """The ids of what this agent has read or was shown, as far as the end of the ledger tells."""
-    past = histories(room.ledger.recent(team))
-    return {id for (id, owner), states in past.items() if owner == agent and already_read(states)}
+    return sightings_lately(room, team, agent).shown
 
 
 def shown_before(room: Mailroom, team: str, agent: str, messages: list[Message]) -> set[str]:
     """Those of these messages that this agent has read or was shown at any time, by the whole ledger."""
-    past = histories(room.ledger.about(team, [message.id for message in messages if message.id]))
-    return {id for (id, owner), states in past.items() if owner == agent and already_read(states)}
+    return sightings_of(room, team, agent, messages).shown

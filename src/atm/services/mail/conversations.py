@@ -7,11 +7,11 @@ from atm.domain.mail.messages import REQUEST_MARKER, answers_request, with_reque
 from atm.domain.mail.quotas import Allowance
 from atm.domain.names import parse_address, same_name
 from atm.formats.mail.journal import histories
-from atm.formats.mail.spool_entry import SpoolEntry
 from atm.services.mail.bookkeeping import enter, record
 from atm.services.mail.mailroom import find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
-from atm.services.mail.spooling import check_spool, drain_target
+from atm.services.mail.reading import Filter, Reading
+from atm.services.mail.spooling import check_spool, drain_target, put_in_spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def ask(room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], letter: 
     return request_id, send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))
 
 
-def find_answer(
+def look_for_answer(
     room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], request_id: str, request: str
 ) -> Message | None:
     """
-    The reply to a request, taken from the asker's inbox: asking is reading.
+    The reply to a request, in the asker's inbox.
 
     Also a reply that another reader of the same inbox has marked meanwhile. Never the request itself, which lies in
     the same inbox when the asker asks himself.
@@ -60,11 +60,25 @@ def find_answer(
     for message in room.inboxes.rows(team, agent):
         fits = message.sender.casefold() in senders and message.id != request
         if fits and answers_request(message, request_id):
-            if not message.read:
-                room.inboxes.mark(team, agent, {message.key}, True)
-                enter(room, team, agent, _known(message), "read", "answer to a request")
             return message
     return None
+
+
+def read_answer(room: Mailroom, asker: tuple[str, str], answer: Message) -> Reading:
+    """Asking is reading: the answer is taken, shown and entered as any mail is."""
+    return Reading(room, asker[1], asker[0], Filter(key=answer.key), "answer to a request")
+
+
+def find_answer(
+    room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], request_id: str, request: str
+) -> Message | None:
+    """Both at once, for whoever has the answer the moment that this returns."""
+    answer = look_for_answer(room, asker, asked, request_id, request)
+    if answer is not None and not answer.read:
+        with read_answer(room, asker, answer) as reading:
+            reading.take()
+            reading.shown()
+    return answer
 
 
 def await_answer(
@@ -178,17 +192,7 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
         drain_target(room, to.team_name, to.agent)  # it may have been read since
     check_spool(room, Allowance(room.quota, to.team, to.agent, done.reply), to.team_name, to.agent)
     answers = {"team": done.team, "agent": done.agent, "message_id": done.message.id or ""}
-    path = room.spool.put(
-        SpoolEntry(
-            team=to.team_name,
-            agent=to.agent,
-            message_id=done.reply.id or "",
-            raw=done.reply.raw,
-            created_at=room.clock.now(),
-            reason="reply under way",
-            answers=answers,
-        )
-    )
+    path = put_in_spool(room, to.team, to.agent, done.reply, "reply under way", answers)
     try:
         room.inboxes.mark(done.team, done.agent, {done.message.key}, True)
     except DiskError:

@@ -29,12 +29,37 @@ if TYPE_CHECKING:
         def surfacings(self) -> Surfacings: ...
 
 
+class Troubles:
+    """
+    What went wrong beside the work and stopped nothing: a ledger that cannot be read, a sign of life that cannot be
+    written. No errors: whoever asked gets what they asked for, and is told of these afterwards, once.
+    """
+
+    __slots__ = ("_told", "all")
+
+    MOST = 20
+    """One process meets the same few again and again; a daemon must not collect them for weeks."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+        self._told = 0
+
+    def note(self, what: str) -> None:
+        if what not in self.all and len(self.all) < self.MOST:
+            self.all.append(what)
+
+    def news(self) -> list[str]:
+        """Those that nobody was told of yet."""
+        fresh, self._told = self.all[self._told :], len(self.all)
+        return fresh
+
+
 class Mailroom(Registry):
     """Everything that mail is made with."""
 
     __slots__ = (
         *("archive", "compact_claudes", "drift", "inboxes", "ledger", "marks", "most_tries", "policy", "quota"),
-        "spool",
+        *("spool", "troubles"),
     )
 
     stores: MailStores
@@ -56,6 +81,7 @@ class Mailroom(Registry):
         compact_claudes: bool = False,
         most_tries: int = MOST_TRIES,
         quota: Quota | None = None,
+        troubles: Troubles | None = None,
     ) -> None:
         Registry.__init__(self, clock=clock, chance=chance, rosters=rosters, stores=stores)
         self.inboxes = inboxes
@@ -68,6 +94,8 @@ class Mailroom(Registry):
         self.compact_claudes = compact_claudes
         self.most_tries = most_tries
         self.quota = quota or Quota()
+        self.troubles = troubles or Troubles()
+        """What of our own books could not be read or written: mail goes on without, and whoever asked is told."""
 
     @property
     def surfacings(self) -> Surfacings:
@@ -110,6 +138,11 @@ def find_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     near = nearest_name(agent, found.names)
     hint = f"did you mean {near!r}?" if near else _who_is_there(found)
     raise NoSuchMember(f"team {found.name!r} has no member {agent!r}", hint, found.read_from)
+
+
+def has_gone(room: Mailroom, team: Team, agent: str) -> bool:
+    """Neither a member nor a former one with an inbox: mail that waits for them would make an inbox nobody looks at."""
+    return team.member(agent) is None and find_name(agent, room.inboxes.owners(team.name)) is None
 
 
 def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:

@@ -19,15 +19,22 @@ from atm.domain.mail.messages import (
 )
 from atm.domain.mail.quotas import INBOX_FULL, Allowance
 from atm.domain.mail.receipts import ACK_DUE
+from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN, time_left
 from atm.domain.team.team import appears_offline
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import encode_row
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
 from atm.formats.mail.protocol_message import check_may_be_sent
-from atm.formats.mail.spool_entry import SpoolEntry
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.retention import compact_if_due
-from atm.services.mail.spooling import STILL_WAITS, check_spool, drain_on_the_way, drain_target, waits_behind
+from atm.services.mail.spooling import (
+    STILL_WAITS,
+    check_spool,
+    drain_on_the_way,
+    drain_target,
+    put_in_spool,
+    waits_behind,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -144,12 +151,14 @@ def is_tagged(to: Recipient, letter: Draft) -> bool:
 def send_to(
     room: Mailroom, to: Recipient, message: Message, *, tagged: bool = False, ack_minutes: float | None = None
 ) -> Posted:
-    """Deliver a composed message, and do a little upkeep on the way."""
-    put_back_dropped(room, to.team, about=to.agent)
-    drain_on_the_way(room)
-    sent = deliver(room, to, message, ack_minutes)
+    """Deliver a composed message, and do a little upkeep on the way: all of it before one deadline (D27)."""
+    begun = room.clock.monotonic()
+    put_back_dropped(room, to.team, about=to.agent, deadline=begun + UPKEEP_WITHIN)
+    drain_on_the_way(room, begun + UPKEEP_WITHIN)
+    sent = deliver(room, to, message, ack_minutes, deadline=begun + SEND_WITHIN)
     sent.tagged = tagged
-    compact_if_due(room, to)
+    if sent.outcome == "success":  # else somebody is at the file, and clean-up is in no hurry
+        compact_if_due(room, to, begun + SEND_WITHIN)
     return sent
 
 
@@ -161,9 +170,11 @@ def deliver(
     *,
     is_new: bool = True,
     may_wait: bool = True,
+    deadline: float | None = None,
 ) -> Posted:
     """
-    Write to the inbox; where that cannot be done, to the spool. Behind anything that waits already (G4).
+    Write to the inbox; where that cannot be done before the deadline (monotonic), to the spool. Behind anything that
+    waits already (G4).
 
     A message that may have been delivered before, by a process that died, is not `is_new`: its id is looked for. One
     that is only true now must not `may_wait` in the spool: what kept it out of the inbox is raised. Raises InboxFull
@@ -171,13 +182,14 @@ def deliver(
     """
     sent = Posted(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
     allowance = Allowance(room.quota, to.team, to.agent, message)
-    waiting = [] if room.spool.is_empty() else drain_target(room, to.team_name, to.agent)
+    until = room.clock.monotonic() + SEND_WITHIN if deadline is None else deadline
+    waiting = [] if room.spool.is_empty() else drain_target(room, to.team_name, to.agent, until)
     if behind := waits_behind(waiting, message, allowance):
         if not may_wait:
             raise FileBusy(STILL_WAITS, "see `atm spool list`")
         return _queue(room, sent, behind, ack_minutes, allowance)
     try:
-        written = _append(room, to, message, is_new, allowance)
+        written = _append(room, to, message, is_new, allowance, until)
     except (FileBusy, WriteRefused, UnreadableFile, InboxFull) as error:
         if not may_wait:
             raise
@@ -190,15 +202,20 @@ def deliver(
     return sent
 
 
-def _append(room: Mailroom, to: Recipient, message: Message, is_new: bool, allowance: Allowance) -> Written:
-    """Three attempts, unless a lock was waited for: that has taken its five seconds already (D3)."""
+def _append(
+    room: Mailroom, to: Recipient, message: Message, is_new: bool, allowance: Allowance, until: float
+) -> Written:
+    """Three attempts while there is time, unless others kept the file busy: that has taken the time already (D3)."""
     for attempt in range(1, ATTEMPTS + 1):
+        left = time_left(until, room.clock.monotonic())
         try:
             # What an attempt that failed left behind is not known, so only the first may skip looking for its own id.
             fresh = is_new and attempt == 1
-            return room.inboxes.append(to.team_name, to.agent, [message], fresh=fresh, allowance=allowance)
+            return room.inboxes.append(
+                to.team_name, to.agent, [message], fresh=fresh, patience=left, allowance=allowance
+            )
         except (WriteRefused, UnreadableFile):
-            if attempt == ATTEMPTS:
+            if attempt == ATTEMPTS or time_left(until, room.clock.monotonic()) <= BETWEEN_ATTEMPTS:
                 raise
             room.clock.sleep(BETWEEN_ATTEMPTS)
     raise AssertionError("the last attempt returns or raises")
@@ -207,16 +224,7 @@ def _append(room: Mailroom, to: Recipient, message: Message, is_new: bool, allow
 def _queue(room: Mailroom, sent: Posted, reason: str, ack_minutes: float | None, allowance: Allowance) -> Posted:
     check_spool(room, allowance, sent.team, sent.agent)
     sent.outcome, sent.reason = "queued", reason
-    sent.spool_path = room.spool.put(
-        SpoolEntry(
-            team=sent.team,
-            agent=sent.agent,
-            message_id=sent.message_id,
-            raw=sent.message.raw,
-            created_at=room.clock.now(),
-            reason=reason,
-        )
-    )
+    sent.spool_path = put_in_spool(room, allowance.team, sent.agent, sent.message, reason)
     sent.warnings.append(QUEUED_WARNING)
     sent.warnings.append(FULL_WARNING if reason == INBOX_FULL else reason)
     _record(room, sent, "queued", reason, ack_minutes)

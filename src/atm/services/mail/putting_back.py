@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError
 from atm.domain.mail.inbox_merge import put_back
 from atm.domain.mail.receipts import RESTORED, expected_in_inbox
+from atm.domain.mail.retries import SEND_WITHIN, time_left
 from atm.domain.names import is_claudes_team
 from atm.formats.mail.journal import MESSAGE, histories
 from atm.services.mail.bookkeeping import record
@@ -28,13 +29,17 @@ def put_back_dropped(
     about: str | None = None,
     everything: bool = False,
     unable: list[str] | None = None,
+    deadline: float | None = None,
 ) -> int:
     """
     Put back rows that another program's stale rewrite dropped after we had reported success (D24).
 
     By default only what the end of the ledger tells, which is the last minutes, and only for inboxes that a foreign
-    writer wrote to, or that are gone; in a large team, a command that is about one inbox looks at that one alone. How
-    many rows came back; `unable` gets those whose inbox could not be looked at now.
+    writer wrote to, or that are gone; in a large team, a command that is about one inbox looks at that one alone. And
+    rows of such a writer itself that we had brought along a moment ago, and that its next write has dropped again.
+
+    How many rows came back; `unable` gets those whose inbox could not be looked at now, or must be looked at again in
+    a moment. After the deadline (monotonic) no further inbox is begun.
     """
     if is_claudes_team(team.name) or team.completed:
         return 0  # there, absence means consumed or unknown; or nothing may change any more
@@ -48,15 +53,24 @@ def put_back_dropped(
         entries = room.ledger.entries(team.name)[0] if everything else room.ledger.recent(team.name)
     except AtmError:
         return 0  # a look that fails must not keep the message from being sent
+    if deadline is None and not everything:
+        deadline = room.clock.monotonic() + SEND_WITHIN
     expected, count = _expected(entries), 0
-    for agent in sorted(suspects):
+    again = [] if unable is None else unable
+    for agent in sorted(suspects, key=lambda agent: (agent != about, agent)):
         sent = expected.get(agent, [])
+        patience = None if deadline is None else time_left(deadline, room.clock.monotonic())
+        if patience == 0.0:
+            again.append(agent)
+            continue
         try:
+            if (carried := room.inboxes.recheck(team.name, agent, patience)) is not None:
+                count += carried
+                again.append(agent)  # until nobody can have a copy without them
             if room.inboxes.missing(team.name, agent, [entry.ids[0] for entry in sent]):
-                count += _put_back(room, team.name, agent, sent, entries)
+                count += _put_back(room, team.name, agent, sent, entries, patience)
         except AtmError:  # the inbox cannot be read or written now: the next command tries again
-            if unable is not None:
-                unable.append(agent)
+            again.append(agent)
     return count
 
 
@@ -83,7 +97,9 @@ def _expected(entries: list[Entry]) -> dict[str, list[Entry]]:
     return found
 
 
-def _put_back(room: Mailroom, team: str, agent: str, sent: list[Entry], entries: list[Entry]) -> int:
+def _put_back(
+    room: Mailroom, team: str, agent: str, sent: list[Entry], entries: list[Entry], patience: float | None
+) -> int:
     numbers = {id: entry.seq for entry in entries if entry.kind == MESSAGE and entry.agent == agent for id in entry.ids}
     messages = [message for entry in sent if (message := entry.message) is not None]
     restored: list[str] = []
@@ -94,7 +110,7 @@ def _put_back(room: Mailroom, team: str, agent: str, sent: list[Entry], entries:
         restored[:] = [message.id or "" for message in dropped]
         return put_back(rows, dropped, lambda row: numbers.get(row.id or ""))
 
-    room.inboxes.change(team, agent, change)
+    room.inboxes.change(team, agent, change, patience)
     if restored:
         record(room, team, agent, restored, RESTORED, "another program's stale rewrite had dropped it")
     return len(restored)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError
 from atm.domain.mail.receipts import ARCHIVED
 from atm.domain.mail.retention import MOST_READ, RowFacts, removable
+from atm.domain.mail.retries import time_left
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team.team import claude_reads_inbox
 from atm.formats.files.times import from_iso
@@ -35,7 +36,7 @@ class Cleaned:
         self.error: AtmError | None = None
 
 
-def compact(room: Mailroom, team: str, agent: str, *, dry_run: bool = False) -> Cleaned:
+def compact(room: Mailroom, team: str, agent: str, *, dry_run: bool = False, patience: float | None = None) -> Cleaned:
     """
     Archive and remove rows that retention allows to go.
 
@@ -57,7 +58,7 @@ def compact(room: Mailroom, team: str, agent: str, *, dry_run: bool = False) -> 
         done.removed = len(removable([facts_of(row) for row in rows], room.policy, room.clock.now()))
         done.kept = len(rows) - done.removed
     else:
-        room.inboxes.change(team, agent, change)
+        room.inboxes.change(team, agent, change, patience)
     return done
 
 
@@ -79,7 +80,7 @@ def facts_of(row: Message) -> RowFacts:
     )
 
 
-def compact_if_due(room: Mailroom, to: Recipient) -> int:
+def compact_if_due(room: Mailroom, to: Recipient, deadline: float | None = None) -> int:
     """After a send: clean up a large inbox, unless a recent pass found nothing to remove. How many rows went."""
     team, agent, now = to.team_name, to.agent, room.clock.now()
     if to.team.completed or (claude_reads_inbox(to.member, to.in_claudes_team) and not room.compact_claudes):
@@ -90,7 +91,8 @@ def compact_if_due(room: Mailroom, to: Recipient) -> int:
         if not room.marks.is_due(team, agent, size, now):
             return 0
         if size > 2 * MOST_READ or room.inboxes.most_rows(team, agent) > room.policy.compact_above:
-            removed = compact(room, team, agent).removed
+            patience = None if deadline is None else time_left(deadline, room.clock.monotonic())
+            removed = compact(room, team, agent, patience=patience).removed
         room.marks.put_off(team, agent, room.inboxes.size(team, agent), now + NOTHING_TO_REMOVE_FOR)
     except AtmError:
         pass  # the message itself is safe; a full disk or a busy lock only puts the clean-up off

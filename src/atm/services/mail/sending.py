@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, RequestError
 from atm.domain.mail.messages import Message, check_text
+from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN
 from atm.domain.names import same_name
 from atm.domain.team.team import appears_offline, check_open
 from atm.formats.mail.protocol_message import check_may_be_sent
@@ -52,20 +53,37 @@ def broadcast(room: Mailroom, team: str, letter: Draft) -> tuple[str, list[Poste
             f"add members with `atm teams add-member {found.name} NAME`",
         )
     check_may_be_sent(check_text(letter.text))
-    put_back_dropped(room, found)
-    drain_on_the_way(room)
-    message_id = room.chance.new_id()
-    return message_id, [_one_of_many(room, found.name, name, letter, message_id) for name in others]
+    begun = room.clock.monotonic()
+    put_back_dropped(room, found, deadline=begun + UPKEEP_WITHIN)
+    drain_on_the_way(room, begun + UPKEEP_WITHIN)
+    message_id, until = room.chance.new_id(), begun + SEND_WITHIN
+    copies: list[Posted] = []
+    try:
+        for name in others:
+            copies.append(_one_of_many(room, found.name, name, letter, message_id, until))
+    except KeyboardInterrupt:  # those who have it are told of all the same
+        cut, *rest = others[len(copies) :]
+        why = AtmError("interrupted while it was sent", f"see `atm receipts {message_id}`")
+        copies.append(_failed(found.name, cut, letter, message_id, why))
+        why = AtmError("interrupted before it was sent", "send it to them by name")
+        copies += [_failed(found.name, name, letter, message_id, why) for name in rest]
+    return message_id, copies
 
 
-def _one_of_many(room: Mailroom, team: str, agent: str, letter: Draft, message_id: str) -> Posted:
+def _one_of_many(room: Mailroom, team: str, agent: str, letter: Draft, message_id: str, until: float) -> Posted:
     try:
         to = find_open_recipient(room, team, agent)
-        sent = deliver(room, to, compose(room, to, letter, message_id), letter.ack_minutes)
+        sent = deliver(room, to, compose(room, to, letter, message_id), letter.ack_minutes, deadline=until)
         sent.tagged = is_tagged(to, letter)
-        compact_if_due(room, to)
+        if sent.outcome == "success":
+            compact_if_due(room, to, until)
     except AtmError as error:
-        nothing = Message(id=message_id, sender=letter.sender, text=letter.text, timestamp="", read=False)
-        sent = Posted(team=team, agent=agent, message=nothing)
-        sent.outcome, sent.error = "failed", error
+        return _failed(team, agent, letter, message_id, error)
+    return sent
+
+
+def _failed(team: str, agent: str, letter: Draft, message_id: str, error: AtmError) -> Posted:
+    nothing = Message(id=message_id, sender=letter.sender, text=letter.text, timestamp="", read=False)
+    sent = Posted(team=team, agent=agent, message=nothing)
+    sent.outcome, sent.error = "failed", error
     return sent

@@ -9,7 +9,14 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, DiskError, InboxFull, NoSuchTeam
 from atm.domain.mail.quotas import INBOX_FULL, Allowance, Backlog
 from atm.domain.mail.receipts import FAILED
-from atm.domain.mail.retries import LONGEST_WAIT, is_exhausted, wait_after
+from atm.domain.mail.retries import (
+    LONGEST_WAIT,
+    SEND_WITHIN,
+    UPKEEP_WITHIN,
+    is_exhausted,
+    time_left,
+    wait_after,
+)
 from atm.domain.names import is_claudes_team, same_name
 from atm.formats.mail.inbox import decode_row
 from atm.formats.mail.journal import histories
@@ -18,6 +25,7 @@ from atm.services.mail.bookkeeping import record
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
+    from atm.domain.team.team import Team
     from atm.formats.mail.spool_entry import SpoolEntry
     from atm.ports.mail.stores import Spooled
     from atm.services.mail.mailroom import Mailroom
@@ -45,10 +53,10 @@ class Drained:
         self.waiting = 0
 
 
-def drain_on_the_way(room: Mailroom) -> None:
+def drain_on_the_way(room: Mailroom, deadline: float | None = None) -> None:
     """What every mail command does besides: try what is due. Its failure fails no command."""
     try:
-        drain(room)
+        drain(room, deadline=room.clock.monotonic() + UPKEEP_WITHIN if deadline is None else deadline)
     except AtmError:
         return
 
@@ -60,32 +68,69 @@ def drop(room: Mailroom, spooled: Spooled) -> None:
     room.spool.done(spooled)
 
 
-def drain(room: Mailroom, *, everything: bool = False, patient: bool = False) -> Drained:
+def drain(room: Mailroom, *, everything: bool = False, patient: bool = False, deadline: float | None = None) -> Drained:
     """
     Try what is due, oldest first. `everything` ignores the waiting times and the bound.
 
-    Whoever is `patient` waits for locks, and so gets past one that a dead program left behind.
+    Whoever is `patient` waits for locks, and so gets past one that a dead program left behind. After the deadline
+    (monotonic) nothing more is begun.
     """
     done = Drained()
     if room.spool.is_empty():
         return done
     with room.spool.exclusively() as held:
         if held:
-            _drain(room, room.spool.pending(), done, insist=everything, patient=patient)
+            _drain(room, room.spool.pending(), done, insist=everything, patient=patient, deadline=deadline)
     return done
 
 
-def drain_target(room: Mailroom, team: str, agent: str) -> list[Spooled]:
-    """Deliver what waits for one recipient, in order. What still waits then."""
+def drain_target(room: Mailroom, team: str, agent: str, deadline: float | None = None) -> list[Spooled]:
+    """Deliver what waits for one recipient, in order, until the deadline (monotonic). What still waits then."""
+    until = room.clock.monotonic() + SEND_WITHIN if deadline is None else deadline
     for _ in range(LOOKS):
         if not room.spool.pending(team, agent):
             return []
         with room.spool.exclusively() as held:
             if held:
-                _drain(room, room.spool.pending(team, agent), Drained(), insist=True)
+                _drain(room, room.spool.pending(team, agent), Drained(), insist=True, deadline=until)
                 break
+        if not time_left(until, room.clock.monotonic()):
+            break
         room.clock.sleep(BETWEEN_LOOKS)  # the daemon, or another command, is at it
     return room.spool.pending(team, agent)
+
+
+def put_in_spool(
+    room: Mailroom, team: Team, agent: str, message: Message, reason: str, answers: dict[str, str] | None = None
+) -> str:
+    """Have a message wait for this life of its recipient; where it lies."""
+    from atm.formats.mail.spool_entry import SpoolEntry
+    from atm.services.team.lifecycle import life_of
+
+    return room.spool.put(
+        SpoolEntry(
+            team=team.name,
+            agent=agent,
+            message_id=message.id or "",
+            raw=message.raw,
+            created_at=room.clock.now(),
+            reason=reason,
+            answers=answers,
+            life="" if is_claudes_team(team.name) else life_of(room, team, agent),
+        )
+    )
+
+
+def _is_for_another(room: Mailroom, entry: SpoolEntry) -> bool:
+    """Has the recipient left since, or the team been made anew? A namesake is somebody else (D26)."""
+    if not entry.life:
+        return False
+    from atm.services.team.lifecycle import life_of
+
+    try:
+        return life_of(room, room.rosters.load(entry.team), entry.agent) != entry.life
+    except AtmError:
+        return False  # what is wrong is told by whoever tries to write
 
 
 def check_spool(room: Mailroom, allowance: Allowance, team: str, agent: str) -> None:
@@ -116,15 +161,24 @@ def _sender_of(spooled: Spooled) -> str:
     return row.sender if row is not None else ""
 
 
-def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: bool, patient: bool = False) -> None:
+def _drain(
+    room: Mailroom,
+    waiting: list[Spooled],
+    done: Drained,
+    *,
+    insist: bool,
+    patient: bool = False,
+    deadline: float | None = None,
+) -> None:
     """Who insists waits for locks as a send does, and so gets past one that was left behind; others only try."""
     blocked: set[tuple[str, str]] = set()
     full: set[tuple[str, str, str]] = set()
     tried = 0
     for spooled in waiting:
         target = (spooled.entry.team, spooled.entry.agent)
+        left = None if deadline is None else time_left(deadline, room.clock.monotonic())
         due = insist or (_is_due(room, spooled) and tried < MOST_AT_ONCE)
-        if target in blocked or not due:
+        if target in blocked or not due or (left == 0.0 and tried):
             blocked.add(target)  # what was sent later to the same inbox waits behind it (G4)
             done.waiting += 1
             continue
@@ -135,7 +189,7 @@ def _drain(room: Mailroom, waiting: list[Spooled], done: Drained, *, insist: boo
             continue
         tried += 1
         try:
-            result = _try(room, spooled, None if insist or patient else 0.0)
+            result = _try(room, spooled, left if insist or patient else 0.0)
         except AtmError:
             result = "waiting"  # the spool or the ledger itself cannot be written; nothing is lost by waiting
         if result == "delivered":
@@ -162,6 +216,8 @@ def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
         entry.reason = "the team was completed before this could be delivered"
         room.spool.give_up(spooled)
         return "failed"
+    if _is_for_another(room, entry):
+        return _give_up(room, spooled, f"{entry.agent} has left since; whoever has that name now is somebody else")
     row = decode_row(entry.raw)
     if row is None:
         return _give_up(room, spooled, "the spooled row is not a message")
@@ -173,7 +229,8 @@ def _try(room: Mailroom, spooled: Spooled, patience: float | None) -> str:
         if allowance is not None and not spooled.was_tried and not _has_room(room, entry, allowance):
             return _wait_for_room(room, spooled, entry.reason)
         if entry.answers:
-            room.inboxes.mark(entry.answers["team"], entry.answers["agent"], {entry.answers["message_id"]}, True)
+            team, agent, id = (entry.answers[key] for key in ("team", "agent", "message_id"))
+            room.inboxes.mark(team, agent, {id}, True, patience)
         room.spool.begin(spooled)
         room.inboxes.append(entry.team, entry.agent, [row], fresh=False, patience=patience, allowance=allowance)
     except InboxFull:

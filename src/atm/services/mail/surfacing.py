@@ -8,15 +8,15 @@ the unread, unless it finds that it was shown.
 
 from __future__ import annotations
 
-from atm.domain.mail.receipts import RETURNED, already_read
+from atm.domain.mail.receipts import MAYBE_SHOWN, RETURNED, already_read
 from atm.domain.mail.surfacing import INBOX, ShowingNote
 from atm.formats.mail.inbox import LARGEST_ROW
 from atm.formats.mail.journal import histories
-from atm.services.mail.bookkeeping import enter, note_drift, seen_lately, shown_before
+from atm.services.mail.bookkeeping import enter, note_drift, seen_lately, sightings_of, told_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Protocol
 
     from atm.domain.mail.messages import Message
@@ -42,8 +42,8 @@ class Surfacing:
     """
 
     __slots__ = (
-        *("_room", "_turn", "channel", "is_marking", "left", "member", "more", "people", "taken", "team", "was_shown"),
-        "where",
+        *("_doubted", "_room", "_turn", "channel", "is_marking", "left", "member", "more", "people", "taken", "team"),
+        *("was_shown", "where"),
     )
 
     def __init__(
@@ -72,6 +72,7 @@ class Surfacing:
         self.taken: list[Message] = []
         self.left: list[object] = []
         """What a dead process had taken: given back, and best shown in the same way again."""
+        self._doubted: set[object] = set()
         self._turn: SurfacingTurn = room.surfacings.turn(team, member, patience)
 
     def __enter__(self) -> list[Message] | None:
@@ -86,9 +87,11 @@ class Surfacing:
             self._turn.__exit__()
             raise
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None = None, *_: object) -> None:
+        """Who was interrupted where it can be found out later whether it was shown leaves that to the next turn."""
+        is_cut_off = kind is not None and issubclass(kind, KeyboardInterrupt) and self.was_shown is not None
         try:
-            if self.taken:
+            if self.taken and not is_cut_off:
                 self.failed("it was not shown")
         finally:
             self._turn.__exit__()
@@ -107,8 +110,13 @@ class Surfacing:
 
     def _not_shown(self, unread: list[Message]) -> list[Message]:
         """Without what was shown long ago: a stale rewrite may turn a row back to unread at any time."""
-        shown = shown_before(self._room, self.team, self.member, unread)
-        return [message for message in unread if message.id not in shown]
+        known = sightings_of(self._room, self.team, self.member, unread)
+        self._doubted |= known.doubted
+        return [message for message in unread if message.id not in known.shown]
+
+    def doubts(self, message: Message) -> bool:
+        """May it have been shown before? Whoever shows it again should say so."""
+        return message.key in self._doubted
 
     def take(self, messages: list[Message]) -> list[Message]:
         """Make these ours to show; those that another reader has marked meanwhile are left out."""
@@ -154,35 +162,75 @@ class Surfacing:
         self._turn.end()
 
     def _recover(self) -> None:
-        self.left = recover_in(self._room, self.team, self.member, self._turn, self.was_shown)
+        given_back = recover_in(self._room, self.team, self.member, self._turn, self.was_shown)
+        self.left = given_back.keys
+        self._doubted |= given_back.doubted
+
+
+class GivenBack:
+    """What a dead process had taken, by its keys; and what of that may have been shown: the rows that were marked."""
+
+    __slots__ = ("doubted", "keys")
+
+    def __init__(self, keys: list[object], doubted: set[object]) -> None:
+        self.keys = keys
+        self.doubted = doubted
 
 
 def recover_in(
     room: Mailroom, team: str, member: str, turn: SurfacingTurn, was_shown: Finder | None = None
-) -> list[object]:
-    """In a turn: if a process died here while it showed mail, give back what nobody saw. The keys of that."""
+) -> GivenBack:
+    """In a turn: if a process died here while it showed mail, give back what nobody is known to have seen."""
     note = turn.abandoned()
     if note is None:
-        return []
-    past = histories(room.ledger.about(team, [key for key in note.keys if isinstance(key, str)]))
+        return GivenBack([], set())
+    past = histories(told_of(room, team, [key for key in note.keys if isinstance(key, str)]))
     unseen = [key for key in note.keys if not (isinstance(key, str) and already_read(past.get((key, member), [])))]
     evidence = was_shown(note) if unseen and was_shown else None
-    ids = [key for key in unseen if isinstance(key, str)]
+    doubted: set[object] = set()
     if evidence:
-        enter(room, team, member, ids, "surfaced", evidence)
+        enter(room, team, member, [key for key in unseen if isinstance(key, str)], "surfaced", evidence)
         unseen = []
     elif unseen:
-        room.inboxes.mark(team, member, set(unseen), False)
-        why = f"the process that showed it ({note.channel}) ended before it could say so"
-        enter(room, team, member, ids, RETURNED, why)
+        doubted = set(unseen) - {message.key for message in room.inboxes.unread(team, member)}
+        if doubted:
+            room.inboxes.mark(team, member, doubted, False)
+        _enter_return(room, team, member, note.channel, unseen, doubted)
     turn.end()
-    return unseen
+    return GivenBack(unseen, doubted)
+
+
+def _enter_return(
+    room: Mailroom, team: str, member: str, channel: str, keys: list[object], doubted: set[object]
+) -> None:
+    """Whoever was killed before it had marked anything showed nothing."""
+    for is_doubted, what in (
+        (True, f"the process that showed it ({channel}) ended before it could say so: it {MAYBE_SHOWN}"),
+        (False, f"the process that was about to show it ({channel}) ended before it did"),
+    ):
+        ids = [key for key in keys if isinstance(key, str) and (key in doubted) == is_doubted]
+        enter(room, team, member, ids, RETURNED, what)
 
 
 def recover(room: Mailroom, team: str, member: str, people: Callable[[str], bool] | None = None) -> None:
     """Give back what a process that died had taken out of the unread: whoever reads must find it."""
     with Surfacing(room, team, member, INBOX, people=people):
         return
+
+
+def half_shown(room: Mailroom, team: str, members: Iterable[str]) -> Iterator[tuple[str, ShowingNote]]:
+    """
+    For the check-up: whose mail was being shown by a process that died, and has not been given back since.
+
+    Writes nothing; a lock is taken for a moment where a note lies, because a live process may be at it.
+    """
+    for member in members:
+        if room.surfacings.is_cut_off(team, member):
+            turn = room.surfacings.turn(team, member)
+            with turn as held:
+                note = turn.abandoned() if held else None
+            if note is not None:
+                yield member, note
 
 
 def unread_for(room: Mailroom, team: str, member: str) -> list[Message]:

@@ -6,11 +6,15 @@ from atm.domain.errors import AtmError, NoSuchMessage
 from atm.domain.mail.receipts import JOURNEY, standing
 from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import MESSAGE
+from atm.services.mail.bookkeeping import all_told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.mail.messages import Message
     from atm.domain.mail.receipts import Event
+    from atm.ports.mail.stores import Spooled
     from atm.services.mail.mailroom import Mailroom
 
 
@@ -63,7 +67,7 @@ def _trace(found: dict[tuple[str, str, str], Trace], team: str, agent: str, id: 
 
 
 def _from_ledger(room: Mailroom, team: str, message_id: str, found: dict[tuple[str, str, str], Trace]) -> None:
-    for entry in room.ledger.entries(team)[0]:
+    for entry in all_told(room, team):
         for event in entry.events():
             if event.id.startswith(message_id):
                 one = _trace(found, team, event.agent, event.id)
@@ -93,10 +97,19 @@ def _from_inboxes(room: Mailroom, team: str, message_id: str, found: dict[tuple[
 
 
 def _from_spool(room: Mailroom, message_id: str, found: dict[tuple[str, str, str], Trace]) -> None:
-    for folder, spooled in (("pending", room.spool.pending()), ("failed", room.spool.failed())):
-        for item in spooled:
+    for folder, look in (("pending", room.spool.pending), ("failed", room.spool.failed)):
+        for item in _looked_at(room, look):
             entry = item.entry
             if entry.message_id.startswith(message_id):
                 again = f", next try {to_iso(entry.next_attempt)}" if entry.next_attempt else ""
                 one = _trace(found, entry.team, entry.agent, entry.message_id)
                 one.now = f"in the spool ({folder}, {entry.tries} tries{again}): {entry.reason}"
+
+
+def _looked_at(room: Mailroom, look: Callable[[], list[Spooled]]) -> list[Spooled]:
+    """What is known from elsewhere is told all the same."""
+    try:
+        return look()
+    except AtmError as error:
+        room.troubles.note(f"the spool cannot be read, so what waits there is not told: {error}")
+        return []

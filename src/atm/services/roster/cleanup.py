@@ -17,7 +17,7 @@ from atm.domain.team.team import HUMAN, SYNTHETIC, check_open
 from atm.ports.roster.team_files import Deletion
 from atm.services.roster.deletions import finish_deletions
 from atm.services.roster.members import remove_member
-from atm.services.roster.recovery import recover
+from atm.services.roster.recovery import forget, recover
 from atm.services.team import presence
 from atm.services.team.lifecycle import check_ours
 from atm.services.team.registry import find_team
@@ -136,11 +136,16 @@ def _unread(room: Teamroom, team: str, name: str) -> str:
 
 
 def _heartbeats(room: Teamroom, team: Team) -> Iterator[Item]:
-    for name in room.presence.heard_of(team.name):
+    heard_of = room.presence.heard_of(team.name)
+    for name in heard_of:
         known = presence.liveness(room.presence, team.name, name, room.clock.now())
         if team.member(name) is None and known.value == OFFLINE:
-            work = partial(room.presence.forget, team.name, name)
+            work = partial(forget, room, team.name, name)
             yield Item(name, "stale-heartbeat", REMOVE, "of somebody who is on no roster", work)
+    for name in room.endpoints.known(team.name):
+        if team.member(name) is None and name not in heard_of:
+            work = partial(room.endpoints.forget, team.name, name)
+            yield Item(name, "stale-endpoint", REMOVE, "of somebody who is on no roster", work)
 
 
 def _unfinished(room: Teamroom, team: Team) -> Iterator[Item]:

@@ -12,6 +12,7 @@ from atm.domain.errors import NoSuchTeam, TeamInUse
 from atm.domain.names import check_known_name
 from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.team.liveness import ONLINE
+from atm.domain.untrusted_text import shell_word
 from atm.formats.files.times import for_name
 from atm.ports.roster.team_files import Deletion
 from atm.services.mail.overview import InboxFacts, inbox_facts
@@ -118,8 +119,9 @@ def _open_tasks(room: Teamroom, team: Team) -> list[str]:
 
 def _check_unused(team: Team, reasons: list[str], verb: str) -> None:
     if reasons:
+        command = f"atm teams {verb} {shell_word(team.name)} --force"
         raise TeamInUse(
             f"team {team.name!r} is in use: {'; '.join(reasons)}",
-            f"settle that first, or use `atm teams {verb} {team.name} --force`: a backup is made in any case",
+            f"settle that first, or use `{command}`: a backup is made in any case",
             team.read_from,
         )

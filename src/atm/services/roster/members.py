@@ -11,6 +11,7 @@ from atm.domain.errors import AtmError, MemberInUse, NoSuchMember, RequestError
 from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.domain.team.team import AGENT, Member
+from atm.domain.untrusted_text import shell_word
 from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import ROSTER, Line
 from atm.formats.team.team_config import decode_team, new_member, new_team, with_fields, with_member
@@ -103,7 +104,8 @@ def update_member(room: Teamroom, team: str, name: str, fields: dict[str, Plain]
     member = found.member(name)
     if member is None:
         near = nearest_name(check_known_name(name, "member"), found.names)
-        hint = f"did you mean {near!r}?" if near else f"add it with `atm teams add-member {found.name} {name}`"
+        add = f"add it with `atm teams add-member {shell_word(found.name)} {shell_word(name)}`"
+        hint = f"did you mean {near!r}?" if near else add
         raise NoSuchMember(f"team {found.name!r} has no member {name!r}", hint, found.read_from)
     spelled, changed = member.name, list[str]()
 

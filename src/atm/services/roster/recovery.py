@@ -10,6 +10,7 @@ from atm.domain.errors import FileBusy
 from atm.domain.team.team import check_open
 from atm.formats.team.team_config import without_member
 from atm.services.mail.retention import archive_rows
+from atm.services.mail.surfacing import recover as give_back
 from atm.services.team.lifecycle import check_ours, note_member
 from atm.services.team.registry import find_team
 
@@ -36,13 +37,21 @@ def move_out(room: Teamroom, team: str, name: str) -> str | None:
     """First off the roster, so that no new mail is addressed; then the mail to the archive until nothing is left."""
     if find_team(room, team).member(name) is not None:
         room.rosters.change(team, lambda data: without_member(data, name))
+    if room.surfacings.is_cut_off(team, name):
+        give_back(room, team, name)  # what nobody saw is archived as unread, and no namesake finds the note
     path = None
     for _ in range(MOST_ARRIVALS):
         path = _archive_all(room, team, name) or path
         if room.inboxes.remove(team, name):
-            room.presence.forget(team, name)
+            forget(room, team, name)
             return path
     raise FileBusy(f"mail for {name!r} keeps coming in", "try again")
+
+
+def forget(room: Teamroom, team: str, name: str) -> None:
+    """Where they were and how they could be reached: a namesake is somebody else (D26)."""
+    room.presence.forget(team, name)
+    room.endpoints.forget(team, name)
 
 
 def _archive_all(room: Teamroom, team: str, name: str) -> str | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from atm.ports.files.records import TeamSecrets
     from atm.ports.team.endpoints import Endpoints
     from atm.ports.team.presence import Presence
+    from atm.ports.team.processes import AgentProcesses
     from atm.ports.team.rosters import Rosters
     from atm.ports.team.states import States
 
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
         @property
         def presence(self) -> Presence: ...
+
+        @property
+        def processes(self) -> AgentProcesses: ...
 
         @property
         def states(self) -> States: ...
@@ -49,6 +53,10 @@ class Registry:
     @property
     def presence(self) -> Presence:
         return self.stores.presence
+
+    @property
+    def processes(self) -> AgentProcesses:
+        return self.stores.processes
 
     @property
     def states(self) -> States:

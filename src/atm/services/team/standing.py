@@ -1,23 +1,25 @@
 """
 In whose name a command may act: the process that it runs under has a say beside the roster (D26).
 
-An agent can type `--as human` as easily as its own name. But agents leave the number of their process with every sign
-of life, and whatever they start runs under it: a command there is theirs, whatever name it gives. It never gets more
-than its own tier by a name. Against a process that leaves the tree on purpose this is no wall; see docs/security.md.
+An agent can type `--as human` as easily as its own name. But the processes of agents are known, by their hooks, their
+MCP server or their own word, and whatever they start runs under them: a command there is theirs, whatever name it
+gives. It never gets more than its own tier by a name. Against a process that leaves the tree on purpose this is no
+wall; see docs/security.md.
 """
 
 from __future__ import annotations
 
-from atm.domain.errors import NotAllowed
+from atm.domain.errors import AtmError, NoSuchTeam, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.team import authority
-from atm.domain.team.liveness import ENDED
+from atm.domain.team.agent_processes import ProcessOwner, may_join, nearest_agent, owner_in
+from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from atm.domain.team.team import Team
+    from atm.domain.team.team import Member, Team
     from atm.services.team.registry import Registry
 
 
@@ -42,22 +44,57 @@ def is_proven_boss(room: Registry, team: Team, who: str) -> bool:
 
 def check_person(room: Registry, what: str) -> None:
     """Only a person may do that, so no member's process may stand anywhere above this one."""
-    for _, team, member in members_above(room):
+    for _, owner in members_above(room):
         raise NotAllowed(
-            f"only a person may {what}, and this runs under the process of {member}@{team}",
+            f"only a person may {what}, and this runs under the process of {_named(owner)}",
             "let a person do it, in a terminal of their own",
         )
 
 
 def check_member(room: Registry, team: str, who: str, what: str) -> None:
-    """Only this member may do that: not in the process of another one."""
+    """Only this member may do that: not in the process of another one. The nearest process counts."""
     above = list(members_above(room))
-    nearest = [(home, member) for pid, home, member in above if pid == above[0][0]]
-    if nearest and not any(same_name(home, team) and same_name(member, who) for home, member in nearest):
-        home, member = nearest[0]
+    nearest = [owner for pid, owner in above if pid == above[0][0]]
+    if nearest and not any(_is_now(room, owner, team, who) for owner in nearest):
         raise NotAllowed(
-            f"only {who}@{team} may {what}, and this runs under the process of {member}@{home}",
+            f"only {who}@{team} may {what}, and this runs under the process of {_named(nearest[0])}",
             f"leave it to {who}, or do it in {who}'s own terminal",
+        )
+
+
+def check_speaker(room: Registry, team: str, who: str) -> None:
+    """
+    In the process of an agent only that agent speaks and acts, whatever name a command was given.
+
+    A name that means nothing, such as that of a script, may be used anywhere: no rights come with it. Without a `team`
+    the teams of that agent are meant.
+    """
+    above = list(_recorded_above(room))
+    nearest = [owner for pid, owner in above if pid == above[0][0]]
+    homes = [team] if team else list(dict.fromkeys(owner.team for owner in nearest))
+    if any(_is_now(room, owner, home, who) for owner in nearest for home in homes):
+        return
+    if any(_means_something(room, home, who) for home in homes if nearest):
+        raise NotAllowed(
+            f"this runs under the process of {_named(nearest[0])}, which does not speak for {who}",
+            f"name yourself, as with `--as {nearest[0].member}`, or leave it to {who}",
+        )
+
+
+def check_roster(room: Registry, team: str, what: str, *, about: str = "") -> None:
+    """Who belongs to a team is decided by people and its lead; a member may leave (`about` itself)."""
+    above = list(members_above(room))
+    nearest = [owner for pid, owner in above if pid == above[0][0]]
+    if not nearest:
+        return
+    try:
+        allowed = [about, find_team(room, team).lead]
+    except NoSuchTeam:
+        return  # whoever carries it out says so
+    if not any(_is_now(room, owner, team, name) for owner in nearest for name in allowed if name):
+        raise NotAllowed(
+            f"only a person or the lead may {what}, and this runs under the process of {_named(nearest[0])}",
+            "ask the lead",
         )
 
 
@@ -66,30 +103,104 @@ def _check_lead(room: Registry, team: Team, who: str) -> None:
     check_member(room, team.name, who, "lead this team")
 
 
-def members_above(room: Registry) -> Iterator[tuple[int, str, str]]:
-    """Agents whose recorded process this one runs under, nearest first: its number, the team, the member."""
+def _named(owner: ProcessOwner) -> str:
+    return f"{owner.member}@{owner.team}"
+
+
+def _is_now(room: Registry, owner: ProcessOwner, team: str, who: str) -> bool:
+    """Is this process that member's, and the member still the one that it was?"""
+    if not (same_name(owner.team, team) and same_name(owner.member, who)):
+        return False
+    known = _member(room, owner.team, owner.member)
+    return known is None or owner.joined_at is None or known.joined_at == owner.joined_at
+
+
+def _means_something(room: Registry, team: str, who: str) -> bool:
+    if same_name(who, authority.HUMAN):
+        return True
+    try:
+        found = find_team(room, team)
+    except AtmError:
+        return False
+    return found.member(who) is not None or same_name(who, found.lead)
+
+
+def _member(room: Registry, team: str, name: str) -> Member | None:
+    try:
+        return room.rosters.load(team).member(name)
+    except AtmError:  # it is gone, or cannot be read now: the process is known all the same
+        return None
+
+
+# Whose this process is.
+
+
+def members_above(room: Registry) -> Iterator[tuple[int, ProcessOwner]]:
+    """Agents whose process this one runs under, nearest first: by what they left, then by the pane they run in."""
     if room.acting_pid is None:
         return
-    recorded = _recorded(room)
-    for pid in room.presence.ancestors(room.acting_pid) if recorded else []:
-        for team, member in recorded.get(pid, ()):
-            known = room.rosters.load(team).member(member)
-            if known is None or known.kind != authority.HUMAN:
-                yield pid, team, member
+    found = list(_recorded_above(room))
+    yield from found
+    panes = _panes(room)
+    for pid in room.processes.ancestors(room.acting_pid) if panes else []:
+        for owner in panes.get(pid, ()):
+            known = _member(room, owner.team, owner.member)
+            if (known is None or known.kind != authority.HUMAN) and (pid, owner) not in found:
+                yield pid, owner
 
 
-def _recorded(room: Registry) -> dict[int, list[tuple[str, str]]]:
-    """Processes that members named as theirs, of this start of this machine."""
+def _recorded_above(room: Registry) -> Iterator[tuple[int, ProcessOwner]]:
+    for pid in room.processes.ancestors(room.acting_pid) if room.acting_pid is not None else []:
+        for owner in room.processes.owners(pid):
+            yield pid, owner
+
+
+def _panes(room: Registry) -> dict[int, list[ProcessOwner]]:
+    """The first processes of panes in which agents run now."""
     presence = room.presence
-    found: dict[int, list[tuple[str, str]]] = {}
+    found: dict[int, list[ProcessOwner]] = {}
     for team in room.rosters.teams():
-        for member in presence.heard_of(team):
-            beat = presence.last(team, member)
-            if beat is None or beat.state == ENDED or beat.host != presence.host:
-                continue
-            if beat.pid is not None and beat.boot in ("", presence.boot):
-                found.setdefault(beat.pid, []).append((team, member))
+        for member in room.endpoints.known(team):
             endpoint = room.endpoints.of(team, member)
             if endpoint is not None and endpoint.pane_pid and endpoint.is_on(presence.host, presence.boot):
-                found.setdefault(endpoint.pane_pid, []).append((team, member))
+                found.setdefault(endpoint.pane_pid, []).append(ProcessOwner(team, member, None))
     return found
+
+
+# Recording.
+
+
+def record_agent(room: Registry, team: Team, member: str, caller: int) -> None:
+    """A hook, or a server that an agent started, has come: the agent's process is that member's."""
+    ancestors = room.processes.ancestors(caller)[1:]
+    pid = nearest_agent((pid, room.processes.command(pid)) for pid in ancestors)
+    if pid is not None:
+        _record(room, team, member, pid)
+
+
+def record_named(room: Registry, team: Team, member: str, pid: int) -> None:
+    """
+    A command says which process is the member's: one that it runs under, or beside.
+
+    Not one further up than what is known, and no other's: a person's own terminal would be taken for an agent.
+    """
+    mine = room.processes.ancestors(room.acting_pid) if room.acting_pid is not None else []
+    is_near = pid in mine[1:] or (len(mine) > 1 and mine[1] in room.processes.ancestors(pid))
+    known = [own for own, owner in _recorded_above(room) if same_name(owner.member, member)]
+    is_wider = bool(known) and pid in mine and mine.index(pid) > mine.index(known[0])
+    if pid <= 1 or not is_near or is_wider or not _record(room, team, member, pid):
+        raise NotAllowed(
+            f"process {pid} is not known to be {member}'s",
+            "name the process that this command runs under, such as $$, or one that was started beside it",
+        )
+
+
+def _record(room: Registry, team: Team, member: str, pid: int) -> bool:
+    known = team.member(member)
+    if known is not None and known.kind == authority.HUMAN:
+        return True  # a person's terminals are the person's
+    above = [owner for one in room.processes.ancestors(pid) for owner in room.processes.owners(one)]
+    if not may_join(above, team, member):
+        return False
+    room.processes.record(pid, owner_in(team, member))
+    return True

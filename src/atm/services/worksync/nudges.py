@@ -278,7 +278,8 @@ def _revalidate(syncroom: SyncRoom, team: str, nudge: Nudge) -> Refused | Payloa
     seen = look_at(syncroom, found, [member.name])[member.name]
     if seen.fingerprint != nudge.fingerprint:
         return Refused(SUPERSEDED, "stale_fingerprint")
-    status = known_status(syncroom.records.read(team, STATUS, [member.name.casefold()]), team, member.name)
+    records = syncroom.records.read(team, STATUS, [member.name.casefold()])
+    status = known_status(records, team, member.name, member.joined_at, now)
     if seen.lease(status) is not None:
         return Refused(SUPERSEDED, "valid_lease")
     if seen.agenda.only_waits:

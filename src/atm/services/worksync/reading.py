@@ -128,11 +128,18 @@ def view(syncroom: SyncRoom, team: Team, member: str) -> View:
 def views(syncroom: SyncRoom, team: Team, members: list[str]) -> list[View]:
     state = running(syncroom, team)
     known = syncroom.records.read(team.name, STATUS, [name.casefold() for name in members])
-    statuses = {name: known_status(known, team.name, name) for name in members}
+    statuses = {name: _status_of(syncroom, known, team, name) for name in members}
     if not state.runs:
         return [View(team.name, name, state, status=statuses[name]) for name in members]
     seen = look_at(syncroom, team, members)
     return [_view(syncroom, team.name, name, state, seen[name], statuses[name]) for name in members]
+
+
+def _status_of(
+    syncroom: SyncRoom, records: Mapping[str, dict[str, Plain]], team: Team, name: str
+) -> MemberStatus | None:
+    member = team.member(name)
+    return known_status(records, team.name, name, member.joined_at if member else None, syncroom.now())
 
 
 def _view(
@@ -166,7 +173,7 @@ def briefing_block(syncroom: SyncRoom, team: Team, member: str, *, can_report: b
         block["items"] = [*found.seen.agenda.preview()]
     if found.decision.lease_until is not None:
         block["leaseExpiresAt"] = to_iso(found.decision.lease_until)
-    token = _token(syncroom, team.name, member, found.seen.fingerprint) if can_report else ""
+    token = _token(syncroom, team, member, found.seen.fingerprint) if can_report else ""
     if token:
         block["reportToken"] = token
         block["reportTool"] = REPORT_TOOL
@@ -175,7 +182,7 @@ def briefing_block(syncroom: SyncRoom, team: Team, member: str, *, can_report: b
     return block
 
 
-def _token(syncroom: SyncRoom, team: str, member: str, fingerprint: str) -> str:
+def _token(syncroom: SyncRoom, team: Team, member: str, fingerprint: str) -> str:
     """None where no secret can be kept: the rest of the briefing does not depend on it."""
     try:
         return issue(syncroom, team, member, fingerprint)
@@ -208,7 +215,7 @@ def metrics(syncroom: SyncRoom, team: Team) -> dict[str, Plain]:
     records = syncroom.records.read(team.name, STATUS)
     members: list[Plain] = []
     for name in team.names:
-        status = known_status(records, team.name, name)
+        status = _status_of(syncroom, records, team, name)
         if status is not None:
             figures = encode_counters(status.counters, with_zeros=True)
             members.append({"member": name, "state": status.state, "metrics": figures})

@@ -21,6 +21,7 @@ from atm.domain.worksync.decisions import (
     Decision,
     conditions,
     decide,
+    is_somebody_else,
     lease_of,
     would_nudge,
 )
@@ -99,7 +100,7 @@ def look_at(syncroom: SyncRoom, team: Team, members: list[str]) -> dict[str, See
     known = {member.name: member for member in team.members if member.name in wanted}
     for name, agenda in read_agendas(syncroom, team, members).items():
         cooldown = recent_alert_in(alerts, name, agenda.task_ids, now) if agenda.items else ""
-        busy = busy_state(syncroom, team.name, name) if agenda.items else Busy()
+        busy = busy_state(syncroom, team, name) if agenda.items else Busy()
         member = known.get(name)
         is_agent, joined_at = (member.kind == AGENT, member.joined_at) if member is not None else (False, None)
         seen[name] = Seen(agenda, fingerprint(agenda), busy, cooldown, now, is_agent, joined_at)
@@ -113,7 +114,7 @@ def _remember(syncroom: SyncRoom, team: Team, members: Mapping[str, str], seen: 
         looks.clear()
         changed: dict[str, Record | None] = {}
         for name, what in seen.items():
-            former = known_status(records, team.name, name)
+            former = known_status(records, team.name, name, what.joined_at, what.at)
             look = judge(former, what, members[name])
             looks.append(look)
             changed[name.casefold()] = encode_status(look.status)
@@ -130,9 +131,16 @@ def _remember(syncroom: SyncRoom, team: Team, members: Mapping[str, str], seen: 
     return looks
 
 
-def known_status(records: Mapping[str, Record], team: str, member: str) -> MemberStatus | None:
+def known_status(
+    records: Mapping[str, Record], team: str, member: str, joined_at: float | None = None, now: float = 0.0
+) -> MemberStatus | None:
+    """What is remembered of a member; nothing of a namesake whose time ended before this one joined."""
     record = records.get(member.casefold())
-    return decode_status(team, member, record) if record is not None else None
+    if record is None:
+        return None
+    status = decode_status(team, member, record)
+    is_of_another = bool(status.updated) and is_somebody_else(status.updated, joined_at, now)
+    return None if is_of_another else status
 
 
 def judge(former: MemberStatus | None, seen: Seen, trigger: str) -> MemberLook:

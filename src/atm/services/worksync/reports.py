@@ -124,7 +124,7 @@ def submit(
         syncroom.note(found.name, "agenda_unavailable", author.name, why=str(error))
         seen = None
     token = verify(
-        syncroom, found.name, author.name, report.fingerprint, report.token, trusted.received_at if at is None else at
+        syncroom, found, author.name, report.fingerprint, report.token, trusted.received_at if at is None else at
     )
     ground = _ground(syncroom, found.name, state, author, trusted, token, seen, report)
     verdict = validate(report, ground)
@@ -206,7 +206,7 @@ def _write(
     syncroom: SyncRoom, team: Team, member: str, report: Report, verdict: ReportVerdict, seen: Seen, trusted: Trusted
 ) -> None:
     def change(records: dict[str, Record]) -> dict[str, Record | None]:
-        former = known_status(records, team.name, member)
+        former = known_status(records, team.name, member, seen.joined_at, seen.at)
         before = decide(seen.agenda, seen.lease(former), seen.busy)
         status = next_status(former, seen, before)
         record = _record(team.name, member, report, verdict, seen, trusted)
@@ -259,7 +259,7 @@ def note_intent(syncroom: SyncRoom, team: str, arguments: Mapping[str, Plain], t
     if isinstance(opened, ReportAnswer):
         return opened
     report, found, state, author = opened
-    token = verify(syncroom, found.name, author.name, report.fingerprint, report.token, trusted.received_at)
+    token = verify(syncroom, found, author.name, report.fingerprint, report.token, trusted.received_at)
     refused = check_identity(_ground(syncroom, found.name, state, author, trusted, token, None, report))
     if refused:
         return ReportAnswer(ReportVerdict(refused), report)

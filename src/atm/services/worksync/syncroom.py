@@ -20,10 +20,12 @@ from atm.domain.worksync.decisions import (
     RECENT_ACTIVITY,
     TOOL_ACTIVE,
     Busy,
+    is_somebody_else,
 )
 from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.triggers import QUIET_SECONDS
-from atm.services.team.lifecycle import NO_FILE, standing
+from atm.services.team.endpoints import endpoint_of
+from atm.services.team.lifecycle import NO_FILE, life_of, standing
 from atm.services.team.presence import is_by_hook, liveness
 from atm.services.team.registry import find_team
 
@@ -168,17 +170,24 @@ def comment_of(syncroom: SyncRoom, agenda: Agenda, comment: str) -> dict[str, st
 # Is a member in the middle of something?
 
 
-def busy_state(syncroom: SyncRoom, team: str, member: str) -> Busy:
+def busy_state(syncroom: SyncRoom, team: Team, member: str) -> Busy:
     """The strongest signal. Where it is not known, a member is left in peace for a while, not for ever."""
-    now, room = syncroom.now(), syncroom.room
-    last = room.presence.last(team, member)
+    now = syncroom.now()
+    last = _last_beat(syncroom, team, member, now)
     signals: list[Callable[[], Busy]] = [
         lambda: _in_a_turn(last, now),
-        lambda: _being_delivered(syncroom, team, member, now),
+        lambda: _being_delivered(syncroom, team.name, member, now),
         lambda: _launching(syncroom, team, member, now),
         lambda: _just_active(last, now, syncroom.policy.quiet_seconds),
     ]
     return next((found for ask in signals if (found := ask()).reason), Busy())
+
+
+def _last_beat(syncroom: SyncRoom, team: Team, member: str, now: float) -> Beat | None:
+    """Of this very member: another program may have taken a namesake off the roster, who left it there."""
+    last, known = syncroom.room.presence.last(team.name, member), team.member(member)
+    is_theirs = last is not None and not is_somebody_else(last.at, known.joined_at if known else None, now)
+    return last if is_theirs else None
 
 
 def _in_a_turn(last: Beat | None, now: float) -> Busy:
@@ -210,8 +219,8 @@ def _being_delivered(syncroom: SyncRoom, team: str, member: str, now: float) -> 
     return Busy(DELIVERY_PENDING, since + quiet) if since is not None and now - since < quiet else Busy()
 
 
-def _launching(syncroom: SyncRoom, team: str, member: str, now: float) -> Busy:
-    endpoint = syncroom.room.endpoints.of(team, member)
+def _launching(syncroom: SyncRoom, team: Team, member: str, now: float) -> Busy:
+    endpoint = endpoint_of(syncroom.room, team, member)
     grace = min(LAUNCH_GRACE, syncroom.policy.quiet_seconds)
     if endpoint is None or not 0 <= now - endpoint.at < grace:
         return Busy()
@@ -226,14 +235,15 @@ def _just_active(last: Beat | None, now: float, quiet: float) -> Busy:
     return Busy(RECENT_ACTIVITY, since + quiet) if now - since < quiet else Busy()
 
 
-def issue(syncroom: SyncRoom, team: str, member: str, fingerprint: str) -> str:
-    """A report token for this member and this agenda."""
+def issue(syncroom: SyncRoom, team: Team, member: str, fingerprint: str) -> str:
+    """A report token for this member in this life and for this agenda."""
     from atm.formats.worksync.report_token import issue_token
 
-    return issue_token(syncroom.secrets.secret(team), team, member, fingerprint, syncroom.now())
+    life = life_of(syncroom.room, team, member)
+    return issue_token(syncroom.secrets.secret(team.name), team.name, member, life, fingerprint, syncroom.now())
 
 
-def verify(syncroom: SyncRoom, team: str, member: str, fingerprint: str, token: str, at: float) -> str:
+def verify(syncroom: SyncRoom, team: Team, member: str, fingerprint: str, token: str, at: float) -> str:
     """ok, missing, expired or invalid; invalid too if the secret cannot be read."""
     from atm.domain.worksync.identity import TOKEN_INVALID, TOKEN_MISSING
     from atm.formats.worksync.report_token import verify_token
@@ -241,7 +251,8 @@ def verify(syncroom: SyncRoom, team: str, member: str, fingerprint: str, token: 
     if not token:
         return TOKEN_MISSING
     try:
-        return verify_token(syncroom.secrets.secret(team), token, team, member, fingerprint, at)
+        secret, life = syncroom.secrets.secret(team.name), life_of(syncroom.room, team, member)
+        return verify_token(secret, token, team.name, member, life, fingerprint, at)
     except AtmError:
         return TOKEN_INVALID
 

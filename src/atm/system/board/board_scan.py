@@ -42,6 +42,10 @@ TORN_TRIES, TORN_NAP = 5, 0.02
 FRESH_NS = 2_000_000_000
 """A file that cannot be read is waited for only if another program wrote it a moment ago."""
 
+MOST_INDEXES = 50
+END_KEPT = 200
+"""Indexes that a process keeps in mind, and bytes by which it knows one again."""
+
 SPARE_LINES = 500
 """Superseded lines that the index may hold before it is written anew."""
 
@@ -101,15 +105,31 @@ class Scan:
         return [*kept, *self.changed.values()]
 
 
+class _IndexRead:
+    """An index as it was read: which file, how far, its last bytes (an inode is used again), and what it said."""
+
+    __slots__ = ("end", "known", "lines", "place", "size")
+
+    def __init__(
+        self, place: tuple[int, int], size: int, end: bytes, known: dict[int, list[Plain]], lines: int
+    ) -> None:
+        self.place = place
+        self.size = size
+        self.end = end
+        self.known = known
+        self.lines = lines
+
+
 class BoardScanner:
     """Reads boards through the index."""
 
-    __slots__ = ("_clock", "_disk", "_layout")
+    __slots__ = ("_clock", "_disk", "_indexes", "_layout")
 
     def __init__(self, disk: Disk, clock: Clock, layout: Layout) -> None:
         self._disk = disk
         self._clock = clock
         self._layout = layout
+        self._indexes: dict[str, _IndexRead] = {}
 
     def scan(self, team: str, folder: str, most: int | None = None) -> Scan | None:
         """Everything; None if more than `most` files would have to be read."""
@@ -153,10 +173,45 @@ class BoardScanner:
         return scan
 
     def _index(self, team: str) -> tuple[dict[int, list[Plain]], int, bool]:
+        """A daemon has read most of it before: lines are added, and now and then the file is written anew."""
+        former = self._indexes.get(team)
         try:
-            return decode_lines(read_whole(self._disk, self._layout.board_index(team)))
+            fd = self._disk.open_read(self._layout.board_index(team))
         except OSError:
             return {}, 0, False
+        try:
+            found = self._disk.look_open(fd)
+            start = former.size - len(former.end) if former is not None and found.size >= former.size else 0
+            data = self._disk.read_at(fd, start, found.size - start)
+        except OSError:
+            return {}, 0, False
+        finally:
+            self._disk.close(fd)
+        place = (found.dev, found.ino)
+        if former is not None and start and former.place == place and data.startswith(former.end):
+            return self._remembered(team, place, start, data, former)
+        if start:
+            return self._forgotten(team)
+        return self._remembered(team, place, 0, data, None)
+
+    def _forgotten(self, team: str) -> tuple[dict[int, list[Plain]], int, bool]:
+        self._indexes.pop(team, None)
+        return self._index(team)
+
+    def _remembered(
+        self, team: str, place: tuple[int, int], start: int, data: bytes, former: _IndexRead | None
+    ) -> tuple[dict[int, list[Plain]], int, bool]:
+        known, lines, is_whole = decode_lines(data[len(former.end) :] if former is not None else data)
+        if former is not None:
+            # Of its own: another thread may be going through the former one.
+            known, lines = ({**former.known, **known} if known else former.known), lines + former.lines
+        if is_whole and data.endswith(b"\n"):
+            if len(self._indexes) >= MOST_INDEXES:
+                self._indexes.clear()
+            self._indexes[team] = _IndexRead(place, start + len(data), data[-END_KEPT:], known, lines)
+        else:
+            self._indexes.pop(team, None)
+        return known, lines, is_whole
 
     def _look_again(self, scan: Scan, path: str, number: int, version: Version, now: int) -> None:
         former = scan.former(number)

@@ -17,6 +17,8 @@ import time
 from atm.domain.board.acceptance import Ran
 from atm.formats.files.json_record import encode, to_bytes
 from atm.system.files.disk import make_private, open_private
+from atm.system.git.asking import ask_git
+from atm.system.machine import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -63,8 +65,10 @@ class RealPrograms:
             return Ran(None, str(error))
         tails = [_OutputTail(process.stdout), _OutputTail(process.stderr)]
         threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
-        timed_out = not _wait(process, began + seconds, meanwhile)
-        _stop(process)
+        try:
+            timed_out = not _wait(process, began + seconds, meanwhile)
+        finally:
+            _stop(process)  # also if we are interrupted: what it started must not go on with nobody to stop it
         output, errors = (tail.text() for tail in tails)
         code = None if timed_out else process.returncode
         return Ran(code, output, errors=errors, seconds=time.monotonic() - began, timed_out=timed_out)
@@ -87,15 +91,28 @@ class RealPrograms:
         except OSError:  # it was deleted under us
             return "/"
 
+    def stands_in(self, folder: str) -> bool:
+        """By real paths. The way up ends at a repository's root: what lies above belongs to others."""
+        if "\0" in folder:
+            return False
+        at, wanted = os.path.realpath(self.here()), os.path.realpath(folder)
+        while at != wanted:
+            parent = os.path.dirname(at)
+            if parent == at or os.path.lexists(os.path.join(at, ".git")):
+                return False
+            at = parent
+        return True
+
     def is_reachable(self, folder: str, commit: str, branch: str) -> Ran:
         found = []
         for name in (commit, branch):
-            ran = _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-            if ran.code != 0:
-                return Ran(ran.code, ran.output or f"git knows no commit {name!r} in {folder or os.getcwd()}")
-            found.append(ran.output.strip())
-        ran = _git(folder, "merge-base", "--is-ancestor", *found)
-        return Ran(0, found[0]) if ran.code == 0 else Ran(1, f"{commit} ({found[0][:12]}) is not part of {branch}")
+            wanted = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+            said = ask_git(folder, "rev-parse", *wanted, seconds=GIT_SECONDS)
+            if said.code != 0:
+                return Ran(said.code, said.text or f"git knows no commit {name!r} in {folder or self.here()}")
+            found.append(said.text)
+        said = ask_git(folder, "merge-base", "--is-ancestor", *found, seconds=GIT_SECONDS)
+        return Ran(0, found[0]) if said.code == 0 else Ran(1, f"{commit} ({found[0][:12]}) is not part of {branch}")
 
     def log(self, record: dict[str, Plain]) -> None:
         path = self._layout.hook_log
@@ -165,7 +182,8 @@ def _wait(process: subprocess.Popen[bytes], end: float, meanwhile: Callable[[], 
     """Until it ends, or time is up (False)."""
     while (left := end - time.monotonic()) > 0:
         try:
-            process.wait(timeout=min(left, SIGN_EVERY))
+            with interruptions:
+                process.wait(timeout=min(left, SIGN_EVERY))
             return True
         except subprocess.TimeoutExpired:
             if meanwhile is not None:
@@ -183,22 +201,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
     except (ProcessLookupError, PermissionError):
         pass
     process.wait()
-
-
-def _git(folder: str, *words: str) -> Ran:
-    try:
-        done = subprocess.run(
-            ["git", *words],
-            cwd=folder or None,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=GIT_SECONDS,
-            check=False,
-            env={**os.environ, "GIT_TERMINAL_PROMPT": "0"},
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # ValueError: a NUL in a name
-        return Ran(None, str(error))
-    return Ran(done.returncode, (done.stdout + done.stderr).decode("utf-8", "replace").strip())
 
 
 def _files_like(base: str, pattern: str) -> Iterator[str]:

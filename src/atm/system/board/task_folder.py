@@ -8,7 +8,7 @@ from atm.formats.board.task import decode_task
 from atm.formats.board.task_history import decode_past, gone_in
 from atm.formats.files.json_record import NotJson
 from atm.system.board.board_scan import TORN_NAP, TORN_TRIES, BoardScanner
-from atm.system.files.refusals import explained, refused
+from atm.system.files.refusals import RealRoot, explained, refused
 from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 class TaskFolder:
     """Claude Code deletes finished lists, so an empty folder says nothing about the past; the history does."""
 
-    __slots__ = ("_archive", "_log", "clock", "disk", "layout", "locks", "scanner")
+    __slots__ = ("_archive", "_log", "_root", "clock", "disk", "layout", "locks", "scanner")
 
     def __init__(
         self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder, log: NumberedLog
@@ -41,6 +41,7 @@ class TaskFolder:
         self.layout = layout
         self._archive = archive
         self._log = log
+        self._root = RealRoot(disk, layout.tasks("").rstrip("/"))
         self.scanner = BoardScanner(disk, clock, layout)
 
     def exists(self, team: str) -> bool:
@@ -133,7 +134,7 @@ class TaskFolder:
 
     def _inside(self, team: str) -> str:
         folder = self.layout.tasks(team)
-        real, root = self.disk.real_path(folder), self.disk.real_path(folder.rpartition("/")[0])
-        if real != f"{root}/{team}":
+        real = self._root.inside(team)
+        if real != f"{self._root.known}/{team}":
             raise OutsideLink(f"{folder} leads out of the folder of task lists, to {real}", "remove the link", folder)
         return real

@@ -29,6 +29,9 @@ READY_SECONDS = 30.0
 
 LOOK_EVERY = 0.02
 
+HEALED_SECONDS = 12.0
+"""A daemon whose socket was removed notices within five seconds."""
+
 
 def ask(
     layout: Layout, do: str, fields: dict[str, Plain] | None = None, seconds: float = QUERY_SECONDS
@@ -107,14 +110,27 @@ def _read_line(line: socket.socket, seconds: float) -> bytes:
 
 def start(layout: Layout, environment: Mapping[str, str], *, wait: bool, seconds: float = READY_SECONDS) -> str:
     """Start it unless it runs. What went wrong, or nothing; `wait` until it answers, for so many seconds."""
-    if find_running(layout) is not None:
-        return ""
+    running = find_running(layout)
+    if running is not None:
+        return _wait_until_heard(layout, running, min(seconds, HEALED_SECONDS)) if wait else ""
     try:
         make_private(layout.daemon, layout.private_roots)
         process = _spawn(layout, environment)
     except OSError as error:
         return f"{error.filename or 'python'}: {error.strerror}"
     return _wait_until_ready(layout, process, seconds) if wait else ""
+
+
+def _wait_until_heard(layout: Layout, running: RunningDaemon, seconds: float) -> str:
+    """One that runs and cannot be reached is as good as none: it makes a socket that was removed again soon."""
+    end = time.monotonic() + seconds
+    while not _answers(layout):
+        if time.monotonic() >= end:
+            return f"process {running.pid} runs, but does not answer at {running.socket}; try `atm daemon restart`"
+        if not running.is_alive:
+            return f"process {running.pid} ended while it was waited for; start it again"
+        time.sleep(LOOK_EVERY)
+    return ""
 
 
 def _spawn(layout: Layout, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

@@ -15,9 +15,9 @@ import zlib
 
 from atm.domain.errors import WriteRefused
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
-from atm.system.daemon.process_facts import began
 from atm.system.files import flock
 from atm.system.files.disk import PRIVATE_FOLDER, make_private, open_private
+from atm.system.files.processes import began
 from atm.system.files.refusals import explained
 
 TYPE_CHECKING = False
@@ -51,16 +51,29 @@ class Seat:
     def __init__(self, layout: Layout, fd: int, socket: str) -> None:
         self._layout = layout
         self._fd = fd
+        self._said = b""
         self.socket = socket
 
     def announce(self, version: str, since: str) -> None:
         """Say who sits here, once the socket listens."""
         me = os.getpid()
         facts = {"pid": me, "began": began(me), "since": since, "socket": self.socket, "version": version}
+        self._said = to_bytes(encode(facts) + "\n")
+        self._announce()
+
+    def _announce(self) -> None:
         path = f"{self._layout.daemon}/pid.json"
         with open(f"{path}.new", "wb", opener=open_private) as file:
-            file.write(to_bytes(encode(facts) + "\n"))
+            file.write(self._said)
         os.replace(f"{path}.new", path)
+
+    def keep_announced(self) -> str:
+        """Say it again if the note is gone, or nobody would find us and nobody else could sit here. Its path, if so."""
+        path = f"{self._layout.daemon}/pid.json"
+        if not self._said or os.path.lexists(path):
+            return ""
+        self._announce()
+        return path
 
     def is_ours(self) -> bool:
         """Is the lock that we hold still the one that others would find? Its folder may have been removed."""

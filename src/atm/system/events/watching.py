@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 import time
 
+from atm.system.machine import interruptions
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,7 +64,8 @@ class PollingWatch:
             left = end - time.monotonic()
             if left <= 0:
                 return False
-            self._pause(left)
+            with interruptions:
+                self._pause(left)
         return True
 
     def _pause(self, left: float) -> None:

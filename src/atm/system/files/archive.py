@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.formats.files.times import for_name
-from atm.system.files.refusals import refused
+from atm.system.files.refusals import explained, refused
 from atm.system.files.whole_files import write_new
 
 TYPE_CHECKING = False
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
+
+MOST_UNREADABLE, MOST_UNREADABLE_BYTES = 10, 32 << 20
+"""Copies of one file that nobody could read, of which the oldest go: another program can leave it torn in ever new
+ways. What clean-up took out is never removed."""
 
 
 class ArchiveFolder:
@@ -29,7 +33,20 @@ class ArchiveFolder:
         return self._write(team, agent, "archive", content)
 
     def unreadable(self, team: str, agent: str) -> Callable[[bytes], str]:
-        return lambda data: self._write(team, agent, "unreadable", data)
+        return lambda data: self._put_aside(team, agent, data)
+
+    def _put_aside(self, team: str, agent: str, data: bytes) -> str:
+        path = self._write(team, agent, "unreadable", data)
+        folder, _, newest = path.rpartition("/")
+        with explained(folder):
+            names = sorted(name for name in self._disk.names(folder) if name.startswith("unreadable-"))
+            size = 0
+            for place, name in enumerate([newest, *(name for name in reversed(names) if name != newest)]):
+                found = self._disk.look(f"{folder}/{name}")
+                size += found.size if found else 0
+                if found and place and (place >= MOST_UNREADABLE or size > MOST_UNREADABLE_BYTES):
+                    self._disk.remove(f"{folder}/{name}")
+        return path
 
     def _write(self, team: str, agent: str, kind: str, data: bytes) -> str:
         """The name holds a checksum, so the same content is kept once however often we meet it."""

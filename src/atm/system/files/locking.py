@@ -8,7 +8,8 @@ that would wedge Claude Code for ever.
 
 The private lock's file says who holds it and which directory it made. So an orphan of ours, left by kill -9, is
 recognised and removed at once by the next of us; anything foreign is broken only late and rarely. Between two holders
-it remembers the version of the target that we left (`trusted`): while that lies there, no foreign writer was at it.
+it remembers the version of the target that we left (`trusted`): while that lies there, no foreign writer was at it;
+the foreign lock that somebody waited for in vain (`seen`); and rows of others that are watched (`carried`).
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ OWN_QUEUE_NAP = 0.004
 """Our own processes hold the lock for a few milliseconds, so waiting for them naps less."""
 
 BREAK_AFTER = 30.0
-"""Three times Claude Code's own limit: let it recover first (D2)."""
+"""Three times Claude Code's own limit: let it recover first (D2). By its time stamp, or, as a clock can be set and a
+stamp can lie ahead, by how long one of us after the other has seen it unchanged."""
 
 WATCH_FOR = 1.0
 REFRESH_AFTER = 2.0
@@ -85,7 +87,7 @@ class Locks:
 class PrivateLock:
     """Serialises our own processes on one target."""
 
-    __slots__ = ("_fd", "_noted", "body", "left_behind", "locks", "path", "patience", "target", "trusted")
+    __slots__ = ("_fd", "_noted", "body", "left_behind", "locks", "path", "patience", "seen", "target", "trusted")
 
     def __init__(self, locks: Locks, target: str, patience: float) -> None:
         self.locks = locks
@@ -96,6 +98,8 @@ class PrivateLock:
         self.left_behind: dict[str, Plain] = {}
         """What the former holder wrote, if it did not end cleanly."""
         self.trusted: list[int] | None = None
+        self.seen: Plain = None
+        """A foreign lock on the target, [device, inode, time], and the monotonic time since when it is as it is."""
         self._noted = False
         self._fd: int | None = None
 
@@ -127,6 +131,7 @@ class PrivateLock:
         self._fd = fd
         self.left_behind = found if "pid" in found or "rewrite" in found else {}
         self.trusted = trusted_in(found)
+        self.seen = found.get("seen")
         self.body = {
             "pid": locks.pid,
             "host": locks.host,
@@ -136,6 +141,8 @@ class PrivateLock:
         }
         if "rewrite" in self.left_behind:  # not finished yet: if we are killed too, the next one must still know
             self.body["rewrite"] = self.left_behind["rewrite"]
+        if "carried" in found:  # rows of others that are watched; see `remains.carried_rows`
+            self.body["carried"] = found["carried"]
 
     def _try(self) -> int | None:
         try:
@@ -156,9 +163,11 @@ class PrivateLock:
         if fd is None:
             return
         # What a killed process wrote stays until a process that took the whole lock has cleared up after it.
-        if self._noted or not self.left_behind:
-            kept = {"rewrite": self.body.get("rewrite"), "trusted": self.trusted}
-            said = {key: value for key, value in kept.items() if value}
+        is_cleared = self._noted or not self.left_behind
+        ours = {"rewrite": self.body.get("rewrite"), "trusted": self.trusted, "carried": self.body.get("carried")}
+        said = {**(ours if is_cleared else self.left_behind), "seen": self.seen}
+        said = {key: value for key, value in said.items() if value}
+        if is_cleared or said != self.left_behind:
             try:
                 self.locks.disk.replace_body(fd, to_bytes(encode(said)) if said else b"")
             except OSError:
@@ -208,13 +217,15 @@ class SharedLock:
 
     def _make_folder(self, deadline: float) -> None:
         self._remove_orphan()
-        watch, nap = _Watch(self.locks), FIRST_NAP
+        watch, nap = _Watch(self.locks, self.private.seen), FIRST_NAP
+        self.private.seen = None
         while not self._try_folder():
             if watch.may_break(self.folder):
                 break_lock(self.locks.disk, self.folder)
                 if self._try_folder():
                     return
             if self.locks.clock.monotonic() >= deadline:
+                self.private.seen = watch.seen
                 raise FileBusy(
                     f"another program holds the lock {self.folder}",
                     "see who holds it with `atm doctor`",
@@ -291,10 +302,18 @@ class _Watch:
 
     __slots__ = ("_locks", "_seen", "_since")
 
-    def __init__(self, locks: Locks) -> None:
+    def __init__(self, locks: Locks, seen: Plain = None) -> None:
+        """`seen` is what another process saw, and since when: each of us waits for a few seconds only."""
         self._locks = locks
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: list[int] | None = None
         self._since = 0.0
+        match seen:
+            case [int() as dev, int() as ino, int() as at, float() | int() as since]:
+                self._seen, self._since = [dev, ino, at], since
+
+    @property
+    def seen(self) -> list[Plain] | None:
+        return None if self._seen is None else [*self._seen, self._since]
 
     def may_break(self, path: str) -> bool:
         found = self._locks.disk.look(path)
@@ -323,12 +342,13 @@ class _Watch:
 
     def _is_old_and_still(self, found: FileStamp) -> bool:
         clock = self._locks.clock
-        if clock.now() - found.mtime_ns / 1e9 <= BREAK_AFTER:
+        unchanged = clock.monotonic() - self._since
+        if self._seen != list(found.signature) or unchanged < 0:  # another lock, or the machine was started anew
+            self._seen, self._since = list(found.signature), clock.monotonic()
             return False
-        if self._seen != found.signature:
-            self._seen, self._since = found.signature, clock.monotonic()
-            return False
-        return clock.monotonic() - self._since >= WATCH_FOR
+        if unchanged >= BREAK_AFTER:
+            return True
+        return clock.now() - found.mtime_ns / 1e9 > BREAK_AFTER and unchanged >= WATCH_FOR
 
 
 def break_lock(disk: Disk, path: str) -> None:
@@ -365,9 +385,9 @@ def read_body(disk: Disk, fd: int) -> dict[str, Plain]:
 
 
 def trusted_in(body: dict[str, Plain]) -> list[int] | None:
-    """The version that we left, unless its writer was interrupted."""
+    """The version that we left, unless its writer was interrupted, or rows of others are watched in it."""
     trusted = body.get("trusted")
-    if "pid" in body or not isinstance(trusted, list):
+    if "pid" in body or "carried" in body or not isinstance(trusted, list):
         return None
     return [number for number in trusted if isinstance(number, int)]
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 import os
 
 _BOOT_ID = "/proc/sys/kernel/random/boot_id"
+_boot: list[str] = []
+"""Read once: it cannot change while this process lives."""
+
 _QUERY = 0x1000  # PROCESS_QUERY_LIMITED_INFORMATION
 _STILL_ACTIVE = 259
 _ACCESS_DENIED = 5
@@ -46,11 +49,40 @@ def _is_alive_on_windows(pid: int) -> bool:
 
 def boot_id() -> str:
     """Another text after every start of the machine; empty where the system has none to offer."""
+    if not _boot:
+        _boot.append(_read_boot_id())
+    return _boot[0]
+
+
+def _read_boot_id() -> str:
     try:
         with open(_BOOT_ID, "rb") as file:
             return file.read().decode("ascii").strip()  # an open file of text would import the codec's module
     except (OSError, ValueError):
         return ""
+
+
+def began(pid: int) -> str:
+    """
+    When a process began, in whatever form the system tells; empty if there is no such process.
+
+    A process number is used again and again; together with this it means one process.
+    """
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            words = file.read().rpartition(b")")[2].split()
+            return "" if words[0] == b"Z" else words[19].decode("ascii")  # dead, and nobody has asked after it yet
+    except (OSError, IndexError, UnicodeDecodeError):
+        return "" if os.path.isdir("/proc/self") else " ".join(_told_by_ps("lstart=", "-p", str(pid)).split())
+
+
+def command_of(pid: int) -> str:
+    """The command line of a process, its words parted by NUL; empty if the system does not tell."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read(4096).decode("utf-8", "replace")
+    except OSError:
+        return "" if os.path.isdir("/proc/self") else _told_by_ps("command=", "-p", str(pid)).strip().replace(" ", "\0")
 
 
 def ancestors_of(pid: int) -> list[int]:
@@ -72,12 +104,20 @@ def _parent_in_proc(pid: int) -> int | None:
 
 
 def _parents_by_ps() -> dict[int, int]:
-    """macOS and the BSDs. Without `ps`, only what Python knows itself."""
+    """Without `ps`, only what Python knows itself."""
+    pairs = [line.split() for line in _told_by_ps("pid=,ppid=", "-A").splitlines()]
+    try:
+        return {int(pair[0]): int(pair[1]) for pair in pairs if len(pair) == 2} or {os.getpid(): os.getppid()}
+    except ValueError:
+        return {os.getpid(): os.getppid()}
+
+
+def _told_by_ps(*words: str) -> str:
+    """macOS and the BSDs."""
     import subprocess
 
     try:
-        done = subprocess.run(["ps", "-A", "-o", "pid=,ppid="], capture_output=True, timeout=_PS_SECONDS, check=False)
-        pairs = [line.split() for line in done.stdout.decode("ascii", "replace").splitlines()]
-        return {int(pair[0]): int(pair[1]) for pair in pairs if len(pair) == 2}
-    except (OSError, ValueError, subprocess.TimeoutExpired):
-        return {os.getpid(): os.getppid()}
+        done = subprocess.run(["ps", "-o", *words], capture_output=True, timeout=_PS_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode("utf-8", "replace")

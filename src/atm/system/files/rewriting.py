@@ -3,8 +3,8 @@ Rewriting a shared file so that no writer's change is lost, not even that of one
 
 The new version is written beside the old one, made durable, and *exchanged* with it in one step. What was
 displaced is compared with what had been read: if another writer changed the file in between, our edit is made again
-on their version, their additions are kept, and the files are exchanged again until nothing more turns up.
-Readers see the old file or the new one, never a torn one.
+on their version, their additions are kept, and the files are exchanged again until nothing more turns up, or until
+the others have been kept waiting for long enough. Readers see the old file or the new one, never a torn one.
 """
 
 from __future__ import annotations
@@ -15,18 +15,24 @@ from atm.system.files.whole_files import read_whole
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from typing import Protocol
 
     from atm.domain.plain import Plain
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk, FileStamp
     from atm.system.files.locking import SharedLock
+    from atm.system.files.remains.carrying import Carrying, RowsOf
+    from atm.system.files.remains.displaced import Displaced
 else:
     Protocol = object
 
 MOST_ROUNDS = 100
 """A writer that changes the file between every two of our exchanges is an attack; then the message is spooled."""
+
+LONGEST_HOLD, SHORTEST_HOLD = 2.0, 0.5
+"""Seconds that a lock is held at most while others write without it: those who do lock are waiting all the while. And
+for whoever got it when his time was up: to give it back unused would help nobody."""
 
 FINE_TICK_NS = 50_000_000
 COARSE_TICK_NS = 3_000_000_000
@@ -34,7 +40,8 @@ COARSE_TICK_NS = 3_000_000_000
 File systems stamp with the kernel's tick (up to 10 ms); some only with whole seconds (FAT: two)."""
 
 TORN_TRIES, TORN_NAP = 25, 0.02
-"""Claude Code writes in place at times: what cannot be read now may be whole in a moment."""
+"""Claude Code writes in place at times: what cannot be read now may be whole in a moment. What takes long to read is
+tried for the same half a second, and not so often."""
 
 
 class Edit(Protocol):
@@ -107,22 +114,22 @@ class Rewriter:
     """Rewrites one file under its lock."""
 
     __slots__ = (
-        "_aside",
-        "_clock",
-        "_committed",
-        "_disk",
-        "_folder",
-        "_foreign",
-        "_lock",
-        "_name",
-        "_path",
-        "_versions",
-        "_written",
+        *("_aside", "_before", "_carrying", "_clock", "_disk", "_displaced", "_folder", "_insist"),
+        *("_is_stable", "_lock", "_name", "_path", "_placed", "_rows_of", "_until", "_versions", "_watch", "_written"),
         "merged",
     )
 
     def __init__(
-        self, disk: Disk, clock: Clock, lock: SharedLock, path: str, set_aside: Callable[[bytes], str]
+        self,
+        disk: Disk,
+        clock: Clock,
+        lock: SharedLock,
+        path: str,
+        set_aside: Callable[[bytes], str],
+        *,
+        rows_of: RowsOf | None = None,
+        watch: bool = True,
+        insist: bool = True,
     ) -> None:
         self._disk = disk
         self._clock = clock
@@ -131,11 +138,28 @@ class Rewriter:
         self._folder, _, self._name = path.rpartition("/")
         self._aside = set_aside
         self._written = 0
-        self._committed = False
         self._versions: list[Version] = []
-        self._foreign: list[str] = []
-        """Displaced foreign versions, kept until what they added lies safely in the file."""
+        self._displaced: Displaced | None = None
+        """Foreign versions, if there are any."""
+        self._rows_of = rows_of
+        self._watch = watch
+        self._insist = insist
+        self._carrying: Carrying | None = None
+        self._before = b""
+        """What was read, if the edit may take rows out."""
+        self._placed: Version | None = None
+        """Our version that was put in place last."""
+        self._is_stable = True
+        self._until = float("inf")
         self.merged = 0
+
+    def end_at(self, deadline: float) -> None:
+        """When to stop making room for others. Called with the lock in hand."""
+        now = self._clock.monotonic()
+        self._until = now + max(SHORTEST_HOLD, min(LONGEST_HOLD, deadline - now))
+
+    def _is_late(self) -> bool:
+        return self._clock.monotonic() >= self._until
 
     def apply(self, edit: Edit, *, again: bool = False) -> bool:
         """
@@ -144,21 +168,42 @@ class Rewriter:
         `again` after a lost lock: a first exchange may have placed the edit already, so nothing is done unread.
         """
         carried = self._finish_for_the_dead(edit) or again
-        for _ in range(TORN_TRIES):
+        if self._lock.private.body.get("carried") and self._rows_of is not None:
+            vanished = self._carry_with(self._rows_of).bring_back(edit.carry, read_whole(self._disk, self._path))
+            self.merged += vanished
+            carried = carried or vanished > 0
+        patience = self._torn_patience(self._until)
+        while True:
             source = self._opened(self._path)
             try:
                 if not self._is_settled(source):
                     source.settled = False
                     source.read()
-                return self._apply_to(edit, source, carried)
+                changed = self._apply_to(edit, source, carried)
             except (NotJson, EOFError):
                 problem = source.read()
-            self._clock.sleep(TORN_NAP)
+            else:
+                if self._carrying is not None:
+                    placed = self._placed.read() if self._placed is not None else self._before
+                    self._carrying.settle(self._before, placed, is_stable=self._is_stable, watch=self._watch)
+                return changed
+            if not next(patience):
+                break
         raise UnreadableFile(
             f"{self._path} is not a JSON file of the expected shape; a copy is at {self._aside(problem)}",
             "mend or remove the file, then run `atm spool retry`",
             self._path,
         )
+
+    def _torn_patience(self, until: float) -> Iterator[bool]:
+        """Naps, and says True, as long as what is torn may be whole in a moment."""
+        until = min(until, self._clock.monotonic() + TORN_TRIES * TORN_NAP)
+        for _ in range(TORN_TRIES):
+            if self._clock.monotonic() >= until:
+                break
+            self._clock.sleep(TORN_NAP)
+            yield True
+        yield False
 
     def _is_settled(self, source: Version) -> bool:
         tick = FINE_TICK_NS if source.stamp.mtime_ns % 1_000_000_000 else COARSE_TICK_NS
@@ -170,7 +215,7 @@ class Rewriter:
             content = edit.full(source.read())
             if content is None:
                 return False
-            pieces = (0, content)
+            pieces, self._before = (0, content), source.read()
         private = self._lock.private
         was_ours = private.trusted == list(source.stamp.content) and not careful
         private.trusted = None
@@ -189,8 +234,14 @@ class Rewriter:
             if content is None:
                 self._forget_foreign()
                 return ours.stamp.content
+            if self._is_late():
+                break
             expected = ours if found == temporary else self._versions[-1]
             temporary = self._write((0, content), expected)
+        if self._rows_of is not None and self._placed is not None and not self._insist:
+            self._is_stable = False
+            self._forget_foreign()
+            return self._placed.stamp.content
         raise FileBusy(f"{self._path} is rewritten all the time by another program", "stop that program", self._path)
 
     def _opened(self, path: str) -> Version:
@@ -204,7 +255,7 @@ class Rewriter:
 
     def finish(self) -> None:
         """Make the new name durable. Outside the lock: others need not wait for the disk, only our caller must."""
-        if self._committed:
+        if self._placed is not None:
             self._disk.sync_folder(self._folder)
 
     def close(self) -> None:
@@ -222,8 +273,8 @@ class Rewriter:
         except FileNotFoundError:
             exchanged = False
         if not exchanged:
-            return self._replace(temporary, expected)
-        self._committed = True
+            return self._replace(temporary, ours, expected)
+        self._placed = ours
         if not expected.lies_at(temporary):
             return temporary
         # A program that had the old file open may have written into it after we compared.
@@ -232,30 +283,60 @@ class Rewriter:
         self._disk.remove(temporary)
         return None
 
-    def _replace(self, temporary: str, expected: Version) -> str | None:
+    def _replace(self, temporary: str, ours: Version, expected: Version) -> str | None:
         """Where files cannot be exchanged: compare, then replace. The gap between the two is a few microseconds."""
         if not expected.lies_at(self._path):
             self._disk.remove(temporary)
             return self._path
         self._disk.rename(temporary, self._path)
-        self._committed = True
+        self._placed = ours
         return None
 
     def _merged(self, edit: Edit, ours: Version, found: str) -> bytes | None:
         """Our edit on a foreign writer's version; None if theirs stays unreadable and ours is in place."""
+        displaced = self._remember()
         if found != self._path:
-            self._foreign.append(found)
-        for _ in range(TORN_TRIES):
+            displaced.foreign.append(found)
+        patience = self._torn_patience(max(self._until, self._clock.monotonic() + SHORTEST_HOLD))
+        while True:
             theirs = self._opened(found)
             try:
-                self.merged += edit.carry(ours.read(), theirs.read())
-                return edit.full(theirs.read()) or theirs.read()
+                added = edit.carry(ours.read(), theirs.read())
+                self.merged += added
+                content = edit.full(theirs.read()) or theirs.read()
             except NotJson:
-                self._clock.sleep(TORN_NAP)
+                if not next(patience):
+                    break
+            else:
+                if self._rows_of is not None:
+                    new = theirs.read() if added else b"[]"
+                    self._carry_with(self._rows_of).write_down(self._before, ours.read(), new)
+                    displaced.remove_foreign()
+                elif not edit.keeps_additions:  # a later version replaces an earlier one
+                    displaced.remove_foreign(but=1)
+                return content
         if found == self._path:
             raise UnreadableFile(f"{self._path} is not readable", "mend or remove the file", self._path)
-        self._aside(theirs.read())
+        displaced.give_up(found, theirs.read(), may_wait=edit.keeps_additions)
         return None
+
+    def _remember(self) -> Displaced:
+        if self._displaced is None:
+            from atm.system.files.remains.displaced import Displaced  # most rewrites meet nobody
+
+            self._displaced = Displaced(self._disk, self._path, self._aside)
+        return self._displaced
+
+    @property
+    def _kept(self) -> list[str]:
+        return [] if self._displaced is None else self._displaced.kept
+
+    def _carry_with(self, rows_of: RowsOf) -> Carrying:
+        if self._carrying is None:
+            from atm.system.files.remains.carrying import Carrying
+
+            self._carrying = Carrying(self._lock.private, rows_of)
+        return self._carrying
 
     def _write(self, pieces: tuple[int, bytes], source: Version) -> str:
         """A durable new version beside the file. Its name does not end in `.json`, so nobody takes it for an inbox."""
@@ -279,7 +360,7 @@ class Rewriter:
         while True:
             self._written += 1
             path = f"{self._folder}/.{self._name}.atm-{self._lock.locks.pid}-{self._written}"
-            if path not in self._foreign:
+            if path not in self._kept:
                 return path
 
     def _create(self, path: str, like: FileStamp) -> int:
@@ -290,68 +371,29 @@ class Rewriter:
             return self._disk.create(path, like)
 
     def _note(self, temporary: str, ours: Version, expected: Version) -> None:
-        self._lock.private.note(
-            rewrite={
-                "temporary": temporary,
-                "placed": list(ours.stamp.signature[:2]),
-                "expected": list(expected.stamp.content),
-                "foreign": [*self._foreign],
-            }
-        )
+        note: dict[str, Plain] = {"temporary": temporary, "foreign": [*self._kept]}
+        note |= {"placed": list(ours.stamp.signature[:2]), "expected": list(expected.stamp.content)}
+        self._lock.private.note(rewrite=note)
 
     def _forget_foreign(self) -> None:
-        for path in self._foreign:
-            self._disk.remove(path)
-        self._foreign = []
-        self._lock.private.body.pop("rewrite", None)
+        if self._displaced is not None:
+            self._displaced.remove_foreign()
+        if self._kept:
+            self._lock.private.note(rewrite={"temporary": "", "foreign": [*self._kept]})
+        else:
+            self._lock.private.body.pop("rewrite", None)
 
     def _finish_for_the_dead(self, edit: Edit) -> bool:
-        """
-        A process of ours was killed in the middle: keep what foreign writers had added, remove what it left.
-
-        Its temporary file is either the version it was about to place (the inode it noted), which nobody was
-        told about, or the version it displaced, which may hold rows that exist nowhere else.
-        """
+        """A process of ours was killed in the middle, or has put something off."""
         private = self._lock.private
         if not private.left_behind:
             return False
-        noted = private.body.get("rewrite")
-        carried = 0
-        if isinstance(noted, dict) and (edit.keeps_additions or self._still_placed(noted)):
-            for path in self._displaced_by_the_dead(noted):
-                carried += self._carry_from(edit, path)
-                self._foreign.append(path)
-        for name in self._disk.names(self._folder):
-            path = f"{self._folder}/{name}"
-            if name.startswith(f".{self._name}.atm-") and path not in self._foreign:
-                self._disk.remove(path)
+        carried = self._remember().take_over(
+            *(private.body.get("rewrite"), edit.carry, self._clock),
+            are_merged=edit.keeps_additions,
+            is_late=self._is_late,
+        )
         if not carried:
             self._forget_foreign()
         self.merged += carried
         return carried > 0
-
-    def _still_placed(self, noted: dict[str, Plain]) -> bool:
-        """Does what the dead process had placed lie there yet? If not, another writer left a newer version since."""
-        found = self._disk.look(self._path)
-        return found is not None and list(found.signature[:2]) == noted.get("placed")
-
-    def _displaced_by_the_dead(self, noted: dict[str, Plain]) -> list[str]:
-        foreign = noted.get("foreign")
-        found = [path for path in foreign if isinstance(path, str)] if isinstance(foreign, list) else []
-        temporary = str(noted.get("temporary"))
-        stamp = self._disk.look(temporary)
-        was_displaced = stamp is not None and list(stamp.signature[:2]) != noted.get("placed")
-        if stamp is not None and was_displaced and list(stamp.content) != noted.get("expected"):
-            found.append(temporary)
-        found = list(dict.fromkeys(found))
-        return [
-            path for path in found if path.startswith(f"{self._folder}/.{self._name}.atm-") and self._disk.look(path)
-        ]
-
-    def _carry_from(self, edit: Edit, path: str) -> int:
-        data = read_whole(self._disk, path)
-        try:
-            return edit.carry(read_whole(self._disk, self._path), data)
-        except NotJson:
-            self._aside(data)
-            return 0

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.system.files.locking import Locks
+    from atm.system.files.remains.carrying import RowsOf
     from atm.system.files.rewriting import Edit, Version
 
 LOST_LOCK_TRIES = 3
@@ -42,15 +43,35 @@ class EditWhole:
 
 
 def edit_shared(
-    locks: Locks, path: str, edit: Edit, set_aside: Callable[[bytes], str], patience: float = PATIENCE
+    locks: Locks,
+    path: str,
+    edit: Edit,
+    set_aside: Callable[[bytes], str],
+    patience: float = PATIENCE,
+    *,
+    rows_of: RowsOf | None = None,
+    watch: bool = True,
+    insist: bool = True,
 ) -> int:
-    """Make an edit under the lock; how many foreign additions were merged."""
-    merged = 0
+    """
+    Make an edit under the lock; how many foreign additions were merged.
+
+    `patience` is for everything: waiting for the lock, and whatever other programs do to the file once we have it.
+    Whoever gets the lock at last still has a moment to use it. `rows_of` takes a list to which others add apart, so
+    that what they add is written down, and with `watch` looked after for a moment. Unless the caller `insist`s that
+    the file comes to rest, what was put in place last counts when the time is up; the others' rows are owed then.
+    """
+    merged, clock = 0, locks.clock
+    deadline = clock.monotonic() + patience
     for attempt in range(LOST_LOCK_TRIES):
-        lock = locks.shared(path, patience)
-        rewriter = Rewriter(locks.disk, locks.clock, lock, path, set_aside)
+        left = deadline - clock.monotonic()
+        if attempt and left <= 0:
+            break
+        lock = locks.shared(path, max(0.0, left))
+        rewriter = Rewriter(locks.disk, clock, lock, path, set_aside, rows_of=rows_of, watch=watch, insist=insist)
         try:
             with lock:
+                rewriter.end_at(deadline)
                 rewriter.apply(edit, again=attempt > 0)
             rewriter.finish()
         except LockLost:

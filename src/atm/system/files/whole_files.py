@@ -4,7 +4,10 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.ports.files.disk import Disk
+    from atm.system.files.locking import Locks
 
 MOST_WRITERS = 1000
 
@@ -83,3 +86,22 @@ def write_over(disk: Disk, path: str, data: bytes, mode: int = 0o600, *, durable
 def numbered(path: str, number: int) -> str:
     """`log.jsonl`, `log.jsonl.1` and so on, the newest first."""
     return f"{path}.{number}" if number else path
+
+
+def change_settings(locks: Locks, path: str, change: Callable[[str], str], *, private: bool) -> None:
+    """
+    Change the text of a settings file, which may not exist yet: one writer at a time, the file a link leads to, its
+    mode kept, never torn. Those of a repository are not private.
+    """
+    from atm.system.files.disk import PRIVATE_FILE, SHARED_FILE
+    from atm.system.files.refusals import explained
+
+    disk = locks.disk
+    with explained(path):
+        real = disk.real_path(path)
+        disk.make_folders(real.rpartition("/")[0], private=private)
+        with locks.private(real):
+            found = disk.look(real)
+            text = read_whole(disk, real).decode("utf-8") if found is not None else ""
+            new = PRIVATE_FILE if private else SHARED_FILE
+            write_over(disk, real, change(text).encode("utf-8"), mode=found.mode if found is not None else new)

@@ -1,1 +1,1 @@
-"""Git. For mail only the remote's address is read, from git's own files: no process is started."""
+"""Git: what its own small files say, and the one place from which the program `git` is started."""

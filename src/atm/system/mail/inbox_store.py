@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile
 from atm.domain.mail.quotas import LARGEST_FOREIGN, LARGEST_INBOX
-from atm.domain.names import check_known_name, is_safe_name
+from atm.domain.names import check_known_name, is_claudes_team, is_safe_name
 from atm.formats.files.json_record import NotJson, to_bytes
 from atm.formats.files.layout import inbox_owner
 from atm.formats.mail.inbox import EMPTY, Inbox, unread, unread_spans
 from atm.ports.mail.stores import Written
 from atm.system.files.locking import PATIENCE, read_body, trusted_in
-from atm.system.files.refusals import explained, in_team
+from atm.system.files.refusals import RealRoot, explained, in_team
 from atm.system.files.rewriting import Version
 from atm.system.files.shared_edit import edit_shared
 from atm.system.files.whole_files import fill_and_link, read_whole
@@ -19,16 +19,23 @@ from atm.system.mail.inbox_edits import Append, ChangeRows, ClaimNamed, ClaimRow
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
+    from typing import TypeVar
 
     from atm.domain.mail.messages import Message
     from atm.domain.mail.quotas import Allowance
     from atm.domain.mail.surfacing import Glance
     from atm.formats.files.layout import Layout
+    from atm.formats.mail.row_index import IndexedInbox, RowIndex
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
     from atm.system.files.archive import ArchiveFolder
     from atm.system.files.locking import Locks, PrivateLock
     from atm.system.files.rewriting import Edit
+
+    Parsed = TypeVar("Parsed")
+
+MOST_REMEMBERED = 2000
+"""Inboxes of which a process keeps in mind how they were."""
 
 READ_TRIES, READ_NAP = 5, 0.02
 """Readers take no lock; a writer in place may be caught in the middle of a write."""
@@ -45,7 +52,7 @@ SEARCHED_END = 8 << 20
 class InboxStore:
     """Implements `ports.stores.Inboxes`."""
 
-    __slots__ = ("_archive", "_clock", "_disk", "_layout", "_locks", "_real_teams")
+    __slots__ = ("_archive", "_clock", "_disk", "_layout", "_locks", "_root", "_untouched")
 
     def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder) -> None:
         self._disk = disk
@@ -53,7 +60,9 @@ class InboxStore:
         self._locks = locks
         self._layout = layout
         self._archive = archive
-        self._real_teams = ""
+        self._root = RealRoot(disk, layout.teams)
+        self._untouched: dict[str, tuple[int, int, int, int]] = {}
+        """Versions that are as we left them: what a daemon found out once it need not look up again."""
 
     # Writing.
 
@@ -81,11 +90,32 @@ class InboxStore:
         self._edit(team, agent, edit)
         return edit.claimed
 
-    def mark(self, team: str, agent: str, keys: Collection[object], read: bool) -> None:
-        self._edit(team, agent, Mark(keys, read))
+    def mark(self, team: str, agent: str, keys: Collection[object], read: bool, patience: float | None = None) -> None:
+        self._edit(team, agent, Mark(keys, read), PATIENCE if patience is None else patience)
 
-    def change(self, team: str, agent: str, change: Callable[[list[Message]], list[Message]]) -> Written:
-        return Written(self._edit(team, agent, ChangeRows(change)))
+    def change(
+        self,
+        team: str,
+        agent: str,
+        change: Callable[[list[Message]], list[Message]],
+        patience: float | None = None,
+    ) -> Written:
+        return Written(self._edit(team, agent, ChangeRows(change), PATIENCE if patience is None else patience))
+
+    def recheck(self, team: str, agent: str, patience: float | None = None) -> int | None:
+        path = self._path(team, agent)
+        with explained(path):
+            try:
+                fd = self._disk.open_read(self._locks.file_for(path))
+            except FileNotFoundError:
+                return None
+            try:
+                body = read_body(self._disk, fd)
+            finally:
+                self._disk.close(fd)
+            if ("carried" not in body and "rewrite" not in body) or self._disk.look(path) is None:
+                return None
+        return self.change(team, agent, lambda rows: rows, patience).merged
 
     def create(self, team: str, agent: str) -> bool:
         path = self._path(team, agent)
@@ -138,12 +168,19 @@ class InboxStore:
         with in_team(path):
             if self._disk.look(path) is None:
                 self._create(path)
-            return edit_shared(self._locks, path, edit, self._archive.unreadable(team, agent), patience)
+            aside = self._archive.unreadable(team, agent)
+            is_ours = not is_claudes_team(team)  # else absence means consumed or unknown: nothing may be placed twice
+            return edit_shared(
+                *(self._locks, path, edit, aside, patience),
+                rows_of=rows_by_key,
+                watch=is_ours,
+                insist=is_ours and isinstance(edit, Append),
+            )
 
     # Reading, without a lock.
 
     def unread(self, team: str, agent: str) -> list[Message]:
-        return self._parsed(team, agent, unread, [])
+        return self._parsed(team, agent, unread)
 
     def has_room(self, team: str, agent: str, allowance: Allowance) -> bool:
         path = self._path(team, agent)
@@ -188,12 +225,15 @@ class InboxStore:
                 version.close()
         return Glance(self.unread(team, agent), size=version.size)
 
-    def rows(self, team: str, agent: str) -> list[Message]:
-        return self._parsed(team, agent, lambda data: Inbox(data).rows, [])
+    def indexed(self, team: str, agent: str, former: RowIndex | None) -> IndexedInbox:
+        from atm.formats.mail.row_index import indexed
 
-    def _parsed(
-        self, team: str, agent: str, parse: Callable[[bytes], list[Message]], nothing: list[Message]
-    ) -> list[Message]:
+        return self._parsed(team, agent, lambda data: indexed(data, former))
+
+    def rows(self, team: str, agent: str) -> list[Message]:
+        return self._parsed(team, agent, lambda data: Inbox(data).rows)
+
+    def _parsed(self, team: str, agent: str, parse: Callable[[bytes], Parsed]) -> Parsed:
         path = self._path(team, agent)
         problem = "empty"
         with in_team(path):
@@ -203,7 +243,7 @@ class InboxStore:
                 try:
                     return parse(read_whole(self._disk, path))
                 except FileNotFoundError:
-                    return nothing
+                    return parse(EMPTY)
                 except NotJson as error:
                     problem = str(error)
         raise UnreadableFile(
@@ -218,6 +258,8 @@ class InboxStore:
             found = self._disk.look(path)
             if found is None:
                 return True
+            if self._untouched.get(path) == found.content:
+                return False
             try:
                 fd = self._disk.open_read(self._locks.file_for(path))
             except FileNotFoundError:
@@ -229,7 +271,12 @@ class InboxStore:
         pid = body.get("pid")
         if isinstance(pid, int) and self._locks.is_alive(pid):
             return False  # one of us is writing at this moment: the next look tells
-        return trusted_in(body) != list(found.content)
+        if trusted_in(body) != list(found.content):
+            return True
+        if len(self._untouched) >= MOST_REMEMBERED:
+            self._untouched.clear()
+        self._untouched[path] = found.content
+        return False
 
     def missing(self, team: str, agent: str, ids: Iterable[str]) -> list[str]:
         path = self._path(team, agent)
@@ -296,11 +343,13 @@ class InboxStore:
         check_known_name(agent, "member")
         given = self._layout.inbox(team, agent)
         with explained(given):
-            if not self._real_teams:
-                self._real_teams = self._disk.real_path(self._layout.teams)
-            real = self._disk.real_path(given)
-        if not real.startswith(f"{self._real_teams}/{team}/"):
+            real = self._root.inside(given[len(self._layout.teams) + 1 :])
+        if not real.startswith(f"{self._root.known}/{team}/"):
             raise OutsideLink(
                 f"{given} leads out of its team's folder, to {real}", "remove the link, then try again", given
             )
         return real
+
+
+def rows_by_key(data: bytes) -> dict[object, str]:
+    return {row.key: row.raw for row in Inbox(data).rows}

@@ -9,13 +9,15 @@ retries or drops it.
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, WriteRefused
-from atm.formats.mail.spool_entry import decode_entry, target_in_name
+from atm.formats.mail.spool_entry import decode_entry, highest_for, target_in_name
 from atm.ports.mail.stores import Spooled
-from atm.system.files.refusals import explained
+from atm.system.files.refusals import explained, refused, untold
 from atm.system.files.whole_files import read_whole, write_new, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.formats.files.layout import Layout
     from atm.formats.mail.spool_entry import SpoolEntry
     from atm.ports.files.clock import Clock
@@ -28,9 +30,12 @@ TRYING = ".trying"
 class SpoolFolder:
     """Implements `ports.stores.Spool`."""
 
-    __slots__ = ("_clock", "_disk", "_failed", "_last_name", "_locks", "_pending")
+    __slots__ = ("_clock", "_disk", "_failed", "_last_name", "_locks", "_pending", "_tell")
 
-    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout) -> None:
+    def __init__(
+        self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, tell: Callable[[str], None] = untold
+    ) -> None:
+        self._tell = tell
         self._disk = disk
         self._clock = clock
         self._locks = locks
@@ -39,11 +44,13 @@ class SpoolFolder:
         self._last_name = 0
 
     def put(self, entry: SpoolEntry) -> str:
-        # Names must rise even if the clock does not: they are the order in which messages are delivered.
-        self._last_name = max(int(self._clock.now() * 1e9), self._last_name + 1)
-        path = f"{self._pending}/{entry.file_name(self._last_name)}"
+        path = self._pending
         try:
             self._disk.make_folders(self._pending, private=True)
+            # Names must rise even if the clock is set back: they are the order in which messages are delivered.
+            waiting = highest_for(f"{entry.agent}@{entry.team}", self._disk.names(self._pending))
+            self._last_name = max(int(self._clock.now() * 1e9), self._last_name + 1, waiting + 1)
+            path = f"{self._pending}/{entry.file_name(self._last_name)}"
             write_new(self._disk, path, entry.encoded())
         except OSError as error:
             raise WriteRefused(
@@ -54,8 +61,13 @@ class SpoolFolder:
         return path
 
     def is_empty(self) -> bool:
-        with explained(self._pending):
+        """Also if nobody can look: what is sent now must not wait until that is mended."""
+        try:
             return not self._disk.names(self._pending)
+        except OSError as error:
+            why = "mail that waits in the spool is not delivered, because nobody can look there"
+            self._tell(f"{why}: {refused(self._pending, error)}")
+            return True
 
     def unreadable(self) -> list[str]:
         found = []

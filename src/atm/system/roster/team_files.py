@@ -161,6 +161,13 @@ class TeamFolders:
                 if self._disk.look(here) is not None and self._disk.look(there) is None:
                     self._disk.rename(here, there)
                     self._disk.sync_folder(root)
+        self._forget(deletion.team)
+
+    def _forget(self, team: str) -> None:
+        """What we keep beside a team under its name: a successor must not find in it what was another's (D26)."""
+        for path in (self._layout.board_index(team), *self._layout.beside(team)):
+            with explained(path):
+                remove_tree(self._disk, path)
 
     def is_set_aside(self, deletion: Deletion) -> bool:
         path = f"{self._layout.teams}/{deletion.aside}"

@@ -6,11 +6,14 @@ from atm.domain.names import is_safe_name
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import inbox_owner
 from atm.formats.team.heartbeat import decode_beat, encode_beat
-from atm.system.files.processes import ancestors_of, boot_id, process_is_alive
+from atm.system.files.processes import boot_id, process_is_alive
+from atm.system.files.refusals import refused, untold
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.team.liveness import Beat
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Clock
@@ -20,9 +23,12 @@ if TYPE_CHECKING:
 class HeartbeatFiles:
     """One file for each member. Not made durable: after a power cut no agent's heart beats anyway."""
 
-    __slots__ = ("_clock", "_disk", "_layout", "boot", "host")
+    __slots__ = ("_clock", "_disk", "_layout", "_tell", "boot", "host")
 
-    def __init__(self, disk: Disk, clock: Clock, layout: Layout, host: str) -> None:
+    def __init__(
+        self, disk: Disk, clock: Clock, layout: Layout, host: str, tell: Callable[[str], None] = untold
+    ) -> None:
+        self._tell = tell
         self._clock = clock
         self._disk = disk
         self._layout = layout
@@ -42,8 +48,10 @@ class HeartbeatFiles:
         path = self._layout.heartbeat(team, member)
         try:
             self._write(path, encode_beat(member, beat))
-        except OSError:
+        except (FileExistsError, FileNotFoundError):
             return  # another process of this member was writing: one of the two beats is enough
+        except OSError as error:
+            self._tell(f"no sign of life was left, so others may take {member!r} for gone: {refused(path, error)}")
 
     def _write(self, path: str, data: bytes) -> None:
         try:
@@ -77,6 +85,3 @@ class HeartbeatFiles:
 
     def process_runs(self, pid: int) -> bool:
         return process_is_alive(pid)
-
-    def ancestors(self, pid: int) -> list[int]:
-        return ancestors_of(pid)

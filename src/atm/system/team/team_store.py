@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from atm.domain.errors import FileBusy, NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile
 from atm.domain.names import find_name, is_claudes_team, nearest_name
+from atm.domain.untrusted_text import shell_word
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.formats.team.team_config import decode_team
 from atm.system.files.locking import PATIENCE
-from atm.system.files.refusals import explained, refused
+from atm.system.files.refusals import RealRoot, explained, refused
 from atm.system.files.shared_edit import edit_shared
 from atm.system.files.whole_files import read_whole, write_new, write_over
 
@@ -30,7 +31,7 @@ MOST_KNOWN = 500
 class TeamStore:
     """Implements `ports.stores.Rosters`."""
 
-    __slots__ = ("_archive", "_clock", "_disk", "_known", "_layout", "_locks")
+    __slots__ = ("_archive", "_clock", "_disk", "_known", "_layout", "_locks", "_root")
 
     def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder) -> None:
         self._disk = disk
@@ -38,6 +39,7 @@ class TeamStore:
         self._locks = locks
         self._layout = layout
         self._archive = archive
+        self._root = RealRoot(disk, layout.teams)
         self._known: dict[str, tuple[tuple[int, ...], Team]] = {}
 
     def teams(self) -> list[str]:
@@ -113,13 +115,13 @@ class TeamStore:
         elif known:
             remedy = f"known teams: {', '.join(known[:10])}"
         else:
-            remedy = f"create it with `atm teams create {team}`"
+            remedy = f"create it with `atm teams create {shell_word(team)}`"
         return NoSuchTeam(f"there is no team {team!r} under {self._layout.teams}", remedy, self._layout.team(team))
 
     def _inside(self, team: str) -> str:
         path = self._layout.team_config(team)
-        real, root = self._disk.real_path(path), self._disk.real_path(self._layout.teams)
-        if not real.startswith(f"{root}/{team}/"):
+        real = self._root.inside(path[len(self._layout.teams) + 1 :])
+        if not real.startswith(f"{self._root.known}/{team}/"):
             raise OutsideLink(
                 f"{path} leads out of the teams' folder, to {real}", "remove the link", self._layout.team(team)
             )

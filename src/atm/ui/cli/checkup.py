@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+
+from atm import __version__, config
+from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line
-from atm.services.checkup.checkup import examine, mend
-from atm.services.checkup.findings import PROBLEM, WARNING, Finding
+from atm.services.checkup.checkup import Look, examine, findings_of, known_teams, mend
+from atm.services.checkup.findings import NOTE, OK, PROBLEM, WARNING, Check, Finding
 from atm.ui.cli.arguments import Args, Command, Option
-from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
-from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW, width_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.config import Settings
+    from atm.services.roster.full_boardroom import FullBoardroom
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -22,31 +29,172 @@ COMMAND = Command(
     examples=("atm doctor", "atm doctor --fix", "atm doctor --json"),
 )
 
+NARROWEST = 60
+
 
 def execute(args: Args, session: Session) -> int:
-    from atm.wiring.checkup import build_files_around
-    from atm.wiring.setup import build_context
+    doctor = Doctor(session, as_json=args.flag("json"))
+    checks, mended = doctor.examine(fix=args.flag("fix"))
+    findings = [*mended, *findings_of(checks)]
+    if doctor.as_json:
+        doctor.print_json(checks, findings)
+    else:
+        Picture(session).show(checks, findings)
+    return 1 if any(finding.is_serious for finding in findings) else 0
 
-    around = build_files_around(session.layout, session.environment)
-    findings = examine(session.boardroom, around)
-    if args.flag("fix"):
-        findings = mend(session.boardroom, around, findings)
-    left = [finding for finding in findings if finding.severity in (PROBLEM, WARNING) and not finding.mended]
-    if session.as_json:
-        from atm.ui.cli.setup.config import context_json
 
-        context = build_context(session.layout, session.settings, session.environment, working_folder())
-        session.print_json(
+class Doctor:
+    """
+    One visit. Nothing that is wrong may keep it from working, and settings least of all: where they cannot be read, the
+    defaults count.
+    """
+
+    def __init__(self, session: Session, *, as_json: bool) -> None:
+        self._session = session
+        self._broken: AtmError | None = None
+        self._settings = self._read_settings()
+        self.as_json = as_json or self._settings.text("display.format") == "json"
+
+    def _read_settings(self) -> Settings:
+        try:
+            return self._session.settings
+        except AtmError as error:
+            self._broken = error
+        except OSError as error:
+            self._broken = AtmError(str(error), path=error.filename or "")
+        return config.Settings({}, [], None, working_folder())
+
+    def examine(self, *, fix: bool) -> tuple[list[Check], list[Finding]]:
+        from atm.wiring.board import build_boardroom
+        from atm.wiring.checkup import build_files_around
+        from atm.wiring.mail import build_room
+
+        layout = self._session.layout
+        around = build_files_around(layout, self._session.environment)
+        boardroom = build_boardroom(layout, self._settings, build_room(layout, self._settings))
+        more = self._more(boardroom)
+        checks = examine(boardroom, around, more)
+        return mend(boardroom, around, checks, more) if fix else (checks, [])
+
+    def _more(self, boardroom: FullBoardroom) -> list[tuple[str, Look]]:
+        """What surrounds the mail."""
+        from atm.services.checkup import surroundings as around
+        from atm.wiring.checkup import find_extras, find_program, look_at_daemon
+        from atm.wiring.setup import build_vendor_files
+
+        layout, environment, settings = self._session.layout, self._session.environment, self._settings
+        vendors = build_vendor_files(layout, environment)
+        room, has_tmux = boardroom.room, settings.yes("delivery.tmux")
+        return [
+            ("settings", lambda: around.examine_settings(settings.files, self._broken)),
+            ("daemon", lambda: around.examine_daemon(look_at_daemon(layout), __version__)),
+            (
+                "tmux",
+                lambda: around.examine_tmux(room, known_teams(room), find_program("tmux", environment), has_tmux),
+            ),
+            ("hooks", lambda: around.examine_hooks(vendors, settings.root)),
+            ("extras", lambda: around.examine_extras(vendors, settings.root, find_extras())),
+        ]
+
+    def print_json(self, checks: list[Check], findings: list[Finding]) -> None:
+        self._session.print_json(
             {
                 "action": "doctor",
-                "healthy": not left,
-                "findings": [_as_json(f) for f in findings],
-                "context": context_json(context),
+                "healthy": not any(finding.is_serious for finding in findings),
+                "findings": [_as_json(finding) for finding in findings],
+                "checks": [_check_as_json(check) for check in checks],
+                "context": self._context(),
             }
         )
-    else:
-        _show(session, findings)
-    return 1 if left else 0
+
+    def _context(self) -> dict[str, object] | None:
+        from atm.ui.cli.setup.config import context_json
+        from atm.wiring.setup import build_context
+
+        session = self._session
+        try:
+            return context_json(build_context(session.layout, self._settings, session.environment, working_folder()))
+        except (AtmError, OSError):
+            return None
+
+
+class Picture:
+    """The visit for people: what was found, then every check with ✓ or ✗."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._style = _style_of(session)
+        self._columns = _columns()
+
+    def show(self, checks: list[Check], findings: list[Finding]) -> None:
+        if not findings:
+            said = self._style("Everything is in order.", GREEN)
+            self._session.print(f"{said}  ({one_line(self._session.layout.claude_root)})")
+        for finding in findings:
+            self._show_finding(finding)
+        self._session.print()
+        width = max(width_of(one_line(check.name)) for check in checks)
+        for check in checks:
+            self._show_check(check, width)
+
+    def _show_finding(self, finding: Finding) -> None:
+        word = "mended" if finding.mended else finding.severity
+        color = GREEN if finding.mended else {PROBLEM: RED, WARNING: YELLOW}.get(finding.severity, DIM)
+        head = f"{self._style(word, color)}  {self._style(finding.code, BOLD)}  "
+        first, *rest = self._folded(one_line(finding.message), len(f"{word}  {finding.code}  "))
+        self._session.print((head + first).rstrip())
+        for line in rest:
+            self._session.print(f"    {line}")
+        if not finding.mended:
+            self._session.print(f"    → {one_line(finding.command)}")  # never folded: it is for pasting
+
+    def _folded(self, text: str, used: int) -> list[str]:
+        """On a terminal at its width, and else in one line, for whoever searches in it."""
+        if not self._columns or used + width_of(text) <= self._columns:
+            return [text]
+        from textwrap import wrap
+
+        gap = "·" * (used - 5)  # stands for what is in the first line already; paths are never broken
+        first, *rest = wrap(f"{gap} {text}", self._columns - 4, break_long_words=False, break_on_hyphens=False)
+        return [first.removeprefix(gap).lstrip(), *rest]
+
+    def _show_check(self, check: Check, width: int) -> None:
+        mark = self._style("✓", GREEN) if check.state == OK else self._style("✗", RED)
+        name, detail = one_line(check.name), one_line(_in_words(check))
+        left = self._columns - width - 6
+        if self._columns and width_of(detail) > left:
+            detail = f"{detail[: left - 1]}…"
+        gap = " " * (width - width_of(name))
+        self._session.print(f"  {mark} {name}{gap}  {self._style(detail, DIM)}" if detail else f"  {mark} {name}")
+
+
+def _in_words(check: Check) -> str:
+    """What came of a check: how much was found, or else how it stands."""
+    if check.has_failed:
+        return "could not be checked to its end"
+    counts = {
+        severity: sum(one.severity == severity for one in check.findings) for severity in (PROBLEM, WARNING, NOTE)
+    }
+    found = [f"{count} {severity}{'s' if count > 1 else ''}" for severity, count in counts.items() if count]
+    return ", ".join(found) or check.detail
+
+
+def _columns() -> int:
+    """Of the terminal; 0 if there is none."""
+    if not sys.stdout.isatty():
+        return 0
+    from shutil import get_terminal_size
+
+    return max(NARROWEST, get_terminal_size((100, 24)).columns)
+
+
+def _style_of(session: Session) -> Callable[..., str]:
+    from atm.ui.cli.render import Style
+
+    try:
+        return Style(session)
+    except AtmError:  # settings that cannot be read say nothing about colours
+        return lambda text, *_: text
 
 
 def _as_json(finding: Finding) -> dict[str, object]:
@@ -60,14 +208,10 @@ def _as_json(finding: Finding) -> dict[str, object]:
     }
 
 
-def _show(session: Session, findings: list[Finding]) -> None:
-    style = Style(session)
-    if not findings:
-        session.print(style("Everything is in order.", GREEN) + f"  ({one_line(session.layout.claude_root)})")
-        return
-    colors = {PROBLEM: RED, WARNING: YELLOW}
-    for finding in findings:
-        mark = style("mended", GREEN) if finding.mended else style(finding.severity, colors.get(finding.severity, DIM))
-        session.print(f"{mark}  {style(finding.code, BOLD)}  {one_line(finding.message)}")
-        if not finding.mended:
-            session.print(f"    → {one_line(finding.command)}")
+def _check_as_json(check: Check) -> dict[str, object]:
+    return {
+        "name": check.name,
+        "state": check.state,
+        "detail": check.detail or None,
+        "findings": [finding.code for finding in check.findings],
+    }

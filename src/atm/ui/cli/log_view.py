@@ -7,8 +7,6 @@ What is in a log was said by agents, plugins and networks: it is shown as text, 
 
 from __future__ import annotations
 
-import sys
-
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import from_iso
@@ -92,7 +90,7 @@ def _follow(args: Args, session: Session) -> int:
             session.print_json(record)
         else:
             session.print(log_line(style, record))
-        sys.stdout.flush()
+        session.flush()
     return 0
 
 

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 """Exit codes (D12)."""
 
-INTERRUPTED = 130
+BY_SIGNAL, INTERRUPT = 128, 2
+"""And those of a command that was interrupted: this, and the number of the signal."""
+
+LONG_LIVED = ("daemon", "demo", "logs")
+"""Commands that run until they are interrupted, or start others that do the work: they may be so anywhere."""
 
 
 def run() -> None:
@@ -26,25 +30,26 @@ def run() -> None:
     import gc
 
     gc.disable()
-    code = main(sys.argv[1:])
+    code = main(sys.argv[1:], is_program=True)
     try:
-        sys.stdout.flush()
+        if code < BY_SIGNAL:  # what is left of an output that was interrupted is for nobody
+            sys.stdout.flush()
         sys.stderr.flush()
     except (OSError, ValueError):
         code = code or ERROR
     os._exit(code)
 
 
-def main(words: list[str]) -> int:
-    """Run one command line; the exit code."""
+def main(words: list[str], *, is_program: bool = False) -> int:
+    """Run one command line; the exit code. The signals of a process are for its program, and not for a guest."""
     make_output_safe()
     as_json = "--json" in words
     try:
-        return dispatch(words)
+        return dispatch(words, is_program=is_program)
     except AtmError as error:
         return _say(error, as_json)
-    except KeyboardInterrupt:
-        return INTERRUPTED
+    except KeyboardInterrupt as error:
+        return BY_SIGNAL + (error.args[0] if error.args else INTERRUPT)
     except BrokenPipeError:
         return ERROR
     except Exception as error:
@@ -78,7 +83,7 @@ class ClosedOutput:
         return False
 
 
-def dispatch(words: list[str]) -> int:
+def dispatch(words: list[str], *, is_program: bool = False) -> int:
     if not words or words[0] in ("--help", "-h", "help"):
         from atm.ui.cli.help import overview
 
@@ -91,6 +96,7 @@ def dispatch(words: list[str]) -> int:
     if words[0] == "hook" and not {"--help", "-h"} & set(words):
         from atm.ui.hook import run as attend
 
+        _listen(is_program)
         return attend(words[1:])  # past the parser: an agent waits, and no mistake of ours is its business
     command, execute = load(words[0])
     from atm.ui.cli.arguments import parse
@@ -102,9 +108,27 @@ def dispatch(words: list[str]) -> int:
         return show(args.command)
     from atm.ui.cli.session import Session
 
+    _listen(is_program, always=command.name in LONG_LIVED)
     ask = None if command.name == "trust" else _ask_for_trust
     speaker = args.text("as") or args.text("from")
-    return execute(args, Session(os.environ, as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask))
+    session = Session(os.environ, as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
+    session.warn_guests()
+    code = execute(args, session)
+    try:
+        session.finish()
+    except (OSError, ValueError):
+        pass  # met again, and judged, where the program ends
+    return code
+
+
+def _listen(is_program: bool, *, always: bool = False) -> None:
+    """Before anything is done: from here on a signal is noticed where we wait."""
+    if is_program:
+        from atm.wiring.files import interruptions
+
+        interruptions.listen()
+        if always:
+            interruptions.always()
 
 
 def _ask_for_trust(session: Session) -> bool:

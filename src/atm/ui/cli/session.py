@@ -6,10 +6,10 @@ import os
 import sys
 
 from atm import config
-from atm.domain.errors import UsageError
+from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
 from atm.formats.files.json_record import encode
-from atm.wiring.files import find_layout
+from atm.wiring.files import find_layout, interruptions
 from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
@@ -101,12 +101,25 @@ class Session:
         """The team of whoever is asking, as far as it is known."""
         return self.settings.text("core.default_team") or None
 
-    def identity(self, args: Args, flag: str = "as") -> str:
+    def named(self, args: Args, flag: str = "as") -> str:
+        """Who a command says that it acts as."""
         from atm.domain.names import check_sender
 
-        named = args.text(flag)
+        given = args.text(flag)
         # An empty name is a variable that was not set, and not the person at the terminal.
-        return check_sender(self.settings.text("core.identity") if named is None else named)
+        return check_sender(self.settings.text("core.identity") if given is None else given)
+
+    def identity(self, args: Args, flag: str = "as") -> str:
+        """The same, and it may: an agent's process speaks for nobody else (D26)."""
+        who = self.named(args, flag)
+        self.check_speaks_for(who, args.text("team") or self.home_team() or "")
+        return who
+
+    def check_speaks_for(self, who: str, team: str) -> None:
+        if os.path.isdir(self.layout.processes):  # agents run here: this may be one of theirs
+            from atm.services.team.standing import check_speaker
+
+            check_speaker(self.room, team, who)
 
     def address(self, given: str, args: Args) -> tuple[str, str]:
         """`agent` or `agent@team`, aliases resolved, as (agent, team)."""
@@ -132,24 +145,65 @@ class Session:
     # Output.
 
     def print(self, text: str = "") -> None:
-        sys.stdout.write(harmless(text) + "\n")
+        said = harmless(text) + "\n"
+        with interruptions:
+            sys.stdout.write(said)
 
     def print_json(self, value: object) -> None:
         ignored = self._settings.repo.ignored if self._settings is not None else None
         if ignored and self._ask_for_trust is not None and isinstance(value, dict) and "action" in value:
             value = {**value, "untrusted": [*ignored]}
-        sys.stdout.write(encode(value) + "\n")
+        said = encode(value) + "\n"
+        with interruptions:
+            sys.stdout.write(said)
+
+    def heed(self) -> None:
+        """If somebody asked us to end, this is the moment: nothing has been said yet."""
+        with interruptions:
+            return
+
+    def flush(self) -> None:
+        """What was printed goes out. Whoever does not read it may be interrupted."""
+        with interruptions:
+            sys.stdout.flush()
+
+    def finish(self) -> None:
+        """Everything is done and said: who asked us to end has that without a word."""
+        for trouble in self._room.troubles.news() if self._room is not None else ():
+            self.warn(f"Warning: {trouble}")
+        interruptions.forget()
+        self.flush()
 
     def tell(self, result: dict[str, object], text: str) -> None:
         """Report what has been done. If nobody can hear it, it has been done all the same."""
+        asked = interruptions.forget()  # to end: whoever did should hear that it was done
         try:
             if self.as_json:
                 self.print_json(result)
             else:
                 self.print(text)
-            sys.stdout.flush()
-        except (OSError, ValueError):
+            self.flush()
+        except (OSError, ValueError, KeyboardInterrupt) as error:
+            asked = error.args[0] if isinstance(error, KeyboardInterrupt) and error.args else asked
             sys.stdout = open(os.devnull, "w")  # noqa: SIM115 - until the process ends, a moment later
+        interruptions.caught = asked or interruptions.caught
+
+    def warn_guests(self) -> None:
+        """Root in somebody else's home, as after `sudo`: what it makes there shuts the owner out. Said first."""
+        if getattr(os, "geteuid", lambda: -1)() != 0:
+            return
+        try:
+            roots = (self.layout.claude_root, self.layout.state_root)
+        except AtmError:
+            return  # no home at all: the command says so itself
+        owner = next((uid for root in roots if (uid := owner_of(root))), 0)
+        if owner:
+            from pwd import getpwall
+
+            name = next((user.pw_name for user in getpwall() if user.pw_uid == owner), f"#{owner}")
+            self.warn(
+                f"Warning: you are root in the home of {name}, who cannot use what you make; sudo -u {name} atm …"
+            )
 
     def warn(self, text: str) -> None:
         from atm.domain.untrusted_text import one_line
@@ -173,6 +227,17 @@ def harmless(text: str) -> str:
 
     parts = re.split(r"(\x1b\[(?:0|1|2|3[1-4])(?:;(?:1|2|3[1-4]))?m)", text)
     return "".join(part if i % 2 else many_lines(part) for i, part in enumerate(parts))
+
+
+def owner_of(path: str) -> int:
+    """Whose it is; where it is not there yet, whose the folder is that it would be made in."""
+    while True:
+        try:
+            return os.stat(path).st_uid
+        except OSError:
+            path, former = os.path.dirname(path), path
+            if path == former:
+                return 0
 
 
 def working_folder() -> str:

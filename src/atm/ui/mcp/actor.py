@@ -25,10 +25,15 @@ BEAT_EVERY = 30.0
 
 
 def home(caller: Caller) -> Team:
-    """The connection's team."""
+    """The connection's team. For whoever has left there is none, once another has that name: all of it is theirs."""
     if not caller.team:
         raise NoSuchTeam("this connection belongs to no team", "start the server with `atm mcp --team NAME`")
-    return caller.roster()
+    team = caller.roster()
+    member = team.member(caller.member) if caller.member and caller.joined_at is not None else None
+    if member is not None and member.joined_at != caller.joined_at:
+        said = f"{caller.member!r} has left, and another has that name now"
+        raise NoSuchMember(said, "start the server anew", team.read_from)
+    return team
 
 
 def actor(caller: Caller) -> tuple[Team, str]:
@@ -38,8 +43,6 @@ def actor(caller: Caller) -> tuple[Team, str]:
         raise NotAllowed("an observer changes nothing", "start the server with `atm mcp --as NAME`")
     name = check_sender(caller.member)
     member = team.member(name)
-    if member is not None and caller.joined_at is not None and member.joined_at != caller.joined_at:
-        raise NoSuchMember(f"{name!r} has left, and another has that name now", "start the server anew", team.read_from)
     if member is not None:
         return team, member.name
     if same_name(name, team.lead) or is_human(team, name):

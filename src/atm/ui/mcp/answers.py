@@ -3,6 +3,9 @@ What a tool gave, or why not, as results of the protocol.
 
 An answer is structured, and the same as JSON in a text: about half of all clients show their model only the text. An
 error is only a text, because clients check structured content against the schema of the answer even when it is none.
+
+Whatever leaves the server passes here and is made harmless once more, keys too (D22): a field that another program
+wrote, and that somebody forgot to put through `wording`, must not speak to a model as anything but data.
 """
 
 from __future__ import annotations
@@ -15,6 +18,8 @@ from atm.formats.files.json_record import encode, to_bytes
 from atm.ui.mcp.wording import body
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.errors import AtmError
     from atm.domain.plain import Plain
 
@@ -30,18 +35,13 @@ def failure(error: AtmError) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=encode(plain_error(error)))], is_error=True)
 
 
-def _said(text: str) -> str:
-    """Errors name what others named: members, tasks, files."""
-    return body(clean(text[:LONGEST_ERROR]))
-
-
 def plain_error(error: AtmError) -> dict[str, Plain]:
     """The same codes as those of the command line."""
     return {
         "code": error.code,
-        "error": _said(str(error)),
-        "remedy": _said(error.remedy),
-        "path": _said(error.path),
+        "error": harmless(str(error)[:LONGEST_ERROR]),
+        "remedy": harmless(error.remedy[:LONGEST_ERROR]),
+        "path": harmless(error.path[:LONGEST_ERROR]),
     }
 
 
@@ -61,7 +61,7 @@ UNBOUNDED = 1 << 40
 def fitted(value: dict[str, Plain]) -> tuple[dict[str, Plain], str, bool]:
     """The value, the same as JSON, and whether something had to be cut to stay below the limit."""
     for longest_text, longest_list in ((MOST_BYTES, MOST_BYTES), *_ROUNDS):
-        smaller = {clean(key): _cut(part, longest_text, longest_list, 1) for key, part in value.items()}
+        smaller = {harmless(key): _cut(part, longest_text, longest_list, 1, harmless) for key, part in value.items()}
         text = encode(smaller)
         if _fits(text):
             break
@@ -78,29 +78,39 @@ def clean(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _cut(value: Plain, text: int, items: int, depth: int) -> Plain:
+def harmless(text: str) -> str:
+    """A text, or a part of one, as a model may see it. What is harmless already stays as it is."""
+    return body(clean(text))
+
+
+def _cut(value: Plain, text: int, items: int, depth: int, say: Callable[[str], str]) -> Plain:
     """Shorter texts and lists of the same shape, so that the answer still is what its schema says."""
     if isinstance(value, str):
-        return clean(value) if len(value) <= text else clean(value[:text]) + " […]"
+        return say(value) if len(value) <= text else say(value[:text]) + " […]"
     if depth > DEEPEST:
         return None
     if isinstance(value, list):
-        return [_cut(item, text, items, depth + 1) for item in value[:items]]
+        return [_cut(item, text, items, depth + 1, say) for item in value[:items]]
     if isinstance(value, dict):
-        return {clean(key): _cut(item, text, items, depth + 1) for key, item in value.items()}
+        return {say(key): _cut(item, text, items, depth + 1, say) for key, item in value.items()}
     if isinstance(value, float) and value - value != 0:
         return None  # JSON has no infinity
     return value
 
 
 def cleaned(value: Plain) -> Plain:
-    """The same, with nothing in it that UTF-8 cannot carry."""
-    return _cut(value, UNBOUNDED, UNBOUNDED, 0)
+    """What a client sent, with nothing in it that UTF-8 cannot carry."""
+    return _cut(value, UNBOUNDED, UNBOUNDED, 0, clean)
+
+
+def shown(value: Plain) -> Plain:
+    """What a client is shown, whole."""
+    return _cut(value, UNBOUNDED, UNBOUNDED, 0, harmless)
 
 
 def shortened(text: str) -> str:
     """A resource or prompt, cut at the limit; a cut one says so."""
-    text = clean(text)
+    text = harmless(text)
     if _fits(text):
         return text
     kept = to_bytes(text)[: MOST_BYTES - 200].decode("utf-8", "ignore")

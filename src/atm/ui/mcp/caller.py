@@ -47,7 +47,8 @@ class Caller:
 
     @cached_property
     def boardroom(self) -> FullBoardroom:
-        return build_boardroom(self.layout, self.settings, self.room, runs_repo_hooks=False, is_server=self.has_daemon)
+        """An agent may have nothing but these tools, and whoever runs them runs outside of what fences it in."""
+        return build_boardroom(self.layout, self.settings, self.room, runs_repo_hooks=False, is_server=True)
 
     def roster(self) -> Team:
         """Read afresh: people join and leave while a connection lasts."""

@@ -17,7 +17,7 @@ from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
 from atm.domain.team.authority import is_human
 from atm.domain.team.team import HUMAN as HUMAN_KIND
-from atm.services.team.standing import is_boss
+from atm.services.team.standing import check_speaker, is_boss, record_agent
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.tool import BOSSES, HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
 
@@ -59,11 +59,21 @@ def admit(
     _check_names(caller)
     settle_role(caller, asked_role(settings, claim.role))
     team = _roster(caller)
-    if team is not None and caller.role in BOSSES:
-        is_boss(caller.room, team, caller.member)
+    if team is not None and caller.role != OBSERVER:
+        _check_process(caller, team)
     known = team.member(caller.member) if team is not None and caller.member else None
     caller.joined_at = known.joined_at if known is not None else None
     return caller
+
+
+def _check_process(caller: Caller, team: Team) -> None:
+    """In an agent's process only that agent has a server; and whoever has one is known by it."""
+    if caller.role in BOSSES:
+        is_boss(caller.room, team, caller.member)
+    elif caller.pid is not None:
+        check_speaker(caller.room, team.name, caller.member)
+    if caller.pid is not None and team.member(caller.member) is not None:
+        record_agent(caller.room, team, caller.member, caller.pid)
 
 
 def asked_role(settings: Settings, claimed: str) -> str:

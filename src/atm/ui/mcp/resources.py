@@ -17,8 +17,9 @@ from atm.domain.names import check_known_name, same_name
 from atm.formats.files.json_record import encode
 from atm.services.mail.reading import Filter, peek
 from atm.ui.mcp.actor import home, leads
+from atm.ui.mcp.answers import harmless, shown
 from atm.ui.mcp.board.looking import board_name
-from atm.ui.mcp.board.view import preview
+from atm.ui.mcp.board.view import counts, preview
 from atm.ui.mcp.mail.reading import whose_inbox
 from atm.ui.mcp.mail.view import summary_fields
 from atm.ui.mcp.tool import BOSSES
@@ -75,10 +76,10 @@ def read(caller: Caller, uri: str) -> tuple[str, str]:
     """Its media type and its text."""
     team, kind, member = _parsed(caller, uri)
     if kind == "board":
-        return JSON, encode(_board(caller))
+        return JSON, encode(shown(_board(caller)))
     if kind == "inbox":
-        return JSON, encode(_inbox(caller, member))
-    return TEXT, _agenda(caller, team, member)
+        return JSON, encode(shown(_inbox(caller, member)))
+    return TEXT, harmless(_agenda(caller, team, member))
 
 
 def _parsed(caller: Caller, uri: str) -> tuple[str, str, str]:
@@ -100,7 +101,7 @@ def _board(caller: Caller) -> dict[str, Plain]:
     tasks: list[Plain] = [preview(card, board) for card in cards[:MOST_ROWS]]
     left = len(cards) - len(tasks)
     more: dict[str, Plain] = {"more": left, "hint": "page with board_list"} if left else {}
-    return {"team": caller.team, "counts": {**board.counts()}, "tasks": tasks, "notice": NOTICE, **more}
+    return {"team": caller.team, "counts": counts(board), "tasks": tasks, "notice": NOTICE, **more}
 
 
 def _inbox(caller: Caller, member: str) -> dict[str, Plain]:

@@ -10,7 +10,7 @@ from atm.services.mail.surfacing import unread_for
 from atm.services.team.activity import activity
 from atm.services.team.lifecycle import standing
 from atm.ui.mcp.actor import home
-from atm.ui.mcp.board.view import preview
+from atm.ui.mcp.board.view import counts, preview
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import count, gives, listed, takes, text, whole
 from atm.ui.mcp.tool import EVERYBODY, OBSERVER
@@ -72,7 +72,7 @@ def _status(caller: Caller, _: Given) -> dict[str, Plain]:
         **known({"status_since": line(found.since, 40)}),
         "members": len(team.members),
         "liveness": alive,
-        "tasks": {**caller.boardroom.tasks.board(team.name).counts()},
+        "tasks": counts(caller.boardroom.tasks.board(team.name)),
         "mail_waiting_in_spool": waiting,
     }
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import NoSuchMember, NotAllowed
+from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
-from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, ReportVerdict
+from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, MEMBER_INACTIVE, ReportVerdict
 from atm.services.delivery.briefing import brief
 from atm.services.worksync.reading import block_in_words, briefing_block, view
 from atm.services.worksync.reports import ReportAnswer, note_intent, submit
@@ -117,6 +117,12 @@ def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
     """Whose it is, the connection knows; `from` is a claim. Nothing but the work-sync files is written."""
     if not caller.team:
         return ReportAnswer(ReportVerdict(CAPABILITY_UNAVAILABLE, detail="this connection belongs to no team")).fields()
+    try:
+        home(caller)
+    except NoSuchMember:
+        return ReportAnswer(ReportVerdict(MEMBER_INACTIVE, detail="another has that name now")).fields()
+    except NoSuchTeam:
+        pass  # whoever judges it says so
     syncroom = plane_of(caller)
     trusted = Trusted("mcp", syncroom.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
     given: dict[str, Plain] = {key: value for key, value in arguments.items() if value is not None}

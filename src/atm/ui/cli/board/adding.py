@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, about, check, is_command
+from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, check
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import one_line
 from atm.services.board import planning
-from atm.services.board.new_tasks import NewTask, wishes_of
+from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.services.team.standing import check_person
 from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
+from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,27 +74,22 @@ def _import(args: Args, session: Session) -> int:
     except NotAPlan as error:
         raise BadTask(f"{name} is not a plan: {error}", "mend it, or say what it is with --format") from None
     team, who = team_of(args, session), session.identity(args)
-    wishes = wishes_of(drafts)
+    is_allowed = args.flag("allow_checks")
+    wishes = wishes_of(drafts, allowed_by=HUMAN if is_allowed else "")
     if args.flag("dry_run"):
         return _would_import(session, team, wishes)
-    is_allowed = args.flag("allow_checks")
     if is_allowed:
         check_person(session.room, "say yes to commands")
-    added = planning.add(session.boardroom, team, who, wishes, commands_of=HUMAN if is_allowed else "")
+    added = planning.add(session.boardroom, team, who, wishes)
     _show_commands(session, wishes, is_allowed=is_allowed)
     for warning in added.warnings:
         session.warn(f"note: {warning}")
     return _imported(session, team, added)
 
 
-def _commands(wishes: list[NewTask]) -> list[dict[str, str]]:
-    checks = [(wish, check) for wish in wishes for check in wish.acceptance if is_command(check)]
-    return [{"subject": wish.subject, "command": about(check)} for wish, check in checks]
-
-
 def _show_commands(session: Session, wishes: list[NewTask], *, is_allowed: bool) -> None:
     """A plan is a text from somewhere; what it would have us run is never a surprise."""
-    commands = _commands(wishes)
+    commands = commands_in(wishes)
     if not commands:
         return
     when = (
@@ -111,7 +107,7 @@ def _would_import(session: Session, team: str, wishes: list[NewTask]) -> int:
     subjects = [wish.subject for wish in planning.rehearse(session.boardroom, team, wishes)]
     listed = "\n".join(f"  {one_line(subject)}" for subject in subjects)
     result = {"action": "import", "team": team, "dry_run": True, "count": len(subjects), "subjects": subjects}
-    session.tell({**result, "commands": _commands(wishes)}, f"would add {len(subjects)} tasks:\n{listed}")
+    session.tell({**result, "commands": commands_in(wishes)}, f"would add {len(subjects)} tasks:\n{listed}")
     _show_commands(session, wishes, is_allowed=False)
     return 0
 
@@ -163,7 +159,8 @@ def read_text(name: str) -> str:
         if name == "-":
             if sys.stdin is None:
                 raise BadTask("standard input is closed", "name a file, or pipe the text in")
-            data = sys.stdin.buffer.read(LARGEST_PLAN + 1)
+            with interruptions:
+                data = sys.stdin.buffer.read(LARGEST_PLAN + 1)
         else:
             with open(name, "rb") as file:
                 data = file.read(LARGEST_PLAN + 1)

@@ -22,7 +22,7 @@ _WISH = (
     Option("--accept-tests", value="CMD", kind=MANY, help="the same, shown as tests"),
     Option("--accept-file", value="GLOB", kind=MANY, help="files that must exist by then"),
     Option("--accept-commit", value="BRANCH", kind=MANY, help="the commit must be part of this branch by then"),
-    Option("--folder", value="PATH", help="where checks run (default: the claimant's folder in the roster)"),
+    Option("--folder", value="PATH", help="where checks run (default: where whoever completes it works)"),
     Option("--max-retries", value="N", kind=WHOLE, help="attempts after the first one (default: 2)"),
 )
 

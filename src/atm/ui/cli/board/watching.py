@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from atm.domain.untrusted_text import one_line
 from atm.formats.files.times import to_iso
 from atm.services.board.boardroom import list_name
@@ -38,7 +36,7 @@ def _watch(args: Args, session: Session) -> int:
     seen = _seen(board)
     if not session.as_json:
         session.print(style(summary(board), DIM))
-        sys.stdout.flush()
+        session.flush()
     with build_watch([session.layout.tasks(team)]) as watch:
         while not (args.flag("until_done") and board.is_resolved):
             if end is not None and clock.monotonic() >= end:
@@ -77,7 +75,7 @@ def _tell(
         by = f"  @{owner}" if owner else ""
         words = f"{symbol} #{id} {was[0] if was else 'new'} → {state}{by}  {subject}"
         session.print(style(one_line(words), *look(state).codes))
-    sys.stdout.flush()
+    session.flush()
 
 
 EXECUTE = {"tasks watch": _watch}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, is_claudes_team
 from atm.domain.team.authority import HUMAN
-from atm.domain.untrusted_text import many_lines, one_line
+from atm.domain.untrusted_text import many_lines, one_line, shell_word
 from atm.services.board import working as board
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.view import ids, report, task_json, team_of
@@ -32,13 +32,16 @@ def _start(args: Args, session: Session) -> int:
 
 def _worker(args: Args, session: Session) -> str:
     """Who works: a caller who says so. Ten scripts that are all nobody in particular would share one claim."""
-    who = session.identity(args)
+    # Whoever names a process says whose it is; that is judged by itself, since a lead may start its teammates.
+    who = session.named(args) if args.given("pid") or args.given("while") else session.identity(args)
     if not args.given("as") and session.settings.setting("core.identity").origin == "default":
         raise UsageError("this needs a name", "say who you are: --as NAME, or set ATM_IDENTITY")
     team = find_team(session.room, team_of(args, session))
     member = team.member(who)
     if member is None and who != HUMAN:
-        remedy = "" if is_claudes_team(team.name) else f": atm teams add-member {team.name} {who}"
+        remedy = (
+            "" if is_claudes_team(team.name) else f": atm teams add-member {shell_word(team.name)} {shell_word(who)}"
+        )
         session.warn(f"note: {who} is not in the roster of {team.name}{remedy}")
     return member.name if member is not None else who
 
@@ -181,7 +184,8 @@ def _assign(args: Args, session: Session) -> int:
     found = find_team(session.room, team)
     member = found.member(to)
     if member is None:
-        session.warn(f"note: {to} is not in the roster of {found.name}: atm teams add-member {found.name} {to}")
+        command = f"atm teams add-member {shell_word(found.name)} {shell_word(to)}"
+        session.warn(f"note: {to} is not in the roster of {found.name}: {command}")
     task, warnings = board.assign(session.boardroom, team, who, args.need("id"), member.name if member else to)
     return report(session, "assign", team, task, f"#{task.id} {task.subject} is {task.owner}'s", warnings=warnings)
 
@@ -195,12 +199,16 @@ def _cancel(args: Args, session: Session) -> int:
 
 def _beat(args: Args, session: Session) -> int:
     from atm.services.team.presence import beat
+    from atm.services.team.standing import record_named
 
-    team, who = find_team(session.room, team_of(args, session)).name, _worker(args, session)
+    found, who = find_team(session.room, team_of(args, session)), _worker(args, session)
+    team = found.name
     boardroom, lasting = session.boardroom, args.whole("while")
     pid = args.whole("pid") if lasting is None else lasting
     if pid is not None and not boardroom.presence.process_runs(pid):
         raise UsageError(f"no process {pid} runs here", "give the number of a running process, such as $$")
+    if pid is not None:
+        record_named(session.room, found, who, pid)
     beat(boardroom.presence, team, who, boardroom.clock.now(), "atm tasks beat", pid=pid)
     session.tell({"action": "beat", "team": team, "member": who, "pid": pid}, f"{who} is there")
     every = args.number("every") or 60.0

@@ -86,6 +86,8 @@ def _start(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of 
     if problem:
         from atm.domain.errors import AtmError
 
+        if before is not None:
+            raise AtmError(f"the daemon runs already, and cannot be reached: {problem}", "see `atm logs`")
         raise AtmError(f"the daemon did not start: {problem}", "see `atm logs`, or run it with `atm daemon run`")
     running = find_daemon(session.layout)
     pid = running.pid if running is not None else None

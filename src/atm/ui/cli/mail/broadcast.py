@@ -84,7 +84,7 @@ def _words(copies: list[Posted], message_id: str) -> str:
     def detail(sent: Posted) -> str:
         error: AtmError | None = sent.error
         queued = INBOX_FULL if sent.reason == INBOX_FULL else sent.spool_path
-        return str(error) if error else queued or (f"seq {sent.seq}" if sent.seq else "")
+        return str(error) if error else queued or (f"seq {sent.seq}" if sent.seq else "not in the ledger")
 
     rows = [[sent.agent, sent.outcome, detail(sent)] for sent in copies]
     counts = _counts(copies)

@@ -56,7 +56,7 @@ def show(session: Session, teams: list[str], followers: dict[tuple[str, str], Fo
         for team in teams:
             for agent in session.room.inboxes.owners(team):
                 _print_new(session, team, agent, followers, begun)
-    sys.stdout.flush()
+    session.flush()
 
 
 def _print_new(

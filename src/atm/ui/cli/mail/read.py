@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-
 from atm.domain.errors import BadMessage, NoSuchMember, UnreadableFile, UsageError
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.putting_back import put_back_dropped
-from atm.services.mail.reading import Filter, ShownMail, give_back, peek, take
+from atm.services.mail.reading import Filter, Reading, ShownMail, peek
 from atm.services.mail.spooling import drain_on_the_way
 from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.mail.view import message_json
@@ -56,14 +54,12 @@ def execute(args: Args, session: Session) -> int:
         session.warn(f"team {owner.team_name} is complete: its mail can be read, and nothing is marked")
     drain_on_the_way(session.room)
     put_back_dropped(session.room, owner.team, about=owner.agent)
-    mail = _look(args, session, owner, marking)
-    try:
+    wanted = _wanted(args, session)
+    with Reading(session.room, owner.team_name, owner.agent, wanted) as reading:
+        mail = _look(args, session, owner, reading.take if marking else lambda: _peek(session, owner, wanted))
         _show(session, owner, mail)
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        if mail.marked:  # nobody saw it
-            give_back(session.room, owner.team_name, owner.agent, mail, "the output could not be written")
-        raise
+        session.flush()
+        reading.shown()
     for warning in mail.warnings:
         session.warn(f"Warning: {warning}")
     if mail.too_large:
@@ -91,18 +87,22 @@ def whose(args: Args, session: Session) -> tuple[Recipient, bool]:
     return owner, at_home and owner.agent.casefold() == me.casefold()
 
 
-def _look(args: Args, session: Session, owner: Recipient, marking: bool) -> ShownMail:
-    wanted = Filter(
+def _wanted(args: Args, session: Session) -> Filter:
+    return Filter(
         everything=args.flag("all"),
         sender=args.text("from"),
         since=since(args, session),
         limit=args.whole("limit"),
     )
-    look = take if marking else peek
+
+
+def _peek(session: Session, owner: Recipient, wanted: Filter) -> ShownMail:
+    return peek(session.room, owner.team_name, owner.agent, wanted)
+
+
+def _look(args: Args, session: Session, owner: Recipient, look: Callable[[], ShownMail]) -> ShownMail:
     wait = args.number("wait")
-    if not wait:
-        return look(session.room, owner.team_name, owner.agent, wanted)
-    return _wait(session, owner, lambda: look(session.room, owner.team_name, owner.agent, wanted), wait)
+    return _wait(session, owner, look, wait) if wait else look()
 
 
 def _wait(session: Session, owner: Recipient, look: Callable[[], ShownMail], seconds: float) -> ShownMail:
@@ -127,6 +127,8 @@ def _wait(session: Session, owner: Recipient, look: Callable[[], ShownMail], sec
 
 def _show(session: Session, owner: Recipient, mail: ShownMail) -> None:
     if session.as_json:
+        session.heed()
+        mail.begun = mail.messages
         session.print_json(_as_json(owner, mail))
     else:
         from atm.ui.cli.mail.view import show_mail
@@ -142,5 +144,5 @@ def _as_json(owner: Recipient, mail: ShownMail) -> dict[str, object]:
         "count": len(mail.messages),
         "marked": mail.marked,
         "malformed_rows": mail.malformed,
-        "messages": [message_json(message) for message in mail.messages],
+        "messages": [message_json(message, in_doubt=mail.is_doubted(message)) for message in mail.messages],
     }

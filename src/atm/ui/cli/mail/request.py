@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import sys
-
 from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
 from atm.domain.untrusted_text import many_lines, one_line
-from atm.services.mail.conversations import ask, await_answer, find_answer
+from atm.services.mail.conversations import ask, await_answer, look_for_answer, read_answer
 from atm.services.mail.posting import Draft
-from atm.services.mail.reading import ShownMail, give_back
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
 from atm.ui.cli.mail.send import clean, report_warnings
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.domain.mail.messages import Message
     from atm.ui.cli.session import Session
 
@@ -42,6 +41,7 @@ COMMAND = Command(
 
 def execute(args: Args, session: Session) -> int:
     asker, asked = _mailbox(args, session, "from"), _mailbox(args, session, "to")
+    session.check_speaks_for(asker[0], asker[1])
     sender = asker[0] if asker[1] == asked[1] else f"{asker[0]}@{asker[1]}"
     action = session.settings.text("messaging.offline_action")
     letter = Draft(sender=sender, text=clean(args.need("message")), action=action)
@@ -50,31 +50,37 @@ def execute(args: Args, session: Session) -> int:
     request_id, sent = ask(session.room, asker, asked, letter)
     report_warnings(session, sent)
     pause = max((args.number("poll_interval") or 200.0) / 1000, 0.01)
-    answer = await_answer(
-        clock,
-        lambda: find_answer(session.room, asker, asked, request_id, sent.message_id),
-        deadline=started + (args.number("timeout") or 0.0),
-        pause=lambda left: clock.sleep(min(pause, left)),
-    )
-    waited = int((clock.monotonic() - started) * 1000)
+    hint = f"it may still come; the request is message {sent.message_id[:8]}, see `atm receipts {sent.message_id}`"
     try:
-        if session.as_json:
-            session.print_json(_as_json(sent.team, sent.agent, sent.message_id, request_id, answer, waited))
-        elif answer is not None:
-            session.print(f"Response from {one_line(answer.sender)} ({waited} ms):\n{many_lines(answer.text)}")
-        sys.stdout.flush()
-    except (OSError, ValueError):
-        if answer is not None and not answer.read:  # nobody saw it
-            give_back(
-                session.room, asker[1], asker[0], ShownMail([answer], marked=True), "the output could not be written"
-            )
-        raise
-    if answer is None and not session.as_json:
-        raise AtmError(
-            f"no answer from {asked[0]}@{asked[1]} within {args.number('timeout'):g} s",
-            f"it may still come; the request is message {sent.message_id[:8]}, see `atm receipts {sent.message_id}`",
+        answer = await_answer(
+            clock,
+            lambda: look_for_answer(session.room, asker, asked, request_id, sent.message_id),
+            deadline=started + (args.number("timeout") or 0.0),
+            pause=lambda left: clock.sleep(min(pause, left)),
         )
+    except KeyboardInterrupt:
+        session.warn(f"interrupted before there was an answer from {asked[0]}@{asked[1]}; {hint}")
+        raise
+    waited = int((clock.monotonic() - started) * 1000)
+    result = _as_json(sent.team, sent.agent, sent.message_id, request_id, answer, waited)
+    if answer is not None:
+        words = f"Response from {one_line(answer.sender)} ({waited} ms):\n{many_lines(answer.text)}"
+        _show(session, asker, answer, lambda: session.print_json(result) if session.as_json else session.print(words))
+    elif session.as_json:
+        session.print_json(result)
+    else:
+        raise AtmError(f"no answer from {asked[0]}@{asked[1]} within {args.number('timeout'):g} s", hint)
     return 0 if answer is not None else 1
+
+
+def _show(session: Session, asker: tuple[str, str], answer: Message, say: Callable[[], None]) -> None:
+    with read_answer(session.room, asker, answer) as reading:
+        mail = reading.take()  # nothing, if another reader has it
+        session.heed()
+        mail.begun = mail.messages
+        say()
+        session.flush()
+        reading.shown()
 
 
 def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:

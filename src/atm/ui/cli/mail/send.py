@@ -10,6 +10,7 @@ from atm.domain.names import same_name
 from atm.services.mail.posting import Draft, Posted
 from atm.services.mail.sending import plan, send
 from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
+from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +122,12 @@ def read_text(args: Args) -> str:
 
 
 def _piped() -> str:
-    data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
+    if sys.stdin is None:
+        raise UsageError(
+            "standard input is closed, so there is no text in it", "pipe the text in, or give it as a word"
+        )
+    with interruptions:
+        data = sys.stdin.buffer.read(LARGEST_TEXT + 1)
     if len(data) > LARGEST_TEXT:
         raise BadMessage(
             f"standard input holds more than the {LARGEST_TEXT:,} bytes that a message may have",
@@ -182,7 +188,8 @@ def _words(sent: Posted) -> str:
     if sent.outcome == "queued":
         return f"queued for {where}  {sent.message_id[:8]}  {sent.spool_path}"
     merged = f", {sent.merged} rows of another writer kept" if sent.merged else ""
-    return f"sent to {where}  {sent.message_id[:8]}  seq {sent.seq}{merged}"
+    number = "not in the ledger" if sent.seq is None else f"seq {sent.seq}"
+    return f"sent to {where}  {sent.message_id[:8]}  {number}{merged}"
 
 
 def _show_plan(session: Session, sent: Posted) -> int:

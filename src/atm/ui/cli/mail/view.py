@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.mail.receipts import MAYBE_SHOWN
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import idle_sender, parse
 from atm.ui.cli.render import Style, message_block, when
@@ -27,8 +28,13 @@ def show_mail(session: Session, owner: Recipient, mail: ShownMail) -> None:
         if sender is not None:
             idle.setdefault(sender, []).append(message)
             continue
-        session.print("\n".join(_block(session, style, message)) + "\n")
+        block = "\n".join(_block(session, style, message, in_doubt=mail.is_doubted(message)))
+        session.heed()  # each by itself: of what was interrupted, what came before has been shown, and this may be
+        mail.begun.append(message)
+        session.print(block + "\n")
+        session.flush()
     for sender, notices in idle.items():
+        mail.begun += notices
         times = "notice" if len(notices) == 1 else "notices"
         last = when(session, notices[-1].timestamp)
         session.print(style(f"  {one_line(sender)} is idle: {len(notices)} {times}, last {last}", DIM))
@@ -38,9 +44,11 @@ def show_mail(session: Session, owner: Recipient, mail: ShownMail) -> None:
         session.print(style("  (not marked as read: this is not your inbox, or --no-mark)", DIM))
 
 
-def _block(session: Session, style: Style, message: Message) -> list[str]:
+def _block(session: Session, style: Style, message: Message, *, in_doubt: bool) -> list[str]:
     structured = parse(message.text)
     lines = message_block(session, style, message)
+    if in_doubt:
+        lines[0] += style(f"  ({MAYBE_SHOWN})", DIM)
     if structured is None:
         return lines
     fields = [
@@ -49,8 +57,9 @@ def _block(session: Session, style: Style, message: Message) -> list[str]:
     return [lines[0] + style(f"  [{structured.kind}]", DIM), *fields]
 
 
-def message_json(message: Message) -> dict[str, object]:
-    return {
+def message_json(message: Message, *, in_doubt: bool = False) -> dict[str, object]:
+    """`in_doubt`: a reader that did not come to its end may have shown it before."""
+    fields: dict[str, object] = {
         "message_id": message.id,
         "from": message.sender,
         "text": message.text,
@@ -58,3 +67,4 @@ def message_json(message: Message) -> dict[str, object]:
         "summary": message.summary,
         "read": message.read,
     }
+    return {**fields, "may_have_been_shown": True} if in_doubt else fields

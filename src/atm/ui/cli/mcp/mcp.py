@@ -8,6 +8,7 @@ from atm.domain.errors import AtmError, UsageError
 from atm.ui.cli.arguments import WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.mcp.install import COMMAND as INSTALL
 from atm.ui.cli.session import working_folder
+from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,6 +87,7 @@ def _serve(port: int, session: Session) -> int:
         session.need_daemon("changes to tell clients of")
         session.tell({"action": "mcp http", "url": url, "port": port}, f"serving {url}; stop with Ctrl-C")
 
+    interruptions.always()
     serve(HttpServer(session.layout, session.environment, working_folder()), port, ready)
     return 0
 
@@ -103,6 +105,7 @@ def _pump(args: Args, session: Session) -> int:
         return session.settings.yes("daemon.autostart") and session.environment.get("ATM_DAEMON_AUTOSTART") != "0"
 
     claim = claim_of(args, session.environment)
+    interruptions.always()  # it only carries; what is done is done elsewhere
     return Pump(Reaching(session.layout, session.environment, claim, may_autostart, session.warn)).run()
 
 

@@ -67,6 +67,8 @@ def _as_json(
 
 
 def _waiting(session: Session, team: str) -> int:
+    if session.room.spool.is_empty():  # also where nobody can look
+        return 0
     return sum(spooled.entry.team == team for spooled in session.room.spool.pending())
 
 

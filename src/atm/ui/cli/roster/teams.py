@@ -180,8 +180,38 @@ HOMES = {
 """Which module of `atm.ui.cli.roster` does which verb. Only that one is imported."""
 
 
+DECIDED_BY_BOSSES = {
+    "add-member": "add members",
+    "update-member": "change members",
+    "remove-member": "remove members",
+    "state": "move a team on",
+    "archive": "end a team",
+    "delete": "delete a team",
+    "cleanup": "clear members away",
+    "restore": "bring a backup back",
+}
+"""In words, what an agent that does not lead the team may not do from its own process (D26)."""
+
+
+def _check_standing(args: Args, session: Session, verb: str) -> None:
+    """A member may describe itself anew, or go; not become a person by its own word."""
+    from atm.services.team.standing import check_roster
+
+    is_about_itself = verb == "remove-member" or (verb == "update-member" and args.text("backend_type") is None)
+    about = args.need("agent") if is_about_itself else ""
+    check_roster(session.room, args.need("team"), DECIDED_BY_BOSSES[verb], about=about)
+
+
+def _changes_something(args: Args, verb: str) -> bool:
+    if verb == "state":
+        return args.text("new") is not None
+    return args.flag("yes") if verb in ("cleanup", "delete") else not (verb == "restore" and args.flag("dry_run"))
+
+
 def execute(args: Args, session: Session) -> int:
     verb = args.command.word if args.command is not COMMAND else "list"
+    if verb in DECIDED_BY_BOSSES and _changes_something(args, verb):
+        _check_standing(args, session, verb)
     home = next(name for name, verbs in HOMES.items() if verb in verbs)
     module = __import__(f"atm.ui.cli.roster.{home}", fromlist=["VERBS"])
     code: int = module.VERBS[verb](args, session)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 
+from atm.domain.untrusted_text import shell_word
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.config import Settings
     from atm.ui.cli.session import Session
 
-MOST_NAMED = 5
+MOST_NAMED, LONGEST_KEY = 5, 80
 
 
 def note(settings: Settings) -> str:
@@ -17,8 +19,10 @@ def note(settings: Settings) -> str:
     repo, file = settings.repo, settings.repo_file
     if repo.owner is not None:
         return f"note: {file} is not read: it, its folder or its repository belongs to another user ({repo.owner})"
-    named = ", ".join([*repo.ignored][:MOST_NAMED]) + (", …" if len(repo.ignored) > MOST_NAMED else "")
-    return f"note: {file} is not trusted, so this counts as absent: {named}; look at it with: atm trust --show {file}"
+    shown = [shell_word(key[:LONGEST_KEY]) for key in [*repo.ignored][:MOST_NAMED]]  # a key may pass for words of ours
+    named = ", ".join(shown) + (", …" if len(repo.ignored) > MOST_NAMED else "")
+    look = f"atm trust --show {shell_word(file or '.')}"
+    return f"note: {file} is not trusted, so this counts as absent: {named}; look at it with: {look}"
 
 
 def ask_or_tell(session: Session) -> bool:

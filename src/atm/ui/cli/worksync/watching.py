@@ -42,7 +42,7 @@ def _show(session: Session, syncroom: SyncRoom, team: Team, shown: dict[str, tup
     else:
         for one in found:
             _say_if_new(session, one, shown, may_look(session, team, me, one.member))
-    sys.stdout.flush()
+    session.flush()
 
 
 def _say_if_new(session: Session, one: View, shown: dict[str, tuple[str, str]], with_agenda: bool) -> None:

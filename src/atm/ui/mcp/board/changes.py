@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.domain.board.acceptance import is_command
+from atm.services.board.marks import written_by
 from atm.ui.mcp.actor import actor, sign
 from atm.ui.mcp.board.view import TASK, preview
 from atm.ui.mcp.schema import gives, text
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Task
-    from atm.domain.plain import Plain
+    from atm.domain.plain import Plain, Record
     from atm.services.board.reviews import ReviewOutcome
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema
@@ -32,6 +34,14 @@ def acting(caller: Caller) -> tuple[str, str]:
     """The team and who acts, by name."""
     team, me = actor(caller)
     return team.name, me
+
+
+def whose(caller: Caller, team: str, task: Task, check: Record) -> str:
+    """Behind a command, whose words it is: nobody has to run what they have not seen."""
+    if not is_command(check):
+        return ""
+    by = written_by(caller.boardroom, team, task, check)
+    return f" ({by}'s)" if by else " (not trusted)"
 
 
 def answer(

@@ -8,7 +8,8 @@ from atm.domain.board.tasks import PRIORITIES, task_id
 from atm.domain.errors import NoSuchTeam
 from atm.domain.names import same_name
 from atm.services.board.boardroom import list_name
-from atm.ui.mcp.board.view import PARTS, TASK, TASKS, details, event_fields, long_text, preview
+from atm.ui.mcp.board.changes import whose
+from atm.ui.mcp.board.view import PARTS, TASK, TASKS, counts, details, event_fields, long_text, preview
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, many, takes, text, whole, yes_no
 from atm.ui.mcp.tool import EVERYBODY
@@ -52,7 +53,7 @@ def _list(caller: Caller, given: Given) -> dict[str, Plain]:
     more: dict[str, Plain] = {"next_after": shown[-1].number} if len(rest) > limit else {}
     more |= {"notice": NOTICE} if shown else {}
     tasks: list[Plain] = [preview(card, board) for card in shown]
-    return {"tasks": tasks, "matching": len(cards), "counts": {**board.counts()}, **more}
+    return {"tasks": tasks, "matching": len(cards), "counts": counts(board), **more}
 
 
 def _wanted(board: Board, given: Given) -> list[Card]:
@@ -79,7 +80,7 @@ def _show(caller: Caller, given: Given) -> dict[str, Plain]:
         return {"id": id, "part": part, **shown, "notice": NOTICE}
     board = caller.boardroom.tasks.board(team)
     board.cards[task.number] = task
-    return {"id": id, "task": details(task, board)}
+    return {"id": id, "task": details(task, board, lambda check: whose(caller, team, task, check))}
 
 
 def _history(caller: Caller, given: Given) -> dict[str, Plain]:

@@ -9,7 +9,7 @@ from atm.domain.board.tasks import PRIORITIES
 from atm.domain.errors import BadTask, NotAllowed, UsageError
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
-from atm.services.board.new_tasks import NewTask, wishes_of
+from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.ui.mcp.actor import actor, leads, sign
 from atm.ui.mcp.board.changes import ID, acting, answer, changed, outcome
 from atm.ui.mcp.board.view import TASKS, preview
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 20
 """Of the tasks that were added together."""
+
+WAIT = "They run only after a person's yes: atm tasks complete ID --allow-checks, in the person's own terminal."
 
 FORMATS = ("markdown", "json", "yaml")
 
@@ -75,12 +77,22 @@ def _import(caller: Caller, given: Given) -> dict[str, Plain]:
     wishes = wishes_of(drafts)
     if given.flag("dry_run"):
         return _rehearsed(planning.rehearse(caller.boardroom, team, wishes))
-    return _added(caller, planning.add(caller.boardroom, team, me, wishes))
+    added = planning.add(caller.boardroom, team, me, wishes)
+    return {**_added(caller, added), **_commands(wishes)}
 
 
 def _rehearsed(wishes: Sequence[NewTask]) -> dict[str, Plain]:
     tasks: list[Plain] = [{"subject": line(wish.subject)} for wish in wishes[:MOST_SHOWN]]
-    return {"count": len(wishes), "tasks": tasks, "dry_run": True}
+    return {"count": len(wishes), "tasks": tasks, "dry_run": True, **_commands(wishes)}
+
+
+def _commands(wishes: Sequence[NewTask]) -> dict[str, Plain]:
+    """A plan is a text from somewhere: whoever hands it in hears what it would have run, and that this waits."""
+    found = commands_in(wishes)
+    if not found:
+        return {}
+    shown: list[Plain] = [{key: line(said) for key, said in one.items()} for one in found[:MOST_SHOWN]]
+    return {"commands": shown, "command_count": len(found), "commands_wait": WAIT}
 
 
 def _added(caller: Caller, added: Added) -> dict[str, Plain]:
@@ -153,7 +165,10 @@ TOOLS = (
         "Add all tasks of a plan, or none: a Markdown checklist, JSON or YAML as text.",
         _import,
         takes=takes({"plan": text()}, {"format": choice(*FORMATS), "dry_run": yes_no("only check it")}),
-        gives=gives({"count": count(), "tasks": TASKS}, {"dry_run": yes_no()}),
+        gives=gives(
+            {"count": count(), "tasks": TASKS},
+            {"dry_run": yes_no(), "commands": TASKS, "command_count": count(), "commands_wait": text()},
+        ),
         roles=BOSSES,
     ),
     define(

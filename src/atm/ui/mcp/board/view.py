@@ -11,14 +11,14 @@ from atm.ui.mcp.schema import listed
 from atm.ui.mcp.wording import LONGEST_LINE, NOTICE, beginning, known, line, lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card, Task
     from atm.domain.plain import Plain, Record
 
 MOST_IDS, MOST_COMMENTS, MOST_FILES = 10, 5, 20
-LONGEST_DESCRIPTION, LONGEST_PART, LONGEST_COMMENT = 2_000, 1_000, 400
+LONGEST_DESCRIPTION, LONGEST_PART, LONGEST_COMMENT, LONGEST_CHECK = 2_000, 1_000, 400, 160
 
 TASK: dict[str, Plain] = {"type": "object"}
 """What `preview` gives, at least. Its fields are not listed: they would be sent with every tool to every agent."""
@@ -52,36 +52,45 @@ def preview(card: Card, board: Board) -> dict[str, Plain]:
     }
 
 
+def counts(board: Board) -> dict[str, Plain]:
+    """How many in each state. Another program may call one whatever it likes."""
+    found: dict[str, int] = {}
+    for state, count in board.counts().items():
+        said = line(state, 40)
+        found[said] = found.get(said, 0) + count
+    return {**found}
+
+
 def _ids(numbers: Sequence[str]) -> list[Plain]:
     """The first few; ids that other programs wrote may be anything."""
     shown: list[Plain] = [line(id, 20) for id in numbers[:MOST_IDS]]
     return shown if len(numbers) <= MOST_IDS else [*shown, f"+{len(numbers) - MOST_IDS}"]
 
 
-def work(task: Task, board: Board) -> dict[str, Plain]:
-    """What whoever begins with a task must know."""
+def work(task: Task, board: Board, whose: Callable[[Record], str]) -> dict[str, Plain]:
+    """What whoever begins with a task must know; also `whose` its commands are."""
     return {
         **preview(task, board),
         **known(
             {
                 "description": beginning(task.description, LONGEST_DESCRIPTION),
-                "claim_id": task.claim_id,
+                "claim_id": line(task.claim_id, 64),
                 "changes_wanted": _note(task) if task.review == "changes_requested" else "",
                 "plan_feedback": beginning(_word(task.part("plan"), "feedback"), LONGEST_PART),
-                "checks": lines(describe(check) for check in task.acceptance),
+                "checks": lines(f"{line(describe(check), LONGEST_CHECK)}{whose(check)}" for check in task.acceptance),
                 "files": lines(task.files, MOST_FILES),
             }
         ),
     }
 
 
-def details(task: Task, board: Board) -> dict[str, Plain]:
+def details(task: Task, board: Board, whose: Callable[[Record], str]) -> dict[str, Plain]:
     """Everything about a task, long texts by their beginning."""
     reviewer = current_reviewer(task)
     question, plan = task.part("clarification"), task.part("plan")
     comments: list[Plain] = [_comment(comment) for comment in task.comments[-MOST_COMMENTS:]]
     return {
-        **work(task, board),
+        **work(task, board, whose),
         **known(
             {
                 "depends_on": _ids(board.blockers(task)),

@@ -9,7 +9,7 @@ from atm.domain.team.team import check_open
 from atm.services.board import working as board
 from atm.services.team.presence import beat
 from atm.ui.mcp.actor import SOURCE, actor, sign
-from atm.ui.mcp.board.changes import CLAIM_ID, ID, acting, answer, changed
+from atm.ui.mcp.board.changes import CLAIM_ID, ID, acting, answer, changed, whose
 from atm.ui.mcp.board.view import TASK, work
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import count, gives, takes, text, yes_no
@@ -43,8 +43,10 @@ def _got(caller: Caller, take: Callable[[str, str], Claimed]) -> dict[str, Plain
     done = take(team.name, me)
     sign(caller, team, me)
     result: dict[str, Plain] = {"claimed": done.task is not None, **known({"warnings": lines(_warnings(done))})}
-    if done.task is not None:
-        return {**result, "task": work(done.task, done.board), "resumed": done.is_resumed, "notice": NOTICE}
+    task = done.task
+    if task is not None:
+        shown = work(task, done.board, lambda check: whose(caller, team.name, task, check))
+        return {**result, "task": shown, "resumed": done.is_resumed, "notice": NOTICE}
     refusal = done.refusal
     result["reason_code"] = refusal.code if refusal else "contended"
     result["reason"] = line(refusal.why, 300) if refusal else "other programs took every task first"

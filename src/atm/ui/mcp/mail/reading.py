@@ -66,7 +66,8 @@ def _read(caller: Caller, given: Given) -> dict[str, Plain]:
             raise _busy(mine)
         taken = _take(turn, _fitting(unread, given))
         left = len(unread) - len(taken)
-        result = _mail([message_fields(message) for message in taken], left, _too_large(caller, mine, left))
+        messages = [message_fields(message, in_doubt=turn.doubts(message)) for message in taken]
+        result = _mail(messages, left, _too_large(caller, mine, left))
         if taken:
             turn.shown("mail_read over MCP")
     sign(caller, mine.team, mine.agent)

@@ -28,7 +28,10 @@ def handle_of(message: Message) -> str:
     return message.id or id_of_key(message.key)
 
 
-def message_fields(message: Message, *, offset: int = 0, most: int = LONGEST_SHOWN) -> dict[str, Plain]:
+def message_fields(
+    message: Message, *, offset: int = 0, most: int = LONGEST_SHOWN, in_doubt: bool = False
+) -> dict[str, Plain]:
+    """`in_doubt`: somebody who did not come to its end may have shown it before."""
     shown = piece(message.text, offset, most)
     if idle_sender(message) is not None:
         shown = {"text": f"{line(message.sender, 64)} is idle"}  # the notice itself says no more than that
@@ -38,6 +41,7 @@ def message_fields(message: Message, *, offset: int = 0, most: int = LONGEST_SHO
         "id": line(handle_of(message), 64),
         "from": line(message.sender, 128),
         **known({"at": line(message.timestamp, 40)}),
+        **({"may_have_been_shown": True} if in_doubt else {}),
         **shown,
     }
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from atm.domain.errors import AtmError
 from atm.teamd.events.hub import Listener
 from atm.teamd.loops import in_thread
+from atm.teamd.surfaces import file_at
 from atm.ui.mcp.hello import LONGEST_LINE, BadHello, decode_hello, encode_refusal, encode_welcome
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class McpHost:
         self._server: asyncio.Server | None = None
         self._facts = facts
         self._path = ""
+        self._made: tuple[int, int] | None = None
+        """Which file our socket is."""
         self._open: set[asyncio.Task[None]] = set()
         self._served = 0
         self._opening: asyncio.Future[Reception] | None = None
@@ -63,6 +66,15 @@ class McpHost:
             self.serve, self._path, limit=LONGEST_LINE, backlog=MOST_CONNECTIONS
         )
         os.chmod(self._path, 0o600)  # no umask: the folder is private, and a umask counts for all threads
+        self._made = file_at(self._path)
+
+    async def keep_reachable(self) -> None:
+        """Make the socket anew where it was removed. Whoever is connected stays connected."""
+        if self._facts is None or self._server is None or file_at(self._path) == self._made:
+            return
+        self._server.close()
+        await self.start(self._facts)
+        self._log("warn", f"{self._path} was removed; made again")
 
     async def stop(self) -> None:
         if self._server is None:

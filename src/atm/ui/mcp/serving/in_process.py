@@ -9,6 +9,7 @@ import os
 import socket
 import sys
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 from atm.domain.untrusted_text import one_line
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 
     from atm.formats.files.layout import Layout
 
+LAST_SECONDS, LOOK_EVERY = 2.0, 0.005
+"""For the threads of calls that nobody waits for any more, when the client has gone; and between two looks."""
+
 
 def open_line(layout: Layout, environment: Mapping[str, str]) -> socket.socket:
     """Our end of a connection to a server that lives in a thread for as long as this process."""
@@ -31,7 +35,8 @@ def open_line(layout: Layout, environment: Mapping[str, str]) -> socket.socket:
     ours, theirs = socket.socketpair()
 
     def run() -> None:
-        asyncio.run(_serve(theirs, layout, environment))
+        with theirs.dup():  # open to the very end: whoever waits for it waits until everything is given back
+            asyncio.run(_serve(theirs, layout, environment))
 
     threading.Thread(target=run, daemon=True, name="atm mcp").start()
     return ours
@@ -41,8 +46,12 @@ async def _serve(theirs: socket.socket, layout: Layout, environment: Mapping[str
     hub = Hub()
     follow_daemon(layout, hub)
     facts = DaemonFacts(layout=layout, environment=environment, folder="", hub=hub, log=say)
+    standing = set(threading.enumerate())
     reader, writer = await asyncio.open_connection(sock=theirs, limit=LONGEST_LINE)
     await McpHost(facts, has_daemon=False).serve(reader, writer)
+    end = time.monotonic() + LAST_SECONDS
+    while set(threading.enumerate()) - standing and time.monotonic() < end:
+        await asyncio.sleep(LOOK_EVERY)  # a call that was cancelled gives back what nobody will see of it
 
 
 def say(level: str, source: str, text: str, **_: Any) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import Server, ServerRequestContext
+from mcp.server.context import CallNext, HandlerResult
 from mcp.server.lowlevel.server import NotificationOptions
 from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.exceptions import MCPError
@@ -46,7 +47,7 @@ from mcp_types import Tool as ToolEntry
 
 from atm import __version__
 from atm.domain.errors import AtmError
-from atm.ui.mcp.answers import failure, plain_error, shortened, success
+from atm.ui.mcp.answers import failure, harmless, plain_error, shortened, shown, success
 from atm.ui.mcp.schema import check
 from atm.ui.mcp.serving.client import Handed
 
@@ -79,7 +80,7 @@ class AtmServer(Server[Any]):
 def build_server(offer: Offer, client_of: Callable[[Context], Client], workers: Workers, log: Log) -> AtmServer:
     """A server for one connection or for many: `client_of` knows whose request it is."""
     boardroom = _Desk(offer, client_of, workers, log)
-    return AtmServer(
+    server = AtmServer(
         "atm",
         version=__version__,
         title="agent team manager",
@@ -96,6 +97,16 @@ def build_server(offer: Offer, client_of: Callable[[Context], Client], workers: 
         on_list_prompts=boardroom.list_prompts,
         on_get_prompt=boardroom.get_prompt,
     )
+    server.middleware.append(_harmless_errors)
+    return server
+
+
+async def _harmless_errors(ctx: Context, call_next: CallNext) -> HandlerResult:
+    """Errors, also the SDK's own, repeat what the caller named: a tool, a method, a resource."""
+    try:
+        return await call_next(ctx)
+    except MCPError as error:
+        raise MCPError(error.code, harmless(error.message), shown(error.data)) from None
 
 
 class _Desk:
@@ -203,7 +214,9 @@ class _Desk:
             raise MCPError(INVALID_PARAMS, "there are no resources here")
         await self._settled(client)
         mime, text = await self._asked(client, lambda: read(client.caller, params.uri))
-        return ReadResourceResult(contents=[TextResourceContents(uri=params.uri, mime_type=mime, text=shortened(text))])
+        return ReadResourceResult(
+            contents=[TextResourceContents(uri=harmless(params.uri), mime_type=mime, text=shortened(text))]
+        )
 
     async def subscribe(self, ctx: Context, params: SubscribeRequestParams) -> EmptyResult:
         """Anything may be followed; only what the caller may read is ever told of (`Offer.touched_by`)."""

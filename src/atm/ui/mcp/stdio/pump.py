@@ -3,7 +3,8 @@
 
 There is one for each agent, all day, so it is light: no asyncio, no json, no SDK. It knows which requests wait for an
 answer. If the daemon dies, they are answered with an error, a new one is found or started when the agent speaks next,
-and what the agent said at the beginning is said to it again. When the agent goes, it goes at once.
+and what the agent said at the beginning is said to it again. When the agent goes, or a signal asks it to end, it goes
+at once; answers that did not reach the agent are cancelled, so that mail in them is given back.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import select
 import time
+from _socket import SHUT_WR
 
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
@@ -30,9 +32,13 @@ CHUNK = 4096
 """A pipe that says it can be written to takes so much without making us wait."""
 
 LAST_WORDS_SECONDS = 2.0
+GIVE_BACK_SECONDS = 3.0
+"""For the server, at the end, to give back what was cancelled."""
+
 LOOK_SECONDS = 2.0
 MOST_LOSSES, LOSSES_WITHIN = 5, 10.0
 GONE = -32000
+CANCELLED = "notifications/cancelled"
 STREAMS = ("subscriptions/listen",)
 """Requests that are answered when they end, if ever: nobody waits for them at the end."""
 
@@ -110,6 +116,8 @@ class Pump:
         self._in, self._out = stdin, stdout
         self._line: Line | None = None
         self._to_daemon, self._to_client = bytearray(), bytearray()
+        self._unsent: list[list[int | str]] = []
+        """The lines in that: how many bytes of each are left, and the id that it answers, as JSON, or nothing."""
         self._from_client, self._from_daemon = PumpLines(LONGEST_LINE), PumpLines(4 * LONGEST_LINE)
         self._waiting: dict[str, str] = {}
         """Requests without an answer: the id as JSON, and the method."""
@@ -127,6 +135,7 @@ class Pump:
             return 0
         finally:
             if self._line is not None:
+                self._cancel()
                 self._line.close()
 
     def _turn(self) -> bool:
@@ -142,6 +151,25 @@ class Pump:
         if self._in in happened:
             self._hear_client()
         return True
+
+    def _cancel(self) -> None:
+        """Tell the server what nobody heard and nobody waits for any more, and let it finish with that."""
+        assert self._line is not None
+        unheard = [id for _, id in self._unsent if id] + [*self._waiting]
+        if not unheard:
+            return
+        said = (f'{{"jsonrpc":"2.0","method":"{CANCELLED}","params":{{"requestId":{id}}}}}\n' for id in unheard)
+        end = time.monotonic() + GIVE_BACK_SECONDS
+        try:
+            self._line.settimeout(GIVE_BACK_SECONDS)
+            self._line.sendall(self._to_daemon + to_bytes("".join(said)))  # half a line may have been sent before
+            self._line.shutdown(SHUT_WR)
+            while (left := end - time.monotonic()) > 0:
+                self._line.settimeout(left)
+                if not self._line.recv(BUFFER):
+                    return
+        except OSError:
+            return  # it has gone, or takes too long
 
     # Waiting.
 
@@ -200,7 +228,7 @@ class Pump:
             self._opening.note(method, fields, line)
             if "id" in fields:
                 self._waiting[encode(fields["id"])] = method
-            elif method == "notifications/cancelled":
+            elif method == CANCELLED:
                 params = fields.get("params")
                 self._waiting.pop(encode(params.get("requestId")) if isinstance(params, dict) else "", None)
         self._to_daemon += line
@@ -208,16 +236,29 @@ class Pump:
     def _speak(self) -> bool:
         """Something to the agent; False if it is gone."""
         try:
-            del self._to_client[: os.write(self._out, self._to_client[:CHUNK])]
+            written = os.write(self._out, self._to_client[:CHUNK])
         except BlockingIOError:
-            pass
+            return True
         except OSError:
             return False
+        del self._to_client[:written]
+        while written and self._unsent:
+            first = self._unsent[0]
+            size = int(first[0])
+            if written < size:
+                first[0] = size - written
+                break
+            written -= size
+            del self._unsent[0]
         return True
+
+    def _tell(self, line: bytes, answers: str = "") -> None:
+        self._to_client += line
+        self._unsent.append([len(line), answers])
 
     def _complain(self, id: str, text: str) -> None:
         said = f'{{"jsonrpc":"2.0","id":{id},"error":{{"code":{GONE},"message":{encode(text)}}}}}\n'
-        self._to_client += to_bytes(said)
+        self._tell(to_bytes(said))
 
     # The daemon.
 
@@ -258,7 +299,7 @@ class Pump:
                 continue
             if id is not None:
                 self._waiting.pop(id, None)
-            self._to_client += line
+            self._tell(line, id or "")
 
     def _lose(self) -> None:
         """It died, or was stopped. What it was asked may or may not have been done: the agent has to look."""

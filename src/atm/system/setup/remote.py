@@ -1,10 +1,13 @@
-"""The repository around a folder and the address of its remote, read from `.git/config`."""
+"""The repository around a folder and the address of its remote, read from `.git/config`: no process is started."""
 
 from __future__ import annotations
 
 import os
 
 from atm.domain.setup.context import RepoContext, provider_of
+
+LONGEST = 1 << 20
+"""Characters that are read of a file of git's."""
 
 
 def find_repo(folder: str) -> RepoContext | None:
@@ -47,8 +50,11 @@ def _remote_url(git_folder: str) -> str | None:
 
 
 def _read(path: str) -> str:
+    """Regular files only, and not for ever: a repository may hold a pipe, or a link to a device, in their place."""
     try:
+        if not os.path.isfile(path):
+            return ""
         with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read()
-    except OSError:
+            return file.read(LONGEST)
+    except (OSError, ValueError):  # ValueError: a NUL in the path that a file names
         return ""

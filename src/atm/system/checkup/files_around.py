@@ -1,14 +1,16 @@
-"""Looking around for `atm doctor`: implements `ports.inspection.Site`."""
+"""Looking around for `atm doctor`: implements `ports.checkup.FilesAround`."""
 
 from __future__ import annotations
 
 import os
 
+from atm.domain.checkup import private_mode
 from atm.domain.names import is_safe_name
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.formats.files.layout import inbox_owner
 from atm.formats.team.team_config import member_names, unknown_fields
 from atm.ports.checkup import FoundLock, HeldLock, LoosePath
+from atm.system.checkup.home_files import HomeFiles
 from atm.system.files.locking import break_lock
 from atm.system.files.processes import process_is_alive
 from atm.system.files.whole_files import read_whole
@@ -23,14 +25,12 @@ if TYPE_CHECKING:
     from atm.ports.files.disk import Disk
 
 
-class FilesOnDisk:
+class FilesOnDisk(HomeFiles):
     """The real files."""
 
     def __init__(self, disk: Disk, clock: Clock, layout: Layout, environment: Mapping[str, str], *, host: str) -> None:
-        self._disk = disk
+        super().__init__(disk, layout, environment)
         self._clock = clock
-        self._layout = layout
-        self._environment = environment
         self._host = host
 
     def locks(self, team: str) -> list[FoundLock]:
@@ -90,14 +90,26 @@ class FilesOnDisk:
             if self._disk.real_path(folder) == f"{self._disk.real_path(self._layout.teams)}/{team}":
                 found += self._open_to_others(self._layout.private_in(team))
             found += self._unwritable(team)
-        return found
+        return [*found, *self._shut(teams)]
 
     def _open_to_others(self, paths: tuple[str, ...]) -> list[LoosePath]:
         found = []
         for path in paths if os.name != "nt" else ():  # modes say nothing there
             stamp = self._disk.look(path)
             if stamp is not None and stamp.kind in ("file", "folder") and stamp.mode & 0o077:
-                found.append(LoosePath(path, stamp.mode, stamp.mode & 0o700, "other users can reach what is ours"))
+                mode = private_mode(stamp.mode, stamp.kind)
+                found.append(LoosePath(path, stamp.mode, mode, "other users can reach what is ours"))
+        return found
+
+    def _shut(self, teams: list[str]) -> list[LoosePath]:
+        """Ours, and yet we may not: a folder without one of its rights, a file that cannot be read or written."""
+        us, found = self.home_owner().uid, []
+        for one in self.belongings(teams) if os.name != "nt" else ():
+            stamp = self._disk.look(one.path) if one.uid == us and not one.is_shared else None
+            if stamp is not None and stamp.kind in ("file", "folder"):
+                mode = stamp.mode | private_mode(stamp.mode, stamp.kind)
+                if mode != stamp.mode:
+                    found.append(LoosePath(one.path, stamp.mode, mode, "its owner cannot use it"))
         return found
 
     def _unwritable(self, team: str) -> list[LoosePath]:
@@ -142,5 +154,10 @@ class FilesOnDisk:
     def remove(self, path: str) -> None:
         self._disk.remove(path)
 
+    def touch(self, path: str) -> None:
+        self._disk.touch(path)
+
     def tighten(self, path: LoosePath) -> None:
-        os.chmod(path.path, path.should_be)
+        found = self._disk.look(path.path)
+        if found is not None and found.kind in ("file", "folder") and found.mode == path.mode:
+            self._disk.chmod(path.path, path.should_be | path.mode & 0o700)  # never less for its owner

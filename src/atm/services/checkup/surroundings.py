@@ -1,0 +1,99 @@
+"""
+What `atm doctor` finds about what surrounds the mail: settings, the daemon, tmux, hooks of agent CLIs, extras.
+
+None of it is needed to send and to read. What is not there is said and is no finding; what is there and does not work,
+or is asked for and not there, is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from atm.domain.setup.hooks import INSTALLED, KNOWN, SERVER, USER, WITHOUT_SERVER
+from atm.services.checkup.findings import PROBLEM, WARNING, Finding, shell_word
+from atm.services.setup.planning import CHANGED, REMOVED, SetupOrder, check, detect, plan
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.domain.errors import AtmError
+    from atm.ports.checkup import DaemonSeen
+    from atm.ports.setup import VendorFiles
+    from atm.services.roster.teamroom import Teamroom
+
+
+def examine_settings(files: list[str], broken: AtmError | None) -> Iterator[Finding | str]:
+    """Settings that cannot be read keep every other command from working; here the defaults count instead."""
+    if broken is not None:
+        word = shell_word(broken.path) if broken.path else ""
+        command = f"${{EDITOR:-vi}} {word}" if word else "atm config list"
+        what = f"{broken}; until it is mended, commands stop here" + (f" ({broken.remedy})" if broken.remedy else "")
+        yield Finding("broken-settings", PROBLEM, what, command, broken.path, subject="settings")
+        return
+    yield ", ".join(files) if files else "all as they come"
+
+
+def examine_daemon(seen: DaemonSeen, version: str) -> Iterator[Finding | str]:
+    if not seen.pid:
+        yield "does not run; it is started when something needs it"
+        return
+    if not seen.answers:
+        what = f"process {seen.pid} holds the daemon's seat and does not answer at {seen.socket}"
+        yield Finding("silent-daemon", PROBLEM, what, "atm daemon restart", seen.socket, subject="daemon")
+        return
+    if seen.version != version:
+        what = f"the daemon is version {seen.version or 'unknown'}, and this is {version}"
+        yield Finding("old-daemon", WARNING, what, "atm daemon restart", subject="daemon")
+    for problem in seen.problems:
+        yield Finding("daemon-problem", WARNING, f"the daemon says: {problem}", "atm daemon status", subject=problem)
+    yield f"process {seen.pid}, version {seen.version}"
+
+
+def examine_tmux(room: Teamroom, teams: list[str], program: str, is_wanted: bool) -> Iterator[Finding | str]:
+    """Needed to wake agents that sit idle in its panes."""
+    inside = [
+        member
+        for team in teams
+        for member in room.endpoints.known(team)
+        if (found := room.endpoints.of(team, member)) is not None and found.pane
+    ]
+    if inside and is_wanted and not program:
+        what = f"tmux is not on your PATH, so {', '.join(inside[:3])} cannot be woken there when mail comes"
+        yield Finding("no-tmux", WARNING, what, "atm config set delivery.tmux false", subject="tmux")
+    yield program or "not here; needed only to wake agents in its panes"
+
+
+def examine_hooks(files: VendorFiles, project: str) -> Iterator[Finding | str]:
+    """Ours in the settings of agent CLIs: all of them, or none."""
+    said = []
+    for vendor in detect(files, project):
+        title, states = KNOWN[vendor].title, []
+        present = _present(files, vendor, project, SetupOrder(WITHOUT_SERVER, remove=True))
+        for change in check(files, [vendor], USER, project, SetupOrder(WITHOUT_SERVER)):
+            if change.refusal is not None:
+                word = shell_word(change.path)
+                yield Finding("unreadable-hooks", WARNING, str(change.refusal), f"${{EDITOR:-vi}} {word}", change.path)
+            elif present and change.standing.state != INSTALLED:
+                what = f"our hooks in {change.path} are {change.standing.state}: mail may not reach {title} by itself"
+                yield Finding("old-hooks", WARNING, what, f"atm init --vendor {vendor}", change.path)
+            states.append(change.is_installed)
+        said.append(f"{title} {'yes' if present and all(states) else 'in part' if present else 'no'}")
+    hint = "; `atm init` enters them" if any(one.endswith(" no") for one in said) else ""
+    yield f"{', '.join(said)}{hint}" if said else "no agent CLI is here"
+
+
+def _present(files: VendorFiles, vendor: str, project: str, order: SetupOrder) -> bool:
+    """Would taking ours out change anything?"""
+    return any(change.what in (CHANGED, REMOVED) for change in plan(files, [vendor], USER, project, order))
+
+
+def examine_extras(files: VendorFiles, project: str, extras: Mapping[str, bool]) -> Iterator[Finding | str]:
+    """What was left out when atm was installed; trouble if an agent is told of something that cannot start."""
+    if not files.can_serve():
+        for vendor in detect(files, project):
+            if _present(files, vendor, project, SetupOrder((SERVER,), remove=True)):
+                what = f"{KNOWN[vendor].title} is told of our MCP server, and this atm was installed without it"
+                command = "pip install 'agent-team-manager[mcp]'"
+                yield Finding("missing-extra", WARNING, what, command, subject=f"mcp {vendor}")
+    yield ", ".join(f"{name} {'yes' if is_here else 'no'}" for name, is_here in extras.items())

@@ -1,0 +1,1 @@
+"""Looking around for doctor: locks, modes, owners, room on the disk, what runs."""

@@ -1,0 +1,98 @@
+"""
+The one place that starts `git`, so that a repository in which we ask runs nothing.
+
+A folder in which we ask is somebody's choice: a clone, an unpacked archive, a member's folder in the roster. What git
+reads there may name programs: a promisor remote fetches an object that is missing by a program of its own, hooks, a
+monitor of the file system, a pager, helpers for passwords. A folder may even be a repository without looking like one,
+when it lies as plain files in another. All of that is switched off here, whatever the repository's settings say.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+HISTORY_ONLY = ("rev-parse", "merge-base")
+"""
+What may be asked. These look at history alone. Whatever looks at files (status, diff, add, checkout) has a repository's
+attributes name programs too, `filter.*.clean` and `diff.*.textconv`: who needs one switches these off first.
+"""
+
+SWITCHED_OFF = {
+    "safe.bareRepository": "explicit",  # a folder of plain files in a clone is no repository
+    "protocol.allow": "never",  # nothing is fetched from anywhere, so no remote's program runs
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.pager": "cat",
+    "core.askPass": "",
+    "credential.helper": "",
+    "gc.auto": "0",
+    "maintenance.auto": "false",
+}
+"""Settings of ours; given with the command they outweigh every file."""
+
+IN_ITS_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "",  # outweighs `protocol.file.allow` of a repository, which outweighs `protocol.allow`
+    "GIT_PROTOCOL_FROM_USER": "0",
+    "GIT_NO_LAZY_FETCH": "1",  # git 2.45
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ASKPASS": "",  # there, and empty: the other places where a program could be named are not asked
+    "GIT_PAGER": "cat",
+}
+
+ELSEWHERE = (
+    *("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX"),
+    *(
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+        "GIT_NAMESPACE",
+        "GIT_SHALLOW_FILE",
+        "GIT_GRAFT_FILE",
+        "GIT_REPLACE_REF_BASE",
+    ),
+    *("GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_IMPLICIT_WORK_TREE", "GIT_EXTERNAL_DIFF"),
+)
+"""Under a hook of git these mean another repository than the folder in which we ask."""
+
+
+class GitAnswer:
+    """How git ended, and what it said."""
+
+    __slots__ = ("code", "text")
+
+    def __init__(self, code: int | None, text: str) -> None:
+        self.code = code
+        """None if it could not be started, or took too long."""
+        self.text = text
+
+
+def ask_git(folder: str, *words: str, seconds: float) -> GitAnswer:
+    """Ask git about the history that a folder has. `folder` is empty for where we are."""
+    if words[0] not in HISTORY_ONLY:
+        raise ValueError(f"git {words[0]} may run what a repository names")
+    try:
+        done = subprocess.run(
+            [*_command(folder), *words],  # not by `cwd`: a PATH with `.` in it would find a program of that folder
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+            env=_surroundings(os.environ),
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # ValueError: a NUL in a name
+        return GitAnswer(None, str(error))
+    said = done.stdout if done.returncode == 0 else done.stdout + done.stderr  # a warning is no part of an answer
+    return GitAnswer(done.returncode, said.decode("utf-8", "replace").strip())
+
+
+def _command(folder: str) -> list[str]:
+    settings = [word for key, value in SWITCHED_OFF.items() for word in ("-c", f"{key}={value}")]
+    return ["git", "-C", folder, "--no-pager", *settings]
+
+
+def _surroundings(environment: Mapping[str, str]) -> dict[str, str]:
+    return {**{key: value for key, value in environment.items() if key not in ELSEWHERE}, **IN_ITS_ENVIRONMENT}

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from atm.domain.team.agent_processes import ProcessOwner, may_join, nearest_agent, program_in
+from atm.domain.team.team import Member, Team
+
+
+@pytest.fixture
+def crew() -> Team:
+    return Team(name="crew", members=[Member("ann"), Member("bob"), Member("cat")], lead="ann")
+
+
+def owner(member: str, team: str = "crew") -> ProcessOwner:
+    return ProcessOwner(team, member, None)
+
+
+class TestWhoMayJoin:
+    def test_a_process_that_is_nobodys_may_become_anybodys(self, crew):
+        assert may_join([], crew, "bob")
+
+    def test_and_stays_that_members(self, crew):
+        assert may_join([owner("bob")], crew, "BOB")
+
+    @pytest.mark.parametrize("other", ["cat", "ann", "human"])
+    def test_nobody_else_is_let_into_it(self, crew, other):
+        assert not may_join([owner("bob")], crew, other)
+
+    def test_the_lead_may_host_its_teammates_and_start_them(self, crew):
+        assert may_join([owner("ann")], crew, "bob")
+        assert may_join([owner("bob"), owner("ann")], crew, "bob")
+
+    def test_the_lead_of_another_team_may_not(self, crew):
+        assert not may_join([owner("ann", "other")], crew, "bob")
+
+
+class TestTheAgentThatStartedSomething:
+    def test_it_is_the_nearest_that_is_no_shell(self):
+        assert nearest_agent([(9, "sh"), (8, "timeout"), (7, "claude"), (6, "bash"), (5, "node")]) == 7
+
+    @pytest.mark.parametrize("program", ["python3", "tmux: server", "code", "sshd", ""])
+    def test_what_is_no_agent_is_not_taken_for_one(self, program):
+        assert nearest_agent([(9, "sh"), (8, program), (7, "claude")]) is None
+
+    def test_one_that_only_forked_stands_for_its_parent(self):
+        assert nearest_agent([(9, "sh"), (8, "claude\0-p"), (7, "claude\0-p"), (6, "bash")]) == 7
+
+    def test_an_agent_that_another_started_is_itself(self):
+        assert nearest_agent([(9, "/bin/sh\0-c\0atm"), (8, "claude\0-p"), (7, "claude\0--lead"), (6, "bash")]) == 8
+
+    @pytest.mark.parametrize(("command", "name"), [("/usr/bin/node\0x.js", "node"), ("-zsh", "zsh"), ("", "")])
+    def test_a_program_has_a_short_name(self, command, name):
+        assert program_in(command) == name
+
+    def test_the_first_process_of_a_machine_is_nobodys(self):
+        assert nearest_agent([(9, "bash"), (1, "node")]) is None
+        assert nearest_agent([]) is None

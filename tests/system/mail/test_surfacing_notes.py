@@ -1,0 +1,25 @@
+"""What is being shown, on disk."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from atm.domain.mail.surfacing import HOOK, ShowingNote
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes say nothing there")
+def test_what_is_being_shown_is_nobody_elses_business(room, layout):
+    former = os.umask(0)
+    try:
+        turn = room.surfacings.turn("crew", "ann")
+        with turn:
+            turn.begin(ShowingNote(keys=["m-1"], channel=HOOK, at=1.0))
+            note = Path(layout.surfacing("crew", "ann"))
+            assert [path.stat().st_mode & 0o777 for path in (note, note.parent)] == [0o600, 0o700]
+            turn.end()
+    finally:
+        os.umask(former)
