@@ -33,6 +33,10 @@ class Reaching:
     def file(self) -> str:
         return self.name.partition("::")[0]
 
+    def is_about(self, module: str) -> bool:
+        """Does it stand where tests of this module stand, in the folder of its topic or of its floor?"""
+        return f"tests/{module}".startswith(f"{self.file.rpartition('/')[0]}/")
+
 
 class Reach:
     """Tests by the lines they run."""
@@ -50,17 +54,10 @@ class Reach:
                     self._by_line[module, line].append(test)
 
     def of(self, mutant: Mutant) -> list[Reaching]:
-        """
-        The tests that run a line of the mutant: those that call the code first, and of them those of its own folder,
-        who are about it; then the quickest first.
-        """
+        """The tests that run a line of the mutant, those that call the code first, and the quickest of them first."""
         lines = range(mutant.line, mutant.end_line + 1)
         found = {test.name: test for line in lines for test in self._by_line.get((mutant.module, line), ())}
-        home = f"tests/{mutant.module.rpartition('/')[0]}/"
-        return sorted(
-            found.values(),
-            key=lambda test: (not test.is_within, not test.file.startswith(home), test.seconds, test.name),
-        )
+        return sorted(found.values(), key=lambda test: (not test.is_within, test.seconds, test.name))
 
 
 class Explorer:

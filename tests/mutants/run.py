@@ -32,8 +32,8 @@ ROOT = Path(__file__).parents[2]
 KILLED, HUNG, SURVIVED, EQUAL = "killed", "hung", "survived", "equivalent"
 
 FIRST_SECONDS, WITHIN_SECONDS, PROGRAM_SECONDS = 3.0, 60.0, 90.0
-"""How much of the tests a mutant meets: a few quick ones, then the others that call the code, then programs. In seconds
-that they took while they were followed, which is more than they take."""
+"""How much of the tests a mutant meets: a few quick ones about its module, the others about it, as much of what calls
+it from elsewhere, then programs. In seconds that they took while they were followed, which is more than they take."""
 
 PATIENCE, FACTOR = 20.0, 5.0
 """A test that takes so many seconds and so many times longer than it did hangs."""
@@ -66,7 +66,7 @@ class Trial:
         outcome, by = SURVIVED, None
         copy.put(mutant.module, mutant.in_source(self._sources[mutant.module]))
         try:
-            for wave in waves(tests):
+            for wave in waves(tests, mutant.module):
                 outcome, by = self._meet(copy, wave)
                 if outcome != SURVIVED:
                     break
@@ -84,12 +84,14 @@ class Trial:
         return (outcome, by) if again != SURVIVED else self._meet(copy, [test for test in wave if test is not accused])
 
 
-def waves(tests: Sequence[Reaching]) -> Iterator[list[Reaching]]:
-    """The tests in the portions in which a mutant meets them; their order is that of `Reach.of`."""
-    within = _up_to(WITHIN_SECONDS, [test for test in tests if test.is_within])
-    first = _up_to(FIRST_SECONDS, within)
+def waves(tests: Sequence[Reaching], module: str) -> Iterator[list[Reaching]]:
+    """The tests in the order and the portions in which a mutant meets them; the quickest of each kind first."""
+    within = [test for test in tests if test.is_within]
+    near = _up_to(WITHIN_SECONDS, [test for test in within if test.is_about(module)])
+    far = _up_to(WITHIN_SECONDS, [test for test in within if not test.is_about(module)])
+    first = _up_to(FIRST_SECONDS, near)
     programs = _up_to(PROGRAM_SECONDS, [test for test in tests if not test.is_within])
-    for wave in (first, within[len(first) :], programs):
+    for wave in (first, near[len(first) :], far, programs):
         if wave:
             yield wave
 

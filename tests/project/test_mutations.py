@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.mutants.mutations import Mutant, draw, mutants_of
-from tests.mutants.reach import Reach, Reaching
+from tests.mutants.reach import Reaching
 from tests.mutants.run import EQUAL, HUNG, KILLED, SURVIVED, Verdict, candidates, score_of, waves
 from tests.mutants.targets import CARRIERS, carriers, relevant_tests
 
@@ -157,24 +157,19 @@ def of_seconds(*seconds: float, is_within: bool = True) -> Sequence[Reaching]:
 
 def test_a_mutant_meets_quick_tests_first_then_the_others_then_programs():
     quick, slow, programs = of_seconds(1, 1), of_seconds(5, 30), of_seconds(1, is_within=False)
-    assert list(waves([*quick, *slow, *programs])) == [quick, slow, programs]
+    assert list(waves([*quick, *slow, *programs], "m.py")) == [quick, slow, programs]
 
 
-def test_a_mutant_meets_the_tests_of_its_own_folder_before_others_that_are_quicker():
-    mutant = mutants_of("domain/board/m.py", "def f(x):\n    return x\n")[0]
-    reach, lines = Reach(), {"domain/board/m.py": [2]}
-    calling = {"tests/domain/board/test_m.py::test_a": 2.0, "tests/domain/board/test_n.py::test_b": 1.0}
-    for seconds in ({"tests/services/test_it.py::test_c": 0.1}, calling):
-        reach.add({name: {"seconds": each, "lines": lines} for name, each in seconds.items()}, is_within=True)
-    reach.add({"tests/cli/test_it.py::test_d": {"seconds": 0.1, "lines": lines}}, is_within=False)
-    reach.add({"tests/domain/board/test_m.py::test_e": {"seconds": 0.1, "lines": {}}}, is_within=True)
-    assert [test.name[-1] for test in reach.of(mutant)] == ["b", "a", "c", "d"]
+def test_a_mutant_meets_the_tests_of_its_own_topic_and_floor_before_others_that_are_quicker():
+    names = ("services/test_it", "domain/board/test_m", "domain/mail/test_m", "domain/test_it")
+    quick, own, other, floor = (Reaching(f"tests/{name}.py::test_it", n, True) for n, name in enumerate(names))
+    assert list(waves([quick, own, other, floor], "domain/board/m.py")) == [[own], [floor], [quick, other]]
 
 
 def test_a_mutant_meets_no_more_tests_than_there_is_time_for_and_one_at_least():
-    assert list(waves(of_seconds(50, 5, 30))) == [of_seconds(50), of_seconds(50, 5)[1:]]
-    assert list(waves(of_seconds(500, is_within=False))) == [of_seconds(500, is_within=False)]
-    assert list(waves([])) == []
+    assert list(waves(of_seconds(50, 5, 30), "m.py")) == [of_seconds(50), of_seconds(50, 5)[1:]]
+    assert list(waves(of_seconds(500, is_within=False), "m.py")) == [of_seconds(500, is_within=False)]
+    assert list(waves([], "m.py")) == []
 
 
 def test_the_score_counts_what_was_noticed_of_what_can_be_noticed():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.events import MESSAGE_SURFACED
-from atm.services.delivery.pushing import IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, push, why_it_waits
+from atm.services.delivery.pushing import AT_IT, IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, push, why_it_waits
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
@@ -63,7 +63,8 @@ class DeliveryLoops:
     def _note(self, pushed: Pushed) -> int:
         """In the log when something was done, or when the reason for waiting is a new one."""
         key, said = (pushed.team, pushed.member), _words(pushed.outcome, pushed.evidence)
-        (self._again.add if pushed.outcome in (REFUSED, IN_DOUBT) else self._again.discard)(key)
+        is_open = pushed.outcome in (REFUSED, IN_DOUBT) or pushed.evidence == AT_IT
+        (self._again.add if is_open else self._again.discard)(key)
         if pushed.outcome == IN_DOUBT:  # what came of it is seen later; our own note of it must not wake us at once
             self._not_before[key] = self._rounds.room.clock.monotonic() + DOUBT_SECONDS
         if self._said.get(key) != said:

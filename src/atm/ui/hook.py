@@ -13,6 +13,7 @@ import sys
 from atm.domain.errors import AtmError
 from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence
 from atm.formats.delivery.hook_call import parse_call
+from atm.formats.mail.inbox import EMPTY
 from atm.wiring.files import find_layout, interruptions
 from atm.wiring.mail import build_room
 
@@ -96,11 +97,12 @@ def _leave_late(words: list[str]) -> None:
     size, was_said = 0, bool(_said)
     if _inbox:
         call, size = _inbox[0]()
-        if size >= WORTH_MENTIONING and can_carry(call) == "context" and not was_said:
-            from atm.domain.delivery.channels import too_large_in_words
+        if size > len(EMPTY) and can_carry(call) == "context" and not was_said:
+            from atm.domain.delivery.channels import late_in_words, too_large_in_words
             from atm.domain.delivery.moments import HookAnswer
 
-            _said.append(encode_answer(call, HookAnswer(context=too_large_in_words(size))))
+            why = too_large_in_words(size) if size >= WORTH_MENTIONING else late_in_words()
+            _said.append(encode_answer(call, HookAnswer(context=why)))
             os.write(1, f"{_said[0]}\n".encode("utf-8", "replace"))  # nothing of ours waits in the buffer
     done = "after its answer" if was_said else "before all was looked at"
     _log(" ".join(words[:2]), f"out of time {done}; the inbox has {size:,} bytes")

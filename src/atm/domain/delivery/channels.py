@@ -112,6 +112,11 @@ def too_large_in_words(size: int) -> str:
     )
 
 
+def late_in_words() -> str:
+    """What an agent is told instead of mail that could not be looked at in time, whatever took so long."""
+    return "Your mail could not be looked at in time; nothing of it is lost. Run `atm read` to see what is new."
+
+
 def from_the_oldest(unread: list[Message], room: int, size_of: Callable[[Message], int]) -> list[Message]:
     """As many as fit, from the oldest on; the first one always, or nothing would ever be shown."""
     chosen: list[Message] = []

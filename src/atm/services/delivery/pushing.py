@@ -57,6 +57,9 @@ MOST_PASTES = 5
 PANE_LOCK = ".lock"
 """No member has a name that ends so."""
 
+AT_IT = "another process is showing it right now"
+"""Why something waits that is worth another look soon: nothing tells when that process has ended."""
+
 SURFACED, AWAKE, WAITING, REFUSED, IN_DOUBT = "surfaced", "woken", "waiting", "refused", "unproven"
 
 
@@ -145,7 +148,7 @@ def _is_idle(room: Mailroom, team: str, name: str) -> bool:
 
 
 def _busy(team: str, name: str) -> Pushed:
-    return Pushed(team, name, WAITING, "another process is showing it right now")
+    return Pushed(team, name, WAITING, AT_IT)
 
 
 def tag_of(keys: list[object]) -> str:

@@ -7,7 +7,7 @@ from atm.domain.mail.messages import REQUEST_MARKER, answers_request, with_reque
 from atm.domain.mail.quotas import Allowance
 from atm.domain.names import parse_address, same_name
 from atm.formats.mail.journal import histories
-from atm.services.mail.bookkeeping import enter, record
+from atm.services.mail.bookkeeping import all_told, enter, record
 from atm.services.mail.mailroom import find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
 from atm.services.mail.reading import Filter, Reading
@@ -115,7 +115,7 @@ def find_original(room: Mailroom, message_id: str, team: str, agent: str) -> Ori
     """
     found: dict[str, Original] = {}
     if message_id:
-        for entry in room.ledger.entries(team)[0]:
+        for entry in all_told(room, team):
             is_mine = entry.ids and entry.ids[0].startswith(message_id) and same_name(entry.agent, agent)
             message = entry.message if is_mine else None
             if message is not None:
@@ -207,7 +207,7 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
 
 
 def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -> None:
-    past = histories(room.ledger.entries(team)[0]).get((message.id or "", agent), [])
+    past = histories(all_told(room, team)).get((message.id or "", agent), [])
     replies = [spooled.entry.answers for spooled in room.spool.pending()]
     if "answered" in past or {"team": team, "agent": agent, "message_id": message.id or ""} in replies:
         raise AlreadyAnswered(
