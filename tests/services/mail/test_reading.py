@@ -8,12 +8,10 @@ from atm.domain.errors import WriteRefused
 from atm.domain.mail.receipts import MAYBE_SHOWN
 from atm.domain.mail.surfacing import HOOK, READ, ShowingNote, half_shown_in_words
 from atm.services.mail.conversations import find_answer, look_for_answer
-from atm.services.mail.mailroom import has_gone
 from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, Reading, peek, take
 from atm.services.mail.sending import send
 from atm.services.mail.surfacing import Surfacing, half_shown, recover
-from atm.services.roster.members import remove_member
 
 
 @pytest.fixture
@@ -248,7 +246,7 @@ def test_the_finding_names_the_member_and_the_channel(keys, count):
     assert said.startswith(f"a process was killed while it showed {count} to 'ann' in team 'crew' (read)")
 
 
-# Answers, and those who have gone.
+# Answers.
 
 
 def test_an_answer_is_looked_for_without_being_taken(boardroom):
@@ -259,13 +257,3 @@ def test_an_answer_is_looked_for_without_being_taken(boardroom):
     assert len(unread(boardroom)) == 1
     assert find_answer(boardroom, *wanted) is not None
     assert unread(boardroom) == []
-
-
-def test_who_left_with_their_inbox_has_gone_and_who_left_it_behind_has_not(boardroom):
-    team = boardroom.rosters.load("crew")
-    assert not has_gone(boardroom, team, "ANN")
-    assert has_gone(boardroom, team, "nobody")
-    boardroom.inboxes.create("crew", "former")
-    assert not has_gone(boardroom, team, "former")
-    remove_member(boardroom, "crew", "cleo", force=True)
-    assert has_gone(boardroom, boardroom.rosters.load("crew"), "cleo")

@@ -319,7 +319,7 @@ def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_i
 
 WORKSYNC_NAMES = {
     "atm.domain.worksync.identity": {"NOBODY", "PROCESS_TEAM", "RUNTIME_SESSION", "Trusted"},
-    "atm.domain.worksync.reports": {"CAPABILITY_UNAVAILABLE", "ReportVerdict"},
+    "atm.domain.worksync.reports": {"CAPABILITY_UNAVAILABLE", "MEMBER_INACTIVE", "ReportVerdict"},
     "atm.services.worksync.syncroom": {"SyncRoom"},
     "atm.services.worksync.reading": {"block_in_words", "briefing_block", "view"},
     "atm.services.worksync.reports": {"ReportAnswer", "note_intent", "submit"},

@@ -140,11 +140,6 @@ def find_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     raise NoSuchMember(f"team {found.name!r} has no member {agent!r}", hint, found.read_from)
 
 
-def has_gone(room: Mailroom, team: Team, agent: str) -> bool:
-    """Neither a member nor a former one with an inbox: mail that waits for them would make an inbox nobody looks at."""
-    return team.member(agent) is None and find_name(agent, room.inboxes.owners(team.name)) is None
-
-
 def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     """The same for whoever is about to write: a completed team takes no more mail."""
     to = find_recipient(room, team, agent)
