@@ -22,6 +22,7 @@ import pytest
 from tests.optional import skip_without
 
 from atm.config import Settings
+from atm.domain.mail.surfacing import HOOK, ShowingNote
 from atm.domain.team.endpoints import Endpoint
 from atm.system.daemon.client import ask
 from atm.system.daemon.seat import find_running
@@ -351,3 +352,17 @@ def test_at_eighty_columns_no_line_but_a_command_is_longer(crew, tmp_path):
     assert too_long == []
     assert "  ✗ clock" in joined
     assert "  ✗ team crew" in joined
+
+
+def test_mail_that_a_killed_process_was_showing_is_known_and_given_back(atm, room):
+    id = str(atm("send", "bob", "did anybody see it?", "--from", "ann", "--json").json["message_id"])
+    turn = room.surfacings.turn("crew", "bob")
+    with turn:
+        turn.begin(ShowingNote(keys=[id], channel=HOOK, at=room.clock.now()))
+        room.inboxes.claim_named("crew", "bob", {id})
+    (found,) = [one for one in atm("doctor", "--json", code=None).json["findings"] if one["code"] == "half-shown"]
+    assert "'bob'" in found["message"]
+    assert atm.rows("bob")[0]["read"] is True
+    atm("doctor", "--fix", code=None)
+    assert atm.rows("bob")[0]["read"] is False
+    assert "half-shown" not in atm("doctor", "--json", code=None).out

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 
 from atm.domain.errors import AtmError, OutsideLink
+from atm.domain.mail.surfacing import half_shown_in_words
 from atm.domain.names import is_claudes_team, nearest_name
 from atm.domain.team.team import claude_reads_inbox
 from atm.services.checkup.belongings import examine_homes, examine_kinds, examine_owners, examine_permissions
@@ -20,6 +21,8 @@ from atm.services.checkup.machine import examine_clock, examine_home, examine_ro
 from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
 from atm.services.mail.spooling import drain
+from atm.services.mail.surfacing import half_shown
+from atm.services.mail.surfacing import recover as give_back
 from atm.services.roster.deletions import finish_deletions
 from atm.services.roster.recovery import recover
 
@@ -142,6 +145,10 @@ def _team(room: Teamroom, around: FilesAround, name: str) -> Iterator[Finding | 
         return
     yield from _roster(room, around, team)
     yield from _inboxes(room, team)
+    for member, note in half_shown(room, team.name, room.inboxes.owners(team.name)):
+        what = half_shown_in_words(member, team.name, note)
+        again = partial(give_back, room, team.name, member)
+        yield Finding("half-shown", NOTE, what, FIX, mend=again, subject=f"{member}@{team.name}")
     yield f"{len(team.members)} members" if len(team.members) != 1 else "1 member"
 
 
