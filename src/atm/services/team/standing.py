@@ -77,7 +77,7 @@ def check_speaker(room: Registry, team: str, who: str) -> None:
     if any(_means_something(room, home, who) for home in homes if nearest):
         raise NotAllowed(
             f"this runs under the process of {_named(nearest[0])}, which does not speak for {who}",
-            f"name yourself, as with `--as {nearest[0].member}`, or leave it to {who}",
+            f"name yourself, {nearest[0].member} (`--as`, for mail `--from`), or leave it to {who}",
         )
 
 
