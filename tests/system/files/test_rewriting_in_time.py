@@ -254,38 +254,6 @@ def test_rows_that_clean_up_took_out_are_no_additions_of_a_rival_with_an_old_cop
     assert [id for id in ids(inbox) if id.startswith("old-")] == []
 
 
-# The order of our own.
-
-
-def test_a_message_that_turns_up_in_an_old_copy_does_not_come_after_a_later_one(mail, disk, inbox):
-    first = send(mail, "crew", "ann", Draft(sender="bob", text="first")).message.raw
-    inbox.write_bytes(b"[]")  # a rival has dropped it, and in a moment it writes from a copy that has it
-
-    def act() -> None:
-        if disk.rounds == before + 1:
-            inbox.write_bytes(only([first, make_message("theirs-0").raw]))
-        elif disk.rounds == before + 2:  # and then from one that has only ours of now
-            rows = [json.dumps(row) for row in json.loads(inbox.read_bytes())]
-            inbox.write_bytes(only([*rows, make_message("theirs-1").raw]))
-
-    before, disk.act = disk.rounds, act
-    second = make_message("second")
-    mail.inboxes.append("crew", "ann", [second], fresh=True)
-    texts = [row["text"] for row in json.loads(inbox.read_bytes())]
-    assert sorted(ids(inbox)[-4:]) == sorted([*ids(inbox)])
-    assert texts.index("first") < ids(inbox).index("second")
-    assert disk.rounds >= before + 3
-
-
-def test_our_own_rows_are_left_to_the_ledger(mail, disk, inbox, layout):
-    """It knows their place; a watched row goes to the end."""
-    first = send(mail, "crew", "ann", Draft(sender="bob", text="first")).message.raw
-    inbox.write_bytes(b"[]")
-    disk.act = once(disk, lambda: inbox.write_bytes(only([first])))
-    mail.inboxes.append("crew", "ann", [make_message("second")], fresh=True)
-    assert [name for name in os.listdir(layout.locks) if "carried" in name] == []
-
-
 # What is torn.
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk, FileStamp
     from atm.system.files.locking import SharedLock
-    from atm.system.files.remains.carrying import Carrying, RowsOf, Watch
+    from atm.system.files.remains.carrying import Carrying, RowsOf
     from atm.system.files.remains.displaced import Displaced
 else:
     Protocol = object
@@ -128,7 +128,7 @@ class Rewriter:
         set_aside: Callable[[bytes], str],
         *,
         rows_of: RowsOf | None = None,
-        watch: Watch | None = None,
+        watch: bool = True,
         insist: bool = True,
     ) -> None:
         self._disk = disk
@@ -185,7 +185,7 @@ class Rewriter:
             else:
                 if self._carrying is not None:
                     placed = self._placed.read() if self._placed is not None else self._before
-                    self._carrying.settle(self._before, placed, is_stable=self._is_stable)
+                    self._carrying.settle(self._before, placed, is_stable=self._is_stable, watch=self._watch)
                 return changed
             if not next(patience):
                 break
@@ -303,8 +303,7 @@ class Rewriter:
             try:
                 added = edit.carry(ours.read(), theirs.read())
                 self.merged += added
-                base = theirs.read() if self._carrying is None else self._carrying.in_place(ours.read(), theirs.read())
-                content = edit.full(base) or base
+                content = edit.full(theirs.read()) or theirs.read()
             except NotJson:
                 if not next(patience):
                     break
@@ -336,7 +335,7 @@ class Rewriter:
         if self._carrying is None:
             from atm.system.files.remains.carrying import Carrying
 
-            self._carrying = Carrying(self._lock.private, rows_of, self._watch)
+            self._carrying = Carrying(self._lock.private, rows_of)
         return self._carrying
 
     def _write(self, pieces: tuple[int, bytes], source: Version) -> str:
