@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,12 @@ from atm.formats.board.task import new_task
 from atm.formats.files.layout import Layout
 from atm.ports.board.programs import Programs
 from atm.ports.board.tasks import NewFile, Tasks
+from atm.ports.files.folder_news import FolderNews
 from atm.ports.team.presence import Presence
 from atm.system.board import programs as real_programs
 from atm.system.board.programs import KEPT, LARGEST_LOG, RealPrograms
-from atm.testing import FakeClock, MemoryPresence, MemoryPrograms, MemoryTasks
+from atm.system.events.folder_news import InotifyNews
+from atm.testing import FakeClock, LookingNews, MemoryPresence, MemoryPrograms, MemoryTasks
 from atm.wiring.board import build_tasks
 from atm.wiring.mail import build_room
 
@@ -116,14 +118,32 @@ class WorldOnFiles(World):
         return (self.folder / f"{number}.json").read_bytes()
 
 
+class WorldOfAServer(WorldOnFiles):
+    """Read by a daemon, which keeps what it has read."""
+
+    def __init__(self, layout: Layout, news: FolderNews) -> None:
+        self._news = news
+        super().__init__(layout)
+        self.tasks = build_tasks(layout, clock=FakeClock(time.time()), news=news)
+
+
 @pytest.fixture
 def files(layout: Layout) -> WorldOnFiles:
     return WorldOnFiles(layout)
 
 
-@pytest.fixture(params=["memory", "files"])
-def world(request, layout: Layout) -> World:
-    return World(MemoryTasks(FakeClock())) if request.param == "memory" else WorldOnFiles(layout)
+@pytest.fixture(params=["memory", "files", "server", "looking server"])
+def world(request, layout: Layout) -> Iterator[World]:
+    if request.param == "memory":
+        yield World(MemoryTasks(FakeClock()))
+    elif request.param == "files":
+        yield WorldOnFiles(layout)
+    elif request.param == "looking server":
+        yield WorldOfAServer(layout, LookingNews())
+    else:
+        news = InotifyNews()
+        yield WorldOfAServer(layout, news)
+        news.close()
 
 
 class TestReading:

@@ -36,13 +36,10 @@ from atm.teamd.plugins.host.host import PluginHost
 from atm.teamd.rounds import Rounds
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
-from atm.teamd.work import Work
-from atm.wiring.board import build_boardroom
-from atm.wiring.checkup import build_files_around
+from atm.teamd.work import Work, build_work
+from atm.wiring.board import build_tasks
 from atm.wiring.daemon import build_log
-from atm.wiring.delivery import build_channels
-from atm.wiring.mail import build_room
-from atm.wiring.worksync import build_syncroom
+from atm.wiring.events import build_news
 
 if TYPE_CHECKING:
     from atm.config import Settings
@@ -96,7 +93,14 @@ class Daemon:
         self._problems: list[str] = []
         self._places: list[Place] = []
         self._hub = Hub()
-        self._work = self._build_work()
+        self._news = build_news()
+        self._tasks = build_tasks(layout, news=self._news)
+        """Of all who are served here: what one connection has read of a board the others need not."""
+        self._work = build_work(
+            *(layout, self._load_settings(), environment, self._tasks),
+            publish=self._hub.publish_from_thread,
+            log=self.log,
+        )
         self._work.rounds.ask_again = self._ask_again
         self._loops = {
             name: Loop(
@@ -138,6 +142,7 @@ class Daemon:
             return left
         finally:
             self._telemetry.close()
+            self._news.close()
             seat.leave()
 
     def _sit_down(self) -> Seat:
@@ -156,6 +161,7 @@ class Daemon:
             folder=os.path.dirname(seat.socket),
             hub=self._hub,
             log=self.log,
+            tasks=self._tasks,
         )
 
     async def _keep_seat(self, seat: Seat, control: Control) -> None:
@@ -278,21 +284,6 @@ class Daemon:
 
     # Settings.
 
-    def _build_work(self) -> Work:
-        settings = self._load_settings()
-        room = build_room(self._layout, settings)
-        syncroom = build_syncroom(self._layout, settings, build_boardroom(self._layout, settings, room))
-        rounds = Rounds(
-            syncroom,
-            build_channels(settings),
-            self._hub.publish_from_thread,
-            self.log,
-            settings.number("board.remind_minutes"),
-            build_files_around(self._layout, self._environment),
-            settings.number("board.stall_minutes"),
-        )
-        return Work(rounds)
-
     def _load_settings(self) -> Settings:
         self._places, self._problems = load_places(self._layout, self._environment, self._places)
         for problem in self._problems:
@@ -317,14 +308,11 @@ class Daemon:
 
     async def _take_over_settings(self) -> None:
         settings = self._load_settings()
-        room = build_room(self._layout, settings)
-        syncroom = build_syncroom(self._layout, settings, build_boardroom(self._layout, settings, room))
-        minutes = (settings.number("board.remind_minutes"), settings.number("board.stall_minutes"))
-        self._work.use(syncroom, build_channels(settings), *minutes)
+        self._work.use(self._layout, settings)
         self._watcher.tree.watch_settings_of(self._watched_settings())
         await self._plugins.reload(self._places)
         self.log("info", "settings", "read again", problems=len(self._problems))
-        self._hub.publish(TeamEvent(SETTINGS_RELOADED, "", "settings", room.clock.now(), {}))
+        self._hub.publish(TeamEvent(SETTINGS_RELOADED, "", "settings", self._work.rounds.room.clock.now(), {}))
 
     # What it is asked.
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
+    from atm.ports.board.tasks import Tasks
     from atm.teamd.events.hub import Hub
 
 START_SECONDS = 5.0
@@ -30,6 +31,8 @@ class DaemonFacts:
     """Where its sockets may lie: a path short enough for one, readable by nobody else."""
     hub: Hub
     log: Callable[..., None]
+    tasks: Tasks | None = None
+    """The boards as the daemon keeps them; None where each connection reads for itself."""
 
 
 def file_at(path: str) -> tuple[int, int] | None:

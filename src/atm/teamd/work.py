@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from atm.teamd.board import BoardLoops
@@ -10,9 +11,17 @@ from atm.teamd.mail import MailLoops
 from atm.teamd.rounds import Rounds
 from atm.teamd.team import TeamLoops
 from atm.teamd.worksync import SyncWork
+from atm.wiring.board import build_boardroom
+from atm.wiring.checkup import build_files_around
+from atm.wiring.delivery import build_channels
+from atm.wiring.mail import build_room
+from atm.wiring.worksync import build_syncroom
 
 if TYPE_CHECKING:
-    from atm.services.delivery.pushing import Channels
+    from atm.config import Settings
+    from atm.domain.events import TeamEvent
+    from atm.formats.files.layout import Layout
+    from atm.ports.board.tasks import Tasks
     from atm.services.worksync.syncroom import SyncRoom
 
 
@@ -32,12 +41,40 @@ class Work:
             lambda: rounds.stall_minutes,
         )
 
-    def use(self, syncroom: SyncRoom, channels: Channels, board_minutes: float, stall_minutes: float) -> None:
+    def use(self, layout: Layout, settings: Settings) -> None:
         """The settings have changed: from the next round on."""
         rounds = self.rounds
-        rounds.syncroom, rounds.channels = syncroom, channels
-        rounds.board_minutes, rounds.stall_minutes = board_minutes, stall_minutes
+        rounds.syncroom = _syncroom(layout, settings, rounds.boardroom.tasks)
+        rounds.channels = build_channels(settings)
+        rounds.board_minutes = settings.number("board.remind_minutes")
+        rounds.stall_minutes = settings.number("board.stall_minutes")
 
     def _forget_all_but(self, teams: set[str]) -> None:
         self.mail.forget_all_but(teams)
         self.delivery.forget_all_but(teams)
+
+
+def build_work(
+    layout: Layout,
+    settings: Settings,
+    environment: Mapping[str, str],
+    tasks: Tasks,
+    *,
+    publish: Callable[[TeamEvent], None],
+    log: Callable[..., None],
+) -> Work:
+    rounds = Rounds(
+        _syncroom(layout, settings, tasks),
+        build_channels(settings),
+        publish,
+        log,
+        settings.number("board.remind_minutes"),
+        build_files_around(layout, environment),
+        settings.number("board.stall_minutes"),
+    )
+    return Work(rounds)
+
+
+def _syncroom(layout: Layout, settings: Settings, tasks: Tasks) -> SyncRoom:
+    room = build_room(layout, settings)
+    return build_syncroom(layout, settings, build_boardroom(layout, settings, room, tasks=tasks))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from atm.testing.board import MemoryPrograms, MemoryTasks
 from atm.testing.faults import Crash, FaultyDisk, QuickDisk
+from atm.testing.files import LookingNews
 from atm.testing.mail import (
     MemoryArchive,
     MemoryDrift,
@@ -28,6 +29,7 @@ __all__ = [
     "FakeChance",
     "FakeClock",
     "FaultyDisk",
+    "LookingNews",
     "MemoryArchive",
     "MemoryBackups",
     "MemoryDrift",

@@ -1,7 +1,8 @@
-"""Twins of `ports.records`, in memory."""
+"""Twins of the ports for records, in memory, and of news about folders, by looking."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,34 @@ from atm.system.files.record_store import check_answer
 
 if TYPE_CHECKING:
     from atm.domain.plain import Record
+
+
+class LookingNews:
+    """Twin of `FolderNews`: reads everything each time."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, dict[str, bytes | None]] = {}
+
+    def changed(self, folder: str) -> set[str] | None:
+        former = self._seen.pop(folder, None)
+        if not os.path.isdir(folder):
+            return None
+        now = self._seen[folder] = _contents(folder)
+        if former is None:
+            return None
+        missing = object()
+        return {name for name in {*former, *now} if former.get(name, missing) != now.get(name, missing)}
+
+
+def _contents(folder: str) -> dict[str, bytes | None]:
+    found: dict[str, bytes | None] = {}
+    for name in os.listdir(folder):
+        try:
+            with open(f"{folder}/{name}", "rb") as file:
+                found[name] = file.read()
+        except OSError:
+            found[name] = None
+    return found
 
 
 class _Teams:

@@ -17,27 +17,45 @@ if TYPE_CHECKING:
     from atm.ports.board.tasks import Tasks
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
+    from atm.ports.files.folder_news import FolderNews
     from atm.services.roster.full_boardroom import FullBoardroom
 
 
 def build_tasks(
-    layout: Layout, *, disk: Disk | None = None, clock: Clock | None = None, chance: Chance | None = None
+    layout: Layout,
+    *,
+    disk: Disk | None = None,
+    clock: Clock | None = None,
+    chance: Chance | None = None,
+    news: FolderNews | None = None,
 ) -> Tasks:
+    """With `news`, for a server: what was read of a board is kept, for as long as nothing is heard of changes."""
     from atm.system.board.task_store import TaskFiles
     from atm.system.files.numbered_log import NumberedLog
 
     disk, clock = disk or RealDisk(layout.private_roots), clock or RealClock()
     locks = build_locks(layout, disk, clock, chance)
     archive = ArchiveFolder(disk, clock, layout)
-    return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout))
+    scanner = None
+    if news is not None:
+        from atm.system.board.kept_boards import KeptBoards
+
+        scanner = KeptBoards(disk, clock, layout, news)
+    return TaskFiles(disk, clock, locks, layout, archive, NumberedLog(disk, locks, layout), scanner)
 
 
 def build_boardroom(
-    layout: Layout, settings: Settings, room: Teamroom, *, runs_repo_hooks: bool = True, is_server: bool = False
+    layout: Layout,
+    settings: Settings,
+    room: Teamroom,
+    *,
+    runs_repo_hooks: bool = True,
+    is_server: bool = False,
+    tasks: Tasks | None = None,
 ) -> FullBoardroom:
     """
-    The board over real files. A server that works for others runs no hooks of a repository that they name: an agent
-    that may write there could have anything run outside its sandbox.
+    The board over real files, or over `tasks` that others use too. A server that works for others runs no hooks of a
+    repository that they name: an agent that may write there could have anything run outside its sandbox.
     """
     from atm.services.board.boardroom import HOOK_EVENTS
     from atm.services.roster.full_boardroom import FullBoardroom
@@ -46,7 +64,7 @@ def build_boardroom(
     allowed = [(e, key) for e, key in keys if runs_repo_hooks or not settings.setting(key).is_of_the_repo]
     return FullBoardroom(
         room=room,
-        tasks=build_tasks(layout),
+        tasks=tasks or build_tasks(layout),
         programs=lambda: _programs(layout),
         hooks={event: settings.texts(key) for event, key in allowed},
         hook_seconds=settings.number("hooks.seconds"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.system.events.folder_news import InotifyNews
     from atm.system.events.watching import Watch
 
 
@@ -11,3 +12,10 @@ def build_watch(paths: list[str]) -> Watch:
     from atm.system.events.watching import watch
 
     return watch(paths)
+
+
+def build_news() -> InotifyNews:
+    """What changed in folders since one last looked."""
+    from atm.system.events.folder_news import InotifyNews
+
+    return InotifyNews()

@@ -660,7 +660,9 @@ class TestWhatADaemonKeepsInMind:
             if kind == "anew":
                 path.unlink(missing_ok=True)
             path.write_bytes(content)  # in place, so the inode stays
-            assert scanner._index("crew") == BoardScanner(RealDisk(), StillClock(1.0), layout)._index("crew"), kind
+            assert scanner.read_index("crew") == BoardScanner(RealDisk(), StillClock(1.0), layout).read_index("crew"), (
+                kind
+            )
 
     def test_what_was_read_before_is_not_read_again(self, tmp_path):
         layout = Layout(claude_root=str(tmp_path), config_root=str(tmp_path / "c"), state_root=str(tmp_path / "s"))
@@ -669,11 +671,11 @@ class TestWhatADaemonKeepsInMind:
         path.write_bytes(encode_rows(Row(Card(n), (n, 1, n), is_proven=True) for n in range(1000)))
         disk = MeasuringDisk()
         scanner = BoardScanner(disk, StillClock(1.0), layout)
-        scanner._index("crew")
+        scanner.read_index("crew")
         first = disk.bytes_read
         with path.open("ab") as file:
             file.write(encode_rows([Row(Card(1000), (1, 1, 1), is_proven=True)]))
-        assert len(scanner._index("crew")[0]) == 1001
+        assert len(scanner.read_index("crew")[0]) == 1001
         assert disk.bytes_read - first < 1000
 
 

@@ -53,7 +53,17 @@ SPARE_LINES = 500
 class Scan:
     """A board as it was found, and what of it is new."""
 
-    __slots__ = ("being_changed", "cards", "changed", "gone", "is_whole", "known", "lines", "litter", "unproven")
+    __slots__ = (
+        "cards",
+        "changed",
+        "gone",
+        "is_whole",
+        "known",
+        "lines",
+        "odd",
+        "unproven",
+        "unreadable",
+    )
 
     def __init__(self, known: dict[int, list[Plain]], lines: int, is_whole: bool) -> None:
         self.is_whole = is_whole
@@ -66,11 +76,27 @@ class Scan:
         self.unproven: set[int] = set()
         """Tasks of which the history does not tell how they came to be as they are."""
         self.changed: dict[int, Row] = {}
-        self.being_changed: dict[int, int] = {}
+        self.unreadable: set[int] = set()
+        """Tasks whose file the system would not let us read just now."""
+        self.odd: dict[str, Version] = {}
+        """Files that are no task's, by name."""
+
+    @property
+    def litter(self) -> list[str]:
+        """Half-made files of ours. Whoever holds the list's lock may remove them: nobody else is making any."""
+        ours = (name for name in self.odd if name.startswith("."))
+        return [name for name in ours if ".json.new-" in name or name.endswith("mark.new")]
+
+    @property
+    def being_changed(self) -> dict[int, int]:
         """Tasks beside which a lock or a new version lies, and since when, in nanoseconds: another program is at it, or
         one of us was killed."""
-        self.litter: list[str] = []
-        """Half-made files of ours. Whoever holds the list's lock may remove them: nobody else is making any."""
+        found: dict[int, int] = {}
+        for name, version in self.odd.items():
+            held = _being_changed(name)
+            if held is not None:
+                found[held] = min(version[2], found.get(held, version[2]))
+        return found
 
     def put(self, row: Row) -> None:
         """What was found out just now."""
@@ -123,18 +149,20 @@ class _IndexRead:
 class BoardScanner:
     """Reads boards through the index."""
 
-    __slots__ = ("_clock", "_disk", "_indexes", "_layout")
+    __slots__ = ("_indexes", "_layout", "clock", "disk")
 
     def __init__(self, disk: Disk, clock: Clock, layout: Layout) -> None:
-        self._disk = disk
-        self._clock = clock
+        self.disk = disk
+        self.clock = clock
         self._layout = layout
         self._indexes: dict[str, _IndexRead] = {}
 
     def scan(self, team: str, folder: str, most: int | None = None) -> Scan | None:
         """Everything; None if more than `most` files would have to be read."""
-        scan = Scan(*self._index(team))  # before the folder: what is made meanwhile must not look as if it were gone
-        versions = self._disk.versions(folder)
+        scan = Scan(
+            *self.read_index(team)
+        )  # before the folder: what is made meanwhile must not look as if it were gone
+        versions = self.disk.versions(folder)
         stale: list[tuple[int, Version]] = []
         take, cards = versions.pop, scan.cards
         for number, line in scan.known.items():
@@ -149,44 +177,52 @@ class BoardScanner:
                 and line[2] == version[1]
             ):
                 cards[number] = Card(*line[HEAD:])  # type: ignore[arg-type]
-            elif not is_line(line):
-                stale += [(number, version)] if version is not None and version[1] >= 0 else []
-            elif (version is None or version[1] < 0) and not is_gone(line):
-                scan.put(Row(card_of(line), UNSETTLED, is_proven=False, is_gone=True))
-            elif version is None or version[1] < 0 or is_unchanged(line, version):
-                scan.keep(number, line)
-            else:
-                stale.append((number, version))
+            elif (seen := self.judge(scan, number, line, version)) is not None:
+                stale.append((number, seen))
         for name, version in versions.items():  # what the index does not know yet
             new = task_number(name)
             if new is not None and version[1] >= 0:
                 stale.append((new, version))
-            elif name.startswith(".") and (".json.new-" in name or name.endswith("mark.new")):
-                scan.litter.append(f"{folder}/{name}")
-            elif (held := _being_changed(name)) is not None:
-                scan.being_changed[held] = min(version[2], scan.being_changed.get(held, version[2]))
+            else:
+                scan.odd[name] = version
+        return self.read_stale(scan, folder, stale, most)
+
+    def judge(self, scan: Scan, number: int, line: list[Plain] | None, version: Version | None) -> Version | None:
+        """Take what the index says of a task, if it still holds; else the version that must be read."""
+        is_there = version is not None and version[1] >= 0
+        if line is None or not is_line(line):
+            return version if is_there else None
+        if not is_there and not is_gone(line):
+            scan.put(Row(card_of(line), UNSETTLED, is_proven=False, is_gone=True))
+        elif version is None or version[1] < 0 or is_unchanged(line, version):
+            scan.keep(number, line)
+        else:
+            return version
+        return None
+
+    def read_stale(self, scan: Scan, folder: str, stale: list[tuple[int, Version]], most: int | None) -> Scan | None:
         if most is not None and len(stale) > most:
             return None
-        now = int(self._clock.now() * 1e9)
+        now = int(self.clock.now() * 1e9)
         for number, version in stale:
             self._look_again(scan, f"{folder}/{number}.json", number, version, now)
         return scan
 
-    def _index(self, team: str) -> tuple[dict[int, list[Plain]], int, bool]:
+    def read_index(self, team: str) -> tuple[dict[int, list[Plain]], int, bool]:
         """A daemon has read most of it before: lines are added, and now and then the file is written anew."""
         former = self._indexes.get(team)
         try:
-            fd = self._disk.open_read(self._layout.board_index(team))
+            fd = self.disk.open_read(self._layout.board_index(team))
         except OSError:
             return {}, 0, False
         try:
-            found = self._disk.look_open(fd)
+            found = self.disk.look_open(fd)
             start = former.size - len(former.end) if former is not None and found.size >= former.size else 0
-            data = self._disk.read_at(fd, start, found.size - start)
+            data = self.disk.read_at(fd, start, found.size - start)
         except OSError:
             return {}, 0, False
         finally:
-            self._disk.close(fd)
+            self.disk.close(fd)
         place = (found.dev, found.ino)
         if former is not None and start and former.place == place and data.startswith(former.end):
             return self._remembered(team, place, start, data, former)
@@ -196,7 +232,7 @@ class BoardScanner:
 
     def _forgotten(self, team: str) -> tuple[dict[int, list[Plain]], int, bool]:
         self._indexes.pop(team, None)
-        return self._index(team)
+        return self.read_index(team)
 
     def _remembered(
         self, team: str, place: tuple[int, int], start: int, data: bytes, former: _IndexRead | None
@@ -222,6 +258,7 @@ class BoardScanner:
         except OSError as error:
             # Not what the file says but what the system says now: remembered by nobody, entered nowhere.
             scan.cards[number] = Card(number, status="", problem=error.strerror or str(error))
+            scan.unreadable.add(number)
             return
         tick = FINE_TICK_NS if version[2] % 1_000_000_000 else COARSE_TICK_NS
         is_proven = former is not None and former.is_proven and not former.is_gone and _is_same(former.card, card)
@@ -232,9 +269,9 @@ class BoardScanner:
         problem = ""
         for attempt in range(TORN_TRIES if is_fresh else 1):
             if attempt:
-                self._clock.sleep(TORN_NAP)
+                self.clock.sleep(TORN_NAP)
             try:
-                return only_card(decode_task(read_whole(self._disk, path), number))
+                return only_card(decode_task(read_whole(self.disk, path), number))
             except NotJson as error:
                 problem = str(error)
         return Card(number, status="", problem=problem)
@@ -249,18 +286,18 @@ class BoardScanner:
             if scan.is_whole and scan.lines + len(scan.changed) <= most:
                 self._append(path, encode_rows(scan.changed.values()))
             else:
-                self._disk.make_folders(path.rpartition("/")[0], private=True)
-                write_over(self._disk, path, encode_rows(scan.all_rows()), durable=False)
+                self.disk.make_folders(path.rpartition("/")[0], private=True)
+                write_over(self.disk, path, encode_rows(scan.all_rows()), durable=False)
         except OSError:
             return
         scan.changed = {}
 
     def _append(self, path: str, data: bytes) -> None:
-        fd = self._disk.open_append(path)
+        fd = self.disk.open_append(path)
         try:
-            self._disk.write(fd, data)
+            self.disk.write(fd, data)
         finally:
-            self._disk.close(fd)
+            self.disk.close(fd)
 
 
 def _being_changed(name: str) -> int | None:

@@ -33,7 +33,14 @@ class TaskFolder:
     __slots__ = ("_archive", "_log", "_root", "clock", "disk", "layout", "locks", "scanner")
 
     def __init__(
-        self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, archive: ArchiveFolder, log: NumberedLog
+        self,
+        disk: Disk,
+        clock: Clock,
+        locks: Locks,
+        layout: Layout,
+        archive: ArchiveFolder,
+        log: NumberedLog,
+        scanner: BoardScanner | None = None,
     ) -> None:
         self.disk = disk
         self.clock = clock
@@ -42,7 +49,7 @@ class TaskFolder:
         self._archive = archive
         self._log = log
         self._root = RealRoot(disk, layout.tasks("").rstrip("/"))
-        self.scanner = BoardScanner(disk, clock, layout)
+        self.scanner = scanner or BoardScanner(disk, clock, layout)
 
     def exists(self, team: str) -> bool:
         with explained(self.layout.tasks(team)):

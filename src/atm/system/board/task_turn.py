@@ -75,10 +75,11 @@ class TaskTurn(TaskHold):
         A new version that lies beside a task may have displaced another program's: so an edit that changes nothing
         is made, which brings in whatever was displaced. A lock that is another program's is left alone.
         """
-        for path in self.scan.litter:
-            self.store.disk.remove(path)
+        for name in self.scan.litter:
+            self.store.disk.remove(f"{self.folder}/{name}")
         now, has_watched = self.store.clock.now() * 1e9, False
-        for number, since in sorted(self.scan.being_changed.items()):
+        being_changed = self.scan.being_changed
+        for number, since in sorted(being_changed.items()):
             path, aside = f"{self.folder}/{number}.json", self.store.set_aside(self.team, number)
             # A lock that was left behind long ago is watched for a second before it is broken (D2): one in each turn,
             # because others wait for the list meanwhile.
@@ -89,7 +90,7 @@ class TaskTurn(TaskHold):
                 edit_shared(self.store.locks, path, EditWhole(lambda data: data), aside, patience)
             except (AtmError, FileNotFoundError):
                 continue
-        return bool(self.scan.being_changed)
+        return bool(being_changed)
 
     # Changing tasks.
 

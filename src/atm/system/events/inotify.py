@@ -56,9 +56,11 @@ def is_available() -> bool:
 class Changes:
     """What happened since the last read."""
 
-    __slots__ = ("_masks", "lost", "overflowed")
+    __slots__ = ("_masks", "has_more", "lost", "overflowed")
 
     def __init__(self) -> None:
+        self.has_more = False
+        """Was there too much for one read?"""
         self._masks: dict[tuple[str, str, bool], int] = {}
         self.lost: set[str] = set()
         """Folders that are not at their place any more. They are not watched either."""
@@ -146,6 +148,8 @@ class Inotify:
             if not data:
                 break
             self.digest(data, changes)
+        else:
+            changes.has_more = True
         return changes
 
     def _take(self) -> bytes:

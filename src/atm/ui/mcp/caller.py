@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -10,9 +12,12 @@ from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from atm.config import Settings
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
+    from atm.ports.board.tasks import Tasks
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
 
@@ -36,8 +41,12 @@ class Caller:
         """The process at the other end, where the system tells it; None for a bearer of a token."""
         self.joined_at: float | None = None
         """When the member joined, as the roster said when the connection was made."""
+        self.tasks: Tasks | None = None
+        """The boards as the server keeps them for everybody, if it does."""
         self.has_daemon = has_daemon
         """Is this the daemon's own server? Without one, reports are noted and validated later."""
+        self._read = threading.local()
+        """The roster that this thread read when its call began."""
 
     @cached_property
     def room(self) -> Teamroom:
@@ -48,8 +57,20 @@ class Caller:
     @cached_property
     def boardroom(self) -> FullBoardroom:
         """An agent may have nothing but these tools, and whoever runs them runs outside of what fences it in."""
-        return build_boardroom(self.layout, self.settings, self.room, runs_repo_hooks=False, is_server=True)
+        return build_boardroom(
+            self.layout, self.settings, self.room, runs_repo_hooks=False, is_server=True, tasks=self.tasks
+        )
 
     def roster(self) -> Team:
-        """Read afresh: people join and leave while a connection lasts."""
-        return find_team(self.room, self.team)
+        """Read afresh: people join and leave while a connection lasts. What was read as the call began counts once."""
+        read: Team | None = self._read.__dict__.pop("team", None)
+        return read if read is not None else find_team(self.room, self.team)
+
+    @contextmanager
+    def having_read(self, team: Team | None) -> Iterator[None]:
+        """For one call, in its thread: the role was settled by this roster a moment ago."""
+        self._read.__dict__["team"] = team
+        try:
+            yield
+        finally:
+            self._read.__dict__.clear()

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from atm.formats.files.layout import Layout
+    from atm.ports.board.tasks import Tasks
     from atm.ui.mcp.hello import IdentityClaim
     from atm.ui.mcp.offer import Offer
     from atm.ui.mcp.serving.server import AtmServer, Context, Log
@@ -29,8 +30,11 @@ ADMIT_SECONDS = 20.0
 class Reception:
     """Admits clients and serves them; they share the threads."""
 
-    def __init__(self, layout: Layout, log: Log, *, has_daemon: bool, offer: Offer | None = None) -> None:
+    def __init__(
+        self, layout: Layout, log: Log, *, has_daemon: bool, offer: Offer | None = None, tasks: Tasks | None = None
+    ) -> None:
         self._layout = layout
+        self._tasks = tasks
         self._log = log
         self._has_daemon = has_daemon
         self.offer = offer or full_offer()
@@ -45,6 +49,7 @@ class Reception:
             caller = await asyncio.wait_for(admitting, ADMIT_SECONDS)
         except TimeoutError:  # settings on a disk that does not answer
             raise TooSlow("it takes too long to find out who you are", "connect again") from None
+        caller.tasks = self._tasks
         return Client(caller, asked_role(caller.settings, claim.role), self.offer.touched_by)
 
     def server(self, client_of: Callable[[Context], Client]) -> AtmServer:
