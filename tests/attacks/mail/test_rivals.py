@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 from tests.attacks.mail.rival import fill, lost, rival_at
-from tests.chaos import LONG
 from tests.conftest import Atm
 
 pytestmark = pytest.mark.hurried  # the bounds are the subject
@@ -25,10 +24,6 @@ LONGEST = 30.0
 """Seconds for a whole command: the deadline of five, the start of Python, and a busy machine."""
 
 MANNERS = pytest.mark.parametrize("manner", ["rename", "place"])
-
-RACE = pytest.mark.skipif(not LONG, reason="a race with a real rival, in `make chaos`")
-"""The same is proven step by step in `tests/system/files/test_rewriting_in_time.py`. One thing is known to fail now and
-then: what is brought along late stands behind what its sender sent later."""
 
 
 @pytest.fixture
@@ -58,7 +53,6 @@ def texts(crew: Atm) -> list[str]:
     return [row["text"] for row in crew.rows("bob") if row["from"] == "ann"]
 
 
-@RACE
 @pytest.mark.parametrize(("manner", "size"), [("rename", 0), ("place", 0), ("place", 200_000)])
 def test_sends_beside_a_rival_end_in_time_and_neither_loses_a_row(crew, log, manner, size):
     inbox = crew.inbox("bob")
@@ -74,7 +68,6 @@ def test_sends_beside_a_rival_end_in_time_and_neither_loses_a_row(crew, log, man
     assert len(log.read_text().split()) > 3
 
 
-@RACE
 @MANNERS
 def test_the_command_after_a_kill_beside_a_rival_is_not_slow(crew, log, manner):
     inbox = crew.inbox("bob")
@@ -108,7 +101,6 @@ def daemon_of(crew: Atm) -> Iterator[None]:
         process.wait(timeout=60)
 
 
-@RACE
 @MANNERS
 def test_a_daemon_brings_back_what_a_rival_drops_of_its_own_without_any_command(crew, log, manner, eventually):
     inbox = crew.inbox("bob")
@@ -125,7 +117,6 @@ def test_a_daemon_brings_back_what_a_rival_drops_of_its_own_without_any_command(
                 crew("send", "bob", f"number {number}", "--from", "ann")
         eventually(is_whole)
         eventually(lambda: beside(crew) == [])
-        eventually(lambda: not list((crew.home / ".local/state/atm/locks").glob("*.carried")))
 
 
 BRACKETS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -260,6 +261,30 @@ def test_half_a_new_version_does_not_stay(home, room, inbox, step, error):
     assert disk.fds == set()
     assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
     assert texts(inbox) == []
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "Input/output error"), KeyboardInterrupt()])
+@pytest.mark.parametrize("swaps", [True, False])
+def test_a_whole_new_version_does_not_stay_either_unless_it_is_in_place(home, room, inbox, swaps, error):
+    """Whoever is interrupted at any step between writing and committing leaves nothing beside the inbox."""
+
+    def appended(number: int, stop_at: int | None = None) -> list[str]:
+        disk = FaultyDisk(Meddling(swaps), stop_at=stop_at, error=error)
+        later = FakeClock(time.time() + 100)  # else how much is read depends on how old the file is
+        stopped = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk, clock=later)
+        with contextlib.suppress(WriteRefused, KeyboardInterrupt):
+            stopped.inboxes.append("crew", "ann", [make_message(f"id-{number}")], fresh=True)
+        return disk.steps
+
+    appended(0)
+    steps = appended(1)
+    written, committed = steps.index("sync") + 2, steps.index("exchange" if swaps else "rename")
+    for step in range(written, committed + 1):
+        before = inbox.read_bytes()
+        appended(step + 1, stop_at=step)
+        left = [name for name in os.listdir(inbox.parent) if ".atm-" in name]
+        assert (left, inbox.read_bytes()) == ([], before), f"interrupted at {step}, {steps[step]}"
+        room.inboxes.append("crew", "ann", [make_message(f"after-{step}")], fresh=True)  # and the next one finds order
 
 
 def test_what_is_read_after_a_writer_was_killed_is_marked_and_what_it_had_displaced_stays_unread(home, room, inbox):

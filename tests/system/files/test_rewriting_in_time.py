@@ -43,6 +43,7 @@ class Rival(QuickDisk):
         super().__init__()
         self._clock = clock
         self.act: Callable[[], object] | None = None
+        self.act_after: Callable[[], object] | None = None
         self.rounds = 0
         self.most_files = 0
 
@@ -52,6 +53,8 @@ class Rival(QuickDisk):
         if self.act:
             self.act()
         done = super().exchange(one, other)
+        if self.act_after:
+            self.act_after()
         self.most_files = max(self.most_files, len(os.listdir(other.rpartition("/")[0])))
         return done
 
@@ -252,6 +255,67 @@ def test_rows_that_clean_up_took_out_are_no_additions_of_a_rival_with_an_old_cop
     compact(mail, "crew", "ann")
     mail.inboxes.change("crew", "ann", list)
     assert [id for id in ids(inbox) if id.startswith("old-")] == []
+
+
+def test_a_row_that_is_dropped_while_we_still_hold_the_lock_is_not_taken_for_one_that_we_took_out(mail, disk, inbox):
+    without = carried_once(mail, disk, inbox)
+
+    def drop() -> None:
+        disk.act_after = None
+        inbox.write_bytes(without)
+
+    disk.act_after = drop
+    append(mail, "more")
+    assert "theirs-0" not in ids(inbox)
+    put_back_dropped(mail, mail.rosters.load("crew"))
+    assert "theirs-0" in ids(inbox)
+
+
+def test_what_the_rival_adds_to_our_version_right_after_it_was_placed_is_its_own_too(mail, disk, inbox):
+    """Our version is not what we find there, but what we wrote."""
+    append(mail, "id-0")
+
+    def add() -> None:
+        disk.act_after = None
+        rows = [json.dumps(row) for row in json.loads(inbox.read_bytes())]
+        inbox.write_bytes(only([*rows, make_message("late").raw]))
+
+    disk.act = once(disk, stale(inbox))
+    disk.act_after = add
+    append(mail, "ours")
+    assert sorted(ids(inbox)) == ["id-0", "late", "ours", "theirs-0"]
+
+
+# The order of our own.
+
+
+def test_a_message_that_turns_up_in_an_old_copy_does_not_come_after_a_later_one(mail, disk, inbox):
+    first = send(mail, "crew", "ann", Draft(sender="bob", text="first")).message.raw
+    inbox.write_bytes(b"[]")  # a rival has dropped it, and in a moment it writes from a copy that has it
+
+    def act() -> None:
+        if disk.rounds == before + 1:
+            inbox.write_bytes(only([first, make_message("theirs-0").raw]))
+        elif disk.rounds == before + 2:  # and then from one that has only ours of now
+            rows = [json.dumps(row) for row in json.loads(inbox.read_bytes())]
+            inbox.write_bytes(only([*rows, make_message("theirs-1").raw]))
+
+    before, disk.act = disk.rounds, act
+    second = make_message("second")
+    mail.inboxes.append("crew", "ann", [second], fresh=True)
+    texts = [row["text"] for row in json.loads(inbox.read_bytes())]
+    assert sorted(ids(inbox)[-4:]) == sorted([*ids(inbox)])
+    assert texts.index("first") < ids(inbox).index("second")
+    assert disk.rounds >= before + 3
+
+
+def test_our_own_rows_are_left_to_the_ledger(mail, disk, inbox, layout):
+    """It knows their place; a watched row goes to the end."""
+    first = send(mail, "crew", "ann", Draft(sender="bob", text="first")).message.raw
+    inbox.write_bytes(b"[]")
+    disk.act = once(disk, lambda: inbox.write_bytes(only([first])))
+    mail.inboxes.append("crew", "ann", [make_message("second")], fresh=True)
+    assert [name for name in os.listdir(layout.locks) if "carried" in name] == []
 
 
 # What is torn.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk, FileStamp
     from atm.system.files.locking import SharedLock
-    from atm.system.files.remains.carrying import Carrying, RowsOf
+    from atm.system.files.remains.carrying import Carrying, RowsOf, Watch
     from atm.system.files.remains.displaced import Displaced
 else:
     Protocol = object
@@ -65,12 +65,12 @@ class Version:
 
     __slots__ = ("_data", "_disk", "_fd", "settled", "size", "stamp")
 
-    def __init__(self, disk: Disk, fd: int) -> None:
+    def __init__(self, disk: Disk, fd: int, content: bytes | None = None) -> None:
         self._disk = disk
         self._fd = fd
         self.stamp: FileStamp = disk.look_open(fd)
         self.size = self.stamp.size
-        self._data: bytes | None = None
+        self._data = content
         self.settled = True
         """Was it old enough when we opened it for its stamp to show every later change?"""
         if not disk.may_stay_open:
@@ -128,7 +128,7 @@ class Rewriter:
         set_aside: Callable[[bytes], str],
         *,
         rows_of: RowsOf | None = None,
-        watch: bool = True,
+        watch: Watch | None = None,
         insist: bool = True,
     ) -> None:
         self._disk = disk
@@ -185,7 +185,7 @@ class Rewriter:
             else:
                 if self._carrying is not None:
                     placed = self._placed.read() if self._placed is not None else self._before
-                    self._carrying.settle(self._before, placed, is_stable=self._is_stable, watch=self._watch)
+                    self._carrying.settle(self._before, placed, is_stable=self._is_stable)
                 return changed
             if not next(patience):
                 break
@@ -219,35 +219,41 @@ class Rewriter:
         private = self._lock.private
         was_ours = private.trusted == list(source.stamp.content) and not careful
         private.trusted = None
-        temporary = self._write(pieces, source)
-        placed = self._commit_until_stable(edit, temporary, source)
+        placed = self._commit_until_stable(edit, pieces, source)
         if was_ours and not self.merged:
             private.trusted = list(placed)
         return True
 
-    def _commit_until_stable(self, edit: Edit, temporary: str, expected: Version) -> tuple[int, int, int, int]:
+    def _commit_until_stable(self, edit: Edit, pieces: tuple[int, bytes], expected: Version) -> tuple[int, ...]:
         """Commit, and again while foreign versions turn up. What lies there in the end."""
         for _ in range(MOST_ROUNDS):
-            ours = self._opened(temporary)
-            found = self._commit(temporary, ours, expected)
+            temporary, ours = self._write(pieces, expected), None
+            try:
+                ours = self._opened(temporary, None if pieces[0] else pieces[1])
+                found = self._commit(temporary, ours, expected)
+            except BaseException:  # Ctrl-C too: as long as it is not in place, nobody needs it
+                if ours is None or ours.is_stamped_like(temporary):
+                    self._disk.remove(temporary)
+                raise
             content = None if found is None else self._merged(edit, ours, found)
             if content is None:
                 self._forget_foreign()
                 return ours.stamp.content
             if self._is_late():
                 break
-            expected = ours if found == temporary else self._versions[-1]
-            temporary = self._write((0, content), expected)
+            expected, pieces = ours if found == temporary else self._versions[-1], (0, content)
+            expected.settled = False
         if self._rows_of is not None and self._placed is not None and not self._insist:
             self._is_stable = False
             self._forget_foreign()
             return self._placed.stamp.content
         raise FileBusy(f"{self._path} is rewritten all the time by another program", "stop that program", self._path)
 
-    def _opened(self, path: str) -> Version:
+    def _opened(self, path: str, content: bytes | None = None) -> Version:
+        """`content` if we know it: once the file is in place, others may write into it before we read it."""
         fd = self._disk.open_read(path)
         try:
-            self._versions.append(Version(self._disk, fd))
+            self._versions.append(Version(self._disk, fd, content))
         except BaseException:  # Ctrl-C too: nobody else knows that this file is open
             self._disk.close(fd)
             raise
@@ -275,10 +281,8 @@ class Rewriter:
         if not exchanged:
             return self._replace(temporary, ours, expected)
         self._placed = ours
-        if not expected.lies_at(temporary):
-            return temporary
         # A program that had the old file open may have written into it after we compared.
-        if not expected.is_stamped_like(temporary):
+        if not expected.lies_at(temporary) or not expected.is_stamped_like(temporary):
             return temporary
         self._disk.remove(temporary)
         return None
@@ -303,7 +307,8 @@ class Rewriter:
             try:
                 added = edit.carry(ours.read(), theirs.read())
                 self.merged += added
-                content = edit.full(theirs.read()) or theirs.read()
+                base = theirs.read() if self._carrying is None else self._carrying.in_place(ours.read(), theirs.read())
+                content = edit.full(base) or base
             except NotJson:
                 if not next(patience):
                     break
@@ -335,7 +340,7 @@ class Rewriter:
         if self._carrying is None:
             from atm.system.files.remains.carrying import Carrying
 
-            self._carrying = Carrying(self._lock.private, rows_of)
+            self._carrying = Carrying(self._lock.private, rows_of, self._watch)
         return self._carrying
 
     def _write(self, pieces: tuple[int, bytes], source: Version) -> str:
@@ -385,14 +390,10 @@ class Rewriter:
 
     def _finish_for_the_dead(self, edit: Edit) -> bool:
         """A process of ours was killed in the middle, or has put something off."""
-        private = self._lock.private
-        if not private.left_behind:
+        if not self._lock.private.left_behind:
             return False
-        carried = self._remember().take_over(
-            *(private.body.get("rewrite"), edit.carry, self._clock),
-            are_merged=edit.keeps_additions,
-            is_late=self._is_late,
-        )
+        past = self._lock.private.body.get("rewrite"), edit.carry, self._clock
+        carried = self._remember().take_over(*past, are_merged=edit.keeps_additions, is_late=self._is_late)
         if not carried:
             self._forget_foreign()
         self.merged += carried

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.system.files.locking import Locks
-    from atm.system.files.remains.carrying import RowsOf
+    from atm.system.files.remains.carrying import RowsOf, Watch
     from atm.system.files.rewriting import Edit, Version
 
 LOST_LOCK_TRIES = 3
@@ -50,7 +50,7 @@ def edit_shared(
     patience: float = PATIENCE,
     *,
     rows_of: RowsOf | None = None,
-    watch: bool = True,
+    watch: Watch | None = None,
     insist: bool = True,
 ) -> int:
     """
@@ -58,8 +58,9 @@ def edit_shared(
 
     `patience` is for everything: waiting for the lock, and whatever other programs do to the file once we have it.
     Whoever gets the lock at last still has a moment to use it. `rows_of` takes a list to which others add apart, so
-    that what they add is written down, and with `watch` looked after for a moment. Unless the caller `insist`s that
-    the file comes to rest, what was put in place last counts when the time is up; the others' rows are owed then.
+    that what they add is written down; the rows that `watch` says are looked after for a moment. Unless the caller
+    `insist`s that the file comes to rest, what was put in place last counts when the time is up; the others' rows are
+    owed then.
     """
     merged, clock = 0, locks.clock
     deadline = clock.monotonic() + patience

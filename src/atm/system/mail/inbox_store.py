@@ -173,7 +173,7 @@ class InboxStore:
             return edit_shared(
                 *(self._locks, path, edit, aside, patience),
                 rows_of=rows_by_key,
-                watch=is_ours,
+                watch=is_not_booked if is_ours else None,
                 insist=is_ours and isinstance(edit, Append),
             )
 
@@ -353,3 +353,8 @@ class InboxStore:
 
 def rows_by_key(data: bytes) -> dict[object, str]:
     return {row.key: row.raw for row in Inbox(data).rows}
+
+
+def is_not_booked(raw: str) -> bool:
+    """Is this row another program's? Ours are put back from the ledger, in their place; only those have this field."""
+    return '"message_id"' not in raw

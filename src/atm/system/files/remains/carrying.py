@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.formats.files.json_record import NotJson
+from atm.formats.files.json_record import NotJson, RawArray, to_bytes, to_text
 from atm.system.files.remains.carried_rows import CarriedRows
 
 TYPE_CHECKING = False
@@ -14,19 +14,25 @@ if TYPE_CHECKING:
     RowsOf = Callable[[bytes], dict[object, str]]
     """The rows of a list by their keys, each verbatim. Raises NotJson."""
 
+    Watch = Callable[[str], bool]
+    """Is this row to be looked after? Not if somebody else does."""
+
 
 class Carrying:
     """For whoever holds the lock, and meets such a writer or comes after one."""
 
-    __slots__ = ("_has_vanished", "_is_blind", "_known", "_owed", "_rows", "_rows_of")
+    __slots__ = ("_brought", "_has_vanished", "_is_blind", "_known", "_owed", "_rows", "_rows_of", "_watch")
 
-    def __init__(self, private: PrivateLock, rows_of: RowsOf) -> None:
+    def __init__(self, private: PrivateLock, rows_of: RowsOf, watch: Watch | None) -> None:
         self._rows = CarriedRows(private)
         self._rows_of = rows_of
+        self._watch = watch
+        """None: rows are written down, and let go once they are placed."""
         self._has_vanished = False
         self._is_blind = False
         self._known: set[object] = set()
-        """Keys of rows that are written down, or were there before."""
+        """Keys of rows that were there before, or were brought along."""
+        self._brought: set[object] = set()
         self._owed: list[str] = []
         """Rows of the version that was displaced last: ours that is in place has not got them yet."""
 
@@ -50,12 +56,32 @@ class Carrying:
             self._known = set(self._rows_of(before))
         known = self._known | set(self._rows_of(ours))
         new = {key: row for key, row in self._rows_of(theirs).items() if key not in known}
-        self._owed = list(new.values())
-        if new:
-            self._known |= set(new)
+        self._known |= set(new)
+        self._brought |= set(new)
+        self._owed = [row for row in new.values() if self._watch is None or self._watch(row)]
+        if self._owed:
             self._rows.add(self._owed)
 
-    def settle(self, before: bytes, placed: bytes, *, is_stable: bool, watch: bool) -> None:
+    def in_place(self, ours: bytes, theirs: bytes) -> bytes:
+        """
+        A foreign version, and in it the rows that were brought along before and that it has not got: each before the
+        row that followed it in ours. At the end, what one sender sent first would come last (G4).
+        """
+        if not self._brought:
+            return theirs
+        array, keys, order = RawArray(to_text(theirs)), list(self._rows_of(theirs)), self._rows_of(ours)
+        missing = [key for key in order if key in self._brought and key not in keys]
+        if not missing or len(keys) != len(array.items):
+            return theirs
+        places = {key: place for place, key in enumerate(order)}
+        for key in missing:
+            after = (at for at, other in enumerate(keys) if places.get(other, -1) > places[key])
+            at = next(after, len(keys))
+            keys.insert(at, key)
+            array.items.insert(at, order[key])
+        return to_bytes(array.joined())
+
+    def settle(self, before: bytes, placed: bytes, *, is_stable: bool) -> None:
         """What was brought along lies in the file, as far as there was time, and we did not take it out ourselves."""
         if self._is_blind:
             return
@@ -64,6 +90,6 @@ class Carrying:
                 gone = set(self._rows_of(before)) - set(self._rows_of(placed))
                 self._rows.forget({row for key, row in self._rows_of(self._rows.due()).items() if key in gone})
             owed = [] if is_stable else self._owed
-            self._rows.placed(had_vanished=self._has_vanished, watch=watch, owed=owed)
+            self._rows.placed(had_vanished=self._has_vanished, watch=self._watch is not None, owed=owed)
         except (OSError, NotJson):
             return  # after the commit nothing may look like a failed write; the next writer looks again
