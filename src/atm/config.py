@@ -40,7 +40,7 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     ),
     "messaging.share_dir": (TEXT, "", "where copies of shared files go, instead of ~/.config/atm/share"),
     "messaging.max_retries": (WHOLE, 10, "tries after which a waiting message is given up and kept"),
-    "messaging.max_unread_rows": (WHOLE, MOST_ROWS, "unread messages that one sender may have with one recipient"),
+    "messaging.max_unread_rows": (WHOLE, MOST_ROWS, "unread messages of one sender with one recipient; 0 for no limit"),
     "messaging.max_unread_bytes": (WHOLE, MOST_BYTES, "bytes of them; 0 for no limit"),
     "display.format": (TEXT, "text", "text or json"),
     "display.color": (YES_NO, True, "colour on terminals"),
@@ -81,6 +81,12 @@ CHOICES = {
 NAMES = {"core.default_team": "team", "core.identity": "member"}
 """Values that become part of a path."""
 
+LIMITS = ("messaging.max_unread_rows", "messaging.max_unread_bytes")
+"""
+What bounds whoever runs a command. The user's own file sets the most; a repository's file, and one that `ATM_CONFIG`
+names, can only lower it: whoever floods a teammate could write either.
+"""
+
 FREE_SECTIONS = ("aliases", "plugins")
 """Sections whose keys are names of the user's own: short names for addresses, and settings of plugins."""
 
@@ -92,11 +98,13 @@ FROM_ENVIRONMENT = {"ATM_TEAM": DEFAULT_TEAM, "ATM_IDENTITY": "core.identity"}
 class Setting:
     """One value and where it comes from."""
 
-    __slots__ = ("origin", "value")
+    __slots__ = ("origin", "passed_over", "value")
 
-    def __init__(self, value: Value | None, origin: str) -> None:
+    def __init__(self, value: Value | None, origin: str, passed_over: str = "") -> None:
         self.value = value
         self.origin = origin
+        self.passed_over = passed_over
+        """Where more was said of a limit than may be said there."""
 
     @property
     def is_of_the_repo(self) -> bool:
@@ -195,7 +203,8 @@ def load(
             files.append(path)
             found = repo.values if label == REPO_FILE else read_file(path)
             for key, value in found.items():
-                values[key] = Setting(value, f"{label} {path}")
+                said = Setting(value, f"{label} {path}")
+                values[key] = said if key not in LIMITS or path == layout.settings else _lower(key, values, said)
     for name, key in FROM_ENVIRONMENT.items():
         if environment.get(name):
             values[key] = Setting(environment[name], f"environment {name}")
@@ -204,6 +213,19 @@ def load(
     if DEFAULT_TEAM in repo.ignored:
         _take_own_team(layout, repo, values, speaker, f"{REPO_FILE} {repo_file}")
     return Settings(values, files, repo_file, root, repo)
+
+
+def _lower(key: str, values: dict[str, Setting], said: Setting) -> Setting:
+    """A limit as a file other than the user's own says it: it counts where it is the lower one."""
+    most = values.get(key) or Setting(KNOWN[key][1], "default")
+    return Setting(most.value, most.origin, said.origin) if is_more(said.value, most.value) else said
+
+
+def is_more(value: Value | None, than: Value | None) -> bool:
+    """Of two limits; 0 is none at all."""
+    if not isinstance(value, int) or not isinstance(than, int):
+        return False
+    return than != 0 and (value == 0 or value > than)
 
 
 def read_repository(layout: Layout, path: str) -> RepoSettings:

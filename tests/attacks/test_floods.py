@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 from tests.conftest import UNHURRIED
+from tests.trusting import trust
 
+from atm.config import KNOWN, LIMITS, is_more, load
 from atm.domain.mail.messages import LARGEST_TEXT
+from atm.domain.mail.quotas import MOST_BYTES, MOST_ROWS
 from atm.domain.team.team import Member
 from atm.services.roster.members import add_member
 
@@ -163,6 +166,73 @@ def test_a_limit_of_zero_is_none(crew):
     crew("config", "set", "messaging.max_unread_rows", "0")
     crew("config", "set", "messaging.max_unread_bytes", "0")
     assert {send(crew, text_of(n))[0] for n in range(6)} == {"success"}
+
+
+# A teammate that says how much it may send.
+
+LESS, MORE = {"max_unread_rows": 1, "max_unread_bytes": 1}, {"max_unread_rows": 0, "max_unread_bytes": 1 << 40}
+
+BOUNDS_NOBODY_ELSE = {
+    "messaging.max_retries": "tries of one's own waiting message; whoever gives up early loses it alone",
+    "board.max_retries": "a default that the task's own word overrides",
+}
+"""Settings that look like limits and protect nobody from whoever sets them, with the reason."""
+
+
+def raised(crew, where: str, limits: dict[str, int]) -> dict[str, str]:
+    """The sender's own words about its limits, where it can write them; the environment that goes with that."""
+    text = "[messaging]\n" + "".join(f"{key} = {value}\n" for key, value in limits.items())
+    path = crew.folder / (".atm.toml" if where == "a trusted repository" else "mine.toml")
+    path.write_text(text)
+    if where == "a trusted repository":
+        trust(crew.home, crew.folder)
+        return {}
+    return {"ATM_CONFIG": str(path)}
+
+
+def tries(crew, environment: dict[str, str], times: int) -> list[str]:
+    words = ("send", "bob", "again", "--from", "ann", "--json")
+    answers = [json.loads(crew(*words, env=environment, code=None).out) for _ in range(times)]
+    return [answer["outcome"] if "outcome" in answer else answer["error"]["code"] for answer in answers]
+
+
+@pytest.mark.parametrize("where", ["ATM_CONFIG", "a trusted repository"])
+class TestOwnLimits:
+    def test_a_sender_does_not_raise_them(self, crew, where):
+        crew("config", "set", "messaging.max_unread_rows", "2")
+        environment = raised(crew, where, MORE)
+        assert tries(crew, environment, 6) == ["success"] * 2 + ["queued"] * 2 + ["inbox-full"] * 2
+
+    def test_nor_beyond_those_that_nobody_set(self, crew, layout, where):
+        environment = {**crew.environment, **raised(crew, where, MORE)}
+        settings = load(layout, environment, str(crew.folder), {})
+        assert [settings.whole(key) for key in LIMITS] == [MOST_ROWS, MOST_BYTES]
+        assert all(settings.setting(key).passed_over for key in LIMITS)
+
+    def test_it_may_lower_them(self, crew, where):
+        assert tries(crew, raised(crew, where, LESS), 3) == ["success", "queued", "inbox-full"]
+
+    def test_the_list_says_what_is_passed_over(self, crew, where):
+        environment = raised(crew, where, MORE)
+        said = crew("config", "list", env=environment).out
+        assert said.count("may only lower it)") == 2
+        shown = crew("config", "list", "--json", env=environment).json["settings"]["messaging.max_unread_rows"]
+        assert (shown["value"], shown["origin"]) == (MOST_ROWS, "default")
+
+    def test_a_command_that_would_write_more_there_is_refused(self, crew, where):
+        environment = raised(crew, where, LESS)
+        repo = ("--repo",) if where == "a trusted repository" else ()
+        for value, code in (("0", 1), (str(MOST_ROWS + 1), 1), (str(MOST_ROWS), 0)):
+            crew("config", "set", "messaging.max_unread_rows", value, *repo, env=environment, code=code)
+
+
+def test_every_setting_that_reads_like_a_limit_is_one_or_has_a_reason_not_to_be():
+    read_like_it = {key for key in KNOWN if any(word in key for word in ("max_", "limit", "most", "quota"))}
+    assert read_like_it == {*LIMITS, *BOUNDS_NOBODY_ELSE}
+
+
+def test_of_two_limits_none_at_all_is_more():
+    assert [is_more(*pair) for pair in ((0, 5), (6, 5), (5, 5), (4, 5), (5, 0), (0, 0))] == [True, True, *[False] * 4]
 
 
 # What lies there already, whoever wrote it.

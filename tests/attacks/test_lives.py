@@ -20,6 +20,7 @@ from atm.services.worksync.reading import view
 from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import tools_for
+from atm.ui.mcp.definition import perform
 from atm.ui.mcp.identity import admit
 from atm.wiring.access import build_access_tokens
 from atm.wiring.worksync import build_syncroom
@@ -291,7 +292,7 @@ class TestConnections:
     def test_it_serves_its_member(self, office, former):
         for tool in tools_for(former.role):
             if tool.reads_only and not tool.input.get("required"):
-                tool.call(former, {})
+                perform(tool, former, {})
         assert report(office, former)["ok"]
 
     def test_it_shows_nothing_of_the_namesake_and_says_nothing_in_its_name(self, office, former):
@@ -305,7 +306,7 @@ class TestConnections:
             required: Any = tool.input.get("required", [])
             filled = dict.fromkeys(required, "1")
             with pytest.raises((NoSuchMember, UsageError), match=r"another has that name now|must be"):
-                tool.call(former, filled)
+                perform(tool, former, filled)
         answer = report(office, former)
         assert (answer["ok"], answer["reason"]) == (False, "member_inactive")
         for uri in ("atm://crew/inbox/bob", "atm://crew/agenda/bob"):

@@ -34,6 +34,7 @@ from atm.ui.mcp import prompts, resources
 from atm.ui.mcp.answers import failure, harmless, shortened, success
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import tools_for
+from atm.ui.mcp.definition import perform
 from atm.ui.mcp.serving.reception import Reception
 from mcp import Client as Official
 
@@ -210,7 +211,7 @@ def _looked_at(who: str, caller: Caller) -> Iterator[tuple[str, Any]]:
 
 def _called(tool: Any, caller: Caller, arguments: dict[str, Any]) -> list[Any]:
     try:
-        return wire(success(tool.call(caller, arguments)))
+        return wire(success(perform(tool, caller, arguments)))
     except AtmError as error:
         return wire(failure(error))
 

@@ -31,7 +31,7 @@ from atm.domain.team.team import Member
 from atm.formats.files.layout import Layout
 from atm.ports.board.tasks import Tasks
 from atm.ports.files.disk import Disk
-from atm.services.board import reviews
+from atm.services.board import leaving, reviews
 from atm.services.board import working as board
 from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add, depend, split
@@ -175,8 +175,8 @@ CASES: dict[str, Case] = {
     ),
     "plan-reject": Case(lambda boardroom: reviews.reject_plan(boardroom, "crew", "lea", "1", "too broad"), planned),
     "reopen": Case(lambda boardroom: board.reopen(boardroom, "crew", "lea", "1", "not good"), completed),
-    "leave": Case(lambda boardroom: board.release_all(boardroom, "crew", "", "ann"), claimed),
-    "silent-release": Case(lambda boardroom: board.release_silent(boardroom, "crew"), claimed, ahead=700.0),
+    "leave": Case(lambda boardroom: leaving.release_all(boardroom, "crew", "", "ann"), claimed),
+    "silent-release": Case(lambda boardroom: leaving.release_silent(boardroom, "crew"), claimed, ahead=700.0),
 }
 
 

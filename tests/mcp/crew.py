@@ -14,6 +14,7 @@ from atm.formats.files.layout import Layout
 from atm.services.roster.members import add_member, create_team
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool
+from atm.ui.mcp.definition import perform
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 
@@ -60,7 +61,7 @@ class Crew:
     def call_as(self, caller: Caller, name: str, arguments: Any) -> Any:
         tool = find_tool(caller.role, name)
         assert tool is not None, f"{caller.role} has no tool {name}"
-        result = tool.call(caller, arguments)
+        result = perform(tool, caller, arguments)
         Draft202012Validator(tool.output).validate(result)
         assert len(encode(result).encode()) <= LARGEST, name
         return result

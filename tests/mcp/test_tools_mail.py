@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from tests.mcp.crew import Crew
@@ -341,3 +343,41 @@ def test_an_acknowledgement_answers_once(crew):
 def test_nobody_acknowledges_what_lies_in_another_inbox(crew):
     id = crew.call("bob", "mail_send", to="ann", text="one")["message_id"]
     assert crew.refused("bob", "mail_ack", id=id).code == "no-such-message"
+
+
+# What was in the way and stopped nothing.
+
+
+def test_a_ledger_that_cannot_be_read_is_told_with_each_answer_that_went_without_it(crew, layout):
+    crew.call("bob", "mail_send", to="ann", text="hello")
+    ledger = Path(layout.ledger("crew"))
+    ledger.unlink()
+    ledger.mkdir()
+    said = crew.call("ann", "mail_read")
+    assert [one["text"] for one in said["messages"]] == ["hello"]
+    (warning,) = said["warnings"]
+    assert warning.startswith("the ledger cannot be read, so mail that was shown before may be shown again")
+    assert str(ledger) in warning
+    crew.call("bob", "mail_send", to="ann", text="again")
+    assert len(crew.call("ann", "mail_read")["warnings"]) == 1, "it is still so"
+    ledger.rmdir()
+    crew.call("bob", "mail_send", to="ann", text="mended")
+    assert "warnings" not in crew.call("ann", "mail_read")
+
+
+def test_it_stands_beside_the_warnings_of_the_tool(crew, layout):
+    beats = Path(layout.heartbeat("crew", "ann")).parent
+    shutil.rmtree(beats, ignore_errors=True)
+    beats.write_text("in the way")
+    crew.add()
+    said = crew.call("lena", "board_assign", id="1", to="stranger")["warnings"]
+    assert "roster" in said[0]
+    assert "no sign of life was left" in said[-1]
+
+
+def test_of_a_call_that_was_refused_the_next_answer_tells(crew):
+    caller = crew.caller("ann")
+    caller.room.troubles.note("something was in the way")
+    crew.refused("ann", "mail_read", limit=0)
+    assert crew.call("ann", "whoami")["warnings"] == ["something was in the way"]
+    assert "warnings" not in crew.call("ann", "whoami")

@@ -370,7 +370,8 @@ def test_the_public_names_are_these():
 
     assert atm.__all__ == ["__version__"]
     assert sorted(atm.testing.__all__) == [
-        *("Crash", "FakeChance", "FakeClock", "FaultyDisk", "MemoryArchive", "MemoryBackups", "MemoryDrift"),
+        *("Crash", "FakeChance", "FakeClock", "FaultyDisk", "LookingNews", "MemoryArchive", "MemoryBackups"),
+        "MemoryDrift",
         "MemoryInboxes",
         *(
             "MemoryLedger",

@@ -117,6 +117,16 @@ def shell_word(text: str) -> str:
     return text if text and PLAIN_IN_SHELLS.issuperset(text) else "'" + text.replace("'", "'\\''") + "'"
 
 
+def shell_words(*texts: str) -> str:
+    """
+    Names as the last words of a command of ours that people paste.
+
+    Other programs have members such as `--force`. Quotes do not help there: `--` says that no option follows.
+    """
+    words = " ".join(shell_word(text) for text in texts)
+    return f"-- {words}" if any(text.startswith("-") for text in texts) else words
+
+
 def _visible(text: str) -> str:
     return text.translate(_CONTROLS if text.isascii() else _beyond_ascii())
 

@@ -95,7 +95,7 @@ class TeamEvents:
                 found = self._rows(team, agent, None)
                 known.inboxes[agent] = None if found is None else found.index
             board = self._board(team)
-            known.cards = None if board is None else _cards_in(board, {})
+            known.take_cards(board)
 
     # Looking again.
 
@@ -226,14 +226,16 @@ class TeamEvents:
         if before and not board.cards and not self._is_settled(team, "", lambda: self._tasks.exists(team)):
             return []
         self._missing.pop((team, ""), None)
-        known.cards = now = _cards_in(board, before or {})
+        now = known.take_cards(board)
         events = [
             self._event(TASK_GONE, team, str(number), {"status": was[0], "owner": was[1]})
             for number, was in (before or {}).items()
             if number not in now
         ]
+        was = before or {}
         for number, state in now.items():
-            events += self._task_events(team, board.cards[number], before, state)
+            if was.get(number) is not state:  # a state that is kept is the same one
+                events += self._task_events(team, board.cards[number], before, state)
         return events
 
     def _task_events(self, team: str, card: Card, before: dict[int, State] | None, state: State) -> list[TeamEvent]:
@@ -284,17 +286,24 @@ class TeamEvents:
 class _Known:
     """One team as it last looked. None is what could not be read yet: what is found there first is mostly old."""
 
-    __slots__ = ("cards", "completed", "created_at", "inboxes", "members")
+    __slots__ = ("_seen", "cards", "completed", "created_at", "inboxes", "members")
 
     def __init__(self, roster: Team) -> None:
         self.inboxes: dict[str, RowIndex | None] = {}
         self.cards: dict[int, State] | None = None
+        self._seen: dict[int, Card] = {}
+        """The cards of which these are the states. A daemon keeps them, so most are the same ones next time."""
         self.take(roster)
 
     def take(self, roster: Team) -> None:
         self.created_at = roster.created_at
         self.completed = roster.completed
         self.members = {member.name: _facts_of(member) for member in roster.members}
+
+    def take_cards(self, board: Board | None) -> dict[int, State]:
+        self.cards = None if board is None else _cards_in(board, self.cards or {}, self._seen)
+        self._seen = {} if board is None else board.cards
+        return self.cards or {}
 
     def is_another(self, roster: Team) -> bool:
         """Was the team deleted and made anew under the same name?"""
@@ -325,7 +334,7 @@ def _described(row: Message) -> dict[str, Plain]:
     return {"from": _short(row.sender), "summary": summary, "kind": _short(kind)}
 
 
-def _cards_in(board: Board, before: dict[int, State]) -> dict[int, State]:
+def _cards_in(board: Board, before: dict[int, State], seen: dict[int, Card]) -> dict[int, State]:
     """
     The state of every task, and a number for the rest of what its card says.
 
@@ -333,7 +342,7 @@ def _cards_in(board: Board, before: dict[int, State]) -> dict[int, State]:
     """
     found: dict[int, State] = {}
     for number, card in board.cards.items():
-        if card.problem and number in before:
+        if (seen.get(number) is card and number in before) or (card.problem and number in before):
             found[number] = before[number]
         elif not card.problem and not card.is_hidden:
             told = (card.outcome or card.status, card.owner, card.review, card.plan)

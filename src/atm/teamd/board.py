@@ -15,7 +15,7 @@ class BoardLoops:
         self._rounds = rounds
 
     def release(self, team: str) -> None:
-        from atm.services.board.working import release_silent
+        from atm.services.board.leaving import release_silent
 
         if self._rounds.room.rosters.is_completed(team) or not self._rounds.attempt(
             self._rounds.boardroom.tasks.exists, team

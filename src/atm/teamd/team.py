@@ -26,6 +26,8 @@ class TeamLoops:
         """Gives the tasks of a team's silent members back to the board."""
         self._forget_elsewhere = forget_all_but
         self._silent: dict[tuple[str, str], str] = {}
+        self._people: dict[str, set[tuple[str, float | None]]] = {}
+        """Who was on each roster at the last look, and since when."""
 
     def tidy(self) -> int:
         """Clear away what killed processes left; a lock that may still have a holder is looked at again."""
@@ -45,21 +47,25 @@ class TeamLoops:
         return sum(self._rounds.attempt(self._look_at, team) or 0 for team in names)
 
     def _look_at(self, team: str) -> int:
-        changes, values = 0, set()
+        changes, values, roster = 0, set(), self._rounds.room.rosters.load(team)
         for member in self._rounds.room.presence.heard_of(team):
-            now = liveness(self._rounds.room.presence, team, member, self._rounds.room.clock.now())
+            now = liveness(self._rounds.room.presence, roster, member, self._rounds.room.clock.now())
             former = self._silent.get((team, member))
             self._silent[team, member] = now.value
             values.add(now.value)
             if former in (ONLINE, OFFLINE) and former != now.value and now.value in (ONLINE, OFFLINE):
                 changes += 1
                 self._rounds.tell(MEMBER_BACK if now.value == ONLINE else MEMBER_SILENT, team, member, why=now.source)
-        if OFFLINE in values:
+        people = {(member.name, member.joined_at) for member in roster.members}
+        if OFFLINE in values or self._people.get(team, people) != people:  # a namesake holds nothing of who left
             self._release(team)
+        self._people[team] = people
         return changes
 
     def _forget_all_but(self, teams: set[str]) -> None:
         """A machine that makes a team for every branch runs for months."""
         for key in [key for key in list(self._silent) if key[0] not in teams]:
             self._silent.pop(key, None)
+        for gone in set(self._people) - teams:
+            self._people.pop(gone, None)
         self._forget_elsewhere(teams)

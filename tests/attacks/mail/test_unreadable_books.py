@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -241,6 +242,48 @@ class TestRootsFiles:
         self.mend(stranger)
         stranger("spool", "retry")
         assert [row["text"] for row in stranger.rows("ann")] == ["before", "meanwhile"]
+
+    def test_mail_behind_locks_of_roots_is_shown_and_stays_unread_until_they_are_given_back(self, stranger):
+        locks = [path for path in (stranger.home / STATE / "locks").iterdir() if path.name.endswith("-ann.json")]
+        leave_to_root(*locks)
+        for words in ((), ("--all",)):
+            said = stranger("read", "--as", "ann", *words)
+            assert "before" in said.out
+            assert said.err.count("this mail cannot be marked as read, so it will be shown again") == 1
+            words_of = [f"{path}: Permission denied; `atm doctor` says which command mends that" for path in locks]
+            assert any(text in said.err for text in words_of)
+            assert "not your inbox" not in said.out
+        told = stranger("read", "--as", "ann", "--json").json
+        assert (told["count"], told["marked"]) == (1, False)
+        assert [row["read"] for row in stranger.rows("ann")] == [False]
+        assert (
+            stranger("receipts", told["messages"][0]["message_id"], "--json").json["recipients"][0]["state"]
+            == "written"
+        )
+        self.mend(stranger)
+        said = stranger("read", "--as", "ann")
+        assert ("before" in said.out, said.err) == (True, "")
+        assert [row["read"] for row in stranger.rows("ann")] == [True]
+        assert "before" not in stranger("read", "--as", "ann", code=None).out, "and then it is shown once"
+
+    def test_mail_that_a_dead_reader_had_taken_is_not_forgotten_behind_locks_of_roots(self, stranger):
+        note = stranger.home / STATE / "surfacing/crew/ann.json"
+        id = stranger.rows("ann")[0]["message_id"]
+        stranger("read", "--as", "ann")
+        rows = stranger.rows("ann")
+        note.parent.mkdir(parents=True, exist_ok=True)
+        note.write_text(json.dumps({"keys": [id], "channel": "read", "at": time.time()}))
+        for path in (note, note.parent, note.parent.parent):
+            os.chown(path, Stranger.uid, Stranger.uid)
+        (stranger.home / TEAM / "mailbox.log").write_text("")  # nobody told of it
+        leave_to_root(
+            *[path for path in (stranger.home / STATE / "locks").iterdir() if path.name.endswith("-ann.json")]
+        )
+        stranger("read", "--as", "ann")
+        assert stranger.rows("ann") == rows
+        assert note.exists()
+        self.mend(stranger)
+        assert "before" in stranger("read", "--as", "ann").out
 
     def test_a_spool_of_roots_keeps_no_mail_from_being_sent(self, stranger):
         pending = stranger.home / CONFIG / "spool/pending"

@@ -18,6 +18,13 @@ def names(atm, team="crew"):
 
 
 def heartbeat(atm, name, *, seconds_ago=0.0, state="", team="crew"):
+    """Left so long ago, by somebody who was a member then."""
+    path = atm.home / f".claude/teams/{team}/config.json"
+    fields = json.loads(path.read_text())
+    for member in fields["members"]:
+        if member["name"] == name:
+            member["joinedAt"] -= int(seconds_ago + 60) * 1000
+    path.write_text(json.dumps(fields))
     folder = atm.home / f".claude/teams/{team}/heartbeats"
     folder.mkdir(exist_ok=True)
     at = time.strftime("%Y-%m-%dT%H:%M:%S.000Z", time.gmtime(time.time() - seconds_ago))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import LONG, examples
 
+from atm.domain.board import claims
 from atm.domain.board.acceptance import Ran
 from atm.domain.board.tasks import MOST_COMMENTS, Task
 from atm.domain.errors import (
@@ -25,7 +26,7 @@ from atm.domain.errors import (
 )
 from atm.domain.team.authority import is_boss
 from atm.domain.team.team import Member
-from atm.services.board import planning, reviews
+from atm.services.board import leaving, planning, reviews
 from atm.services.board import working as board
 from atm.services.board.boardroom import list_name
 from atm.services.board.new_tasks import NewTask
@@ -513,7 +514,7 @@ class TestRelease:
         add(boardroom, "c", owner="ann")
         claim(boardroom, "ann", "1")
         claim(boardroom, "bob", "2")
-        assert board.release_all(boardroom, "crew", LEAD, "ANN") == ["1", "3"]
+        assert leaving.release_all(boardroom, "crew", LEAD, "ANN") == ["1", "3"]
         assert [read(boardroom, id).owner for id in "123"] == ["", "bob", ""]
 
     @pytest.mark.parametrize("verb", ["release", "fail", "assign", "reopen"])
@@ -609,7 +610,7 @@ class TestSilence:
         foreign(boardroom, 1, status="in_progress", owner="ann")
         beat(boardroom.presence, "crew", "ann", boardroom.clock.now(), "test")
         pass_time(boardroom, 10**6)
-        assert board.release_silent(boardroom, "crew") == []
+        assert leaving.release_silent(boardroom, "crew") == []
 
     @pytest.mark.parametrize("wait", ["review", "question", "plan"])
     def test_somebody_who_waits_for_an_answer_is_not_silent_by_waiting(self, boardroom, wait):
@@ -622,14 +623,14 @@ class TestSilence:
         else:
             reviews.submit_plan(boardroom, "crew", "ann", "1", "so")
         pass_time(boardroom, 10**5)
-        assert board.release_silent(boardroom, "crew") == []
+        assert leaving.release_silent(boardroom, "crew") == []
 
     def test_silence_uses_up_attempts_so_that_a_run_ends(self, boardroom):
         add(boardroom, "a")
         for who in ("ann", "bob", "cleo"):
             assert claim(boardroom, who) == "1"
             pass_time(boardroom, 601)
-            assert board.release_silent(boardroom, "crew") == ["1"]
+            assert leaving.release_silent(boardroom, "crew") == ["1"]
         assert state(boardroom, "1") == "failed"
         assert history(boardroom, "1")[-1] == "failed"
 
@@ -645,7 +646,7 @@ class TestSilence:
         add(boardroom, "a")
         claim(boardroom, who)
         pass_time(boardroom, 3600)
-        assert board.release_silent(boardroom, "crew") == []
+        assert leaving.release_silent(boardroom, "crew") == []
 
 
 class TestAssign:
@@ -944,25 +945,73 @@ def test_whatever_anybody_does_in_whatever_order_the_rules_hold_and_a_run_ends(n
     assert len(completed) == len({*completed})
 
 
-def test_a_claimant_is_heard_of_before_the_claim_can_be_seen(boardroom):
+def test_a_claimant_is_heard_of_before_the_claim_can_be_seen(boardroom, monkeypatch):
     """Else whoever looks in between takes the task back from somebody who was never heard of."""
     add(boardroom, "a")
-    real, heard = boardroom.tasks.turn, []
+    real, heard = claims.claim, []
 
-    def turn(team):
+    def spy(*args, **named):
         heard.append(boardroom.presence.last("crew", "stranger"))
-        return real(team)
+        return real(*args, **named)
 
-    boardroom.tasks.turn = turn
+    monkeypatch.setattr(claims, "claim", spy)
     claim(boardroom, "stranger")
-    assert heard[0] is not None
+    assert [beat.state for beat in heard] == ["working"]
+
+
+class TestSignsOfAClaim:
+    """Each wakes whoever waits for signs of life: one is enough, and it says what the claimant does from now on."""
+
+    @pytest.fixture
+    def signs(self, boardroom, monkeypatch):
+        real, left = boardroom.presence.beat, []
+
+        def spy(team, member, beat):
+            left.append((member, beat.state))
+            real(team, member, beat)
+
+        monkeypatch.setattr(boardroom.presence, "beat", spy)
+        return left
+
+    def test_who_gets_a_task_leaves_one(self, boardroom, signs):
+        add(boardroom, "a", "b")
+        signs.clear()
+        claim(boardroom, "ann")
+        assert signs == [("ann", "working")]
+
+    def test_who_goes_on_with_a_task_leaves_one(self, boardroom, signs):
+        add(boardroom, "a")
+        claim(boardroom, "ann")
+        signs.clear()
+        assert board.claim(boardroom, "crew", "ann").is_resumed
+        assert signs == [("ann", "working")]
+
+    def test_who_finds_nothing_leaves_one(self, boardroom, signs):
+        why(boardroom, "ann")
+        assert signs == [("ann", "idle")]
+
+    def test_who_is_refused_a_task_leaves_one_and_is_what_they_were(self, boardroom, signs):
+        add(boardroom, "a", "b")
+        claim(boardroom, "bob", "1")
+        claim(boardroom, "ann", "2")
+        signs.clear()
+        assert why(boardroom, "ann", "1") == "claimed"
+        assert signs == [("ann", "working")]
+
+    def test_who_was_too_late_for_a_task_says_so_after_all(self, boardroom, signs, monkeypatch):
+        """Another program took it between our look and our lock: only then there are two."""
+        add(boardroom, "a")
+        signs.clear()
+        monkeypatch.setattr(claims, "claim", lambda *_, **__: None)
+        assert claim(boardroom, "ann") is None
+        assert signs == [("ann", "working"), ("ann", "idle")]
 
 
 def test_what_was_given_to_somebody_who_was_removed_is_free_again_also_if_the_removal_was_cut_off(boardroom):
     planning.add(boardroom, "crew", LEAD, [NewTask("a", owner="bob"), NewTask("b", owner="not-yet-here")])
 
     def killed(name: str) -> None:
-        board.release_all(boardroom, "crew", "", name)
+        leaving.release_all(boardroom, "crew", "", name)
         raise Crash
 
     with pytest.raises(Crash):

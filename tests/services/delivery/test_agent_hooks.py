@@ -33,6 +33,7 @@ from atm.formats.team.team_config import new_team
 from atm.services.delivery.agent_hooks import BEAT_EVERY, HookVisit, attend
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
+from atm.services.mail.surfacing import Surfacing
 from atm.services.roster.members import add_member
 
 CUT_OFF_AT = 10_000
@@ -545,3 +546,106 @@ def test_mail_of_several_calls_is_confirmed_together(boardroom, hook):
     hook(TOOL)
     hook(TOOL)
     assert [states(boardroom, id)[-1] for id in sent] == ["read", "read"]
+
+
+# Once: the agent waits for it.
+
+
+class TestLooks:
+    """What a hook does to the inbox, in order; how the twin does that inside is not counted."""
+
+    @pytest.fixture
+    def looks(self, boardroom, monkeypatch):
+        made: list[str] = []
+        inside: list[str] = []
+
+        def watch(name):
+            real = getattr(boardroom.inboxes, name)
+
+            def counted(*args, **named):
+                if not inside:
+                    made.append(name)
+                inside.append(name)
+                try:
+                    return real(*args, **named)
+                finally:
+                    inside.pop()
+
+            monkeypatch.setattr(boardroom.inboxes, name, counted)
+
+        for name in ("glance", "unread", "rows", "indexed", "claim", "claim_named", "mark", "change"):
+            watch(name)
+        return made
+
+    @pytest.mark.parametrize("moment", [START, PROMPT, TOOL, STOP])
+    @pytest.mark.parametrize("texts", [(), ("[URGENT] come",), ("[URGENT] come", "and more"), ("whenever you like",)])
+    def test_there_is_one_whether_there_is_mail_or_not(self, boardroom, hook, looks, moment, texts):
+        post(boardroom, *texts)
+        looks.clear()
+        taken = hook(moment)
+        assert looks == ["glance", *(["claim_named"] if taken else [])]
+
+    def test_what_another_channel_shows_between_the_look_and_the_turn_is_not_shown_again(
+        self, boardroom, hook, monkeypatch
+    ):
+        one, two = post(boardroom, "[URGENT] one", "[URGENT] two")
+        real = boardroom.surfacings.turn
+
+        def turn(*args):
+            monkeypatch.undo()
+            with Surfacing(boardroom, "crew", "ann", "mcp") as unread:
+                assert unread
+            other = Surfacing(boardroom, "crew", "ann", "mcp")
+            with other as unread:
+                other.take([message for message in unread or [] if message.id == one])
+                other.shown("over MCP")
+            return real(*args)
+
+        monkeypatch.setattr(boardroom.surfacings, "turn", turn)
+        assert [message.id for message in hook(STOP)] == [two]
+        assert "one" not in hook.last
+        assert states(boardroom, one) == ["written", "surfaced"]
+        assert unread(boardroom) == []
+
+    def test_an_agent_may_stop_if_the_urgent_mail_was_shown_between_the_look_and_the_turn(
+        self, boardroom, hook, monkeypatch
+    ):
+        post(boardroom, "[URGENT] one", "not so urgent")
+        real = boardroom.surfacings.turn
+
+        def turn(*args):
+            monkeypatch.undo()
+            other = Surfacing(boardroom, "crew", "ann", "mcp")
+            with other as unread:
+                other.take((unread or [])[:1])
+                other.shown("over MCP")
+            return real(*args)
+
+        monkeypatch.setattr(boardroom.surfacings, "turn", turn)
+        assert hook(STOP) == []
+        assert hook.heard == []
+        assert unread(boardroom) == ["not so urgent"]
+        assert state_of(boardroom) == IDLE
+
+    def test_what_a_foreign_reader_marks_between_the_look_and_the_turn_is_not_shown(self, boardroom, hook, monkeypatch):
+        one, two = post(boardroom, "[URGENT] one", "[URGENT] two")
+        real = boardroom.surfacings.turn
+
+        def turn(*args):
+            monkeypatch.undo()
+            boardroom.inboxes.mark("crew", "ann", {one}, True)
+            return real(*args)
+
+        monkeypatch.setattr(boardroom.surfacings, "turn", turn)
+        assert [message.id for message in hook(STOP)] == [two]
+        assert "more" not in hook.last, "what another has marked does not wait"
+
+    def test_mail_of_a_hook_that_was_killed_costs_what_giving_it_back_costs(self, boardroom, hook, looks):
+        (one,) = post(boardroom, "[URGENT] one")
+        turn = boardroom.surfacings.turn("crew", "ann")
+        with turn:
+            turn.begin(ShowingNote(keys=[one], channel=HOOK, at=boardroom.clock.now()))
+        boardroom.inboxes.claim_named("crew", "ann", {one})
+        looks.clear()
+        assert [message.id for message in hook(STOP)] == [one]
+        assert looks == ["glance", "unread", "mark", "glance", "claim_named"]

@@ -133,12 +133,31 @@ def test_what_cannot_be_given_back_now_is_found_by_the_next_reader(boardroom):
 
 
 @pytest.mark.usefixtures("ids")
-def test_an_inbox_that_cannot_be_marked_leaves_its_note_and_nothing_else(boardroom):
+def test_mail_that_cannot_be_marked_is_shown_with_a_warning_and_again_by_the_next_one(boardroom, monkeypatch):
+    def claim(*_):
+        raise WriteRefused("/locks/ann: Permission denied")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(boardroom.inboxes, "claim", claim)
+        shown = take(boardroom, "crew", "ann", Filter())
+    assert (texts(shown.messages), shown.marked) == (["one", "two"], False)
+    assert ["/locks/ann: Permission denied" in warning for warning in shown.warnings] == [True]
+    assert not boardroom.surfacings.is_cut_off("crew", "ann")
+    assert texts(take(boardroom, "crew", "ann", Filter()).messages) == ["one", "two"]
+
+
+@pytest.mark.usefixtures("ids")
+def test_an_inbox_that_cannot_be_marked_leaves_its_note_and_nothing_else(boardroom, monkeypatch):
     """The error may have come after the rows were marked: then only the note knows of them."""
-    boardroom.inboxes.refuse = WriteRefused("full")
-    with pytest.raises(WriteRefused), reading(boardroom) as reader:
-        reader.take()
-    boardroom.inboxes.refuse = None
+
+    def claim(team, agent, choose):
+        choose(boardroom.inboxes.unread(team, agent))
+        raise WriteRefused("full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(boardroom.inboxes, "claim", claim)
+        with pytest.raises(WriteRefused), reading(boardroom) as reader:
+            reader.take()
     assert boardroom.surfacings.held == set()
     again = take(boardroom, "crew", "ann", Filter())
     assert (texts(again.messages), doubted(again)) == (["one", "two"], [])

@@ -7,7 +7,7 @@ import pytest
 from atm.domain.errors import FileBusy, NoSuchTeam, UnreadableFile, WriteRefused
 from atm.domain.mail.receipts import MOST_RESTORES
 from atm.domain.mail.retries import LONGEST_WAIT
-from atm.domain.team.team import Member
+from atm.domain.team.team import Member, Team
 from atm.formats.files.times import from_iso
 from atm.formats.mail.inbox import LARGEST_ROW, Inbox
 from atm.services.mail import reading
@@ -280,6 +280,19 @@ class TestPuttingBack:
         send(boardroom, "crew", "ann", letter())
         assert looked == ["ann"]
 
+    def test_a_send_through_the_daemon_looks_at_its_own_inbox_alone(self, boardroom):
+        """The daemon itself looks at every inbox that changes."""
+        looked: list[str] = []
+
+        def touched(_, agent):
+            looked.append(agent)
+            return False
+
+        boardroom.inboxes.touched = touched
+        boardroom.has_keeper = True
+        send(boardroom, "crew", "ann", letter())
+        assert looked == ["ann"]
+
     def test_in_a_team_that_is_just_not_too_large_a_send_looks_at_everybodys(self, boardroom):
         from atm.services.mail.putting_back import MOST_LOOKED_AT
 
@@ -297,8 +310,10 @@ class TestPuttingBack:
         send(boardroom, "crew", "bob", letter("for bob"))
         boardroom.inboxes.foreign_rewrite("crew", "ann", boardroom.inboxes.rows("crew", "ann")[:1])
         entries = boardroom.ledger.entries("crew")[0]
-        assert missing_rows(boardroom, "crew", entries) == 2
-        assert missing_rows(boardroom, "session-1a2b3c4d", entries) == 0  # there, absence means consumed
+        assert missing_rows(boardroom, boardroom.rosters.load("crew"), entries) == 2
+        assert (
+            missing_rows(boardroom, Team(name="session-1a2b3c4d", members=[]), entries) == 0
+        )  # there, it was consumed
 
     def test_whose_inbox_could_not_be_looked_at_is_told_and_the_others_get_theirs_back(self, boardroom):
         for agent in ("ann", "bob"):

@@ -18,7 +18,7 @@ from atm.domain.errors import (
 from atm.domain.team.liveness import Beat
 from atm.domain.team.team import Member
 from atm.formats.mail.inbox import Inbox
-from atm.formats.team.team_config import new_team
+from atm.formats.team.team_config import new_team, with_fields
 from atm.services.mail.conversations import acknowledge, ask
 from atm.services.mail.posting import Draft
 from atm.services.mail.putting_back import put_back_dropped
@@ -41,7 +41,10 @@ CLAIMED = b'{"id": "2", "subject": "s", "status": "in_progress", "owner": "ann"}
 
 
 def alive(room: Teamroom, name: str, *, seconds_ago: float = 0.0, state: str = "", team: str = "crew") -> None:
-    room.presence.beat(team, name, Beat(at=room.clock.now() - seconds_ago, source="test", state=state))
+    at = room.clock.now() - seconds_ago
+    if seconds_ago and room.rosters.load(team).member(name) is not None:  # who was heard of then was a member then
+        room.rosters.change(team, lambda data: with_fields(data, name, {"joinedAt": int(at * 1000)}))
+    room.presence.beat(team, name, Beat(at=at, source="test", state=state))
 
 
 def status(room: Teamroom, team: str = "crew") -> str:
@@ -306,6 +309,7 @@ class TestActivity:
         assert (facts["state"], facts["liveness"]) == ("inactive", "unknown")
         assert "hint" in str(facts["state_source"])
         alive(boardroom, "cleo", seconds_ago=20, state="working")
+        team = boardroom.rosters.load("crew")
         facts = activity(boardroom, team, cleo).as_fields()
         assert (facts["state"], facts["state_age_seconds"]) == ("working", 20.0)
         assert (facts["liveness"], facts["liveness_age_seconds"]) == ("online", 20.0)

@@ -513,7 +513,7 @@ def test_played_members_vanish_when_the_host_stops_and_unread_mail_stays(stage):
 
 def test_mail_that_waited_comes_to_the_plugin_when_it_is_back(stage):
     async def first() -> None:
-        async with stage.running("good:Player", more='members = ["remote"]'):
+        async with stage.running("good:Bridge"):
             await stage.until(lambda: "remote" in stage.members())
 
     async def second() -> None:
@@ -524,6 +524,23 @@ def test_mail_that_waited_comes_to_the_plugin_when_it_is_back(stage):
     send(stage.room, "crew", "remote", Draft(sender="bob", text="while you were away"))
     asyncio.run(second())
     assert [row.text for row in stage.room.inboxes.unread("crew", "bob")] == ["echo while you were away"]
+
+
+def test_mail_that_waited_for_one_plugin_is_not_for_another_that_takes_the_name(stage):
+    async def first() -> None:
+        async with stage.running("good:Player", more='members = ["remote"]'):
+            await stage.until(lambda: "remote" in stage.members())
+
+    async def second() -> None:
+        async with stage.running("good:Bridge"):
+            await stage.until(lambda: "remote" in stage.members())
+            send(stage.room, "crew", "remote", Draft(sender="bob", text="for the bridge"))
+            await stage.until(lambda: stage.room.inboxes.unread("crew", "bob"))
+
+    asyncio.run(first())
+    send(stage.room, "crew", "remote", Draft(sender="bob", text="for the player"))
+    asyncio.run(second())
+    assert [row.text for row in stage.room.inboxes.unread("crew", "bob")] == ["echo for the bridge"]
 
 
 def test_played_members_vanish_when_their_plugin_crashes(stage):

@@ -140,6 +140,11 @@ def check_open(team: Team) -> Team:
     return team
 
 
+def is_somebody_else(at: float, joined_at: float | None, now: float) -> bool:
+    """Whoever joined after that moment only bears the name of who left it. A join in the future tells nothing."""
+    return joined_at is not None and at < joined_at <= now
+
+
 def appears_offline(member: Member | None) -> bool:
     """Seed 001 section 4.2: not in the roster, or `isActive: false`. Anything else is not known to be away."""
     return member is None or member.is_active is False

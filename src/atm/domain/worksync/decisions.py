@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atm.domain.team.team import is_somebody_else
 from atm.domain.worksync import leases
 from atm.domain.worksync.leases import is_in_force, lease_until
 from atm.domain.worksync.reports import STALE_FINGERPRINT
@@ -61,11 +62,6 @@ def lease_of(
     if is_somebody_else(report.last_at, joined_at, now):
         return None
     return report if is_in_force(report.state, report.last_at, now) else None
-
-
-def is_somebody_else(reported_at: float, joined_at: float | None, now: float) -> bool:
-    """Whoever joined after a report was made only bears the name of its author. A join in the future tells nothing."""
-    return joined_at is not None and reported_at < joined_at <= now
 
 
 def decide(agenda: Agenda, report: ReportRecord | None, busy: Busy) -> Decision:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from atm.domain.identifiers import derived_id
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_words
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
@@ -110,7 +110,7 @@ def message_id(nudge_id: str) -> str:
 def payload_for(agenda: Agenda, rung: str, to: str) -> Payload:
     refs = [item.ref for item in agenda.items if not item.only_waits][:10]
     if rung == ESCALATION:
-        look = f"atm sync diagnose {shell_word(agenda.member)}"
+        look = f"atm sync diagnose {shell_words(agenda.member)}"
         text = (
             f"{agenda.member} was reminded {MOST_WITHOUT_REPORT} times of current work and has not reported: "
             f"{', '.join(refs)}. It will not be reminded again of this agenda. See `{look}`."

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from atm.ports.team.presence import Presence
     from atm.services.mail.mailroom import Mailroom
 
+SERVER_SOURCE = "atm mcp"
+"""What signs of life say that come from a server."""
+
 HOOK_EVENTS = ("TaskCreated", "TaskCompleted", "TeammateIdle")
 CHECK_SECONDS, HOOK_SECONDS = 600.0, 60.0
 
@@ -68,13 +71,17 @@ class Boardroom:
     def presence(self) -> Presence:
         return self.room.presence
 
+    def source(self, verb: str = "") -> str:
+        """What a sign of life says that a verb leaves. A server leaves no second one beside it."""
+        return SERVER_SOURCE if self.is_server else f"atm tasks {verb}".rstrip()
+
     def stamp(self, actor: str) -> Stamp:
         return Stamp(actor, to_iso(self.clock.now()), self.chance.new_id())
 
 
-def open_team(boardroom: Boardroom, team: str) -> Team:
-    """The team whose board is about to be changed."""
-    found = find_team(boardroom.room, team)
+def open_team(boardroom: Boardroom, team: str | Team) -> Team:
+    """The team whose board is about to be changed; whoever has just read its roster hands it over."""
+    found = find_team(boardroom.room, team) if isinstance(team, str) else team
     check_open(found)
     return found
 
@@ -109,4 +116,4 @@ def own_folder(boardroom: Boardroom, team: Team, who: str) -> str:
 def sign_of_life(boardroom: Boardroom, team: Team, who: str) -> None:
     """Whoever changes something on the board is there."""
     if team.member(who) is not None:
-        beat(boardroom.presence, team.name, who, boardroom.clock.now(), "atm tasks")
+        beat(boardroom.presence, team, who, boardroom.clock.now(), boardroom.source())

@@ -41,7 +41,7 @@ def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, 
         return boardroom.programs.is_reachable(folder, commit or "HEAD", about(check))
 
     def still_here() -> None:
-        beat(boardroom.presence, team.name, who, boardroom.clock.now(), "acceptance checks", state=WORKING)
+        beat(boardroom.presence, team, who, boardroom.clock.now(), "acceptance checks", state=WORKING)
 
     return boardroom.programs.run(
         about(check),

@@ -12,7 +12,7 @@ from atm.domain.board.dependencies import Board, check_new_edges
 from atm.domain.board.tasks import COMPLETED, PENDING, PRIORITIES, Card, Change, Task, task_id
 from atm.domain.errors import BadTask, NotClaimant
 from atm.domain.names import same_name
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_words
 from atm.formats.board.task import apply, decode_task, new_task
 from atm.formats.files.json_record import to_bytes, to_text
 from atm.ports.board.tasks import NewFile
@@ -116,7 +116,7 @@ def _tell_owners(boardroom: Boardroom, team: Team, who: str, tasks: list[Task]) 
 
     strangers = dict.fromkeys(task.owner for task in given if team.member(task.owner) is None)
     said = [
-        f"{name} is not in the roster of {team.name}: atm teams add-member {shell_word(team.name)} {shell_word(name)}"
+        f"{name} is not in the roster of {team.name}: atm teams add-member {shell_words(team.name, name)}"
         for name in strangers
     ]
     return [*said, *(warning for task in given for warning in tell_assigned(boardroom, team, task, who, task.owner))]

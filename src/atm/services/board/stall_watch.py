@@ -36,7 +36,7 @@ from atm.services.mail.escalation import SENDER
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.posting import Draft, compose, deliver
 from atm.services.team.lifecycle import standing
-from atm.services.team.presence import liveness
+from atm.services.team.presence import last_beat, liveness
 
 if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
@@ -128,11 +128,12 @@ def watch_stalls(boardroom: Boardroom, records: Records, team: Team, minutes: fl
 
 def _running_since(look: StallRound) -> float | None:
     """Since when a team runs; None if it does not, or nobody knows: nobody is woken in a team that was stopped."""
-    boardroom, team = look.boardroom, look.team.name
-    if is_claudes_team(team):  # they keep no state, but a member who is there proves that the session goes on
-        seen = (liveness(boardroom.presence, team, one, look.now).value for one in boardroom.presence.heard_of(team))
+    boardroom, team = look.boardroom, look.team
+    if is_claudes_team(team.name):  # they keep no state, but a member who is there proves that the session goes on
+        heard_of = boardroom.presence.heard_of(team.name)
+        seen = (liveness(boardroom.presence, team, one, look.now).value for one in heard_of)
         return 0.0 if ONLINE in seen else None
-    found = standing(boardroom.room, team)
+    found = standing(boardroom.room, team.name)
     return (from_iso(found.since) or 0.0) if found.status in RUNNING else None
 
 
@@ -193,9 +194,9 @@ def _finished_at(look: StallRound, id: str) -> float:
 
 
 def _activity(look: StallRound, holder: Member, written: str) -> HolderActivity:
-    presence, team = look.boardroom.presence, look.team.name
-    name = holder.name if presence.last(team, holder.name) is not None else written
-    beat = presence.last(team, name)
+    presence, team = look.boardroom.presence, look.team
+    name = holder.name if last_beat(presence, team, holder.name, look.now) is not None else written
+    beat = last_beat(presence, team, name, look.now)
     return HolderActivity(liveness(presence, team, name, look.now).value, beat.state if beat is not None else "")
 
 

@@ -8,22 +8,22 @@ hooks) happens before it, and what was true then is asked again inside.
 from __future__ import annotations
 
 from atm.domain.board import claims, plans, reviews
-from atm.domain.board.tasks import COMPLETED, MOST_COMMENTS, PENDING, REVIEW, Change, check_said, check_text, task_id
+from atm.domain.board.tasks import COMPLETED, MOST_COMMENTS, PENDING, Change, check_said, check_text, task_id
 from atm.domain.errors import ChecksFailed, NoSuchTask, TaskClosed, UnreadableFile
 from atm.domain.names import same_name
 from atm.domain.team import authority
-from atm.domain.team.authority import is_human
-from atm.domain.team.liveness import IDLE, OFFLINE, UNKNOWN, WORKING
+from atm.domain.team.liveness import IDLE, WORKING
 from atm.formats.team.team_config import must_plan
 from atm.services.board.boardroom import open_team, sign_of_life
+from atm.services.board.leaving import release_in_turn
 from atm.services.team.lifecycle import note_activity
-from atm.services.team.presence import beat, liveness
+from atm.services.team.presence import beat
 from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
-    from atm.domain.board.tasks import Card, Refusal, Task
+    from atm.domain.board.tasks import Refusal, Task
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.ports.board.tasks import Turn
@@ -53,32 +53,56 @@ class Claimed:
         """What the hook for idle members said."""
 
 
-def claim(boardroom: Boardroom, team: str, who: str, id: str | None = None) -> Claimed:
+class _Sign:
+    """The one sign of life that a claim leaves: with what the claimant does from now on, as soon as that is clear."""
+
+    __slots__ = ("_boardroom", "_former", "_said", "_team", "_who")
+
+    def __init__(self, boardroom: Boardroom, team: Team, who: str) -> None:
+        self._boardroom = boardroom
+        self._team = team
+        self._who = who
+        self._former: str | None = None
+        """What they did before, once that is known."""
+        self._said: str | None = None
+
+    def leave(self, state: str) -> bool:
+        """Were they something else before? Who says nothing about that (an empty state) is what they were."""
+        wanted = state or self._former or (IDLE if self._said else "")
+        if self._said is None or self._said != wanted:
+            now, source = self._boardroom.clock.now(), self._boardroom.source("claim")
+            former = beat(self._boardroom.presence, self._team, self._who, now, source, state=wanted)
+            if self._said is None:
+                self._former = former.state if former is not None else ""
+            self._said = wanted
+        return bool(state) and state != self._former
+
+
+def claim(boardroom: Boardroom, team: str | Team, who: str, id: str | None = None) -> Claimed:
     """Take the task of that number, or the best one there is."""
     found = open_team(boardroom, team)
     wanted = None if id is None else task_id(id)
-    done = Claimed()
-    # Before the claim can be seen: whoever looks next must not take it back from a claimant never heard of.
-    former = beat(boardroom.presence, found.name, who, boardroom.clock.now(), "atm tasks claim")
+    done, sign = Claimed(), _Sign(boardroom, found, who)
     with boardroom.tasks.turn(found.name) as turn:
-        done.released = _release_silent(boardroom, found, turn, who)
+        done.released = release_in_turn(boardroom, found, turn, who)
         for _ in range(MOST_ATTEMPTS):
             choice = _choice(turn, who, wanted)
             done.refusal, done.is_resumed = choice.refusal, choice.is_resumed
             if choice.card is None:
                 break
+            # Before the claim can be seen: whoever looks next must not take it back from a claimant never heard of.
+            sign.leave(WORKING)
             done.task = _take_or_pass(boardroom, found, turn, who, choice, wanted)
             if done.task is not None:
                 done.overlaps = _overlaps(turn, done.task)
                 break
         done.board = turn.board
-    state = WORKING if done.task is not None else IDLE if wanted is None else ""
-    if state and (former is None or former.state != state):
-        beat(boardroom.presence, found.name, who, boardroom.clock.now(), "atm tasks claim", state=state)
-        if state == IDLE:  # who was only refused one task is what they were before
-            done.verdict = _tell_idle(boardroom, found.name, who)
+    # Who was only refused one task is what they were before.
+    is_new = sign.leave(WORKING if done.task is not None else IDLE if wanted is None else "")
     if done.task is not None:
         note_activity(boardroom.room, found.name)
+    elif is_new:
+        done.verdict = _tell_idle(boardroom, found.name, who)
     return done
 
 
@@ -121,42 +145,6 @@ def _must_plan(team: Team, who: str) -> bool:
     return member is not None and must_plan(member)
 
 
-def _release_silent(boardroom: Boardroom, team: Team, turn: Turn, who: str) -> list[str]:
-    """Take back what members hold who were not heard of for too long: by silence, never by age alone (D19)."""
-    released = []
-    for card in sorted((c for c in turn.board.cards.values() if c.claim_id), key=lambda card: card.number):
-        if card.waits_for_others or same_name(card.owner, who) or is_human(team, card.owner):
-            continue  # humans leave no heartbeats
-        why = _why_gone(boardroom, team, card.owner)
-        if why and _change_if_held(boardroom, turn, card, f"{card.owner} went silent: {why}"):
-            released.append(card.id)
-    return released
-
-
-def _why_gone(boardroom: Boardroom, team: Team, who: str) -> str:
-    """Why a claimant is not there any more; empty if they may be."""
-    seen = liveness(boardroom.presence, team.name, who, boardroom.clock.now())
-    if seen.value == UNKNOWN and team.member(who) is None:
-        return "they left the team"  # every claim of ours leaves a heartbeat, and leaving takes it away
-    return seen.source if seen.value == OFFLINE else ""
-
-
-def _change_if_held(boardroom: Boardroom, turn: Turn, card: Card, why: str) -> bool:
-    by = boardroom.stamp("")
-
-    def rule(task: Task) -> Change | None:
-        return claims.fail(task, by, why, reason="silent") if task.claim_id == card.claim_id else None
-
-    return turn.change(card.id, rule) is not None
-
-
-def release_silent(boardroom: Boardroom, team: str) -> list[str]:
-    """The same, when a command asks for it or the daemon's time has come."""
-    found = open_team(boardroom, team)
-    with boardroom.tasks.turn(found.name) as turn:
-        return _release_silent(boardroom, found, turn, "")
-
-
 def _overlaps(turn: Turn, task: Task) -> dict[str, list[str]]:
     if not task.files:
         return {}
@@ -175,7 +163,7 @@ def _tell_idle(boardroom: Boardroom, team: str, who: str) -> HookVerdict | None:
     return run_hooks(boardroom, "TeammateIdle", team, who)
 
 
-def start(boardroom: Boardroom, team: str, who: str, id: str) -> Claimed:
+def start(boardroom: Boardroom, team: str | Team, who: str, id: str) -> Claimed:
     """Begin the work: claims it if need be, and says so if the plan for it is not approved yet."""
     done = claim(boardroom, team, who, id)
     if done.task is not None:
@@ -217,7 +205,7 @@ def complete(
     _check_may_complete(task, who, claim_id)
     if not verify:
         claims.check_may_lead(who, is_boss(boardroom.room, found, who), "complete a task without its checks")
-    beat(boardroom.presence, found.name, who, boardroom.clock.now(), "atm tasks complete", state=WORKING)
+    beat(boardroom.presence, found, who, boardroom.clock.now(), boardroom.source("complete"), state=WORKING)
     proof = _prove(boardroom, found, task, who, commit) if verify and task.acceptance else []
     verdict = _ask_hooks(boardroom, found.name, who, task)
     by = boardroom.stamp(who)
@@ -287,29 +275,6 @@ def release(boardroom: Boardroom, team: str, who: str, id: str, *, reason: str =
         return claims.release(task, by, reason or "released")
 
     return _changed(boardroom, found, who, id, rule)
-
-
-def release_all(boardroom: Boardroom, team: str, who: str, member: str) -> list[str]:
-    """Everything that a member holds or was given, and their part in reviews: they have left. The tasks they held."""
-    if not boardroom.tasks.exists(team):
-        return []
-
-    def rule(task: Task) -> Change | None:
-        is_theirs = same_name(task.owner, member) and not task.is_finished
-        return claims.release(task, boardroom.stamp(who), f"{member} left the team") if is_theirs else None
-
-    def review(task: Task) -> Change | None:
-        found = boardroom.room.rosters.load(team)
-        return reviews.hand_back(task, member, boardroom.stamp(who), lambda name: authority.is_boss(found, name))
-
-    with boardroom.tasks.turn(team) as turn:
-        open_cards = [card for card in turn.board.sorted() if not card.is_finished and not card.problem]
-        held = [card.id for card in open_cards if same_name(card.owner, member)]
-        freed = [id for id in held if turn.change(id, rule) is not None]
-        for card in open_cards:
-            if same_name(card.reviewer, member) or card.review == REVIEW:  # the card says who reviews, or who shall
-                turn.change(card.id, review)
-        return freed
 
 
 def reopen(boardroom: Boardroom, team: str, who: str, id: str, reason: str) -> Task:

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from functools import partial
 
 from atm.domain.checkup import root_of, tops
-from atm.services.checkup.findings import PROBLEM, WARNING, Finding, owner_word, shell_word
+from atm.domain.untrusted_text import shell_word
+from atm.services.checkup.findings import PROBLEM, WARNING, Finding, owner_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

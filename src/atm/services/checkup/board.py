@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from functools import partial
 
 from atm.domain.errors import AtmError
-from atm.domain.team.liveness import OFFLINE
-from atm.services.board.working import release_silent
-from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Finding, shell_word
-from atm.services.team.presence import liveness
+from atm.domain.untrusted_text import shell_word
+from atm.services.board.leaving import hand_back_departed, has_departed, is_in_review, release_silent, why_lost
+from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Finding
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
+    from atm.domain.team.team import Team
     from atm.services.board.boardroom import Boardroom
 
 
@@ -30,7 +30,9 @@ def examine_board(boardroom: Boardroom, team: str) -> Iterator[Finding]:
         return
     yield from _unreadable(boardroom, team, board)
     yield from _dependencies(boardroom, team, board)
-    yield from _silent(boardroom, team, board)
+    roster = boardroom.room.rosters.load(team)
+    yield from _silent(boardroom, roster, board)
+    yield from _departed(boardroom, roster, board)
 
 
 def _finish(boardroom: Boardroom, team: str) -> None:
@@ -52,21 +54,44 @@ def _dependencies(boardroom: Boardroom, team: str, board: Board) -> Iterator[Fin
         path = boardroom.tasks.path(team, card.id)
         for id in board.broken_blockers(card) if not card.is_finished else ():
             what = f"#{card.id} waits for #{id}, which cannot be found"
-            yield Finding("broken-dependency", WARNING, what, f"atm tasks depend {card.id} --off {id} -t {team}", path)
+            yield Finding(
+                "broken-dependency",
+                WARNING,
+                what,
+                f"atm tasks depend {card.id} --off {shell_word(id)} -t {shell_word(team)}",
+                path,
+            )
     for number, why in board.lost().items():
         if "circle" in why:
             first = next(iter(board.blockers(board.cards[number])))
             what = f"#{number} can never be done: {why}"
-            command = f"atm tasks depend {number} --off {first} -t {team}"
+            command = f"atm tasks depend {number} --off {shell_word(first)} -t {shell_word(team)}"
             yield Finding("dependency-circle", WARNING, what, command, boardroom.tasks.path(team, str(number)))
 
 
-def _silent(boardroom: Boardroom, team: str, board: Board) -> Iterator[Finding]:
+def _silent(boardroom: Boardroom, team: Team, board: Board) -> Iterator[Finding]:
     for card in board.sorted():
-        if card.claim_id and not card.waits_for_others:
-            seen = liveness(boardroom.presence, team, card.owner, boardroom.clock.now())
-            if seen.value == OFFLINE:
-                what = f"#{card.id} is held by {card.owner}, who is gone: {seen.source}"
-                command = f"atm tasks release --silent -t {team}"
-                path = boardroom.tasks.path(team, card.id)
-                yield Finding("silent-claimant", WARNING, what, command, path, partial(release_silent, boardroom, team))
+        why = why_lost(boardroom, team, card) if card.claim_id else ""
+        if why:
+            what = f"#{card.id} is held by {card.owner}, who is gone: {why}"
+            mend = partial(release_silent, boardroom, team.name)
+            path = boardroom.tasks.path(team.name, card.id)
+            yield Finding("silent-claimant", WARNING, what, _release(team), path, mend)
+
+
+def _departed(boardroom: Boardroom, team: Team, board: Board) -> Iterator[Finding]:
+    """Another program took them off the roster: what they held, or shall review, waits for nobody."""
+    for card in board.sorted():
+        path = boardroom.tasks.path(team.name, card.id)
+        if card.claim_id and card.waits_for_others and has_departed(boardroom, team, card.owner):
+            what = f"#{card.id} waits for an answer, and {card.owner}, who holds it, is not in {team.name} any more"
+            command = f"atm tasks release {card.id} -t {shell_word(team.name)}"
+            yield Finding("departed-owner", WARNING, what, command, path)
+        if is_in_review(card) and has_departed(boardroom, team, card.reviewer):
+            what = f"#{card.id} waits for a review by {card.reviewer}, who is not in {team.name} any more"
+            mend = partial(hand_back_departed, boardroom, team.name)
+            yield Finding("departed-reviewer", WARNING, what, _release(team), path, mend)
+
+
+def _release(team: Team) -> str:
+    return f"atm tasks release --silent -t {shell_word(team.name)}"

@@ -14,9 +14,10 @@ from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.mail.surfacing import half_shown_in_words
 from atm.domain.names import is_claudes_team, nearest_name
 from atm.domain.team.team import claude_reads_inbox
+from atm.domain.untrusted_text import shell_word, shell_words
 from atm.services.checkup.belongings import examine_homes, examine_kinds, examine_owners, examine_permissions
 from atm.services.checkup.board import examine_board
-from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Check, Finding, name_causes, shell_word
+from atm.services.checkup.findings import FIX, NOTE, PROBLEM, WARNING, Check, Finding, name_causes
 from atm.services.checkup.machine import examine_clock, examine_home, examine_room_left
 from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.mail.putting_back import missing_rows, put_back_dropped
@@ -201,9 +202,7 @@ def _roster(room: Teamroom, around: FilesAround, team: Team) -> Iterator[Finding
     for name in team.names:
         if name.casefold() not in owners and not intents:
             what = f"{name!r} in team {team.name!r} has no inbox yet"
-            yield Finding(
-                "no-inbox", NOTE, what, f"atm teams add-member {shell_word(team.name)} {shell_word(name)}", path
-            )
+            yield Finding("no-inbox", NOTE, what, f"atm teams add-member {shell_words(team.name, name)}", path)
 
 
 def _inboxes(room: Teamroom, team: Team) -> Iterator[Finding]:
@@ -233,8 +232,8 @@ def _phantom(team: Team, facts: InboxFacts) -> Finding:
     near = nearest_name(facts.agent, team.names)
     hint = f"; did somebody mean {near!r}?" if near else ""
     what = f"{facts.agent!r} has an inbox in {team.name!r} with {facts.unread} unread, but is no member{hint}"
-    whose, where = shell_word(f"{facts.agent}@{team.name}"), shell_word(team.name)
-    look, remove = f"atm read {whose} --all", f"atm teams remove-member {where} {shell_word(facts.agent)} --force"
+    look = f"atm read --all {shell_words(f'{facts.agent}@{team.name}')}"
+    remove = f"atm teams remove-member --force {shell_words(team.name, facts.agent)}"
     return Finding("phantom-inbox", WARNING, what, f"{look}; {remove}")
 
 
@@ -248,7 +247,7 @@ def _one_inbox(team: Team, facts: InboxFacts) -> Iterator[Finding]:
         yield Finding("large-inbox", WARNING, what, command)
     if facts.malformed:
         what = f"{facts.malformed} rows in the inbox of {whose} are not messages: kept, and shown to nobody"
-        yield Finding("malformed-rows", NOTE, what, f"atm read {shell_word(facts.agent + chr(64) + team.name)} --all")
+        yield Finding("malformed-rows", NOTE, what, f"atm read --all {shell_words(facts.agent + chr(64) + team.name)}")
 
 
 def _ledger(room: Teamroom, name: str) -> Iterator[Finding]:
@@ -265,7 +264,7 @@ def _ledger(room: Teamroom, name: str) -> Iterator[Finding]:
     if torn:
         what = f"{torn} lines of {path} cannot be read, as after a crash; all others count"
         yield Finding("torn-ledger-lines", NOTE, what, f"grep -nv '^{{.*}}$' {shell_word(path)}", path)
-    dropped = 0 if team.completed else missing_rows(room, name, entries)
+    dropped = 0 if team.completed else missing_rows(room, team, entries)
     if dropped:
         what = f"{dropped} messages of team {name!r} were dropped by another program's rewrite"
         again = partial(put_back_dropped, room, team, everything=True)

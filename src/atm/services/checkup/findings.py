@@ -6,19 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from atm.domain.errors import AtmError
+from atm.domain.untrusted_text import shell_word
 
 PROBLEM, WARNING, NOTE = "problem", "warning", "note"
 OK, TROUBLE, FAILED = "ok", "trouble", "failed"
 FIX = "atm doctor --fix"
 CHECK_FAILED = "check-failed"
 CONSEQUENCES = (CHECK_FAILED, "unreadable-ledger", "unreadable-board", "cannot-write")
-
-_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-/@:,=%")
-
-
-def shell_word(text: str) -> str:
-    """A path or name as one word of a command that people paste."""
-    return text if text and set(text) <= _PLAIN else "'" + text.replace("'", "'\\''") + "'"
 
 
 def owner_word(name: str) -> str:

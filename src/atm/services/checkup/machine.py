@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from functools import partial
 
 from atm.domain.checkup import NONE, OLDEST_NOW, PLENTY, in_words, is_from_the_future, judge_bytes, judge_inodes
+from atm.domain.untrusted_text import shell_word
 from atm.formats.files.times import to_iso
-from atm.services.checkup.findings import FIX, PROBLEM, WARNING, Finding, owner_word, shell_word
+from atm.services.checkup.findings import FIX, PROBLEM, WARNING, Finding, owner_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from atm.domain.setup.hooks import INSTALLED, KNOWN, SERVER, USER, WITHOUT_SERVER
-from atm.services.checkup.findings import PROBLEM, WARNING, Finding, shell_word
+from atm.domain.untrusted_text import shell_word
+from atm.services.checkup.findings import PROBLEM, WARNING, Finding
 from atm.services.setup.planning import CHANGED, REMOVED, SetupOrder, check, detect, plan
 
 TYPE_CHECKING = False
@@ -76,7 +77,7 @@ def examine_hooks(files: VendorFiles, project: str) -> Iterator[Finding | str]:
                 yield Finding("unreadable-hooks", WARNING, str(change.refusal), f"${{EDITOR:-vi}} {word}", change.path)
             elif present and change.standing.state != INSTALLED:
                 what = f"our hooks in {change.path} are {change.standing.state}: mail may not reach {title} by itself"
-                yield Finding("old-hooks", WARNING, what, f"atm init --vendor {vendor}", change.path)
+                yield Finding("old-hooks", WARNING, what, f"atm init --vendor {shell_word(vendor)}", change.path)
             states.append(change.is_installed)
         said.append(f"{title} {'yes' if present and all(states) else 'in part' if present else 'no'}")
     hint = "; `atm init` enters them" if any(one.endswith(" no") for one in said) else ""

@@ -27,8 +27,8 @@ from atm.domain.team.authority import is_human
 from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
 from atm.services.mail.bookkeeping import enter
-from atm.services.mail.surfacing import Surfacing, glance_for, recover
-from atm.services.team.presence import beat, is_by_hook
+from atm.services.mail.surfacing import Surfacing, glance_for
+from atm.services.team.presence import beat, is_by_hook, last_beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -142,16 +142,14 @@ def _learn(visit: HookVisit, moment: str) -> None:
 
 
 def _stop(visit: HookVisit) -> list[Message]:
-    if visit.carries == "block" and _may_show(visit):
-        if visit.room.surfacings.is_cut_off(visit.team.name, visit.me):
-            recover(visit.room, visit.team.name, visit.me, visit.is_person)
-        if keeps_from_stopping(_look(visit).messages, visit.stop_on):
-            shown = _speak(visit)
-            if shown:
-                _sign(visit, WORKING)
-                return shown
-    _go_idle(visit)
-    return []
+    shown: list[Message] = []
+    if visit.carries == "block":
+        shown = _speak(visit, is_due=lambda unread: keeps_from_stopping(unread, visit.stop_on))
+    if shown:
+        _sign(visit, WORKING)
+    else:
+        _go_idle(visit)
+    return shown
 
 
 def _end(visit: HookVisit) -> None:
@@ -173,11 +171,11 @@ def _go_idle(visit: HookVisit) -> None:
 
 def _sign(visit: HookVisit, state: str) -> None:
     now, presence = visit.room.clock.now(), visit.room.presence
-    last = presence.last(visit.team.name, visit.me)
+    last = last_beat(presence, visit.team, visit.me, now)
     is_known = last is not None and last.state == (state or last.state) and is_by_hook(last.state_source)
     if is_known and last is not None and 0 <= now - last.at < BEAT_EVERY:
         return
-    beat(presence, visit.team.name, visit.me, now, _source(visit), state=state)
+    beat(presence, visit.team, visit.me, now, _source(visit), state=state)
 
 
 def _source(visit: HookVisit) -> str:
@@ -204,28 +202,29 @@ def _may_show(visit: HookVisit) -> bool:
 
 
 def _look(visit: HookVisit) -> Glance:
-    """Without a lock: most calls find nothing."""
+    """Without a lock: most calls find nothing. The only look: the turn goes on with what was seen here."""
     return glance_for(visit.room, visit.team.name, visit.me, visit.is_person)
 
 
-def _speak(visit: HookVisit, greeting: str = "") -> list[Message]:
-    """Say the greeting, if there is one, and as much mail as fits."""
+def _speak(
+    visit: HookVisit, greeting: str = "", is_due: Callable[[list[Message]], bool] = lambda _: True
+) -> list[Message]:
+    """Say the greeting, if there is one, and as much mail as fits, if it `is_due`."""
     if not visit.carries:
         return []
     seen = _look(visit) if _may_show(visit) else None
-    if seen is None or not _has_mail(visit, seen):
+    if seen is None or not _has_mail(visit, seen, is_due):
         _say(visit, greeting)
         return []
     warning = "" if seen.is_whole else _too_large(visit, seen.size)
     where = f"{visit.call.vendor} {visit.call.session}"
-    turn = Surfacing(visit.room, visit.team.name, visit.me, HOOK, where=where, people=visit.is_person)
-    with turn as unread:
+    turn = Surfacing(visit.room, visit.team.name, visit.me, HOOK, where=where, people=visit.is_person, seen=seen)
+    with turn as found:
+        unread = found if found and is_due(found) else []
         space = LONGEST_CONTEXT - len(greeting) - len(warning) - HEAD
-        fitting = urgent_first(
-            unread or [], space, lambda one: size_of(one, in_doubt=turn.doubts(one)), visit.is_person
-        )
+        fitting = urgent_first(unread, space, lambda one: size_of(one, in_doubt=turn.doubts(one)), visit.is_person)
         taken = turn.take(fitting) if fitting else []
-        left = turn.more + len(unread or []) - len(taken)
+        left = turn.more + len(unread) - len(fitting)  # what could not be taken was marked by another reader
         mail = _in_words(visit, turn, left, space) if taken else ""
         if taken or visit.carries != "block":  # a warning alone keeps nobody from stopping
             _say(visit, "\n\n".join(part for part in (greeting, mail, warning) if part))
@@ -235,9 +234,10 @@ def _speak(visit: HookVisit, greeting: str = "") -> list[Message]:
         return taken
 
 
-def _has_mail(visit: HookVisit, seen: Glance) -> bool:
+def _has_mail(visit: HookVisit, seen: Glance, is_due: Callable[[list[Message]], bool]) -> bool:
+    """Also where a process died while it showed some: that is given back in the turn."""
     is_more = bool(seen.messages) or seen.left > 0 or not seen.is_whole
-    return is_more or visit.room.surfacings.is_cut_off(visit.team.name, visit.me)
+    return (is_more and is_due(seen.messages)) or visit.room.surfacings.is_cut_off(visit.team.name, visit.me)
 
 
 def _too_large(visit: HookVisit, size: int) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def goes_idle(room: Mailroom, team: Team, member: str, source: str, *, pid: int | None = None) -> Message | None:
     """A member's turn is over: note it, and tell the lead unless it has been told. The notice, if one was sent."""
-    former = beat(room.presence, team.name, member, room.clock.now(), source, pid=pid, state=IDLE)
+    former = beat(room.presence, team, member, room.clock.now(), source, pid=pid, state=IDLE)
     if former is not None and former.state == IDLE and not _is_another_turn(former, source):
         return None  # the same idle time as before
     if is_claudes_team(team.name) or team.completed or same_name(member, team.lead) or team.member(team.lead) is None:

@@ -37,6 +37,7 @@ from atm.services.delivery.pane_delivery import (
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.surfacing import Surfacing, unread_for
 from atm.services.team.endpoints import endpoint_of
+from atm.services.team.presence import last_beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ def _way(room: Mailroom, channels: Channels, team: Team, member: Member) -> tupl
         member,
         endpoint,
         in_claudes_team=is_claudes_team(team.name),
-        is_idle=_is_idle(room, team.name, member.name),
+        is_idle=_is_idle(room, team, member.name),
         panes_allowed=channels.panes_allowed,
     )
     return endpoint, choice
@@ -142,8 +143,8 @@ def _pane_in_roster(room: Mailroom, member: Member) -> Endpoint | None:
     return Endpoint(vendor="", session="", at=room.clock.now(), pane=member.pane_id)
 
 
-def _is_idle(room: Mailroom, team: str, name: str) -> bool:
-    last = room.presence.last(team, name)
+def _is_idle(room: Mailroom, team: Team, name: str) -> bool:
+    last = last_beat(room.presence, team, name, room.clock.now())
     return last is not None and last.state in (IDLE, ENDED)
 
 

@@ -6,6 +6,7 @@ from atm.domain.errors import AlreadyAnswered, AtmError, DiskError, NoSuchMember
 from atm.domain.mail.messages import REQUEST_MARKER, answers_request, with_request_marker
 from atm.domain.mail.quotas import Allowance
 from atm.domain.names import parse_address, same_name
+from atm.domain.untrusted_text import shell_words
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import all_told, enter, record
 from atm.services.mail.mailroom import find_open_recipient
@@ -212,7 +213,7 @@ def _check_unanswered(room: Mailroom, team: str, agent: str, message: Message) -
     if "answered" in past or {"team": team, "agent": agent, "message_id": message.id or ""} in replies:
         raise AlreadyAnswered(
             f"message {message.id} was answered before",
-            f"see `atm receipts {message.id}`; to say more, use `atm send`",
+            f"see `atm receipts {shell_words(message.id or '')}`; to say more, use `atm send`",
         )
 
 

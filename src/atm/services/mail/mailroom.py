@@ -7,6 +7,7 @@ from atm.domain.mail.quotas import Quota
 from atm.domain.mail.retries import MOST_TRIES
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 from atm.domain.team.team import check_open
+from atm.domain.untrusted_text import shell_words
 from atm.services.team.registry import Registry, find_team
 
 TYPE_CHECKING = False
@@ -53,13 +54,19 @@ class Troubles:
         fresh, self._told = self.all[self._told :], len(self.all)
         return fresh
 
+    def hand_over(self) -> list[str]:
+        """The same, and forgotten: a server says with each answer what was in the way of that one."""
+        fresh = self.news()
+        self.all, self._told = [], 0
+        return fresh
+
 
 class Mailroom(Registry):
     """Everything that mail is made with."""
 
     __slots__ = (
         *("archive", "compact_claudes", "drift", "inboxes", "ledger", "marks", "most_tries", "policy", "quota"),
-        *("spool", "troubles"),
+        *("has_keeper", "spool", "troubles"),
     )
 
     stores: MailStores
@@ -94,6 +101,8 @@ class Mailroom(Registry):
         self.compact_claudes = compact_claudes
         self.most_tries = most_tries
         self.quota = quota or Quota()
+        self.has_keeper = False
+        """Is this in a daemon, which looks at every inbox that changes? Then a verb looks after its own alone."""
         self.troubles = troubles or Troubles()
         """What of our own books could not be read or written: mail goes on without, and whoever asked is told."""
 
@@ -128,7 +137,11 @@ def find_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     A member; or a former one who left the roster but still has an inbox. Never a new inbox for a name that was
     only mistyped: mail would rot there unseen.
     """
-    found = find_team(room, team)
+    return recipient_in(room, find_team(room, team), agent)
+
+
+def recipient_in(room: Mailroom, found: Team, agent: str) -> Recipient:
+    """The same for whoever has just read the roster."""
     member = found.member(agent)
     if member is not None:
         return Recipient(found, member.name, member)
@@ -149,7 +162,7 @@ def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
 
 def _who_is_there(team: Team) -> str:
     if not team.members:
-        return f"add one with `atm teams add-member {team.name} NAME`"
+        return f"add one with `atm teams add-member {shell_words(team.name)} NAME`"
     return f"members: {', '.join(team.names[:10])}"
 
 

@@ -7,6 +7,8 @@ from atm.domain.mail.inbox_merge import put_back
 from atm.domain.mail.receipts import RESTORED, expected_in_inbox
 from atm.domain.mail.retries import SEND_WITHIN, time_left
 from atm.domain.names import is_claudes_team
+from atm.domain.team.team import is_somebody_else
+from atm.formats.files.times import from_iso
 from atm.formats.mail.journal import MESSAGE, histories
 from atm.services.mail.bookkeeping import record
 
@@ -44,7 +46,7 @@ def put_back_dropped(
     if is_claudes_team(team.name) or team.completed:
         return 0  # there, absence means consumed or unknown; or nothing may change any more
     try:
-        names = {*room.inboxes.owners(team.name), *team.names}
+        names = {about} if about is not None and room.has_keeper else {*room.inboxes.owners(team.name), *team.names}
         if about is not None and len(names) > MOST_LOOKED_AT:
             names = {about}
         suspects = names if everything else {agent for agent in names if room.inboxes.touched(team.name, agent)}
@@ -55,7 +57,7 @@ def put_back_dropped(
         return 0  # a look that fails must not keep the message from being sent
     if deadline is None and not everything:
         deadline = room.clock.monotonic() + SEND_WITHIN
-    expected, count = _expected(entries), 0
+    expected, count = _expected(room, team, entries), 0
     again = [] if unable is None else unable
     for agent in sorted(suspects, key=lambda agent: (agent != about, agent)):
         sent = expected.get(agent, [])
@@ -74,25 +76,33 @@ def put_back_dropped(
     return count
 
 
-def missing_rows(room: Mailroom, team: str, entries: list[Entry]) -> int:
+def missing_rows(room: Mailroom, team: Team, entries: list[Entry]) -> int:
     """How many messages should lie in an inbox of ours and do not."""
-    if is_claudes_team(team):
+    if is_claudes_team(team.name):
         return 0
     count = 0
-    for agent, sent in _expected(entries).items():
+    for agent, sent in _expected(room, team, entries).items():
         try:
-            count += len(room.inboxes.missing(team, agent, [entry.ids[0] for entry in sent]))
+            count += len(room.inboxes.missing(team.name, agent, [entry.ids[0] for entry in sent]))
         except AtmError:
             continue
     return count
 
 
-def _expected(entries: list[Entry]) -> dict[str, list[Entry]]:
-    """For each recipient the messages that should still lie in its inbox."""
-    past = histories(entries)
+def _expected(room: Mailroom, team: Team, entries: list[Entry]) -> dict[str, list[Entry]]:
+    """
+    For each recipient the messages that should still lie in its inbox.
+
+    Not those from before it joined: they went to a former member of that name (D26).
+    """
+    past, now = histories(entries), room.clock.now()
+    joined = {member.name: member.joined_at for member in team.members}
     found: dict[str, list[Entry]] = {}
     for entry in entries:
-        if entry.kind == MESSAGE and entry.ids and expected_in_inbox(past[(entry.ids[0], entry.agent)]):
+        if entry.kind != MESSAGE or not entry.ids or not expected_in_inbox(past[(entry.ids[0], entry.agent)]):
+            continue
+        since = joined.get(entry.agent)
+        if since is None or not is_somebody_else(from_iso(entry.at) or now, since, now):
             found.setdefault(entry.agent, []).append(entry)
     return found
 

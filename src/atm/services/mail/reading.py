@@ -8,7 +8,7 @@ end, the row is given back; if the reader is killed, the next one gives it back 
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
+from atm.domain.errors import AtmError, WriteRefused
 from atm.domain.mail.quotas import LARGEST_FOREIGN
 from atm.domain.mail.receipts import MAYBE_SHOWN, RETURNED
 from atm.domain.mail.surfacing import READ, ShowingNote
@@ -114,7 +114,18 @@ class Reading:
     else may look at the ledger and conclude that a row was not shown.
     """
 
-    __slots__ = ("_agent", "_evidence", "_is_noted", "_mail", "_room", "_taken", "_team", "_turn", "_wanted")
+    __slots__ = (
+        "_agent",
+        "_evidence",
+        "_has_chosen",
+        "_is_noted",
+        "_mail",
+        "_room",
+        "_taken",
+        "_team",
+        "_turn",
+        "_wanted",
+    )
 
     def __init__(
         self, room: Mailroom, team: str, agent: str, wanted: Filter, evidence: str = "marked read and shown"
@@ -125,7 +136,7 @@ class Reading:
         self._wanted = wanted
         self._evidence = evidence
         self._turn: SurfacingTurn | None = None
-        self._is_noted = False
+        self._is_noted = self._has_chosen = False
         self._mail = ShownMail([], marked=False)
         self._taken: list[Message] = []
         """Marked by us, and neither entered nor given back yet."""
@@ -152,9 +163,14 @@ class Reading:
         turn = room.surfacings.turn(team, agent, TURN_PATIENCE)
         if turn.__enter__():
             self._turn = turn
-            if is_cut_off:
+        try:
+            if is_cut_off and self._turn is not None:
                 self._recover(turn)
-        self._claim()
+            self._claim()
+        except WriteRefused as error:
+            if self._has_chosen:  # it may have come after the rows were marked: then only the note knows of them
+                raise
+            self._leave_unread(error)
         if not self._taken:
             self._settle()
         return self._mail
@@ -204,12 +220,22 @@ class Reading:
         mail.doubted.update(known.doubted)
         note_drift(room, mail.messages)
 
+    def _leave_unread(self, error: WriteRefused) -> None:
+        """A lock of root's, a full disk: the mail itself can be read, so it is shown, and again by the next one."""
+        doubted = self._mail.doubted
+        self._mail = peek(self._room, self._team, self._agent, self._wanted)
+        self._mail.doubted |= doubted
+        if any(not message.read for message in self._mail.messages):
+            what = "this mail cannot be marked as read, so it will be shown again"
+            self._mail.warnings.append(f"{what}: {error}; `atm doctor` says which command mends that")
+
     def _note(self, keys: list[object]) -> None:
         """
         Before anything is marked: if we are killed, the next one finds the note, and gives the rows back.
 
         Not where somebody else has the turn, whose note may lie there.
         """
+        self._has_chosen = True
         if self._turn is not None and keys:
             self._turn.begin(ShowingNote(keys=keys, channel=READ, at=self._room.clock.now()))
             self._is_noted = True

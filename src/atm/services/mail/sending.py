@@ -7,6 +7,7 @@ from atm.domain.mail.messages import Message, check_text
 from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN
 from atm.domain.names import same_name
 from atm.domain.team.team import appears_offline, check_open
+from atm.domain.untrusted_text import shell_words
 from atm.formats.mail.protocol_message import check_may_be_sent
 from atm.services.mail.mailroom import find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, deliver, is_tagged, send_to
@@ -50,7 +51,7 @@ def broadcast(room: Mailroom, team: str, letter: Draft) -> tuple[str, list[Poste
     if not others:
         raise RequestError(
             f"team {found.name!r} has nobody else to send to",
-            f"add members with `atm teams add-member {found.name} NAME`",
+            f"add members with `atm teams add-member {shell_words(found.name)} NAME`",
         )
     check_may_be_sent(check_text(letter.text))
     begun = room.clock.monotonic()
@@ -63,7 +64,7 @@ def broadcast(room: Mailroom, team: str, letter: Draft) -> tuple[str, list[Poste
             copies.append(_one_of_many(room, found.name, name, letter, message_id, until))
     except KeyboardInterrupt:  # those who have it are told of all the same
         cut, *rest = others[len(copies) :]
-        why = AtmError("interrupted while it was sent", f"see `atm receipts {message_id}`")
+        why = AtmError("interrupted while it was sent", f"see `atm receipts {shell_words(message_id)}`")
         copies.append(_failed(found.name, cut, letter, message_id, why))
         why = AtmError("interrupted before it was sent", "send it to them by name")
         copies += [_failed(found.name, name, letter, message_id, why) for name in rest]

@@ -39,11 +39,13 @@ class Surfacing:
 
     With `people`, who says which senders are persons, only what should be shown first is looked at, for a bounded
     price. An inbox that is too large even for that stays as it is: what is shown of it is entered in the ledger alone.
+    Who has `seen` it a moment ago need not look again: which of it was shown before is asked in the turn, and what
+    another reader has marked meanwhile cannot be taken.
     """
 
     __slots__ = (
-        *("_doubted", "_room", "_turn", "channel", "is_marking", "left", "member", "more", "people", "taken", "team"),
-        *("was_shown", "where"),
+        *("_doubted", "_room", "_seen", "_turn", "channel", "is_marking", "left", "member", "more", "people", "taken"),
+        *("team", "too_large", "was_shown", "where"),
     )
 
     def __init__(
@@ -57,6 +59,7 @@ class Surfacing:
         patience: float = 0.0,
         was_shown: Finder | None = None,
         people: Callable[[str], bool] | None = None,
+        seen: Glance | None = None,
     ) -> None:
         self._room = room
         self.team = team
@@ -65,6 +68,9 @@ class Surfacing:
         self.where = where
         self.was_shown = was_shown
         self.people = people
+        self._seen = seen
+        self.too_large = 0
+        """Unread rows that no sender of ours can have written, if all were looked at. They are never shown."""
         self.more = 0
         """Unread messages beyond those that were looked at."""
         self.is_marking = True
@@ -82,7 +88,9 @@ class Surfacing:
             if self.people is not None:
                 return self._glance(self.people)
             self._recover()
-            return self._not_shown(unread_for(self._room, self.team, self.member))
+            rows = self._room.inboxes.unread(self.team, self.member)
+            self.too_large = sum(len(row.raw) > LARGEST_ROW for row in rows)
+            return self._not_shown(_to_show(self._room, self.team, self.member, rows))
         except BaseException:  # also Ctrl-C: a turn that stays held would keep every other channel waiting
             self._turn.__exit__()
             raise
@@ -97,7 +105,7 @@ class Surfacing:
             self._turn.__exit__()
 
     def _glance(self, people: Callable[[str], bool]) -> list[Message]:
-        seen = glance_for(self._room, self.team, self.member, people)
+        seen = self._seen or glance_for(self._room, self.team, self.member, people)
         if seen.is_whole and self._room.surfacings.is_cut_off(self.team, self.member):
             self._recover()
             seen = glance_for(self._room, self.team, self.member, people)
@@ -212,9 +220,9 @@ def _enter_return(
         enter(room, team, member, ids, RETURNED, what)
 
 
-def recover(room: Mailroom, team: str, member: str, people: Callable[[str], bool] | None = None) -> None:
+def recover(room: Mailroom, team: str, member: str) -> None:
     """Give back what a process that died had taken out of the unread: whoever reads must find it."""
-    with Surfacing(room, team, member, INBOX, people=people):
+    with Surfacing(room, team, member, INBOX):
         return
 
 
@@ -235,7 +243,11 @@ def half_shown(room: Mailroom, team: str, members: Iterable[str]) -> Iterator[tu
 
 def unread_for(room: Mailroom, team: str, member: str) -> list[Message]:
     """What lies unread and has not been shown: oldest first, as it lies in the inbox."""
-    unread = [one for one in room.inboxes.unread(team, member) if one.understood and len(one.raw) <= LARGEST_ROW]
+    return _to_show(room, team, member, room.inboxes.unread(team, member))
+
+
+def _to_show(room: Mailroom, team: str, member: str, rows: list[Message]) -> list[Message]:
+    unread = [one for one in rows if one.understood and len(one.raw) <= LARGEST_ROW]
     if not unread:
         return []  # most calls of a hook: the ledger need not be read
     seen = seen_lately(room, team, member)

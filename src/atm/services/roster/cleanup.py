@@ -99,7 +99,7 @@ def _member(
     room: Teamroom, team: Team, member: Member, work: Callable[[], object], *, named: bool, force: bool
 ) -> Item:
     """`--force` alone takes no more than unread mail along; whoever may be at work has to be named as well."""
-    known = presence.liveness(room.presence, team.name, member.name, room.clock.now())
+    known = presence.liveness(room.presence, team, member.name, room.clock.now())
     if team.is_lead(member.name):
         return Item(member.name, "team-lead-protected", KEEP, "the lead stays")
     if member.kind in (HUMAN, SYNTHETIC):
@@ -138,7 +138,7 @@ def _unread(room: Teamroom, team: str, name: str) -> str:
 def _heartbeats(room: Teamroom, team: Team) -> Iterator[Item]:
     heard_of = room.presence.heard_of(team.name)
     for name in heard_of:
-        known = presence.liveness(room.presence, team.name, name, room.clock.now())
+        known = presence.liveness(room.presence, team, name, room.clock.now())
         if team.member(name) is None and known.value == OFFLINE:
             work = partial(forget, room, team.name, name)
             yield Item(name, "stale-heartbeat", REMOVE, "of somebody who is on no roster", work)

@@ -12,7 +12,7 @@ from atm.domain.errors import NoSuchTeam, TeamInUse
 from atm.domain.names import check_known_name
 from atm.domain.team.lifecycle import COMPLETE
 from atm.domain.team.liveness import ONLINE
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_words
 from atm.formats.files.times import for_name
 from atm.ports.roster.team_files import Deletion
 from atm.services.mail.overview import InboxFacts, inbox_facts
@@ -88,12 +88,12 @@ def _gone(room: Teamroom, team: str) -> Ended:
 
 def why_in_use(room: Teamroom, team: Team) -> list[str]:
     """Every reason not to delete a team; none for one that is complete, apart from members who are there."""
-    online = [name for name in team.names if _is_online(room, team.name, name)]
+    online = [name for name in team.names if _is_online(room, team, name)]
     there = [f"{', '.join(online[:5])} {'is' if len(online) == 1 else 'are'} online"] if online else []
     return there if team.completed else [*there, *_unread(room, team), *_waiting(room, team), *_open_tasks(room, team)]
 
 
-def _is_online(room: Teamroom, team: str, name: str) -> bool:
+def _is_online(room: Teamroom, team: Team, name: str) -> bool:
     return presence.liveness(room.presence, team, name, room.clock.now()).value == ONLINE
 
 
@@ -119,7 +119,7 @@ def _open_tasks(room: Teamroom, team: Team) -> list[str]:
 
 def _check_unused(team: Team, reasons: list[str], verb: str) -> None:
     if reasons:
-        command = f"atm teams {verb} {shell_word(team.name)} --force"
+        command = f"atm teams {verb} --force {shell_words(team.name)}"
         raise TeamInUse(
             f"team {team.name!r} is in use: {'; '.join(reasons)}",
             f"settle that first, or use `{command}`: a backup is made in any case",

@@ -11,11 +11,11 @@ from atm.domain.errors import AtmError, MemberInUse, NoSuchMember, RequestError
 from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.domain.team.team import AGENT, Member
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_words
 from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import ROSTER, Line
 from atm.formats.team.team_config import decode_team, new_member, new_team, with_fields, with_member
-from atm.services.roster.recovery import finish_pending_deletions, move_out, recover
+from atm.services.roster.recovery import finish_pending_deletions, move_out, recover, set_aside
 from atm.services.team import presence
 from atm.services.team.lifecycle import begin, note_member
 from atm.services.team.registry import find_team
@@ -60,17 +60,28 @@ def _clear_the_ground(room: Teamroom, team: str) -> None:
             pass
 
 
-def add_member(room: Teamroom, team: str, new: Member) -> bool:
-    """Add a member and its inbox; False if both were there. Repeating it mends what is missing."""
+def add_member(
+    room: Teamroom, team: str, new: Member, *, is_back: bool = False, archived: list[str] | None = None
+) -> bool:
+    """
+    Add a member and its inbox; False if both were there. Repeating it mends what is missing.
+
+    `archived` gets the place of mail that lay there for a former member of that name; one that `is_back` keeps it.
+    """
     found = recover(room, find_team(room, team))
     known = found.member(new.name)
     name = known.name if known is not None else check_new_name(new.name, "member")
     if known is not None and room.inboxes.exists(found.name, name):
         return False
     with room.rosters.undertaking(found.name, "add", name):
+        is_new = find_team(room, found.name).member(name) is None  # another may have added it meanwhile
         made = room.inboxes.create(found.name, name)
+        if is_new and not is_back:
+            path = set_aside(room, found.name, name, has_inbox=not made)
+            if path is not None and archived is not None:
+                archived.append(path)
         try:
-            if known is None:
+            if is_new:
                 _enter(room, found.name, new, name)
         except AtmError:
             if made and not _may_be_entered(room, found.name, name):
@@ -104,7 +115,7 @@ def update_member(room: Teamroom, team: str, name: str, fields: dict[str, Plain]
     member = found.member(name)
     if member is None:
         near = nearest_name(check_known_name(name, "member"), found.names)
-        add = f"add it with `atm teams add-member {shell_word(found.name)} {shell_word(name)}`"
+        add = f"add it with `atm teams add-member {shell_words(found.name, name)}`"
         hint = f"did you mean {near!r}?" if near else add
         raise NoSuchMember(f"team {found.name!r} has no member {name!r}", hint, found.read_from)
     spelled, changed = member.name, list[str]()
@@ -121,23 +132,26 @@ def update_member(room: Teamroom, team: str, name: str, fields: dict[str, Plain]
 class Joined:
     """What joining did: a new member, or a member whose heartbeat and working folder are fresh again."""
 
-    __slots__ = ("added", "changed", "name")
+    __slots__ = ("added", "archived", "changed", "name")
 
-    def __init__(self, name: str, added: bool, changed: list[str]) -> None:
+    def __init__(self, name: str, added: bool, changed: list[str], archived: list[str]) -> None:
         self.name = name
         self.added = added
         self.changed = changed
+        self.archived = archived
+        """Where mail is kept that lay there for a former member of that name."""
 
 
 def join(room: Teamroom, team: str, me: Member) -> Joined:
     """Join a team oneself, or show up again: a sign of life is left either way."""
     found = recover(room, find_team(room, team))
     known = found.member(me.name)
-    added = add_member(room, found.name, me)
+    archived: list[str] = []
+    added = add_member(room, found.name, me, archived=archived)
     name = known.name if known is not None else me.name
     changed = update_member(room, found.name, name, {"cwd": me.cwd}) if known is not None and me.cwd else []
-    presence.beat(room.presence, found.name, name, room.clock.now(), "atm teams join")
-    return Joined(name, added and known is None, changed)
+    presence.beat(room.presence, find_team(room, found.name), name, room.clock.now(), "atm teams join")
+    return Joined(name, added and known is None, changed, archived)
 
 
 def leave(room: Teamroom, team: str, name: str, *, force: bool = False, first: Farewell | None = None) -> Removed:
@@ -173,13 +187,13 @@ def remove_member(
             return Removed(False, None)
         raise NoSuchMember(f"team {found.name!r} has no member {name!r}", f"did you mean {near!r}?")
     if not force:
-        at_work = _at_work(room, found.name, spelled, member)
+        at_work = _at_work(room, found, spelled, member)
         unread = _unread(room, found.name, spelled)
         _check_unused(found, spelled, [*at_work, *_reasons(found, spelled, unread)])
     return _take_off(room, found.name, spelled, first)
 
 
-def _at_work(room: Teamroom, team: str, name: str, member: Member | None) -> list[str]:
+def _at_work(room: Teamroom, team: Team, name: str, member: Member | None) -> list[str]:
     """Why it may be at work. Nobody knows that of people and of what plugins play: they leave no heartbeats."""
     known = presence.liveness(room.presence, team, name, room.clock.now())
     if known.value == ONLINE:

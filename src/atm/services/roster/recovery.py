@@ -7,6 +7,7 @@ An addition is undone unless it was entered, a removal is completed, a restore a
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy
+from atm.domain.names import same_name
 from atm.domain.team.team import check_open
 from atm.formats.team.team_config import without_member
 from atm.services.mail.retention import archive_rows
@@ -37,8 +38,7 @@ def move_out(room: Teamroom, team: str, name: str) -> str | None:
     """First off the roster, so that no new mail is addressed; then the mail to the archive until nothing is left."""
     if find_team(room, team).member(name) is not None:
         room.rosters.change(team, lambda data: without_member(data, name))
-    if room.surfacings.is_cut_off(team, name):
-        give_back(room, team, name)  # what nobody saw is archived as unread, and no namesake finds the note
+    _give_back(room, team, name)
     path = None
     for _ in range(MOST_ARRIVALS):
         path = _archive_all(room, team, name) or path
@@ -46,6 +46,34 @@ def move_out(room: Teamroom, team: str, name: str) -> str | None:
             forget(room, team, name)
             return path
     raise FileBusy(f"mail for {name!r} keeps coming in", "try again")
+
+
+def set_aside(room: Teamroom, team: str, name: str, *, has_inbox: bool) -> str | None:
+    """
+    What a former member of that name left goes to the archive before the newcomer is entered: their mail was for
+    somebody else (D26). Where it is kept, if there was any.
+
+    An inbox may also come before its owner: other programs write to whom they are about to start. Where nothing shows
+    that somebody of that name was ever here, its mail is the newcomer's.
+    """
+    path = None
+    if has_inbox and _was_here(room, team, name):
+        _give_back(room, team, name)
+        path = _archive_all(room, team, name)
+    forget(room, team, name)
+    return path
+
+
+def _was_here(room: Teamroom, team: str, name: str) -> bool:
+    """They left a sign of life or a way to be reached, or the ledger tells of mail for them or of their removal."""
+    left = room.presence.last(team, name) is not None or room.endpoints.of(team, name) is not None
+    return left or any(same_name(entry.agent, name) for entry in room.ledger.entries(team)[0])
+
+
+def _give_back(room: Teamroom, team: str, name: str) -> None:
+    """What nobody saw is archived as unread, and no namesake finds the note."""
+    if room.surfacings.is_cut_off(team, name):
+        give_back(room, team, name)
 
 
 def forget(room: Teamroom, team: str, name: str) -> None:

@@ -17,7 +17,7 @@ from __future__ import annotations
 from atm.domain.errors import RequestError, TeamNotOurs
 from atm.domain.names import check_new_name, is_claudes_team
 from atm.domain.team.team import check_open
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_word, shell_words
 from atm.services.roster.recovery import RESTORING, recover
 from atm.services.roster.restore_pass import Restored, RestorePass
 from atm.services.team.registry import find_team
@@ -44,8 +44,8 @@ def restore(
     if contents.manifest.team != team:
         raise RequestError(
             f"{contents.path} is a backup of team {contents.manifest.team!r}, not of {team!r}",
-            f"restore it with `atm teams restore {shell_word(contents.manifest.team)} "
-            f"--from {shell_word(contents.path)}`",
+            f"restore it with `atm teams restore --from {shell_word(contents.path)} "
+            f"{shell_words(contents.manifest.team)}`",
         )
     if dry_run:
         return RestorePass(room, team, contents, skip_tasks=skip_tasks, dry_run=True).run()

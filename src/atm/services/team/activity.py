@@ -39,8 +39,8 @@ class Activity:
 def activity(room: Registry, team: Team, member: Member) -> Activity:
     """The heartbeat says what a member does; without one, `isActive` in the roster is a hint, as old as the file."""
     now = room.clock.now()
-    known = presence.liveness(room.presence, team.name, member.name, now)
-    beat = room.presence.last(team.name, member.name)
+    known = presence.liveness(room.presence, team, member.name, now)
+    beat = presence.last_beat(room.presence, team, member.name, now)
     if beat is not None and beat.state:
         return Activity(beat.state, f"heartbeat ({beat.source})", max(0.0, now - beat.at), known)
     if member.is_active is None:

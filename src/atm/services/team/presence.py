@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.team.liveness import Beat, judge
+from atm.domain.team.team import Team, is_somebody_else
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 def beat(
     presence: Presence,
-    team: str,
+    team: Team | str,
     member: str,
     now: float,
     source: str,
@@ -21,12 +22,12 @@ def beat(
     state: str = "",
 ) -> Beat | None:
     """Leave a sign of life; the former one. What the new one does not say stays as it was."""
-    former = presence.last(team, member)
+    former = last_beat(presence, team, member, now)
     kept_state = state or (former.state if former else "")
     is_same = former is not None and former.state == kept_state
     since = former.state_since if former and is_same else now
     presence.beat(
-        team,
+        team.name if isinstance(team, Team) else team,
         member,
         Beat(
             at=now,
@@ -48,8 +49,22 @@ def is_by_hook(source: str) -> bool:
     return " hook " in source
 
 
-def liveness(presence: Presence, team: str, member: str, now: float) -> Liveness:
-    last = presence.last(team, member)
+def last_beat(presence: Presence, team: Team | str, member: str, now: float) -> Beat | None:
+    """
+    The newest sign of life of this very member (D26).
+
+    Another program may have taken a namesake off the roster, whose heartbeat stayed. By the roster they are told apart;
+    where only the team's name is given, nobody can.
+    """
+    if not isinstance(team, Team):
+        return presence.last(team, member)
+    last, known = presence.last(team.name, member), team.member(member)
+    joined_at = known.joined_at if known is not None else None
+    return None if last is None or is_somebody_else(last.at, joined_at, now) else last
+
+
+def liveness(presence: Presence, team: Team | str, member: str, now: float) -> Liveness:
+    last = last_beat(presence, team, member, now)
     is_here = last is not None and last.pid is not None and last.host == presence.host
     runs = presence.process_runs(last.pid) if is_here and last is not None and last.pid is not None else None
     is_ours = last is not None and last.host == presence.host and last.boot == presence.boot

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError, FileBusy, InboxFull
 from atm.domain.names import same_name
-from atm.domain.team.team import AGENT, HUMAN, claude_reads_inbox
+from atm.domain.team.team import AGENT, HUMAN, claude_reads_inbox, is_somebody_else
 from atm.domain.worksync import nudges as rules
-from atm.domain.worksync.decisions import is_somebody_else
 from atm.domain.worksync.nudges import (
     CLAIMED,
     CONFLICT,

@@ -162,7 +162,11 @@ def briefing_block(syncroom: SyncRoom, team: Team, member: str, *, can_report: b
 
     Small: how to report is said only when it is time to.
     """
-    found = view(syncroom, team, member)
+    return block_of(syncroom, team, view(syncroom, team, member), can_report=can_report)
+
+
+def block_of(syncroom: SyncRoom, team: Team, found: View, *, can_report: bool) -> dict[str, Plain]:
+    """The same for whoever has just looked: what is said beside it is about the same agenda."""
     block: dict[str, Plain] = {"feature": FEATURE, "state": found.state}
     if found.seen is None or found.decision is None:
         return {**block, "why": found.why}
@@ -173,7 +177,7 @@ def briefing_block(syncroom: SyncRoom, team: Team, member: str, *, can_report: b
         block["items"] = [*found.seen.agenda.preview()]
     if found.decision.lease_until is not None:
         block["leaseExpiresAt"] = to_iso(found.decision.lease_until)
-    token = _token(syncroom, team, member, found.seen.fingerprint) if can_report else ""
+    token = _token(syncroom, team, found.member, found.seen.fingerprint) if can_report else ""
     if token:
         block["reportToken"] = token
         block["reportTool"] = REPORT_TOOL

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
-from atm.domain.team.team import AGENT
+from atm.domain.team.team import AGENT, is_somebody_else
 from atm.domain.worksync.decisions import (
     NEEDS_SYNC,
     SUPPRESSED_BUSY,
@@ -21,7 +21,6 @@ from atm.domain.worksync.decisions import (
     Decision,
     conditions,
     decide,
-    is_somebody_else,
     lease_of,
     would_nudge,
 )

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.team.lifecycle import UNKNOWN as UNKNOWN_STATE
-from atm.domain.worksync.decisions import decide, is_somebody_else
+from atm.domain.team.team import is_somebody_else
+from atm.domain.worksync.decisions import decide
 from atm.domain.worksync.identity import Author, Trusted, proof, resolve_author
 from atm.domain.worksync.reports import (
     AGENDA_UNAVAILABLE,

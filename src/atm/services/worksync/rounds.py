@@ -17,7 +17,7 @@ from atm.domain.worksync.statuses import HISTORY_SECONDS
 from atm.domain.worksync.triggers import ALL_MEMBERS, HEARTBEAT, OF_TASK, trigger_of_beat
 from atm.formats.worksync.status import decode_status
 from atm.ports.files.records import STATUS
-from atm.services.team.presence import is_by_hook
+from atm.services.team.presence import is_by_hook, last_beat
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import dispatch, next_due, plan
 from atm.services.worksync.reconcile import reconcile
@@ -97,14 +97,14 @@ def members_of(syncroom: SyncRoom, team: Team, routes: Iterable[Route]) -> dict[
             board = board if board is not None else syncroom.boardroom.tasks.board(team.name).turn_around()
             names += _of_task(board, route.task, team.lead)
         for name in {spelled[name.casefold()] for name in names if name.casefold() in spelled}:
-            trigger = _what_beat_tells(syncroom, team.name, name) if route.trigger == HEARTBEAT else route.trigger
+            trigger = _what_beat_tells(syncroom, team, name) if route.trigger == HEARTBEAT else route.trigger
             found.setdefault(trigger, set()).add(name)
     return found
 
 
-def _what_beat_tells(syncroom: SyncRoom, team: str, member: str) -> str:
+def _what_beat_tells(syncroom: SyncRoom, team: Team, member: str) -> str:
     """As the file says now: an event only tells that there was a sign of life."""
-    last = syncroom.room.presence.last(team, member)
+    last = last_beat(syncroom.room.presence, team, member, syncroom.now())
     return trigger_of_beat(last, is_by_hook=last is not None and is_by_hook(last.source))
 
 

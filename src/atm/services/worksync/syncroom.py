@@ -20,13 +20,12 @@ from atm.domain.worksync.decisions import (
     RECENT_ACTIVITY,
     TOOL_ACTIVE,
     Busy,
-    is_somebody_else,
 )
 from atm.domain.worksync.readiness import Thresholds
 from atm.domain.worksync.triggers import QUIET_SECONDS
 from atm.services.team.endpoints import endpoint_of
 from atm.services.team.lifecycle import NO_FILE, life_of, standing
-from atm.services.team.presence import is_by_hook, liveness
+from atm.services.team.presence import is_by_hook, last_beat, liveness
 from atm.services.team.registry import find_team
 
 if TYPE_CHECKING:
@@ -114,13 +113,13 @@ def running(syncroom: SyncRoom, team: Team) -> TeamRunning:
         return TeamRunning(True, found.status, found.source)
     if is_claudes_team(team.name) or found.source == NO_FILE:
         # A roster alone proves nothing: Claude Code's teams keep no state, and others may have been left behind.
-        awake = next((name for name in team.names if _is_online(syncroom, team.name, name)), "")
+        awake = next((name for name in team.names if _is_online(syncroom, team, name)), "")
         if awake:
             return TeamRunning(True, "active", f"heartbeat of {awake}")
     return TeamRunning(False, UNKNOWN, found.source)
 
 
-def _is_online(syncroom: SyncRoom, team: str, name: str) -> bool:
+def _is_online(syncroom: SyncRoom, team: Team, name: str) -> bool:
     return liveness(syncroom.room.presence, team, name, syncroom.now()).value == ONLINE
 
 
@@ -173,7 +172,7 @@ def comment_of(syncroom: SyncRoom, agenda: Agenda, comment: str) -> dict[str, st
 def busy_state(syncroom: SyncRoom, team: Team, member: str) -> Busy:
     """The strongest signal. Where it is not known, a member is left in peace for a while, not for ever."""
     now = syncroom.now()
-    last = _last_beat(syncroom, team, member, now)
+    last = last_beat(syncroom.room.presence, team, member, now)
     signals: list[Callable[[], Busy]] = [
         lambda: _in_a_turn(last, now),
         lambda: _being_delivered(syncroom, team.name, member, now),
@@ -181,13 +180,6 @@ def busy_state(syncroom: SyncRoom, team: Team, member: str) -> Busy:
         lambda: _just_active(last, now, syncroom.policy.quiet_seconds),
     ]
     return next((found for ask in signals if (found := ask()).reason), Busy())
-
-
-def _last_beat(syncroom: SyncRoom, team: Team, member: str, now: float) -> Beat | None:
-    """Of this very member: another program may have taken a namesake off the roster, who left it there."""
-    last, known = syncroom.room.presence.last(team.name, member), team.member(member)
-    is_theirs = last is not None and not is_somebody_else(last.at, known.joined_at if known else None, now)
-    return last if is_theirs else None
 
 
 def _in_a_turn(last: Beat | None, now: float) -> Busy:

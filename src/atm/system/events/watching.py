@@ -110,8 +110,11 @@ class NativeWatch(PollingWatch):
     def _pause(self, left: float) -> None:
         if self._events is None or left < FLOOR:
             super()._pause(left)
-        else:
+            return
+        try:
             next(self._events, None)
+        except OSError:  # the folder went before it was watched, or there are no watches left: then we look ourselves
+            self._events = None
 
 
 def _stamp(path: str) -> object:

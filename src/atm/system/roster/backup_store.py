@@ -11,7 +11,7 @@ import hashlib
 
 from atm.domain.errors import DamagedBackup, NoSuchBackup
 from atm.domain.names import is_claudes_team
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_words
 from atm.formats.files.json_record import NotJson, decode, to_text
 from atm.formats.files.layout import REPORT_SECRET, SYNC_FOLDER
 from atm.formats.files.record_file import NAMES
@@ -199,7 +199,7 @@ class BackupFolders:
             raise NoSuchBackup(f"team {team!r} has no backup {given!r}", f"known: {names}", folder)
         raise NoSuchBackup(
             f"team {team!r} has no backup",
-            f"make one with `atm teams backup {shell_word(team)}`, or give a path",
+            f"make one with `atm teams backup {shell_words(team)}`, or give a path",
             folder,
         )
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from atm.domain.errors import AtmError
 from atm.domain.plugins.sight import PluginScope, Workplace, may_hear, may_see, names_in
 from atm.domain.team.team import Team
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_words
 from atm.ports.team.rosters import Rosters
 from atm.system.git.worktrees import worktree_of
 from atm.teamd.plugins.api import PluginError
@@ -118,5 +118,5 @@ def refusal(scope: PluginScope, team: str) -> PluginError:
     why = f"teams of which somebody works in {scope.repo}" if scope.repo else "teams that its section names"
     return PluginError(
         f"{whose} may not see team {team[:80]!r}: it sees {why}",
-        f"see `atm plugins info {shell_word(scope.plugin)}`; what the user's own settings enable sees all teams",
+        f"see `atm plugins info {shell_words(scope.plugin)}`; what the user's own settings enable sees all teams",
     )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
 from atm.domain.names import check_sender, same_name
 from atm.domain.team.authority import is_human
-from atm.services.mail.mailroom import find_recipient
-from atm.services.team.presence import beat
+from atm.services.board.boardroom import SERVER_SOURCE
+from atm.services.mail.mailroom import recipient_in
+from atm.services.team.presence import beat, last_beat
 from atm.services.team.standing import is_proven_boss
 from atm.ui.mcp.tool import BOSSES, OBSERVER
 
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from atm.services.mail.mailroom import Recipient
     from atm.ui.mcp.caller import Caller
 
-SOURCE = "atm mcp"
-"""What heartbeats say that come from here."""
-
 BEAT_EVERY = 30.0
 """Seconds between two heartbeats that say the same."""
+
+GRAIN = 0.01
+"""Seconds by which one of this moment may lie ahead: its time was rounded. Further ahead, a clock was set back."""
 
 
 def home(caller: Caller) -> Team:
@@ -53,7 +54,7 @@ def actor(caller: Caller) -> tuple[Team, str]:
 def mailbox(caller: Caller) -> Recipient:
     """The caller's own inbox."""
     team, me = actor(caller)
-    return find_recipient(caller.room, team.name, me)
+    return recipient_in(caller.room, team, me)
 
 
 def leads(caller: Caller, team: Team) -> bool:
@@ -62,11 +63,11 @@ def leads(caller: Caller, team: Team) -> bool:
 
 
 def sign(caller: Caller, team: Team, me: str) -> None:
-    """Whoever calls a tool that changes something is there; the trace says that it came from here."""
+    """Whoever calls a tool that changes something is there; the trace says so, unless the verb has left it."""
     if team.completed or team.member(me) is None:
         return
     presence, now = caller.room.presence, caller.room.clock.now()
-    last = presence.last(team.name, me)
-    if last is not None and last.source == SOURCE and 0 <= now - last.at < BEAT_EVERY:
+    last = last_beat(presence, team, me, now)
+    if last is not None and last.source == SERVER_SOURCE and -GRAIN <= now - last.at < BEAT_EVERY:
         return
-    beat(presence, team.name, me, now, SOURCE)
+    beat(presence, team, me, now, SERVER_SOURCE)

@@ -52,6 +52,7 @@ class Caller:
     def room(self) -> Teamroom:
         made = build_room(self.layout, self.settings)
         made.acting_pid = self.pid
+        made.has_keeper = self.has_daemon
         return made
 
     @cached_property

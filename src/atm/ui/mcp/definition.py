@@ -1,4 +1,4 @@
-"""How a tool of ours is made: its arguments checked and read by name, its role asked for once more."""
+"""How a tool of ours is made and called: its arguments checked and read by name, its role asked for once more."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import NotAllowed
 from atm.ui.mcp.schema import check, takes
 from atm.ui.mcp.tool import WORKERS, Tool
+from atm.ui.mcp.wording import lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -69,7 +70,7 @@ def define(
     def call(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
         if caller.role not in roles:  # the server does not show it to them either
             raise NotAllowed(f"{name} is not for the role {caller.role!r}", "ask the lead or a human")
-        return does(caller, Given(check(takes, arguments)))
+        return does(caller, Given(arguments))
 
     return Tool(
         name=name,
@@ -85,3 +86,15 @@ def define(
         idempotent=idempotent or reads_only,
         waits=waits,
     )
+
+
+def perform(tool: Tool, caller: Caller, arguments: object) -> dict[str, Plain]:
+    """
+    Call a tool: the one place where arguments are checked.
+
+    What was in the way and stopped nothing, a ledger that cannot be read, is said with the answer (G1 before G2).
+    """
+    result = tool.call(caller, check(tool.input, arguments))
+    troubles = lines(caller.room.troubles.hand_over())
+    said = result.get("warnings", [])
+    return {**result, "warnings": [*(said if isinstance(said, list) else []), *troubles]} if troubles else result

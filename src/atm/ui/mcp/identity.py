@@ -57,8 +57,7 @@ def admit(
     )
     caller.pid = pid
     _check_names(caller)
-    settle_role(caller, asked_role(settings, claim.role))
-    team = _roster(caller)
+    team = settle_role(caller, asked_role(settings, claim.role))
     if team is not None and caller.role != OBSERVER:
         _check_process(caller, team)
     known = team.member(caller.member) if team is not None and caller.member else None
@@ -113,8 +112,8 @@ def _check_names(caller: Caller) -> None:
         check_known_name(caller.team, "team")
 
 
-def settle_role(caller: Caller, asked: str) -> None:
-    """Bring team, name and role up to date with the roster."""
+def settle_role(caller: Caller, asked: str) -> Team | None:
+    """Bring team, name and role up to date with the roster, which is returned."""
     caller.team = caller.team or _only_team(caller.room)
     team = _roster(caller)
     member = team.member(caller.member) if team is not None and caller.member else None
@@ -123,6 +122,7 @@ def settle_role(caller: Caller, asked: str) -> None:
     if member is not None:
         caller.member = member.name
     caller.role = allowed_role(team, caller.member, asked)
+    return team
 
 
 def _only_team(room: Teamroom) -> str:

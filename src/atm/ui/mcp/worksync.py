@@ -14,7 +14,7 @@ from atm.domain.names import same_name
 from atm.domain.worksync.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
 from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, MEMBER_INACTIVE, ReportVerdict
 from atm.services.delivery.briefing import brief
-from atm.services.worksync.reading import block_in_words, briefing_block, view
+from atm.services.worksync.reading import View, block_in_words, block_of, view
 from atm.services.worksync.reports import ReportAnswer, note_intent, submit
 from atm.ui.mcp.actor import actor, home, leads
 from atm.ui.mcp.definition import define
@@ -54,15 +54,22 @@ def _briefing(caller: Caller, _: Given) -> dict[str, Plain]:
         "work": [line(item, LONGEST_WORK) for item in facts.work[:MOST_WORK]],
         "more_work": max(0, len(facts.work) - MOST_WORK),
         "claimable": facts.claimable,
-        "workSync": _own_block(caller, team, me),
+        "workSync": _unknown_block() if team.member(me) is None else _own_block(caller, team, _view(caller, team, me)),
     }
 
 
-def _own_block(caller: Caller, team: Team, me: str) -> dict[str, Plain]:
+def _unknown_block() -> dict[str, Plain]:
     """Whoever is not in the roster has no agenda; the rest of a briefing does not suffer from it."""
-    if team.member(me) is None:
-        return {"feature": "member-work-sync", "state": "unknown", "why": "you are not in the roster"}
-    block = briefing_block(plane_of(caller), team, me, can_report=caller.role != OBSERVER)
+    return {"feature": "member-work-sync", "state": "unknown", "why": "you are not in the roster"}
+
+
+def _view(caller: Caller, team: Team, member: str) -> View:
+    """The one look at the board: whatever is said of a member is about the same agenda."""
+    return view(plane_of(caller), team, member)
+
+
+def _own_block(caller: Caller, team: Team, found: View) -> dict[str, Plain]:
+    block = block_of(plane_of(caller), team, found, can_report=caller.role != OBSERVER)
     return {**block, "items": _harmless(block["items"])} if "items" in block else block
 
 
@@ -83,9 +90,9 @@ def _status(caller: Caller, given: Given) -> dict[str, Plain]:
     member = team.member(name) if name else None
     if member is None:
         raise NoSuchMember(f"team {team.name!r} has no member {name!r}", f"members: {', '.join(team.names[:10])}")
-    found = view(plane_of(caller), team, member.name)
+    found = _view(caller, team, member.name)
     if same_name(member.name, caller.member):
-        return {**_own_block(caller, team, member.name), "member": member.name, "label": found.label}
+        return {**_own_block(caller, team, found), "member": member.name, "label": found.label}
     said: dict[str, Plain] = {"member": member.name, "state": found.state, "label": found.label}
     if found.seen is not None:
         said["actionableCount"] = len(found.seen.agenda.items)
@@ -102,8 +109,8 @@ def agenda_text(caller: Caller, member: str) -> str:
         raise NoSuchMember(f"team {team.name!r} has no member {member!r}", f"members: {', '.join(team.names[:10])}")
     if not same_name(found.name, caller.member) and not leads(caller, team):
         raise NotAllowed(f"the agenda of {found.name} is not for you", "ask the lead")
-    seen = view(plane_of(caller), team, found.name)
-    block = briefing_block(plane_of(caller), team, found.name, can_report=False)
+    seen = _view(caller, team, found.name)
+    block = block_of(plane_of(caller), team, seen, can_report=False)
     items = seen.seen.agenda.preview() if seen.seen is not None else []
     lines = [f"- {one['taskRef']} ({one['kind']}) {line(str(one['subject']), 160)}: {one['reason']}" for one in items]
     head = f"# Agenda of {line(found.name, 128)}: {seen.label}"

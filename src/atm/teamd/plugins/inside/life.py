@@ -231,7 +231,7 @@ class Life:
 
 
 def _release(order: PluginOrder, settings: Settings, team: str, name: str) -> None:
-    from atm.services.board.working import release_all
+    from atm.services.board.leaving import release_all
 
     release_all(build_boardroom(order.layout, settings, build_room(order.layout, settings)), team, "", name)
 

@@ -133,7 +133,7 @@ def overview(room: Teamroom, tasks: Tasks, found: Team) -> TeamFacts:
         team=found.name,
         lead=found.lead,
         completed=found.completed,
-        members=tuple(_member_facts(room, found.name, member) for member in found.members),
+        members=tuple(_member_facts(room, found, member) for member in found.members),
         tasks=counts,
         spool_waiting=sum(one.entry.team == found.name for one in room.spool.pending()),
         spool_failed=sum(one.entry.team == found.name for one in room.spool.failed()),
@@ -141,8 +141,8 @@ def overview(room: Teamroom, tasks: Tasks, found: Team) -> TeamFacts:
     )
 
 
-def _member_facts(room: Teamroom, team: str, member: Member) -> MemberFacts:
-    unread = unread_of(room, team, member.name)
+def _member_facts(room: Teamroom, team: Team, member: Member) -> MemberFacts:
+    unread = unread_of(room, team.name, member.name)
     try:
         known = presence.liveness(room.presence, team, member.name, room.clock.now())
     except AtmError:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from atm.domain.errors import AtmError, NoSuchTeam, TeamCompleted
 from atm.domain.mail.messages import Message
+from atm.domain.names import same_name
 from atm.domain.team.team import Member
 from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import ROSTER, Line
@@ -34,9 +35,20 @@ def play(room: Teamroom, team: str, name: str, plugin: str) -> bool:
     """Add a member that a plugin plays; False if it was there already. Never takes over another member's name."""
     found = find_team(room, team)
     _check_own(found.member(name), team, plugin)
-    added = add_member(room, found.name, Member(name, agent_type=plugin, backend=backend_of(plugin), is_active=True))
+    new = Member(name, agent_type=plugin, backend=backend_of(plugin), is_active=True)
+    added = add_member(room, found.name, new, is_back=_played_last(room, found.name, name, plugin))
     _check_own(find_team(room, found.name).member(name), team, plugin)  # another writer may have been quicker
     return added
+
+
+def _played_last(room: Teamroom, team: str, name: str, plugin: str) -> bool:
+    """Was the last who had that name this plugin's member? Then what waited for it is its own."""
+    left = [one for one in room.ledger.entries(team)[0] if one.kind == ROSTER and same_name(one.agent, name)]
+    return bool(left) and left[-1].evidence == _ended(plugin)
+
+
+def _ended(plugin: str) -> str:
+    return f"plugin {plugin} ended"
 
 
 def _check_own(member: Member | None, team: str, plugin: str) -> None:
@@ -82,7 +94,7 @@ def _take_off(room: Teamroom, team: str, name: str, plugin: str, farewell: Farew
         return without_member(data, name) if now is not None and now.backend == backend_of(plugin) else data
 
     room.rosters.change(team, change)
-    evidence = f"plugin {plugin} ended"
+    evidence = _ended(plugin)
     line = Line(kind=ROSTER, ids=[], agent=name, state="removed", at=to_iso(room.clock.now()), evidence=evidence)
     try:
         room.ledger.append(team, [line])

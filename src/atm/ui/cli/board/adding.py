@@ -8,7 +8,8 @@ from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import one_line
 from atm.services.board import planning
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
-from atm.services.team.standing import check_person
+from atm.services.team.standing import check_person, members_above
+from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
 from atm.wiring.files import interruptions
 
@@ -80,11 +81,24 @@ def _import(args: Args, session: Session) -> int:
         return _would_import(session, team, wishes)
     if is_allowed:
         check_person(session.room, "say yes to commands")
+    elif _is_asked_and_says_yes(session, team, wishes):
+        is_allowed, wishes = True, wishes_of(drafts, allowed_by=HUMAN)
     added = planning.add(session.boardroom, team, who, wishes)
     _show_commands(session, wishes, is_allowed=is_allowed)
     for warning in added.warnings:
         session.warn(f"note: {warning}")
     return _imported(session, team, added)
+
+
+def _is_asked_and_says_yes(session: Session, team: str, wishes: list[NewTask]) -> bool:
+    """A person at a terminal, before anything is written; an agent is not asked, and its answer would not count."""
+    commands = commands_in(wishes)
+    if not commands or not can_ask(session) or any(members_above(session.room)):
+        return False
+    planning.rehearse(session.boardroom, team, wishes)  # nobody is asked about a plan that cannot be taken
+    lines = [f"  ! {as_it_is(one['subject'])}: {as_it_is(one['command'])}" for one in commands]
+    shown = "\n".join(["This plan runs commands when its tasks are completed:", *lines])
+    return said_yes_to(f"{shown}\n\nMay they run?")
 
 
 def _show_commands(session: Session, wishes: list[NewTask], *, is_allowed: bool) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from atm.domain.errors import UsageError
 from atm.domain.names import check_known_name, is_claudes_team
 from atm.domain.team.authority import HUMAN
-from atm.domain.untrusted_text import many_lines, one_line, shell_word
+from atm.domain.untrusted_text import many_lines, one_line, shell_words
 from atm.services.board import working as board
+from atm.services.board.leaving import hand_back_departed, release_silent
 from atm.services.team.registry import find_team
 from atm.ui.cli.board.view import ids, report, task_json, team_of
 
@@ -39,9 +40,7 @@ def _worker(args: Args, session: Session) -> str:
     team = find_team(session.room, team_of(args, session))
     member = team.member(who)
     if member is None and who != HUMAN:
-        remedy = (
-            "" if is_claudes_team(team.name) else f": atm teams add-member {shell_word(team.name)} {shell_word(who)}"
-        )
+        remedy = "" if is_claudes_team(team.name) else f": atm teams add-member {shell_words(team.name, who)}"
         session.warn(f"note: {who} is not in the roster of {team.name}{remedy}")
     return member.name if member is not None else who
 
@@ -166,9 +165,10 @@ def _fail(args: Args, session: Session) -> int:
 def _release(args: Args, session: Session) -> int:
     team, who = team_of(args, session), session.identity(args)
     if args.flag("silent"):
-        freed = board.release_silent(session.boardroom, team)
+        freed, reviews = release_silent(session.boardroom, team), hand_back_departed(session.boardroom, team)
         words = f"taken back: {ids(freed)}" if freed else "nobody who holds a task has gone silent"
-        session.tell({"action": "release", "team": team, "released": freed}, words)
+        words += f"; reviews of members who left: {ids(reviews)}" if reviews else ""
+        session.tell({"action": "release", "team": team, "released": freed, "reviews": reviews}, words)
         return 0
     id, reason = args.need("id"), args.text("reason") or ""
     if args.flag("reopen"):
@@ -184,7 +184,7 @@ def _assign(args: Args, session: Session) -> int:
     found = find_team(session.room, team)
     member = found.member(to)
     if member is None:
-        command = f"atm teams add-member {shell_word(found.name)} {shell_word(to)}"
+        command = f"atm teams add-member {shell_words(found.name, to)}"
         session.warn(f"note: {to} is not in the roster of {found.name}: {command}")
     task, warnings = board.assign(session.boardroom, team, who, args.need("id"), member.name if member else to)
     return report(session, "assign", team, task, f"#{task.id} {task.subject} is {task.owner}'s", warnings=warnings)
@@ -198,7 +198,7 @@ def _cancel(args: Args, session: Session) -> int:
 
 
 def _beat(args: Args, session: Session) -> int:
-    from atm.services.team.presence import beat
+    from atm.services.team.presence import beat, last_beat
     from atm.services.team.standing import record_named
 
     found, who = find_team(session.room, team_of(args, session)), _worker(args, session)
@@ -209,14 +209,14 @@ def _beat(args: Args, session: Session) -> int:
         raise UsageError(f"no process {pid} runs here", "give the number of a running process, such as $$")
     if pid is not None:
         record_named(session.room, found, who, pid)
-    beat(boardroom.presence, team, who, boardroom.clock.now(), "atm tasks beat", pid=pid)
+    beat(boardroom.presence, found, who, boardroom.clock.now(), "atm tasks beat", pid=pid)
     session.tell({"action": "beat", "team": team, "member": who, "pid": pid}, f"{who} is there")
     every = args.number("every") or 60.0
     while lasting is not None and boardroom.presence.process_runs(lasting):
         boardroom.clock.sleep(min(1.0, every))
-        last = boardroom.presence.last(team, who)
+        last = last_beat(boardroom.presence, found, who, boardroom.clock.now())
         if last is None or boardroom.clock.now() - last.at >= every:
-            beat(boardroom.presence, team, who, boardroom.clock.now(), "atm tasks beat", pid=pid)
+            beat(boardroom.presence, found, who, boardroom.clock.now(), "atm tasks beat", pid=pid)
     return 0
 
 

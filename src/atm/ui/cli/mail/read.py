@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import BadMessage, NoSuchMember, UnreadableFile, UsageError
+from atm.domain.errors import BadMessage, NoSuchMember, NoSuchTeam, UnreadableFile, UsageError
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, Reading, ShownMail, peek
@@ -116,13 +116,28 @@ def _wait(session: Session, owner: Recipient, look: Callable[[], ShownMail], sec
             left = deadline - clock.monotonic()
             try:
                 mail = look()
-                if mail.messages or mail.too_large or left <= 0:
+                if mail.messages or mail.too_large:
+                    return mail
+                _check_still_there(session, owner)
+                if left <= 0:
                     return mail
             except UnreadableFile:
                 if left <= 0:
                     raise
             watch.wait(max(0.0, min(left, DRAIN_EVERY)))
             drain_on_the_way(session.room)  # nobody else may come by, and the reader has time
+
+
+def _check_still_there(session: Session, owner: Recipient) -> None:
+    """An inbox that is gone looks like an empty one: whoever waits for mail there would wait in vain."""
+    try:
+        find_recipient(session.room, owner.team_name, owner.agent)
+    except NoSuchTeam as error:
+        what = f"team {owner.team_name!r} is gone: it was removed while you waited"
+        raise NoSuchTeam(what, "see `atm teams`, and `atm teams restore` for its backup", error.path) from None
+    except NoSuchMember as error:
+        what = f"{owner.agent} has left team {owner.team_name!r} while you waited"
+        raise NoSuchMember(what, "see `atm members`", error.path) from None
 
 
 def _show(session: Session, owner: Recipient, mail: ShownMail) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, UsageError
 from atm.domain.names import parse_address, same_name
-from atm.domain.untrusted_text import many_lines, one_line
+from atm.domain.untrusted_text import many_lines, one_line, shell_words
 from atm.services.mail.conversations import ask, await_answer, look_for_answer, read_answer
 from atm.services.mail.posting import Draft
 from atm.ui.cli.arguments import NUMBER, Args, Argument, Command, Option
@@ -50,7 +50,8 @@ def execute(args: Args, session: Session) -> int:
     request_id, sent = ask(session.room, asker, asked, letter)
     report_warnings(session, sent)
     pause = max((args.number("poll_interval") or 200.0) / 1000, 0.01)
-    hint = f"it may still come; the request is message {sent.message_id[:8]}, see `atm receipts {sent.message_id}`"
+    look = f"atm receipts {shell_words(sent.message_id)}"
+    hint = f"it may still come; the request is message {sent.message_id[:8]}, see `{look}`"
     try:
         answer = await_answer(
             clock,

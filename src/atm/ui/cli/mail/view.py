@@ -40,7 +40,7 @@ def show_mail(session: Session, owner: Recipient, mail: ShownMail) -> None:
         session.print(style(f"  {one_line(sender)} is idle: {len(notices)} {times}, last {last}", DIM))
     if mail.malformed:
         session.print(style(f"  {mail.malformed} rows are not messages and were left as they are", DIM))
-    if shown and not mail.marked and any(not message.read for message in shown):
+    if shown and not mail.marked and not mail.warnings and any(not message.read for message in shown):
         session.print(style("  (not marked as read: this is not your inbox, or --no-mark)", DIM))
 
 

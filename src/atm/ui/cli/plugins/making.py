@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from atm.domain.errors import RequestError, WriteRefused
-from atm.domain.untrusted_text import one_line, shell_word
+from atm.domain.untrusted_text import one_line, shell_word, shell_words
 from atm.teamd.plugins.discovery import check_name
 from atm.ui.cli.plugins.template import FILES
 
@@ -24,7 +24,7 @@ def _new(args: Args, session: Session) -> int:
     lines = [f"wrote {folder}:", *(f"  {file}" for file in files)]
     lines += ["", f"try it:  cd {shell_word(folder)} && python -m pytest", "then:    python -m pip install -e ."]
     session.tell(
-        result, "\n".join(one_line(line) for line in [*lines, f"         atm plugins enable {shell_word(name)}"])
+        result, "\n".join(one_line(line) for line in [*lines, f"         atm plugins enable {shell_words(name)}"])
     )
     return 0
 

@@ -51,10 +51,18 @@ def _described(name: str, args: Args) -> Member:
 def _add(args: Args, session: Session) -> int:
     team = find_team(session.room, args.need("team")).name
     new = _described(args.need("agent"), args)
-    added = add_member(session.room, team, new)
+    archived: list[str] = []
+    added = add_member(session.room, team, new, archived=archived)
     words = f"added {new.name} to {team}" if added else f"{new.name} is in {team} already"
-    session.tell({"action": "add-member", "team": team, "agent": new.name, "added": added}, one_line(words))
+    result: dict[str, object] = {"action": "add-member", "team": team, "agent": new.name, "added": added}
+    _tell_newcomer(session, result, words, archived)
     return 0
+
+
+def _tell_newcomer(session: Session, result: dict[str, object], words: str, archived: list[str]) -> None:
+    """And where mail went that lay there for somebody of that name before."""
+    kept = f"; mail for a former {result['agent']} is kept at {archived[-1]}" if archived else ""
+    session.tell({**result, "archive_path": archived[-1] if archived else None}, one_line(words + kept))
 
 
 def _update(args: Args, session: Session) -> int:
@@ -90,7 +98,7 @@ class HeldTasks:
         self.freed: list[str] = []
 
     def free(self, agent: str) -> None:
-        from atm.services.board.working import release_all
+        from atm.services.board.leaving import release_all
 
         self.freed += release_all(self._session.boardroom, self.team, "", agent)
 
@@ -119,8 +127,8 @@ def _join(args: Args, session: Session) -> int:
     done = join(session.room, team, me)
     fresh = f"{done.name} is in {team} already; heartbeat refreshed"
     words = f"{done.name} joined {team}" if done.added else fresh + (", cwd changed" if done.changed else "")
-    result = {"action": "join", "team": team, "agent": done.name, "joined": done.added, "changed": [*done.changed]}
-    session.tell(result, one_line(words))
+    result: dict[str, object] = {"action": "join", "team": team, "agent": done.name, "joined": done.added}
+    _tell_newcomer(session, {**result, "changed": [*done.changed]}, words, done.archived)
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, UsageError
 from atm.domain.team.lifecycle import MOVES
-from atm.domain.untrusted_text import one_line, shell_word
+from atm.domain.untrusted_text import one_line, shell_words
 from atm.services.roster.members import create_team
 from atm.services.team.lifecycle import advance, standing
 from atm.services.team.registry import find_team
@@ -80,7 +80,7 @@ def _delete(args: Args, session: Session) -> int:
         session.warn(f"Warning: {warning}")
     result: dict[str, object] = {"action": "delete", "team": done.team, "deleted": done.done}
     words = f"deleted team {done.team}" if done.done else f"team {done.team} was deleted before"
-    back = f"; its backup is {done.backup_path} (atm teams restore {shell_word(done.team)})"
+    back = f"; its backup is {done.backup_path} (atm teams restore {shell_words(done.team)})"
     session.tell({**result, "backup_path": done.backup_path}, one_line(words + back))
     return 0
 
@@ -96,9 +96,10 @@ def _ask_for_yes(session: Session, team: str) -> int:
     found = find_team(room, team)
     reasons = why_in_use(room, found)
     said = f"it is in use: {'; '.join(reasons)}. " if reasons else ""
+    command = f"atm teams delete --yes{' --force' if reasons else ''} {shell_words(found.name)}"
     raise UsageError(
         f"team {found.name!r} was not deleted. {said}It has {len(found.members)} members",
-        f"to delete it, after a backup: atm teams delete {shell_word(found.name)} --yes{' --force' if reasons else ''}",
+        f"to delete it, after a backup: {command}",
     )
 
 

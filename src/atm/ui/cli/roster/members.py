@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_words
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import table
 from atm.ui.cli.roster.member_views import member_json, state_words, team_meant
@@ -41,7 +41,7 @@ def execute(args: Args, session: Session) -> int:
         for m in team.members
     ]
     if not rows:
-        session.print(f"Team {team.name} has no members: atm teams add-member {shell_word(team.name)} NAME")
+        session.print(f"Team {team.name} has no members: atm teams add-member {shell_words(team.name)} NAME")
         return 0
     session.print("\n".join(table(["Agent", "Type", "Model", "Backend", "State", "Liveness"], rows)))
     return 0

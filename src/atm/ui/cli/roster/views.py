@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError
-from atm.domain.untrusted_text import one_line, shell_word
+from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.files.times import to_iso
 from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.team.lifecycle import standing
@@ -114,7 +114,7 @@ def _print(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPr
     states = {**NO_TASKS, **session.boardroom.tasks.board(team.name).counts()}
     counts = ", ".join(f"{count} {state}" for state, count in states.items())
     session.print(f"\n  tasks: {counts}; {tasks.open} open")
-    newest = f"; newest {backups[-1].path}" if backups else f"  (atm teams backup {shell_word(team.name)})"
+    newest = f"; newest {backups[-1].path}" if backups else f"  (atm teams backup {shell_words(team.name)})"
     session.print(f"  backups: {len(backups)}{one_line(newest)}")
 
 

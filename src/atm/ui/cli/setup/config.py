@@ -79,11 +79,15 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
 
 def _as_json(session: Session, key: str, setting: Setting) -> dict[str, object]:
     ignored = {"ignored": "untrusted"} if key in session.settings.repo.ignored else {}
+    if setting.passed_over:
+        ignored = {"ignored": setting.passed_over}
     return {"value": setting.value, "origin": setting.origin, **ignored}
 
 
 def _origin(session: Session, key: str, setting: Setting) -> str:
     is_ignored = key in session.settings.repo.ignored
+    if setting.passed_over:
+        return f"{setting.origin} ({setting.passed_over} may only lower it)"
     return f"{setting.origin} (the repository's is not trusted)" if is_ignored else setting.origin
 
 
@@ -144,6 +148,7 @@ def _set(args: Args, session: Session) -> int:
     value = _meant(key, args.need("value"))
     settings_module.checked(key, value)
     path = _file(args, session)
+    _check_limit(session, key, value, path)
     if os.path.exists(path):
         settings_module.read_file(path)  # an error here names the line; we never write over it
     from atm.ui.cli.setup.consent import change_file
@@ -152,6 +157,20 @@ def _set(args: Args, session: Session) -> int:
     result: dict[str, object] = {"action": "config", "key": key, "value": value, "file": path}
     session.tell(result, f"{key} = {_shown(value)} in {path}")
     return 0
+
+
+def _check_limit(session: Session, key: str, value: Value, path: str) -> None:
+    """What would not count is not written."""
+    if key not in settings_module.LIMITS or path == session.layout.settings:
+        return
+    own = settings_module.read_file(session.layout.settings) if os.path.exists(session.layout.settings) else {}
+    most = own.get(key, settings_module.KNOWN[key][1])
+    if settings_module.is_more(value, most):
+        raise BadSetting(
+            f"{path} may only lower {key}, which is {_shown(most)}",
+            "raise it in your own file: without --repo, and without ATM_CONFIG",
+            path,
+        )
 
 
 def _file(args: Args, session: Session) -> str:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-
 from atm.domain.errors import BadSetting, NotTrusted
 from atm.domain.trust import CHANGED, FOREIGN, HARMLESS, NEEDS_CONSENT, NONE, TRUSTED, UNTRUSTED
 from atm.domain.untrusted_text import one_line
 from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option
+from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.render import table
-from atm.wiring.files import interruptions
 from atm.wiring.trust import (
     Examined,
     check_not_foreign,
@@ -106,17 +104,11 @@ def _trust(session: Session, found: Examined, *, is_said: bool) -> int:
 
 def _asked(session: Session, found: Examined) -> bool:
     """At a terminal: what it asks for, and the question. Elsewhere nobody is there to say yes."""
-    if session.as_json or not sys.stdin or not sys.stdin.isatty() or not sys.stderr.isatty():
-        return False
-    return ask(session, found)
+    return can_ask(session) and ask(session, found)
 
 
 def ask(session: Session, found: Examined) -> bool:
-    sys.stderr.write(f"{_words(found)}\n\nDo you want that? [y/N] ")
-    sys.stderr.flush()
-    with interruptions:
-        said = sys.stdin.readline()
-    if said.strip().casefold() in ("y", "yes"):
+    if said_yes_to(f"{_words(found)}\n\nDo you want that?"):
         return True
     refuse_consent(session.layout, found)
     return False
@@ -128,7 +120,7 @@ def _words(found: Examined) -> str:
     lines = [one_line(f"{found.file}: {STATES[found.state]}")]
     for one in sorted(found.asks, key=_weight):
         mark = "·" if one.kind == HARMLESS else "!"
-        lines.append(f"  {mark} {_as_it_is(one.key)} = {_as_it_is(one.value)}")
+        lines.append(f"  {mark} {as_it_is(one.key)} = {as_it_is(one.value)}")
         lines += [f"      {one_line(one.sees)}"] if one.sees else []
     if not found.asks and found.state != FOREIGN:
         lines.append("  It asks for nothing.")
@@ -141,12 +133,6 @@ def _weight(one: Ask) -> int:
     """What runs something stands next to the question: a thousand lines above it are not read."""
     runs = one.key.startswith(("hooks.", "plugins."))
     return 0 if one.kind == HARMLESS else 2 if runs else 1
-
-
-def _as_it_is(value: object) -> str:
-    """All that is said yes to: a character that does not show itself, or that we would take out, is spelled."""
-    text = value if isinstance(value, str) else str(value)
-    return text if one_line(text) == text else ascii(value)
 
 
 def as_json(found: Examined, *, done: bool) -> dict[str, object]:

@@ -8,7 +8,7 @@ from atm.domain.errors import NoSuchMember, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.untrusted_text import one_line
 from atm.services.team.standing import is_proven_boss
-from atm.services.worksync.reading import briefing_block, diagnose, metrics, view, views
+from atm.services.worksync.reading import block_of, diagnose, metrics, view, views
 from atm.ui.cli.render import ago, table
 from atm.ui.cli.worksync.sync import open_plane
 
@@ -82,8 +82,8 @@ def agenda(args: Args, session: Session) -> int:
     is_own = same_name(me, name)
     if not may_look(session, team, me, name):
         raise NotAllowed(f"the agenda of {name} is not for {me}", "ask the lead; `atm sync status` shows its state")
-    block = briefing_block(syncroom, team, name, can_report=True) if is_own else {}
     found = view(syncroom, team, name)
+    block = block_of(syncroom, team, found, can_report=True) if is_own else {}
     if session.as_json:
         session.print_json({"action": "sync agenda", **found.fields(), **block})
         return 0

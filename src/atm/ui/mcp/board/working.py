@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from atm.domain.names import check_known_name
 from atm.domain.team.team import check_open
 from atm.services.board import working as board
+from atm.services.board.boardroom import SERVER_SOURCE
 from atm.services.team.presence import beat
-from atm.ui.mcp.actor import SOURCE, actor, sign
+from atm.ui.mcp.actor import actor, sign
 from atm.ui.mcp.board.changes import CLAIM_ID, ID, acting, answer, changed, whose
 from atm.ui.mcp.board.view import TASK, work
 from atm.ui.mcp.definition import define
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.plain import Plain
+    from atm.domain.team.team import Team
     from atm.services.board.hooks import HookVerdict
     from atm.services.board.working import Claimed
     from atm.ui.mcp.caller import Caller
@@ -37,10 +39,10 @@ def _start(caller: Caller, given: Given) -> dict[str, Plain]:
     return _got(caller, lambda team, me: board.start(caller.boardroom, team, me, given.text("id")))
 
 
-def _got(caller: Caller, take: Callable[[str, str], Claimed]) -> dict[str, Plain]:
+def _got(caller: Caller, take: Callable[[Team, str], Claimed]) -> dict[str, Plain]:
     """A task, or why there is none: that is no error."""
     team, me = actor(caller)
-    done = take(team.name, me)
+    done = take(team, me)
     sign(caller, team, me)
     result: dict[str, Plain] = {"claimed": done.task is not None, **known({"warnings": lines(_warnings(done))})}
     task = done.task
@@ -128,7 +130,7 @@ def _cancel(caller: Caller, given: Given) -> dict[str, Plain]:
 def _beat(caller: Caller, _: Given) -> dict[str, Plain]:
     """Always written, however recent the last one is: whoever asks for it wants to be seen now."""
     team, me = actor(caller)
-    beat(caller.room.presence, check_open(team).name, me, caller.room.clock.now(), SOURCE)
+    beat(caller.room.presence, check_open(team), me, caller.room.clock.now(), SERVER_SOURCE)
     return {"member": me}
 
 

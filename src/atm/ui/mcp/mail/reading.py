@@ -67,7 +67,7 @@ def _read(caller: Caller, given: Given) -> dict[str, Plain]:
         taken = _take(turn, _fitting(unread, given))
         left = len(unread) - len(taken)
         messages = [message_fields(message, in_doubt=turn.doubts(message)) for message in taken]
-        result = _mail(messages, left, _too_large(caller, mine, left))
+        result = _mail(messages, left, 0 if left else turn.too_large)
         if taken:
             turn.shown("mail_read over MCP")
     sign(caller, mine.team, mine.agent)
@@ -100,6 +100,7 @@ def _size(message: Message) -> int:
 
 
 def _mail(messages: Sequence[dict[str, Plain]], left: int, too_large: int = 0) -> dict[str, Plain]:
+    """`too_large` rows cannot be ours, and are counted only for who would wonder where they are."""
     result: dict[str, Plain] = {"messages": [*messages], "unread_left": left}
     if messages:
         result["notice"] = NOTICE
@@ -108,14 +109,6 @@ def _mail(messages: Sequence[dict[str, Plain]], left: int, too_large: int = 0) -
     if too_large:
         result["hint"] = f"{too_large} unread messages are too large to show; their senders cannot have been atm"
     return result
-
-
-def _too_large(caller: Caller, mine: Recipient, left: int) -> int:
-    """Rows that no sender of ours can have written, counted only for who would wonder where they are."""
-    if left:
-        return 0
-    rows = caller.room.inboxes.unread(mine.team_name, mine.agent)
-    return sum(len(row.raw) > LARGEST_ROW for row in rows)
 
 
 def _look_back(caller: Caller, mine: Recipient, given: Given) -> dict[str, Plain]:

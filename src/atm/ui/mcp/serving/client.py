@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mcp.server import ServerRequestContext
 
     from atm.domain.events import TeamEvent
+    from atm.domain.team.team import Team
     from atm.ui.mcp.caller import Caller
 
     Id = int | str
@@ -98,9 +99,9 @@ class Client:
         self.told_role = caller.role
         """For which its lists were made."""
 
-    def settle(self) -> None:
+    def settle(self) -> Team | None:
         """Read the roster again: the role may be another one now. Called in threads."""
-        settle_role(self.caller, self._asked)
+        return settle_role(self.caller, self._asked)
 
     def feed(self, ctx: ServerRequestContext[Any, Any]) -> Feed:
         """Where changes go for the session that asks (the handshake era; the later one listens on streams)."""

@@ -48,7 +48,7 @@ from mcp_types import Tool as ToolEntry
 from atm import __version__
 from atm.domain.errors import AtmError
 from atm.ui.mcp.answers import failure, harmless, plain_error, shortened, shown, success
-from atm.ui.mcp.schema import check
+from atm.ui.mcp.definition import perform
 from atm.ui.mcp.serving.client import Handed
 
 if TYPE_CHECKING:
@@ -178,11 +178,12 @@ class _Desk:
 
     def _perform(self, client: Client, name: str, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
         """In a thread. What a role may not see does not exist for it."""
-        client.settle()
+        team = client.settle()
         tool = next((tool for tool in self._offer.tools_for(client.caller.role) if tool.name == name), None)
         if tool is None:
             raise MCPError(INVALID_PARAMS, f"Unknown tool: {name[:100]}")
-        return tool.call(client.caller, check(tool.input, arguments))
+        with client.caller.having_read(team):
+            return perform(tool, client.caller, arguments)
 
     # Resources.
 

@@ -1,0 +1,122 @@
+"""
+What members leave behind on the board: those who fell silent, those who left, and those whose name another has now.
+
+Their claims go back to the board, and roles of reviewers to whoever gave them.
+"""
+
+from __future__ import annotations
+
+from atm.domain.board import claims, reviews
+from atm.domain.board.tasks import REVIEW
+from atm.domain.names import same_name
+from atm.domain.team import authority
+from atm.domain.team.authority import is_human
+from atm.domain.team.liveness import OFFLINE, ONLINE, UNKNOWN
+from atm.domain.team.team import is_somebody_else
+from atm.formats.files.times import from_iso
+from atm.services.board.boardroom import open_team
+from atm.services.team.presence import liveness
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.tasks import Card, Change, Task
+    from atm.domain.team.team import Team
+    from atm.ports.board.tasks import Turn
+    from atm.services.board.boardroom import Boardroom
+
+
+def release_in_turn(boardroom: Boardroom, team: Team, turn: Turn, who: str) -> list[str]:
+    """Take back what members hold who were not heard of for too long: by silence, never by age alone (D19)."""
+    released = []
+    for card in sorted((c for c in turn.board.cards.values() if c.claim_id), key=lambda card: card.number):
+        why = why_lost(boardroom, team, card, who)
+        if why and _change_if_held(boardroom, turn, card, f"{card.owner} went silent: {why}"):
+            released.append(card.id)
+    return released
+
+
+def why_lost(boardroom: Boardroom, team: Team, card: Card, who: str = "") -> str:
+    """Why a claim goes back to the board; empty if it stands. `who` asks, and so is there."""
+    why = _why_not_theirs(boardroom, team, card)
+    if why or card.waits_for_others or same_name(card.owner, who) or is_human(team, card.owner):
+        return why  # humans leave no heartbeats
+    return _why_gone(boardroom, team, card.owner)
+
+
+def _why_not_theirs(boardroom: Boardroom, team: Team, card: Card) -> str:
+    """A namesake who came after the claim was made does not hold it (D26): another program changed the roster."""
+    member, at = team.member(card.owner), from_iso(card.claimed_at) if card.claimed_at else None
+    joined_at = member.joined_at if member is not None else None
+    is_former = at is not None and is_somebody_else(at, joined_at, boardroom.clock.now())
+    return "they left the team, and another has that name now" if is_former else ""
+
+
+def _why_gone(boardroom: Boardroom, team: Team, who: str) -> str:
+    """Why a claimant is not there any more; empty if they may be."""
+    seen = liveness(boardroom.presence, team, who, boardroom.clock.now())
+    if seen.value == UNKNOWN and team.member(who) is None:
+        return "they left the team"  # every claim of ours leaves a heartbeat, and leaving takes it away
+    return seen.source if seen.value == OFFLINE else ""
+
+
+def _change_if_held(boardroom: Boardroom, turn: Turn, card: Card, why: str) -> bool:
+    by = boardroom.stamp("")
+
+    def rule(task: Task) -> Change | None:
+        return claims.fail(task, by, why, reason="silent") if task.claim_id == card.claim_id else None
+
+    return turn.change(card.id, rule) is not None
+
+
+def release_silent(boardroom: Boardroom, team: str) -> list[str]:
+    """The same, when a command asks for it or the daemon's time has come."""
+    found = open_team(boardroom, team)
+    with boardroom.tasks.turn(found.name) as turn:
+        return release_in_turn(boardroom, found, turn, "")
+
+
+def has_departed(boardroom: Boardroom, team: Team, name: str) -> bool:
+    """On no roster, no person, and not heard of: whoever took them off told nobody. A script that is at work is."""
+    if not name or team.member(name) is not None or same_name(name, team.lead) or is_human(team, name):
+        return False
+    return liveness(boardroom.presence, team, name, boardroom.clock.now()).value != ONLINE
+
+
+def hand_back_departed(boardroom: Boardroom, team: str) -> list[str]:
+    """Reviews that wait for somebody who has departed go back to whoever asked for them, as on `remove-member`."""
+    found, by = open_team(boardroom, team), boardroom.stamp("")
+    with boardroom.tasks.turn(found.name) as turn:
+        waiting = [card for card in turn.board.sorted() if is_in_review(card)]
+        departed = {card.id: card.reviewer for card in waiting if has_departed(boardroom, found, card.reviewer)}
+
+        def rule(task: Task) -> Change | None:
+            return reviews.hand_back(task, departed[task.id], by, lambda one: authority.is_boss(found, one))
+
+        return [id for id in departed if turn.change(id, rule) is not None]
+
+
+def is_in_review(card: Card) -> bool:
+    return card.review == REVIEW and not card.is_finished and not card.problem
+
+
+def release_all(boardroom: Boardroom, team: str, who: str, member: str) -> list[str]:
+    """Everything that a member holds or was given, and their part in reviews: they have left. The tasks they held."""
+    if not boardroom.tasks.exists(team):
+        return []
+
+    def rule(task: Task) -> Change | None:
+        is_theirs = same_name(task.owner, member) and not task.is_finished
+        return claims.release(task, boardroom.stamp(who), f"{member} left the team") if is_theirs else None
+
+    def review(task: Task) -> Change | None:
+        found = boardroom.room.rosters.load(team)
+        return reviews.hand_back(task, member, boardroom.stamp(who), lambda name: authority.is_boss(found, name))
+
+    with boardroom.tasks.turn(team) as turn:
+        open_cards = [card for card in turn.board.sorted() if not card.is_finished and not card.problem]
+        held = [card.id for card in open_cards if same_name(card.owner, member)]
+        freed = [id for id in held if turn.change(id, rule) is not None]
+        for card in open_cards:
+            if same_name(card.reviewer, member) or card.review == REVIEW:  # the card says who reviews, or who shall
+                turn.change(card.id, review)
+        return freed
