@@ -123,7 +123,7 @@ class TestInotifyNews:
         assert [news.changed(str(tmp_path / "link")) for _ in range(3)] == [None] * 3
 
     def test_on_a_network_file_system_nothing_is_known(self, news, folder, monkeypatch):
-        monkeypatch.setattr(real, "_kind_of", lambda device: "nfs4")
+        monkeypatch.setattr(real, "_kind_of", lambda _: "nfs4")
         assert [news.changed(str(folder)) for _ in range(3)] == [None] * 3
 
     def test_where_there_are_no_watches_nothing_is_known(self, folder, monkeypatch):

@@ -33,7 +33,6 @@ from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import STUCK, Loop, in_thread
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugins.host.host import PluginHost
-from atm.teamd.rounds import Rounds
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
 from atm.teamd.work import Work, build_work
