@@ -128,7 +128,8 @@ def test_whatever_happens_a_kept_board_says_what_a_first_look_says(news, layout,
         for _ in range(2):
             ours, fresh = kept.scan("crew", str(folder)), first.scan("crew", str(folder))
             assert said(ours) == said(fresh), step
-            assert ours is not None and fresh is not None
+            assert ours is not None
+            assert fresh is not None
             chance.choice([kept, first]).remember("crew", chance.choice([ours, fresh]))
 
 
