@@ -208,7 +208,7 @@ def tiny_disk() -> Iterator[Callable[..., Path]]:
 def eventually() -> Callable[..., None]:
     """Wait for a condition, at most so many seconds."""
 
-    def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    def wait(condition: Callable[[], object], seconds: float = 240.0) -> None:
         end = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < end, "the condition did not come true in time"

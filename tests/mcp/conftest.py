@@ -48,7 +48,7 @@ def run(work: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run(bounded())
 
 
-async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 240.0) -> None:
     async with asyncio.timeout(seconds):
         while not condition():
             await asyncio.sleep(0.01)

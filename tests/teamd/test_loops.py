@@ -11,7 +11,7 @@ from atm.teamd.events.hub import MOST_WAITING, Hub, Listener
 from atm.teamd.loops import IDLE, STUCK, Loop, in_thread
 
 
-def run_loop(loop: Loop, until, seconds: float = 60.0) -> list[tuple[str, str]]:
+def run_loop(loop: Loop, until, seconds: float = 240.0) -> list[tuple[str, str]]:
     """Run a loop until something is true; what it reported."""
     said: list[tuple[str, str]] = []
 

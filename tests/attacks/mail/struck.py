@@ -92,8 +92,10 @@ def become(
     os.dup2(read, 0)
     sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w", 1)  # noqa: SIM115 - live with the process
     sys.argv = ["atm", *words]
+    from atm.ui import hook
     from atm.ui.cli.main import run
 
+    hook.SECONDS, hook.LAST_WORDS = 240.0, 120.0  # a signal says when its time is up, not a busy machine
     run()
 
 
