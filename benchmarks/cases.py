@@ -206,7 +206,7 @@ def run_crowds(bench: Bench, processes: int) -> Crowds:
     outcomes: dict[str, list[Outcome]] = {"atm": [], **{style: [] for style in baseline.STYLES}}
     for number in range(bench.effort.crowds):
         for kind, found in outcomes.items():
-            name = "atm" if kind == "atm" else f"filelock + json.{kind}"
+            name = "atm" if kind == "atm" else f"filelock + {baseline.NAMES[kind]}"
             bench.say(f"{processes} × {bench.effort.sends} sends, {name}, {number + 1} of {bench.effort.crowds}")
             os.sync()
             found.append(run_crowd(bench.installation, kind, bench.new_folder(), processes, bench.effort.sends))

@@ -16,16 +16,18 @@ class Row:
     detail: str = ""
     target: str = ""
     ok: bool | None = None
+    why: str = ""
+    """The reason, if it is missed."""
 
     @property
     def verdict(self) -> str:
         return "" if self.ok is None else "ok" if self.ok else "MISSED"
 
 
-def at_most(what: str, times: Times, unit: Times, most: float) -> Row:
+def at_most(what: str, times: Times, unit: Times, most: float, why: str = "") -> Row:
     found = ratio(times, unit)
     detail = f"{times.milliseconds} / {unit.milliseconds}"
-    return Row(what, str(found), detail, f"≤ {most}", rounded(found) <= most)
+    return Row(what, str(found), detail, f"≤ {most}", rounded(found) <= most, why)
 
 
 def rounded(found: Ratio) -> float:
