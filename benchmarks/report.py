@@ -43,8 +43,8 @@ WHY_READ = (
     "the kernel and synced: about 20 ms for 4 MB, whoever wrote it"
 )
 WHY_CLAIM = (
-    "a command line knows nothing of the board but its index, and looks at each of 10,000 files whether it is still the "
-    "one that the index tells of; over MCP the daemon knows, and a claim costs the same on any board"
+    "a command line knows nothing of the board but its index, and looks at each of 10,000 files whether it is still "
+    "the one that the index tells of; over MCP the daemon knows, and a claim costs the same on any board"
 )
 WHY_CROWD = "under the lock both do the same three fsyncs, which take most of the time of either"
 WHY_ALONE = (
