@@ -7,7 +7,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 NODE_READY := $(VENV)/.node-ready
 # One more than there are cores: many tests wait for a daemon, and another can use the time.
-JOBS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2) + 2)
+CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+JOBS ?= $(shell expr $(CORES) + 2)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test bare check lint types architecture readme bench chaos mutants lock clean
@@ -49,6 +50,7 @@ demo: $(READY)
 # Compiled first: the tests start thousands of processes, and some machines forbid Python to keep what it compiled.
 test: $(READY) $(NODE_READY)
 	@$(BIN)/python -m compileall -q src
+	@$(BIN)/python -m tests.prepared $(CORES)
 	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal --durations=20 --durations-min=1
 
 # The tests of files that name an optional program, with all of these programs hidden: what a bare machine sees.

@@ -132,9 +132,9 @@ def hide(folder: Path) -> None:
 NAMED = re.compile(rf"""needs\(|skip_without\(|node_modules|["'`;&|(]({"|".join(PROGRAMS)})["' ]""")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the tests that name an optional program, or one of whose fixtures does."""
-    for item in items:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark the tests that name an optional program, or one of whose fixtures does; if anybody asks for these."""
+    for item in items if "optional" in config.option.markexpr else []:
         functions = [getattr(item, "function", None), *_fixtures_of(item)]
         if any(_names_one(function) for function in functions if function):
             item.add_marker("optional")
