@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
+from atm.domain.delivery.moments import CLAUDE, CODEX, START
 from atm.domain.errors import AtmError
 from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence
 from atm.formats.delivery.hook_call import parse_call
@@ -19,7 +20,7 @@ from atm.wiring.mail import build_room
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from atm.config import Settings
     from atm.domain.delivery.moments import HookAnswer, HookCall
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from atm.services.roster.teamroom import Teamroom
 
 LONGEST_PAYLOAD = 4 << 20
+NOBODY = "ATM_NOBODY"
+"""See `domain.team.shared_server`, which few hooks need."""
+
 _said: list[str] = []
 """What this process has answered: one thing at most."""
 
@@ -113,20 +117,42 @@ def _attend(words: list[str]) -> None:
         sys.stderr.write("usage: atm hook <vendor> <event> [payload]\n")
         return
     call = parse_call(words[0], words[1], _payload(words))
-    layout = find_layout(os.environ)
+    layout, environment = find_layout(os.environ), _environment(call)
     from atm import config
 
-    settings = config.load(layout, os.environ, _folder(call), {})
+    settings = config.load(layout, environment, _folder(call), {})
     room = build_room(layout, settings)
-    found = _who(room, settings, call)
+    found = _who(room, settings, call) if NOBODY not in environment else None
     if found is not None:
-        _visit(layout, settings, room, call, *found)
+        _visit(layout, settings, room, call, environment, *found)
+    elif NOBODY in environment and call.moment == START and can_carry(call) == "context":
+        from atm.domain.delivery.moments import HookAnswer
+        from atm.domain.team.shared_server import IN_WORDS
+
+        _say(call, HookAnswer(context=IN_WORDS))
     silence = encode_silence(call)
     if silence and not _said:
         sys.stdout.write(silence + "\n")
 
 
-def _visit(layout: Layout, settings: Settings, room: Teamroom, call: HookCall, team: Team, me: str) -> None:
+def _environment(call: HookCall) -> Mapping[str, str]:
+    """Codex's shared server and a teammate in a pane have the environment of another member."""
+    if call.vendor == CODEX or (call.vendor == CLAUDE and call.has_agent_type):
+        from atm.wiring.delivery import environment_of_speaker
+
+        return environment_of_speaker(os.environ)
+    return os.environ
+
+
+def _visit(
+    layout: Layout,
+    settings: Settings,
+    room: Teamroom,
+    call: HookCall,
+    environment: Mapping[str, str],
+    team: Team,
+    me: str,
+) -> None:
     from atm.services.delivery.agent_hooks import HookVisit, attend
 
     _inbox.append(lambda: (call, room.inboxes.size(team.name, me)))
@@ -140,7 +166,7 @@ def _visit(layout: Layout, settings: Settings, room: Teamroom, call: HookCall, t
             say=lambda answer: _say(call, answer),
             stop_on=settings.text("delivery.stop_on"),
             brief=lambda: _brief(layout, settings, room, team.name, me),
-            locate=lambda: _locate(room, call),
+            locate=lambda: _locate(room, call, environment),
             introduce=lambda: _introduce(room, team, me),
             log=lambda what: _log(f"{call.vendor} {call.event}", what),
         )
@@ -219,10 +245,10 @@ def _brief(layout: Layout, settings: Settings, room: Teamroom, team: str, me: st
     return in_words(facts)
 
 
-def _locate(room: Teamroom, call: HookCall) -> Endpoint:
+def _locate(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> Endpoint:
     from atm.wiring.delivery import locate_session
 
-    return locate_session(room, call, os.environ)
+    return locate_session(room, call, environment)
 
 
 def _introduce(room: Teamroom, team: Team, me: str) -> None:

@@ -35,6 +35,15 @@ def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str
     )
 
 
+def environment_of_speaker(environment: Mapping[str, str]) -> Mapping[str, str]:
+    """The environment of this process, with the names of whoever really speaks in it."""
+    import os
+
+    from atm.system.team import speaker
+
+    return speaker.environment_of_speaker(environment, os.getpid())
+
+
 def build_channels(settings: Settings) -> Channels:
     """Terminals and servers of agents on this machine."""
     from atm.services.delivery.pushing import Channels

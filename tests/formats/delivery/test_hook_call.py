@@ -199,6 +199,7 @@ class TestTheCorpus:
             "task_subject": "",
             "url": "",
             "is_subagent": False,
+            "has_agent_type": b"agent_type" in data,
         }
         assert facts(parse_call(vendor, event, data)) == {**usual, **more}
 
@@ -429,7 +430,7 @@ class TestUntrustedTexts:
         call = parse_call(vendor, event, data)
         assert call.moment in MOMENTS
         for name, value in facts(call).items():
-            if name.startswith("is_"):
+            if name.startswith(("is_", "has_")):
                 assert isinstance(value, bool)
                 continue
             assert isinstance(value, str)

@@ -262,8 +262,39 @@ def test_a_subagent_gets_nothing_and_changes_nothing_but_the_heartbeat(boardroom
     assert hook.heard == []
     assert unread(boardroom) == ["[URGENT] one"]
     assert sessions(boardroom) == "s-1"
-    assert state_of(boardroom) == WORKING
+    assert state_of(boardroom) == ""
     assert states(boardroom, "m-9") == []
+
+
+@pytest.mark.parametrize(("turn", "state"), [(PROMPT, WORKING), (STOP, IDLE)])
+def test_a_lead_is_at_work_or_idle_by_its_own_turns_whatever_its_teammates_do(boardroom, hook, turn, state):
+    hook(START)
+    hook(turn)
+    boardroom.clock.pass_time(60)
+    hook(TOOL, is_subagent=True)
+    assert state_of(boardroom) == state
+    assert boardroom.presence.last("crew", "ann").at == boardroom.clock.now()
+
+
+# Whose session it is.
+
+
+@pytest.mark.parametrize("moment", [TURN_DONE, NOTICE])
+def test_what_another_thread_of_the_program_tells_says_nothing_of_the_member(boardroom, hook, moment):
+    hook(START)
+    hook(PROMPT)
+    hook(moment, session="title-thread", reason="idle_prompt")
+    assert state_of(boardroom) == WORKING
+    hook(moment, reason="idle_prompt")
+    assert state_of(boardroom) == IDLE
+
+
+def test_a_session_that_begins_without_a_word_is_known_from_its_first_prompt(boardroom, hook):
+    hook(START)
+    hook(PROMPT, session="s-2")
+    assert sessions(boardroom) == "s-2"
+    hook(TURN_DONE, session="s-2")
+    assert state_of(boardroom) == IDLE
 
 
 @pytest.mark.parametrize("backend", NATIVE_BACKENDS)

@@ -41,6 +41,7 @@ class HookCall:
     __slots__ = (
         "event",
         "folder",
+        "has_agent_type",
         "is_subagent",
         "member",
         "moment",
@@ -68,6 +69,7 @@ class HookCall:
         task_subject: str = "",
         url: str = "",
         is_subagent: bool = False,
+        has_agent_type: bool = False,
     ) -> None:
         self.vendor = vendor
         self.event = event
@@ -86,6 +88,8 @@ class HookCall:
         """The agent's own server, where its vendor has one."""
         self.is_subagent = is_subagent
         """It comes from a helper inside the session, whose context is not the member's."""
+        self.has_agent_type = has_agent_type
+        """It may come from a teammate in a pane of its own, which has its lead's environment."""
 
 
 class HookAnswer:

@@ -69,11 +69,34 @@ def nearest_agent(commands: Iterable[tuple[int, str]]) -> int | None:
         if found is not None and command != agent:
             break
         program = program_in(command)
+        if is_shared(command):
+            break  # of several members: what one of them leaves there would be everybody's
         if program in AGENTS and pid > 1:
             found, agent = pid, command
         elif program not in SHELLS:
             break
     return found
+
+
+def teammate_in(command: str) -> tuple[str, str] | None:
+    """
+    Name and team of a teammate that Claude Code has started in a pane, by its command line, words parted by NUL.
+
+    It inherits the environment of its lead, whose names would say that it is the lead.
+    """
+    words = command.split("\0")
+    for at, word in enumerate(words[:-1]):
+        name, mark, team = words[at + 1].rpartition("@")
+        if word == "--agent-id" and mark and name and team:
+            return name, team
+    return None
+
+
+def is_shared(command: str) -> bool:
+    """Is this a server of Codex for any number of terminals?"""
+    words = command.split("\0")
+    is_server = program_in(command) == "codex" and "app-server" in words
+    return is_server and any(word.startswith("--listen") for word in words)
 
 
 def program_in(command: str) -> str:

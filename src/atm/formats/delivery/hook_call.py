@@ -168,6 +168,7 @@ def parse_call(vendor: str, event: str, data: bytes) -> HookCall:
         task_subject=_text(fields.get("task_subject")),
         url=_url(fields) if vendor == OPENCODE else "",
         is_subagent=name in _HELPER_EVENTS or _may_be_helper(vendor, moment, read),
+        has_agent_type=bool(_text(fields.get("agent_type"))),
     )
 
 

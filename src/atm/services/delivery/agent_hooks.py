@@ -101,7 +101,7 @@ def attend(visit: HookVisit) -> list[Message]:
     if visit.team.completed:
         return []  # nothing of it may change, not even who is there
     if visit.call.is_subagent:
-        _sign(visit, WORKING)  # its context is not the member's
+        _sign(visit, "")  # its context is not the member's, who may have nothing to do meanwhile
         return []
     _confirm(visit)
     moment = visit.call.moment
@@ -114,6 +114,8 @@ def attend(visit: HookVisit) -> list[Message]:
     if moment in (PROMPT, TOOL):
         if moment == PROMPT:
             visit.introduce()
+            if _is_foreign(visit):  # it has begun without a word
+                _settle_in(visit, visit.locate())
         _sign(visit, WORKING)
         return _speak(visit)
     if moment == STOP:
@@ -129,8 +131,20 @@ def _settle_in(visit: HookVisit, endpoint: Endpoint) -> None:
     put_endpoint(visit.room, visit.team, visit.me, endpoint)
 
 
+def _is_foreign(visit: HookVisit) -> bool:
+    """Is it another session than the one that we know? Programs have threads of their own, for titles."""
+    if not visit.call.session:
+        return False
+    from atm.services.team.endpoints import endpoint_of
+
+    endpoint = endpoint_of(visit.room, visit.team, visit.me)
+    return endpoint is not None and endpoint.session not in ("", visit.call.session)
+
+
 def _learn(visit: HookVisit, moment: str) -> None:
     """Moments at which nobody listens."""
+    if moment != END and _is_foreign(visit):
+        return
     if moment in (TURN_DONE, TEAMMATE_IDLE) or (moment == NOTICE and visit.call.reason == IDLE_NOTICE):
         _go_idle(visit)
     elif moment == NOTICE and any(word in f"{visit.call.event} {visit.call.reason}".casefold() for word in ASKS):

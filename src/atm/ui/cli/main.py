@@ -10,6 +10,8 @@ from atm.ui.cli.catalog import load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atm.ui.cli.session import Session
 
 DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
@@ -17,6 +19,9 @@ DONE, ERROR, PARTIAL, NOTHING = 0, 1, 2, 3
 
 BY_SIGNAL, INTERRUPT = 128, 2
 """And those of a command that was interrupted: this, and the number of the signal."""
+
+IN_AGENTS_SHELLS = ("CLAUDECODE", "CODEX_THREAD_ID")
+"""What Claude Code and Codex set for commands that their models run."""
 
 LONG_LIVED = ("daemon", "demo", "logs")
 """Commands that run until they are interrupted, or start others that do the work: they may be so anywhere."""
@@ -111,7 +116,7 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     _listen(is_program, always=command.name in LONG_LIVED)
     ask = None if command.name == "trust" else _ask_for_trust
     speaker = args.text("as") or args.text("from")
-    session = Session(os.environ, as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
+    session = Session(_environment(), as_json=args.flag("json"), speaker=speaker, ask_for_trust=ask)
     session.warn_guests()
     code = execute(args, session)
     try:
@@ -119,6 +124,15 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
     except (OSError, ValueError):
         pass  # met again, and judged, where the program ends
     return code
+
+
+def _environment() -> Mapping[str, str]:
+    """In an agent's shell the variables that say who it is may be another member's."""
+    if not any(name in os.environ for name in IN_AGENTS_SHELLS):
+        return os.environ
+    from atm.wiring.delivery import environment_of_speaker
+
+    return environment_of_speaker(os.environ)
 
 
 def _listen(is_program: bool, *, always: bool = False) -> None:

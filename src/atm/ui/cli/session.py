@@ -106,6 +106,11 @@ class Session:
         from atm.domain.names import check_sender
 
         given = args.text(flag)
+        if given is None and "ATM_NOBODY" in self.environment:
+            from atm.domain.errors import NotAllowed
+            from atm.domain.team.shared_server import IN_WORDS
+
+            raise NotAllowed(IN_WORDS.partition(". ")[0], "start Codex with `--no-daemon`, or name the member: --as")
         # An empty name is a variable that was not set, and not the person at the terminal.
         return check_sender(self.settings.text("core.identity") if given is None else given)
 

@@ -133,6 +133,10 @@ def claim_of(args: Args, environment: Mapping[str, str]) -> IdentityClaim:
     role = args.text("role") or environment.get("ATM_ROLE", "")
     if role and role not in ROLES:
         raise UsageError(f"ATM_ROLE is {role[:40]!r}", f"use one of {', '.join(ROLES)}")
+    if member is None:
+        from atm.wiring.delivery import environment_of_speaker
+
+        environment = environment_of_speaker(environment)
     config = environment.get("ATM_CONFIG", "")
     return IdentityClaim(
         team=team or environment.get("ATM_TEAM", ""),
