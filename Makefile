@@ -11,12 +11,13 @@ CORES := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 JOBS ?= $(shell expr $(CORES) + 2)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test bare check lint types architecture readme bench chaos mutants lock clean
+.PHONY: help demo test bare lab check lint types architecture readme bench chaos mutants lock clean
 
 help:
 	@echo "make demo    watch a storm of mail survive kills and rivals (under 30 s after set-up)"
 	@echo "make test    the tests"
 	@echo "make bare    the tests that touch optional programs (tmux, ps, node, ...), with all of them hidden"
+	@echo "make lab     the vendors' real programs (Claude Code, Codex, Gemini CLI, OpenCode) as a team, with scripted models"
 	@echo "make check   tests, lint, types, architecture, and the README's commands: what CI runs"
 	@echo "make bench   benchmarks; writes docs/benchmarks.md"
 	@echo "make chaos   the long campaigns: kills, rivals, faults at every step, generated cases that nobody saw"
@@ -56,6 +57,16 @@ test: $(READY) $(NODE_READY)
 # The tests of files that name an optional program, with all of these programs hidden: what a bare machine sees.
 bare: $(READY) $(NODE_READY)
 	@ATM_BARE=1 $(BIN)/python -m pytest -n $(JOBS) -m optional
+
+# Installs pinned versions from npm into a cache folder (LATEST=1: the newest), runs them without network or account, and
+# writes what each model saw, and when, to $(EVIDENCE). LAB picks tests.
+EVIDENCE ?= build/lab
+LAB ?= tests/lab
+lab: $(READY)
+	@$(BIN)/python -m tests.lab.programs
+	@rm -rf $(EVIDENCE)
+	@ATM_LAB=1 ATM_LAB_EVIDENCE=$(abspath $(EVIDENCE)) $(BIN)/python -m pytest -n $(CORES) $(LAB)
+	@$(BIN)/python -m tests.lab.evidence $(EVIDENCE)
 
 lint: $(READY)
 	@$(BIN)/ruff check .

@@ -449,7 +449,9 @@ class TestDiskThatRefuses:
         result = crew("send", "ann", "hello", "--json")
         assert result.json["outcome"] == "queued"
         assert "before" in crew("read", "ann").out
-        assert clear_error(crew("read", env={"ATM_IDENTITY": "ann"}, code=None))
+        shown = crew("read", env={"ATM_IDENTITY": "ann"})
+        assert "before" in shown.out
+        assert "cannot be marked as read, so it will be shown again" in shown.err
         assert clear_error(crew("teams", "create", "new", code=None))
         assert clear_error(crew("teams", "add-member", "crew", "cat", code=None))
         subprocess.run(["mount", "-o", "remount,rw", str(claude)], check=True)

@@ -321,7 +321,7 @@ WORKSYNC_NAMES = {
     "atm.domain.worksync.identity": {"NOBODY", "PROCESS_TEAM", "RUNTIME_SESSION", "Trusted"},
     "atm.domain.worksync.reports": {"CAPABILITY_UNAVAILABLE", "MEMBER_INACTIVE", "ReportVerdict"},
     "atm.services.worksync.syncroom": {"SyncRoom"},
-    "atm.services.worksync.reading": {"block_in_words", "briefing_block", "view"},
+    "atm.services.worksync.reading": {"View", "block_in_words", "block_of", "view"},
     "atm.services.worksync.reports": {"ReportAnswer", "note_intent", "submit"},
 }
 """All that MCP may know of work-sync: who is connected, and whom to ask. No agenda, fingerprint, lease or rule."""

@@ -79,7 +79,10 @@ class Office(Crew):
         return {"from": who, "state": "still_working", **said, **other}
 
     def say(self, client: Caller, words: dict[str, Any]) -> Any:
-        return self.call_as(client, REPORT, {key: value for key, value in words.items() if value is not None})
+        """Past the schema that a server holds them against: the rules below it hold by themselves."""
+        tool = find_tool(client.role, REPORT)
+        assert tool is not None
+        return tool.call(client, {key: value for key, value in words.items() if value is not None})
 
     @property
     def has_lease(self) -> bool:

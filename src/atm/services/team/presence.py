@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.team.liveness import Beat, judge
+from atm.domain.team.liveness import SILENT_AFTER, Beat, judge
 from atm.domain.team.team import Team, is_somebody_else
 
 TYPE_CHECKING = False
@@ -54,13 +54,16 @@ def last_beat(presence: Presence, team: Team | str, member: str, now: float) -> 
     The newest sign of life of this very member (D26).
 
     Another program may have taken a namesake off the roster, whose heartbeat stayed. By the roster they are told apart;
-    where only the team's name is given, nobody can.
+    where only the team's name is given, nobody can. One that is too old to show that somebody is there is silence,
+    whoever left it.
     """
     if not isinstance(team, Team):
         return presence.last(team, member)
     last, known = presence.last(team.name, member), team.member(member)
     joined_at = known.joined_at if known is not None else None
-    return None if last is None or is_somebody_else(last.at, joined_at, now) else last
+    if last is None or (now - last.at <= SILENT_AFTER and is_somebody_else(last.at, joined_at, now)):
+        return None
+    return last
 
 
 def liveness(presence: Presence, team: Team | str, member: str, now: float) -> Liveness:

@@ -133,7 +133,7 @@ def _check_still_there(session: Session, owner: Recipient) -> None:
     try:
         find_recipient(session.room, owner.team_name, owner.agent)
     except NoSuchTeam as error:
-        what = f"team {owner.team_name!r} is gone: it was removed while you waited"
+        what = f"team {owner.team_name!r} was removed while you waited: {error.path} is gone"
         raise NoSuchTeam(what, "see `atm teams`, and `atm teams restore` for its backup", error.path) from None
     except NoSuchMember as error:
         what = f"{owner.agent} has left team {owner.team_name!r} while you waited"
