@@ -44,6 +44,28 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "lab: with the vendors' real programs; `make lab` installs and runs them")
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """With `ATM_LAB_EVIDENCE`, what came of each test with a vendor's program is kept, for the table."""
+    folder, about = os.environ.get("ATM_LAB_EVIDENCE", ""), dict(report.user_properties)
+    is_told = report.when == "call" or (report.when == "setup" and report.outcome != "passed")
+    if not folder or not is_told or "vendor" not in about or "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    why = getattr(report, "wasxfail", "")
+    outcome = report.outcome if not why else "xfailed" if report.skipped else "xpassed"
+    if not why and report.skipped and isinstance(report.longrepr, tuple):
+        why = str(report.longrepr[2]).removeprefix("Skipped: ")
+    facts = {
+        "test": report.nodeid.rpartition("::")[2].partition("[")[0],
+        **about,
+        "outcome": outcome,
+        "seconds": report.duration,
+        "why": why,
+    }
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with (Path(folder) / "results.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps(facts) + "\n")
+
+
 def until(condition: Callable[[], object], seconds: float = 60.0, why: Callable[[], object] = lambda: "") -> None:
     """Wait for a condition; a busy machine has its time."""
     end = time.monotonic() + seconds
@@ -246,7 +268,7 @@ def vendor(request: pytest.FixtureRequest) -> Vendor:
 
 
 @pytest.fixture
-def installed(vendor: Vendor) -> programs.Installed:
+def installed(vendor: Vendor, request: pytest.FixtureRequest) -> programs.Installed:
     """The program; without it there is nothing to be seen here."""
     if os.environ.get("ATM_LAB") != "1":
         pytest.skip(LAB)
@@ -255,6 +277,7 @@ def installed(vendor: Vendor) -> programs.Installed:
     found = programs.find(programs.pinned()[vendor.name], programs.cache_folder(os.environ), latest=latest)
     if found is None:
         pytest.skip(f"needs {vendor.name}: python -m tests.lab.programs")
+    request.node.user_properties += [("vendor", vendor.name), ("version", found.version)]
     return found
 
 
