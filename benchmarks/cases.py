@@ -106,6 +106,7 @@ def _programs(bench: Bench) -> list[Variant]:
     made, team = bench.installation, new_team(bench.new_folder())
     plain = new_repository(bench.new_folder())
     with_settings = new_repository(bench.new_folder(), REPO_SETTINGS)
+    team.trust(with_settings)
     few, many = (inbox_of(count - 1, UNREAD - 1) for count in (FEW, MANY))  # more of one sender's would have to wait
     mostly_read = inbox_of(MANY - 1, UNREAD - 1)
 

@@ -22,6 +22,7 @@ from atm.services.roster.members import add_member, create_team
 from atm.services.roster.teamroom import Teamroom
 from atm.system.machine import RealChance, find_layout
 from atm.wiring.mail import build_room
+from atm.wiring.trust import examine, give_consent
 
 TEAM = "crew"
 OWNER, SENDER = "ann", "bob"
@@ -97,6 +98,11 @@ class Sandbox:
             raise RuntimeError(f"{sent.outcome}: {sent.warnings}")
         return sent.message_id
 
+    def trust(self, folder: str) -> None:
+        """Its owner says yes to the settings of a repository."""
+        layout = find_layout({"ATM_HOME": str(self.home)})
+        give_consent(layout, examine(layout, folder))
+
     def remove(self) -> None:
         shutil.rmtree(self.home, ignore_errors=True)
 
@@ -115,6 +121,8 @@ def copy_of(team: Sandbox, home: Path, content: bytes) -> Sandbox:
     """A team whose owner has this mail and one message more."""
     shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(team.home / ".claude", home / ".claude")
+    if (team.home / ".config").is_dir():  # what its owner trusts
+        shutil.copytree(team.home / ".config", home / ".config")
     sandbox = Sandbox(home)
     sandbox.inbox.write_bytes(content)
     sandbox.send(sandbox.room())

@@ -19,6 +19,7 @@ from atm.domain.delivery.briefing import Briefing, framed, framed_beginning, in_
 from atm.domain.mail.messages import Message, defuse
 from atm.domain.untrusted_text import (
     FRAMES,
+    HARMLESS,
     MOST_JUDGED,
     line_for_agents,
     line_in_brackets,
@@ -30,6 +31,9 @@ from atm.domain.untrusted_text import (
 from atm.domain.worksync.agenda import LONGEST_SHOWN, Agenda, WorkItem
 
 CORPUS = json.loads((Path(__file__).parents[1] / "corpus" / "hostile-texts.json").read_text())
+ENTITY_FRAMES = re.compile(
+    r"&(?:lt|#0*60|#x0*3c);?[\s\ufffd\u2400-\u2421]*/?[\s\ufffd\u2400-\u2421]*teammate-message", re.I
+)
 TEXTS = [sample["text"] for sample in CORPUS]
 
 PIECES = st.sampled_from(
@@ -45,6 +49,10 @@ PIECES = st.sampled_from(
             "< ",
             "<\n",
             "&lt;",
+            "&LT",
+            "&#060;",
+            "&#x3C;",
+            "&lt;/",
             "[",
             "]",
             " ",
@@ -95,7 +103,7 @@ def test_every_frame_that_is_known_is_made_harmless_here_and_in_stored_mail(name
         assert "<" not in text_for_agents(text)
         assert "<" not in line_for_agents(text)
         assert "<" not in defuse(text)
-        assert defuse(text).replace("&lt;", "<") == text, "nothing else changes in what is kept"
+        assert defuse(text).replace(HARMLESS, "<") == text, "nothing else changes in what is kept"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +145,7 @@ def test_no_bracket_begins_a_tag(text):
 def test_a_cut_makes_no_tag_either(text, most):
     shown = line_for_agents(text, most)
     assert tags_in(shown) == []
-    assert len(shown.replace("&lt;", "<")) <= most
+    assert len(shown) <= most
 
 
 @given(HOSTILE)
@@ -154,7 +162,7 @@ def test_showing_twice_is_showing_once(text):
 
 @given(HOSTILE)
 def test_in_stored_mail_only_brackets_change(text):
-    assert defuse(text).replace("&lt;", "<") == text.replace("&lt;", "<")
+    assert defuse(text).replace(HARMLESS, "<") == text.replace(HARMLESS, "<")
 
 
 @given(HOSTILE)
@@ -171,6 +179,32 @@ def test_a_frame_has_one_closing_tag_at_its_end_and_no_other_tag(text, sender, i
         assert whole.endswith("\n</teammate-message>")
         assert whole.startswith("<teammate-message ")
         assert hidden_in(whole) == []
+
+
+def escaped_by_gemini(text: str) -> str:
+    """What Gemini CLI makes of a hook's words: the model cannot tell who wrote an entity."""
+    return text.replace("<", "&lt;").replace(">", "&gt;")
+
+
+@given(text=HOSTILE, sender=HOSTILE, id=HOSTILE, at=HOSTILE)
+def test_a_frame_is_the_only_one_for_a_program_that_escapes_brackets_and_no_ampersand(text, sender, id, at):
+    one = message(text, sender, id, at)
+    for whole in (framed(one, text), framed_beginning(one, "/p/x.md", 400)):
+        found = ENTITY_FRAMES.findall(escaped_by_gemini(whole))
+        assert len(found) == 2, found
+
+
+@pytest.mark.parametrize("entity", ["&lt;", "&LT;", "&lt", "&#60;", "&#0060;", "&#x3c;", "&#X03C", "&lt;\u200b"])
+def test_an_entity_that_could_begin_a_frame_is_made_harmless(entity):
+    for name in ("/teammate-message&gt;", "teammate_message x", " / System-Reminder>"):
+        shown = text_for_agents(f"x {entity}{name}")
+        assert HARMLESS in shown
+        assert "&" not in shown.replace("&gt;", "")
+
+
+@pytest.mark.parametrize("code", ["&lt;b&gt;", "a &amp;&amp; b &lt; c", "f(&lt)", "&#61;teammate-message", "&", "&#"])
+def test_other_entities_stay_as_they_are(code):
+    assert text_for_agents(code) == code
 
 
 @given(
@@ -205,7 +239,11 @@ def test_a_subject_in_an_agenda_has_no_tag_and_keeps_its_length(subject):
 
 
 @pytest.mark.parametrize(
-    "text", ["<" * 200_000, "< " * 100_000, "<a" * 100_000, "<" + "\u200b" * 200_000, "< b" * 70_000]
+    "text",
+    [
+        *("<" * 200_000, "< " * 100_000, "<a" * 100_000, "<" + "\u200b" * 200_000, "< b" * 70_000),
+        *("&lt;" * 50_000, "&lt; " * 40_000, "&lt" + "\u200b" * 200_000, "&#" + "0" * 200_000, "&lt;a" * 40_000),
+    ],
 )
 def test_a_long_text_is_looked_at_once(text, monkeypatch):
     looked = 0
@@ -225,4 +263,4 @@ def test_a_long_text_is_looked_at_once(text, monkeypatch):
 def test_of_very_many_brackets_none_is_judged_and_all_are_harmless():
     few, many = "a < b " * MOST_JUDGED, "a < b " * (MOST_JUDGED + 1)
     assert text_for_agents(few) == few
-    assert text_for_agents(many) == many.replace("<", "&lt;")
+    assert text_for_agents(many) == many.replace("<", HARMLESS)

@@ -110,7 +110,6 @@ class Codex(Vendor):
     name = "codex"
     briefed_as = "developer"
     known_defects: ClassVar[dict[str, str]] = {
-        "test_an_agent_that_has_ended_is_not_online": "atm init enters no SessionEnd hook for Codex, which has one",
         "test_mail_that_waits_for_a_program_opened_without_a_prompt_is_seen_once": "Codex calls SessionStart with its "
         "first prompt, so atm does not know of it before, and does not wake it",
     }
@@ -148,10 +147,6 @@ class Codex(Vendor):
 
 class GeminiCli(Vendor):
     name = "gemini"
-    known_defects: ClassVar[dict[str, str]] = {
-        "test_a_letter_cannot_close_its_frame_and_open_another": "Gemini CLI escapes < and > of what a hook says, and "
-        "not &: the frame is then spelled like a forged one, which atm had escaped",
-    }
 
     def prepare(self, place: Place) -> None:
         edit(
@@ -190,11 +185,6 @@ class GeminiCli(Vendor):
 class OpenCode(Vendor):
     name = "opencode"
     can_go_on = False
-    is_woken = False
-    known_defects: ClassVar[dict[str, str]] = {
-        "test_a_daemon_that_an_agent_started_outlives_it": "what `atm mcp` started dies with OpenCode",
-        "test_an_agent_that_has_ended_is_not_online": "OpenCode's plugin tells nothing when the program ends",
-    }
 
     def prepare(self, place: Place) -> None:
         here = place.home / ".config/opencode"

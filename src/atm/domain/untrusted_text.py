@@ -3,8 +3,9 @@ Text that somebody else wrote, made safe to show: on a terminal, in an agent's c
 
 Control characters, escape sequences and direction overrides become visible marks: nothing in a name or a message can
 move the cursor, set a title, hide text or ring the bell. No character without a shape of its own is left (category Cf,
-variation selectors, tags, fillers). For agents, no `<` is left that could begin a tag. All of it changes what is
-shown, never what is kept; only `without_frames` is for texts that another program will show.
+variation selectors, tags, fillers). For agents, no `<` is left that could begin a tag, nor an entity that could begin a
+frame. All of it changes what is shown, never what is kept; only `without_frames` is for texts that another program will
+show.
 
 On the path of `atm send`: imports nothing, neither `re` nor `unicodedata`, and makes the large table when first needed.
 """
@@ -60,6 +61,14 @@ FRAMES = (
 
 _LONGEST_FRAME = 32
 
+HARMLESS = "\u2039"
+"""
+Stands where a `<` was that could begin a tag: `‹`.
+
+No entity: Gemini CLI writes `&lt;` for every `<` of what a hook says, and leaves `&` as it is. Our own frame arrives
+spelled like that, and a forged one with an entity in it would look the same.
+"""
+
 MOST_JUDGED = 20_000
 """More `<` in one text are not looked at one by one, a second for a million of them: all are made harmless."""
 
@@ -87,15 +96,15 @@ def many_lines(text: str) -> str:
 
 def line_for_agents(text: str, most: int | None = None) -> str:
     """One line in an agent's context, of at most so many characters before tags are made harmless."""
-    return _with_harmless(one_line(text)[:most], _begins_a_tag)
+    return _for_agents(one_line(text)[:most])
 
 
 def text_for_agents(text: str) -> str:
     """A body in an agent's context: what is put around it is the only tag."""
     body = many_lines(text)
     if body.count("<") > MOST_JUDGED:
-        return body.replace("<", "&lt;")
-    return _with_harmless(body, _begins_a_tag)
+        return _without_entities(body.replace("<", HARMLESS))
+    return _for_agents(body)
 
 
 def line_in_brackets(text: str, most: int | None = None) -> str:
@@ -143,15 +152,47 @@ def _beyond_ascii() -> dict[int, int | None]:
     return _everything
 
 
+def _for_agents(text: str) -> str:
+    return _without_entities(_with_harmless(text, _begins_a_tag))
+
+
+def _without_entities(text: str) -> str:
+    """Frames that are spelled with an entity. Others stay: mail speaks of HTML, and `&lt;b&gt;` is code there."""
+    at = text.find("&")
+    if at < 0:
+        return text
+    parts, done = [], 0
+    while at >= 0:
+        behind = _behind_entity(text, at)
+        if behind and _begins_a_frame(text, behind):
+            parts += [text[done:at], HARMLESS]
+            done = behind
+        at = text.find("&", at + 1)
+    return "".join([*parts, text[done:]])
+
+
+def _behind_entity(text: str, at: int) -> int:
+    """Where the entity ends that stands for `<` here; 0 if there is none. `&#0060` is one too, for some readers."""
+    end, spelled = at + 1, "lt"
+    if text[end : end + 1] == "#":
+        is_hex = text[end + 1 : end + 2] in ("x", "X")
+        end, spelled = (end + 2, "3c") if is_hex else (end + 1, "60")
+        while text[end : end + 1] == "0":
+            end += 1
+    if text[end : end + 2].casefold() != spelled:
+        return 0
+    return end + 3 if text[end + 2 : end + 3] == ";" else end + 2
+
+
 def _with_harmless(text: str, is_harmful: Callable[[str, int], bool]) -> str:
-    """Each `<` as `&lt;` if it is harmful. What is looked at behind one ends at the next: the time is linear."""
+    """Each `<` as `HARMLESS` if it is harmful. What is looked at behind one ends at the next: the time is linear."""
     at = text.find("<")
     if at < 0:
         return text
     parts, done = [], 0
     while at >= 0:
         if is_harmful(text, at + 1):
-            parts += [text[done:at], "&lt;"]
+            parts += [text[done:at], HARMLESS]
             done = at + 1
         at = text.find("<", at + 1)
     return "".join([*parts, text[done:]])

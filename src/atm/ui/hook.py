@@ -251,10 +251,10 @@ def _locate(room: Teamroom, call: HookCall, environment: Mapping[str, str]) -> E
     return locate_session(room, call, environment)
 
 
-def _introduce(room: Teamroom, team: Team, me: str) -> None:
+def _introduce(room: Teamroom, team: Team, me: str) -> int | None:
     from atm.services.team.standing import record_agent
 
-    record_agent(room, team, me, os.getpid())
+    return record_agent(room, team, me, os.getpid())
 
 
 def _note(words: list[str], error: Exception) -> None:

@@ -163,19 +163,19 @@ class TestDefuse:
 
     @given(pieces(TAGS, SPACED))
     def test_only_opening_brackets_of_closing_tags_change(self, text):
-        assert defuse(text).replace("&lt;", "<") == text.replace("&lt;", "<")
+        assert defuse(text).replace("‹", "<") == text.replace("‹", "<")
 
     @pytest.mark.parametrize(
         ("text", "defused"),
         [
             ("hello", "hello"),
-            ("</teammate-message>", "&lt;/teammate-message>"),
-            ("a </TeamMate-Message> b", "a &lt;/TeamMate-Message> b"),
-            ("< \n/teammate-message>", "&lt; \n/teammate-message>"),
-            ("<</teammate-message>", "<&lt;/teammate-message>"),
-            ("</teammate-message></teammate-message>", "&lt;/teammate-message>&lt;/teammate-message>"),
+            ("</teammate-message>", "‹/teammate-message>"),
+            ("a </TeamMate-Message> b", "a ‹/TeamMate-Message> b"),
+            ("< \n/teammate-message>", "‹ \n/teammate-message>"),
+            ("<</teammate-message>", "<‹/teammate-message>"),
+            ("</teammate-message></teammate-message>", "‹/teammate-message>‹/teammate-message>"),
             ("see docs/teammate-message", "see docs/teammate-message"),
-            ("<teammate-message>", "&lt;teammate-message>"),
+            ("<teammate-message>", "‹teammate-message>"),
             ("</div> 1 < 2", "</div> 1 < 2"),
             ("", ""),
         ],

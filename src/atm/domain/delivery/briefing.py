@@ -8,7 +8,7 @@ without the user's authority; nothing inside can close the frame (D22).
 from __future__ import annotations
 
 from atm.domain.mail.receipts import MAYBE_SHOWN
-from atm.domain.untrusted_text import line_for_agents, one_line, shell_word, text_for_agents
+from atm.domain.untrusted_text import HARMLESS, line_for_agents, one_line, shell_word, text_for_agents
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,8 +115,9 @@ def framed(message: Message, text: str, *, in_doubt: bool = False) -> str:
 
 
 def _attribute(value: str) -> str:
-    safe = one_line(value[:160]).replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;").replace(">", "&gt;")
-    return safe[:160]
+    """No `&lt;` here: Gemini CLI spells the frame itself like that."""
+    safe = one_line(value[:160]).replace("&", "&amp;").replace('"', "&quot;")
+    return safe.replace("<", HARMLESS).replace(">", "\u203a")[:160]
 
 
 def framed_beginning(message: Message, path: str, most: int = LONG_ONE, *, in_doubt: bool = False) -> str:

@@ -80,7 +80,13 @@ KNOWN: dict[str, Vendor] = {
             "SessionEnd",
         ),
     ),
-    CODEX: Vendor(CODEX, "Codex", ("codex",), events=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop")),
+    CODEX: Vendor(
+        CODEX,
+        "Codex",
+        ("codex",),
+        # Interrupt: no Stop follows an Esc. Seen with 0.166, which takes all of these without a warning.
+        events=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Interrupt", "SessionEnd"),
+    ),
     GEMINI: Vendor(
         GEMINI,
         "Gemini CLI",

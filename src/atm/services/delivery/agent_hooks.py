@@ -71,7 +71,7 @@ class HookVisit:
         stop_on: str,
         brief: Callable[[], str],
         locate: Callable[[], Endpoint],
-        introduce: Callable[[], None] = lambda: None,
+        introduce: Callable[[], int | None] = lambda: None,
         log: Callable[[str], None] = lambda _: None,
     ) -> None:
         self.room = room
@@ -88,7 +88,7 @@ class HookVisit:
         self.locate = locate
         """Where the session runs, looked up when it begins."""
         self.introduce = introduce
-        """Leaves word whose process the agent is, when a session or a turn begins."""
+        """Leaves word whose process the agent is, when a session or a turn begins; its number, if it is known."""
         self.log = log
         """Writes down what people should know of, in the log of hooks."""
 
@@ -106,17 +106,16 @@ def attend(visit: HookVisit) -> list[Message]:
     _confirm(visit)
     moment = visit.call.moment
     if moment == START:
-        visit.introduce()
+        pid = visit.introduce()
         _settle_in(visit, visit.locate())
         # It waits for its first prompt, except in the middle of a turn whose context was cut.
-        _sign(visit, WORKING if visit.call.reason == "compact" else IDLE)
+        _sign(visit, WORKING if visit.call.reason == "compact" else IDLE, pid)
         return _speak(visit, visit.brief() if visit.carries == "context" else "")
     if moment in (PROMPT, TOOL):
-        if moment == PROMPT:
-            visit.introduce()
-            if _is_foreign(visit):  # it has begun without a word
-                _settle_in(visit, visit.locate())
-        _sign(visit, WORKING)
+        pid = visit.introduce() if moment == PROMPT else None
+        if moment == PROMPT and _is_foreign(visit):  # it has begun without a word
+            _settle_in(visit, visit.locate())
+        _sign(visit, WORKING, pid)
         return _speak(visit)
     if moment == STOP:
         return _stop(visit)
@@ -183,13 +182,14 @@ def _go_idle(visit: HookVisit) -> None:
     goes_idle(visit.room, visit.team, visit.me, _source(visit))
 
 
-def _sign(visit: HookVisit, state: str) -> None:
+def _sign(visit: HookVisit, state: str, pid: int | None = None) -> None:
+    """With the agent's process, where it is known: when that has ended, however it did, the agent is not there."""
     now, presence = visit.room.clock.now(), visit.room.presence
     last = last_beat(presence, visit.team, visit.me, now)
     is_known = last is not None and last.state == (state or last.state) and is_by_hook(last.state_source)
-    if is_known and last is not None and 0 <= now - last.at < BEAT_EVERY:
+    if is_known and last is not None and 0 <= now - last.at < BEAT_EVERY and pid in (None, last.pid):
         return
-    beat(presence, visit.team, visit.me, now, _source(visit), state=state)
+    beat(presence, visit.team, visit.me, now, _source(visit), pid=pid, state=state)
 
 
 def _source(visit: HookVisit) -> str:

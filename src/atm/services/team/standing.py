@@ -170,12 +170,11 @@ def _panes(room: Registry) -> dict[int, list[ProcessOwner]]:
 # Recording.
 
 
-def record_agent(room: Registry, team: Team, member: str, caller: int) -> None:
-    """A hook, or a server that an agent started, has come: the agent's process is that member's."""
+def record_agent(room: Registry, team: Team, member: str, caller: int) -> int | None:
+    """A hook, or a server that an agent started, has come: the agent's process is that member's. Its number, if any."""
     ancestors = room.processes.ancestors(caller)[1:]
     pid = nearest_agent((pid, room.processes.command(pid)) for pid in ancestors)
-    if pid is not None:
-        _record(room, team, member, pid)
+    return pid if pid is not None and _record(room, team, member, pid) else None
 
 
 def record_named(room: Registry, team: Team, member: str, pid: int) -> None:

@@ -14,6 +14,7 @@ from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_an
 from atm.formats.files.json_record import decode
 from atm.system.daemon.seat import Seat, find_running, is_free, take_seat
 from atm.system.files.disk import make_private, open_private
+from atm.system.files.processes import began, process_is_alive
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,6 +29,18 @@ READY_SECONDS = 30.0
 """A machine that is busy takes its time; one that ended is noticed at once."""
 
 LOOK_EVERY = 0.02
+
+_LEAVE = """\
+import os, sys
+pid = os.fork()
+if pid:
+    os.write(1, b"%d" % pid)
+    os._exit(0)
+os.setsid()
+os.dup2(2, 1)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
+"""What stands between us and the daemon for a moment, so that the system's first process becomes its parent."""
 
 HEALED_SECONDS = 12.0
 """A daemon whose socket was removed notices within five seconds."""
@@ -133,33 +146,43 @@ def _wait_until_heard(layout: Layout, running: RunningDaemon, seconds: float) ->
     return ""
 
 
-def _spawn(layout: Layout, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
-    """In a session of its own, so that it outlives the terminal; what it says before its log is open is kept."""
+def _spawn(layout: Layout, environment: Mapping[str, str]) -> int:
+    """
+    Its process. In a session of its own, so that it outlives the terminal, and no child of ours: an agent that ends its
+    MCP server may end whatever stands under it. What it says before its log is open is kept.
+    """
     fd = open_private(f"{layout.daemon}/start.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     try:
-        return subprocess.Popen(
-            [sys.executable, "-m", "atm", "daemon", "run"],
+        # Not a fork of this process, which may have threads.
+        middle = subprocess.run(
+            [sys.executable, "-I", "-S", "-c", _LEAVE, sys.executable, "-m", "atm", "daemon", "run"],
             stdin=subprocess.DEVNULL,
-            stdout=fd,
+            stdout=subprocess.PIPE,
             stderr=fd,
             cwd="/",
             env={**environment},
-            start_new_session=True,
+            check=False,
         )
     finally:
         os.close(fd)
+    return int(middle.stdout or b"0")
 
 
-def _wait_until_ready(layout: Layout, process: subprocess.Popen[bytes], seconds: float) -> str:
+def _wait_until_ready(layout: Layout, pid: int, seconds: float) -> str:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if _answers(layout):
             return ""
         # Of several that start at once one takes the seat and the others end: then that one holds it, unannounced yet.
-        if process.poll() is not None and is_free(layout):
-            return _last_words(layout) or f"it ended with {process.returncode}"
+        if _has_ended(pid) and is_free(layout):
+            return _last_words(layout) or "it ended without a word"
         time.sleep(LOOK_EVERY)
     return f"it did not answer within {seconds:.0f} s; see `atm logs`"
+
+
+def _has_ended(pid: int) -> bool:
+    """Whoever adopted it may never ask after it: where the system tells that, it counts as ended too."""
+    return not process_is_alive(pid) or (os.path.isdir("/proc/self") and not began(pid))
 
 
 def _answers(layout: Layout) -> bool:
