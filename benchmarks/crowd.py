@@ -16,6 +16,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from atm.domain.team.team import Member
+from atm.services.roster.members import add_member
 from benchmarks import baseline
 from benchmarks.installation import Installation, clean_environment
 from benchmarks.sandboxes import OWNER, TEAM, Sandbox, new_team
@@ -52,6 +54,9 @@ def run_crowd(installation: Installation, kind: str, folder: Path, processes: in
 
 def _run_atm(installation: Installation, folder: Path, processes: int, each: int) -> Outcome:
     sandbox = new_team(folder)
+    room = sandbox.room()
+    for number in range(processes):  # as members: what strangers may have unread is bounded for all of them together
+        add_member(room, TEAM, Member(f"sender-{number}"))
     ids, taken, seconds = _run(installation, "atm", str(folder), processes, each)
     arrived = [str(row.id) for row in sandbox.room().inboxes.rows(TEAM, OWNER)]
     waiting = _spooled(sandbox)

@@ -234,3 +234,22 @@ def test_read_mail_does_not_count(post):
     for _ in range(4):
         assert flood(post, ROWS) == ["success"] * ROWS
         read(post)
+
+
+def test_a_flood_under_many_names_is_counted_once_and_not_once_for_each(post):
+    """Strangers share one room: too much for one of them is too much for all. Members do not wait for them."""
+    assert [say(post, "x", sender=f"stranger-{n}").outcome for n in range(ROWS)] == ["success"] * ROWS
+    assert [say(post, "y", sender=f"other-{n}").outcome for n in range(ROWS)] == ["queued"] * ROWS
+    asked: list[str] = []
+
+    class Counting(type(post.inboxes)):  # type: ignore[misc]
+        __slots__ = ()
+
+        def has_room(self, team, agent, allowance):
+            asked.append(agent)
+            return super().has_room(team, agent, allowance)
+
+    post.inboxes.__class__ = Counting
+    drain(post, everything=True)
+    assert asked == ["bob"]
+    assert say(post, "of a member", sender="ann").outcome == "success"

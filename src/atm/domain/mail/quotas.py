@@ -99,8 +99,13 @@ class Allowance:
     def quota(self) -> Quota:
         return self._quota.with_reserve if self.has_reserve else self._quota
 
+    @property
+    def purse(self) -> str:
+        """Whose room the message takes: its sender's, or that of all who are not on the team."""
+        return self._purse_of(self._sender)
+
     def counts(self, sender: str) -> bool:
-        return self._purse_of(sender) == self._purse_of(self._sender)
+        return self._purse_of(sender) == self.purse
 
     def covers(self, rows: int, size: int) -> bool:
         """Would there be room even if all these rows were unread and the sender's own? Then nothing is counted."""

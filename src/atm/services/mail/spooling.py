@@ -172,7 +172,7 @@ def _drain(
 ) -> None:
     """Who insists waits for locks as a send does, and so gets past one that was left behind; others only try."""
     blocked: set[tuple[str, str]] = set()
-    full: set[tuple[str, str, str]] = set()
+    full: set[tuple[str, ...]] = set()
     tried = 0
     for spooled in waiting:
         target = (spooled.entry.team, spooled.entry.agent)
@@ -182,8 +182,9 @@ def _drain(
             blocked.add(target)  # what was sent later to the same inbox waits behind it (G4)
             done.waiting += 1
             continue
-        whose = (*target, _sender_of(spooled).casefold())
-        if whose in full:  # what the same sender sent later waits behind it; other senders' mail does not
+        if full and _purse_of(room, spooled) in full:
+            # What the same sender sent later waits behind it, and all who share its room with it: a flood under many
+            # names would have the whole inbox counted for each of them. Other senders' mail does not wait.
             done.waiting += 1
             _try_to_wait(room, spooled)
             continue
@@ -198,10 +199,19 @@ def _drain(
             done.failed += 1
         elif result == "full":
             done.waiting += 1
-            full.add(whose)
+            full.add(_purse_of(room, spooled))
         else:
             done.waiting += 1
             blocked.add(target)
+
+
+def _purse_of(room: Mailroom, spooled: Spooled) -> tuple[str, ...]:
+    """Whose room a message takes, with whom."""
+    entry, row = spooled.entry, decode_row(spooled.entry.raw)
+    allowance = _allowance_of(room, entry, row) if row is not None else None
+    if row is None or allowance is None:
+        return (entry.team, entry.agent, entry.message_id)
+    return (entry.team, entry.agent, allowance.purse, "reserve" if allowance.has_reserve else "")
 
 
 def _is_due(room: Mailroom, spooled: Spooled) -> bool:
