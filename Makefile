@@ -67,6 +67,7 @@ lab: $(READY)
 	@rm -rf $(EVIDENCE)
 	@ATM_LAB=1 ATM_LAB_EVIDENCE=$(abspath $(EVIDENCE)) $(BIN)/python -m pytest -n $(CORES) $(LAB)
 	@$(BIN)/python -m tests.lab.evidence $(EVIDENCE)
+	@$(BIN)/python -m tests.lab.drift $(EVIDENCE)/payloads
 
 lint: $(READY)
 	@$(BIN)/ruff check .
