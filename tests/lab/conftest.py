@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from tests.lab import programs
+from tests.lab import drift, programs
 from tests.lab.vendors import VENDORS, Place, Vendor
 from tests.optional import skip_without
 
@@ -126,6 +126,10 @@ class Pane:
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p")
 
+    def press(self, key: str) -> None:
+        """A key, by the name that tmux has for it."""
+        self._tmux("send-keys", key)
+
     @contextlib.contextmanager
     def shown_on_failure(self) -> Iterator[None]:
         """What fails here says what the terminal shows."""
@@ -183,6 +187,9 @@ class LabAgent:
         for member in (ME, FRIEND):
             self.atm("teams", "add-member", TEAM, member)
         self.atm("init", "--vendor", self.vendor.name)
+        if kept := os.environ.get("ATM_LAB_EVIDENCE"):
+            atm = os.path.join(os.path.dirname(sys.executable), "atm")
+            drift.record(self.home, atm, Path(kept) / "payloads")
         self.vendor.prepare(self.place)
 
     def atm(self, *words: str, me: str = FRIEND) -> str:
@@ -213,9 +220,25 @@ class LabAgent:
     def runs(self, prompt: str) -> Ended:
         return self.starts(prompt).ends()
 
-    def sits_down(self, prompt: str) -> Pane:
-        """The program in a terminal, on a tmux server of its own."""
-        return Pane(self.vendor.interactive(prompt), self.environment, self.folder)
+    def sits_down(self, prompt: str, *, asking: bool = False, **more: str) -> Pane:
+        """
+        The program in a terminal, on a tmux server of its own. `asking`: its user has allowed nothing before. With
+        variables that it gets besides.
+        """
+        words = self.vendor.interactive(prompt)
+        allowed = self.vendor.allowing if asking else ()
+        return Pane([word for word in words if word not in allowed], {**self.environment, **more}, self.folder)
+
+    def spawn(self, *words: str) -> subprocess.Popen[str]:
+        """A command of a teammate that is not waited for."""
+        return subprocess.Popen(
+            ["atm", *words],
+            env={**self._tiny, "ATM_TEAM": TEAM, "ATM_IDENTITY": FRIEND},
+            cwd=self.home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
 
     def gets(self, text: str, *options: str) -> str:
         """A teammate sends this; the message's id."""

@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 import sys
 
-from atm.domain.delivery.moments import CLAUDE, CODEX, START
+from atm.domain.delivery.moments import CLAUDE, CODEX, MAIL, START
 from atm.domain.errors import AtmError
-from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence
+from atm.formats.delivery.hook_answer import can_carry, encode_answer, encode_silence, encode_watch
 from atm.formats.delivery.hook_call import parse_call
 from atm.formats.mail.inbox import EMPTY
 from atm.wiring.files import find_layout, interruptions
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from atm.services.roster.teamroom import Teamroom
 
 LONGEST_PAYLOAD = 4 << 20
+CLAUDES_TEAMS = "CLAUDE_CODE_EXPERIMENTAL_AGENT_TEAMS"
+"""Set where Claude Code may start teammates in panes: these have the environment of their lead."""
+
 NOBODY = "ATM_NOBODY"
 """See `domain.team.shared_server`, which few hooks need."""
 
@@ -131,13 +134,16 @@ def _attend(words: list[str]) -> None:
 
         _say(call, HookAnswer(context=IN_WORDS))
     silence = encode_silence(call)
+    if found is not None and call.moment == MAIL:
+        silence = encode_watch(call, layout.inbox(found[0].name, found[1]))
     if silence and not _said:
         sys.stdout.write(silence + "\n")
 
 
 def _environment(call: HookCall) -> Mapping[str, str]:
     """Codex's shared server and a teammate in a pane have the environment of another member."""
-    if call.vendor == CODEX or (call.vendor == CLAUDE and call.has_agent_type):
+    may_be_teammate = call.vendor == CLAUDE and (call.has_agent_type or os.environ.get(CLAUDES_TEAMS))
+    if call.vendor == CODEX or may_be_teammate:
         from atm.wiring.delivery import environment_of_speaker
 
         return environment_of_speaker(os.environ)
