@@ -267,6 +267,18 @@ def test_a_phantom_is_named_with_the_nearest_member(crew, findings):
     assert "did somebody mean 'ann'" in findings()["phantom-inbox"]["message"]
 
 
+def test_of_a_team_of_claude_codes_nothing_is_proposed_that_is_refused(crew, findings, shell):
+    folder = crew.home / ".claude/teams/session-abcd1234"
+    (folder / "inboxes").mkdir(parents=True)
+    (folder / "config.json").write_text('{"name": "session-abcd1234", "members": [{"name": "team-lead"}]}')
+    (folder / "inboxes/gone.json").write_text('[{"from": "bob", "text": "lost?", "timestamp": "", "read": false}]')
+    found = findings()
+    assert "no-inbox" not in found
+    assert found["phantom-inbox"]["severity"] == "note"
+    assert "remove-member" not in found["phantom-inbox"]["command"]
+    assert shell(found["phantom-inbox"]["command"]).returncode == 0
+
+
 class TestLocks:
     @pytest.fixture
     def owner(self):

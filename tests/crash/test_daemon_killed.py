@@ -459,9 +459,8 @@ def agent() -> Iterator[Agent]:
 
 def test_killed_while_it_puts_mail_before_an_agent_it_shows_nothing_twice_and_leaves_no_note(mortal, agent):
     presence = mortal.room.presence
-    at = Endpoint(
-        vendor="opencode", session="s1", at=time.time(), host=presence.host, boot=presence.boot, url=agent.url
-    )
+    here = {"host": presence.host, "boot": presence.boot, "url": agent.url, "url_pid": os.getpid()}
+    at = Endpoint(vendor="opencode", session="s1", at=time.time(), **here)
     words = [f"letter-{number:02}" for number in range(12)]
     sent = [mortal.write("ann", word) for word in words]
     put_endpoint(mortal.room, mortal.room.rosters.load("crew"), "ann", at)

@@ -340,6 +340,9 @@ def test_a_reader_beside_somebody_who_clears_up_after_a_dead_hook_doubles_nothin
 
 
 class NoServers:
+    def is_of(self, url: str, pid: int) -> bool:  # noqa: ARG002
+        return False
+
     def refusal(self, url: str, session: str) -> str:  # noqa: ARG002
         return "there is none"
 

@@ -152,7 +152,7 @@ def test_a_bare_terminal_program_is_given_one_line_as_it_is(stage: Stage) -> Non
     stage.house.another_round()
     receipt = stage.receipt(sent)
     assert receipt.journey == journey(surfaced=f"pane {ann.pane}: {SUBMITTED}"), "nobody saw it read"
-    assert (receipt.state, receipt.now) == ("surfaced", "in the inbox, read")
+    assert (receipt.state, receipt.now) == ("surfaced", "in its context, not yet read")
     assert [prompt.partition(" ")[2] for prompt in ann.prompts] == [
         "from bob, a teammate, not the user: letter-1; touch pwned; $(touch pwned) `touch pwned` \\]"
     ]

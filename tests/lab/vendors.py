@@ -39,6 +39,8 @@ class Vendor(ABC):
     """Does mail reach it while it sits idle in a terminal?"""
     known_defects: ClassVar[dict[str, str]] = {}
     """Tests that fail with this program, and why."""
+    allowing: ClassVar[tuple[str, ...]] = ()
+    """Words of its command line that keep it from asking for a permission."""
     briefed_as: ClassVar[str] = "user"
     """The role of what a hook says at the start."""
 
@@ -67,11 +69,8 @@ class Vendor(ABC):
 
 class ClaudeCode(Vendor):
     name = "claude"
+    allowing = ("--allowedTools=Bash,mcp__atm",)
     briefed_as = "system"
-    known_defects: ClassVar[dict[str, str]] = {
-        "test_mail_that_waits_for_a_program_opened_without_a_prompt_is_seen_once": "what SessionStart put into the "
-        "context counts as seen, although no request follows; nobody wakes the agent",
-    }
 
     def prepare(self, place: Place) -> None:
         edit(
@@ -109,10 +108,6 @@ class ClaudeCode(Vendor):
 class Codex(Vendor):
     name = "codex"
     briefed_as = "developer"
-    known_defects: ClassVar[dict[str, str]] = {
-        "test_mail_that_waits_for_a_program_opened_without_a_prompt_is_seen_once": "Codex calls SessionStart with its "
-        "first prompt, so atm does not know of it before, and does not wake it",
-    }
 
     def prepare(self, place: Place) -> None:
         settings = place.home / ".codex/config.toml"
@@ -147,6 +142,7 @@ class Codex(Vendor):
 
 class GeminiCli(Vendor):
     name = "gemini"
+    allowing = ("-y",)
 
     def prepare(self, place: Place) -> None:
         edit(

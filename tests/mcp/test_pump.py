@@ -12,8 +12,11 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import AtmError
+from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.hello import LONGEST_LINE
+from atm.ui.mcp.roles import LEAD, OBSERVER, ROLES, TEAMMATE
 from atm.ui.mcp.stdio import pump
+from atm.ui.mcp.stdio.early import EarlyWords
 from atm.ui.mcp.stdio.pump import Opening, Pump, PumpLines
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
@@ -33,11 +36,12 @@ class Bench:
         self.may_reach = True
         self.code: list[int | AtmError] = []
         self.asked: list[bool] = []
+        self.early: Callable[[], EarlyWords | None] = lambda: None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
         try:
-            self.code.append(Pump(self._channels, self._stdin, self._stdout).run())
+            self.code.append(Pump(self._channels, self._stdin, self._stdout, early=self.early).run())
         except AtmError as error:
             self.code.append(error)
         finally:
@@ -339,3 +343,91 @@ def test_what_is_followed_no_more_is_not_followed_again():
     opening.note("resources/unsubscribe", {"params": {"uri": "atm://crew/board"}}, b"-")
     opening.note("resources/subscribe", {"params": None}, b"?\n")
     assert opening.again()[0] == INITIALIZE + INITIALIZED + b"?\n"
+
+
+# While the daemon is still starting.
+
+LIST = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n'
+CALL = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"whoami"}}\n'
+
+
+@pytest.fixture
+def cold() -> Iterator[Bench]:
+    """A pump whose daemon is not there before the test says so."""
+    made = Bench()
+    made.early = lambda: EarlyWords(TEAMMATE)
+    yield made.start()
+    made.may_go_on.set()
+    made.close()
+
+
+def answer(id: int, result: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": id, "result": result}).encode() + b"\n"
+
+
+def test_the_greeting_and_the_tools_are_answered_before_there_is_a_daemon(cold):
+    cold.say(INITIALIZE)
+    greeting = cold.hear()
+    assert greeting["result"]["serverInfo"]["name"] == "atm"
+    cold.say(INITIALIZED + LIST)
+    told = cold.hear()
+    assert "mail_send" in [tool["name"] for tool in told["result"]["tools"]]
+    cold.say(CALL)
+    cold.may_go_on.set()
+    cold.reaches_daemon(INITIALIZE + INITIALIZED + LIST + CALL)
+    cold.daemon.sendall(answer(0, greeting["result"]) + answer(1, told["result"]) + answer(2, {"x": 1}))
+    assert cold.hear() == {"jsonrpc": "2.0", "id": 2, "result": {"x": 1}}  # what it knows it does not hear again
+    assert cold.end() == 0
+
+
+def test_tools_that_turn_out_to_be_others_are_said_to_have_changed(cold):
+    cold.say(INITIALIZE + INITIALIZED + LIST)
+    greeting, _ = cold.hear(), cold.hear()
+    cold.may_go_on.set()
+    cold.reaches_daemon(INITIALIZE + INITIALIZED + LIST)
+    cold.daemon.sendall(answer(0, greeting["result"]) + answer(1, {"tools": []}))
+    assert cold.hear()["method"] == "notifications/tools/list_changed"
+
+
+def test_of_two_kinds_of_clients_those_that_shake_no_hands_wait_for_the_daemon(cold):
+    cold.say(LIST)
+    cold.may_go_on.set()
+    cold.reaches_daemon(LIST)
+    cold.daemon.sendall(answer(1, {"tools": []}))
+    assert cold.hear()["result"] == {"tools": []}
+
+
+def test_whoever_says_all_at_once_and_goes_is_answered_when_there_is_a_daemon(cold):
+    cold.say(INITIALIZE + INITIALIZED + CALL)
+    os.close(cold.to_pump)
+    cold.to_pump = -1
+    assert cold.hear()["id"] == 0
+    cold.may_go_on.set()
+    cold.reaches_daemon(INITIALIZE + INITIALIZED + CALL)
+    cold.daemon.sendall(answer(0, {}) + answer(2, {}))
+    assert cold.hear()["id"] == 2
+    assert cold.join() == 0
+
+
+def test_a_daemon_that_runs_speaks_for_itself(bench):
+    bench.early = lambda: EarlyWords(LEAD)
+    bench.say(INITIALIZE)
+    bench.reaches_daemon(INITIALIZE)
+    bench.daemon.sendall(answer(0, {"mine": True}))
+    assert bench.hear()["result"] == {"mine": True}
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_the_shipped_list_is_what_a_role_sees(role):
+    told = json.loads(EarlyWords(role).tools)["tools"]
+    assert [tool["name"] for tool in told] == [tool.name for tool in tools_for(role)]
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [("2024-11-05", "2024-11-05"), ("2025-06-18", "2025-06-18"), ("2026-07-28", "2025-11-25"), (7, "2025-11-25")],
+)
+def test_the_greeting_is_in_the_version_that_was_asked_for(asked, given):
+    words = EarlyWords(OBSERVER)
+    assert json.loads(words.greeting({"protocolVersion": asked}))["protocolVersion"] == given
+    assert json.loads(words.greeting(None))["protocolVersion"] == "2025-11-25"

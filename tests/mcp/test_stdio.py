@@ -232,6 +232,7 @@ def test_subscriptions_survive_a_restart_of_the_daemon(daemon, room, speak):
 def test_a_daemon_that_was_stopped_stays_stopped_until_an_agent_speaks(daemon, speak):
     spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()
+    daemon.until(lambda: daemon.status()["surfaces"][0]["connections"] == 1)
     daemon.atm("daemon", "stop")
     assert daemon.running is None
     assert spoken.call("whoami")["structuredContent"]["daemon"] is True
@@ -279,7 +280,7 @@ def test_the_daemon_without_clients_does_not_load_the_sdk(daemon, speak):
         }
     ]
     speak(daemon, "--as", "ann").shake_hands()
-    assert daemon.status()["surfaces"][0]["loaded"] is True
+    daemon.until(lambda: daemon.status()["surfaces"][0]["loaded"] is True)
 
 
 def test_a_home_too_deep_for_a_socket_serves_all_the_same(house, tmp_path, speak):

@@ -15,7 +15,8 @@ from tests.mcp.crew import Crew
 from atm.domain.errors import AtmError, NotAllowed, UsageError
 from atm.ui.mcp import schema
 from atm.ui.mcp.catalog import GROUPS, RESERVED, all_tools, find_tool, tools_for
-from atm.ui.mcp.tool import BOSSES, ROLES, WORKERS, Tool
+from atm.ui.mcp.roles import ROLES
+from atm.ui.mcp.tool import BOSSES, WORKERS, Tool
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "tools.json"
 REGENERATE = "ATM_WRITE_SNAPSHOTS=1 .venv/bin/python -m pytest tests/mcp/test_tools_schema.py -k snapshot"

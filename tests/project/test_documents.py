@@ -21,6 +21,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
     [
         ("generate_reference.py", "reference/cli.md"),
         ("generate_mcp_reference.py", "reference/mcp-tools.md"),
+        ("generate_mcp_greeting.py", "../src/atm/ui/mcp/stdio/greeting.txt"),
         ("generate_map.py", "map.svg"),
     ],
 )

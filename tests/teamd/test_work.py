@@ -44,6 +44,9 @@ class Servers:
         self.told: list[tuple[str, str]] = []
         self.answer = ACCEPTED
 
+    def is_of(self, url: str, pid: int) -> bool:  # noqa: ARG002
+        return True
+
     def refusal(self, url: str, session: str) -> str:  # noqa: ARG002
         return ""
 
@@ -93,7 +96,8 @@ class Stage:
     def connect(self, member: str, team: str = "crew") -> None:
         """An agent with a server of its own."""
         now = self.room.clock.now()
-        at = Endpoint(vendor="opencode", session=f"{member}@{team}", at=now, host="here", url="http://here")
+        session = f"{member}@{team}"
+        at = Endpoint(vendor="opencode", session=session, at=now, host="here", url="http://here", url_pid=7)
         put_endpoint(self.room, self.room.rosters.load(team), member, at)
 
 

@@ -59,6 +59,7 @@ LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]
     ("escalation", lambda work: work.mail.tell_unanswered, 20.0, 60.0),
     ("reminders", lambda work: work.board.remind_boards, 60.0, 60.0),
     ("delivery", lambda work: work.delivery.deliver, 15.0, 120.0),
+    ("turns", lambda work: work.delivery.end_unsaid_turns, 4.0, 60.0),
     ("worksync", lambda work: work.sync.work, 60.0, 120.0),
     ("stalls", lambda work: work.sync.watch_stalls, 60.0, 120.0),
 ]

@@ -1,4 +1,4 @@
-"""The loop of delivery: unread mail is put before those who can be reached."""
+"""The loops of delivery: unread mail is put before those who can be reached; turns that end without a word."""
 
 from __future__ import annotations
 
@@ -6,7 +6,19 @@ from typing import TYPE_CHECKING
 
 from atm.domain.errors import AtmError
 from atm.domain.events import MESSAGE_SURFACED
-from atm.services.delivery.pushing import AT_IT, IN_DOUBT, REFUSED, SURFACED, WAITING, Pushed, push, why_it_waits
+from atm.services.delivery.pushing import (
+    AT_IT,
+    GRACE,
+    IN_DOUBT,
+    JUST_BEGUN,
+    REFUSED,
+    SURFACED,
+    WAITING,
+    Pushed,
+    push,
+    why_it_waits,
+)
+from atm.services.delivery.turn_watch import TurnWatch
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
@@ -27,6 +39,9 @@ class DeliveryLoops:
         self._not_before: dict[tuple[str, str], float] = {}
         self._again: set[tuple[str, str]] = set()
         """Whom a pane or a server refused: tried again on every round."""
+        self._later: dict[tuple[str, str], float] = {}
+        """Who has just begun, and when to look again."""
+        self._turns = TurnWatch(rounds.sessions)
 
     def deliver(self) -> int:
         """Put unread mail before those who can be reached: whose inbox changed; on a full round, everybody."""
@@ -39,6 +54,20 @@ class DeliveryLoops:
                 done += self._note(pushed) if pushed is not None else 0
                 if pushed is None or pushed.outcome != SURFACED:
                     break
+        if self._later:
+            soon = min(self._later.values()) - self._rounds.room.clock.monotonic()
+            self._rounds.ask_again("delivery", max(0.1, soon))
+        return done
+
+    def end_unsaid_turns(self) -> int:
+        """Agents that count as busy and are not. Their heartbeat, which changes by this, brings them their mail."""
+        rounds, done = self._rounds, 0
+        self._turns.begin_round(rounds.channels.terminals if rounds.channels.panes_allowed else None)
+        for team in rounds.teams():
+            for name in rounds.attempt(rounds.room.endpoints.known, team.name) or []:
+                if rounds.attempt(self._turns.look, rounds.room, team, name):
+                    done += 1
+                    rounds.log("info", "delivery", "its turn ended without a word", team=team.name, member=name)
         return done
 
     def _push(self, team: str, name: str) -> Pushed | None:
@@ -63,6 +92,9 @@ class DeliveryLoops:
     def _note(self, pushed: Pushed) -> int:
         """In the log when something was done, or when the reason for waiting is a new one."""
         key, said = (pushed.team, pushed.member), _words(pushed.outcome, pushed.evidence)
+        if pushed.evidence == JUST_BEGUN:
+            self._later.setdefault(key, self._rounds.room.clock.monotonic() + GRACE)
+            return 0
         is_open = pushed.outcome in (REFUSED, IN_DOUBT) or pushed.evidence == AT_IT
         (self._again.add if is_open else self._again.discard)(key)
         if pushed.outcome == IN_DOUBT:  # what came of it is seen later; our own note of it must not wake us at once
@@ -78,12 +110,19 @@ class DeliveryLoops:
 
     def _members_of_round(self) -> list[tuple[str, str]]:
         named, rosters, everything, is_first = self._rounds.members_of_round()
-        named |= self._with_panes(rosters)
+        named |= self._with_panes(rosters) | self._due()
         if not everything:
             return sorted(named)
         names, known_in = self._rounds.names(), self._rounds.room.endpoints.known
         known = {(team, member) for team in names for member in (self._rounds.attempt(known_in, team) or [])}
         return sorted(named | known | self._again | (self._with_panes(names) if is_first else set()))
+
+    def _due(self) -> set[tuple[str, str]]:
+        now = self._rounds.room.clock.monotonic()
+        due = {key for key, at in self._later.items() if at <= now}
+        for key in due:
+            del self._later[key]
+        return due
 
     def _with_panes(self, names: list[str]) -> set[tuple[str, str]]:
         """Programs without hooks, of which only the roster knows; mail may have come while no daemon ran."""
@@ -94,11 +133,12 @@ class DeliveryLoops:
 
     def forget_all_but(self, teams: set[str]) -> None:
         """In place: this loop may be at work meanwhile, in a thread of its own."""
-        for memory in (self._said, self._not_before):
+        for memory in (self._said, self._not_before, self._later):
             for key in [key for key in list(memory) if key[0] not in teams]:
                 memory.pop(key, None)
         for key in [key for key in list(self._again) if key[0] not in teams]:
             self._again.discard(key)
+        self._turns.forget_all_but(teams)
 
 
 def _words(outcome: str, evidence: str) -> str:

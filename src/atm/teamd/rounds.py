@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.ports.checkup import FilesAround
+    from atm.ports.delivery.agent_sessions import AgentSessions
     from atm.services.delivery.pushing import Channels
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
@@ -46,8 +47,10 @@ class Rounds:
         board_minutes: float = BOARD_MINUTES,
         around: FilesAround | None = None,
         stall_minutes: float = STALL_MINUTES,
+        sessions: AgentSessions | None = None,
     ) -> None:
         self.syncroom = syncroom
+        self.sessions = sessions
         self.channels = channels
         self.around = around
         self.board_minutes = board_minutes

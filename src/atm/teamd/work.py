@@ -13,7 +13,7 @@ from atm.teamd.team import TeamLoops
 from atm.teamd.worksync import SyncWork
 from atm.wiring.board import build_boardroom
 from atm.wiring.checkup import build_files_around
-from atm.wiring.delivery import build_channels
+from atm.wiring.delivery import build_channels, build_sessions
 from atm.wiring.mail import build_room
 from atm.wiring.worksync import build_syncroom
 
@@ -71,6 +71,7 @@ def build_work(
         settings.number("board.remind_minutes"),
         build_files_around(layout, environment),
         settings.number("board.stall_minutes"),
+        build_sessions(layout),
     )
     return Work(rounds)
 

@@ -1,4 +1,4 @@
-"""A twin of `ports.terminals.Terminals`, in memory: panes that behave as a test says."""
+"""Twins of `ports.terminals.Terminals` and `ports.agent_sessions.AgentSessions`, in memory."""
 
 from __future__ import annotations
 
@@ -147,3 +147,21 @@ class MemoryTerminals:
             return False
         found.take_enter()
         return True
+
+
+class MemorySessions:
+    """Sessions that say of themselves what a test wants. One that has ended says nothing."""
+
+    def __init__(self) -> None:
+        self.said: dict[str, str] = {}
+        self.looks = 0
+
+    def note(self, session: str, status: str) -> None:
+        self.said[session] = status
+
+    def end(self, session: str) -> None:
+        self.said.pop(session, None)
+
+    def statuses(self) -> dict[str, str]:
+        self.looks += 1
+        return dict(self.said)

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from atm.config import Settings
     from atm.domain.delivery.moments import HookCall
     from atm.domain.team.endpoints import Endpoint
+    from atm.domain.team.team import Team
+    from atm.formats.files.layout import Layout
+    from atm.ports.delivery.agent_sessions import AgentSessions
     from atm.services.delivery.pushing import Channels
 
 
@@ -19,20 +22,52 @@ def locate_session(room: Teamroom, call: HookCall, environment: Mapping[str, str
     from atm.domain.team.endpoints import Endpoint
     from atm.system.delivery.tmux import TmuxTerminals, pane_of
 
-    at = pane_of(environment)
-    pane = TmuxTerminals().pane(at) if at is not None else None
-    return Endpoint(
+    url_pid = _listener(call.url) if call.url else None
+    found = Endpoint(
         vendor=call.vendor,
         session=call.session,
         at=room.clock.now(),
         host=room.presence.host,
         boot=room.presence.boot,
-        server=at.server if at is not None and pane is not None else "",
-        pane=at.pane if at is not None and pane is not None else "",
-        pane_pid=pane.pid if pane is not None else None,
-        pane_command=pane.command if pane is not None else "",
-        url=call.url,
+        url=call.url if url_pid is not None else "",
+        url_pid=url_pid,
+        wakes_itself=call.wakes_itself,
     )
+    at = pane_of(environment)
+    pane = TmuxTerminals().pane(at) if at is not None else None
+    if at is not None and pane is not None:
+        found.server, found.pane, found.pane_pid, found.pane_command = at.server, at.pane, pane.pid, pane.command
+    return found
+
+
+def meet_terminal(room: Teamroom, team: Team, member: str, pid: int) -> None:
+    """
+    An agent's process has started its MCP server. Codex in a terminal calls its first hook with the first prompt only:
+    until then this is all that tells of it, and where it sits is in its own environment.
+    """
+    from atm.domain.delivery.moments import CODEX, START, HookCall
+    from atm.domain.team.shared_server import is_terminal
+    from atm.services.team.endpoints import sit_down
+    from atm.system.files.processes import command_of
+    from atm.system.team.speaker import environment_of
+
+    def locate() -> Endpoint | None:
+        call = HookCall(vendor=CODEX, event="", moment=START)
+        found = locate_session(room, call, environment_of(pid) or {})
+        return found if found.pane else None
+
+    if is_terminal(command_of(pid)):
+        sit_down(room, team, member, pid, "its MCP server", locate)
+
+
+def _listener(url: str) -> int | None:
+    """Which of the processes that this hook runs under has its server there. OpenCode names a port that is no one's."""
+    import os
+
+    from atm.system.delivery.listeners import listener_among
+    from atm.system.files.processes import ancestors_of
+
+    return listener_among(ancestors_of(os.getpid())[1:], url)
 
 
 def environment_of_speaker(environment: Mapping[str, str]) -> Mapping[str, str]:
@@ -51,3 +86,11 @@ def build_channels(settings: Settings) -> Channels:
     from atm.system.delivery.tmux import TmuxTerminals
 
     return Channels(TmuxTerminals(), OpenCodeServers(), panes_allowed=settings.yes("delivery.tmux"))
+
+
+def build_sessions(layout: Layout) -> AgentSessions:
+    """What agents on this machine note about their sessions."""
+    from atm.system.delivery.claude_sessions import ClaudeSessions
+    from atm.system.files.disk import RealDisk
+
+    return ClaudeSessions(RealDisk(layout.private_roots), layout.claude_sessions)

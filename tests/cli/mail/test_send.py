@@ -401,6 +401,25 @@ class TestClaudesTeam:
         assert names == {"config.json", "inboxes", "team-lead.json"}
         assert (session_team.home / ".local/state/atm/teams/session-abcd1234/mailbox.log").exists()
 
+    def test_a_lead_without_teammates_is_said_not_to_look_at_its_mail(self, session_team):
+        result = session_team("send", "team-lead@session-abcd1234", "hello", "--json")
+        (warning,) = result.json["warnings"]
+        assert "has no teammate now" in warning
+        assert f"Warning: {warning}" in result.err
+        assert result.json["outcome"] == "success"
+
+    @pytest.mark.parametrize(("other", "is_warned"), [({}, False), ({"isActive": False}, True)])
+    def test_a_lead_with_a_teammate_does(self, session_team, other, is_warned):
+        members = [{"name": "team-lead"}, {"name": "ann", **other}]
+        roster = session_team.home / ".claude/teams/session-abcd1234/config.json"
+        roster.write_text(json.dumps({"name": "session-abcd1234", "members": members}))
+        sent = session_team("send", "team-lead@session-abcd1234", "hello", "--json").json
+        assert ("warnings" in sent) is is_warned
+
+    def test_a_lead_of_our_own_teams_is_woken_by_us(self, crew):
+        crew("teams", "add-member", "crew", "team-lead")
+        assert "warnings" not in crew("send", "team-lead", "hello", "--from", "ann", "--json").json
+
 
 def test_a_ledger_that_cannot_be_written_is_said_instead_of_a_number(crew):
     (crew.home / ".claude/teams/crew/mailbox.log").mkdir()

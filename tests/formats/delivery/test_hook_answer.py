@@ -47,6 +47,7 @@ CARRIED = {
         "session.compacted": "context",
         "chat.message": "context",
         "tool.execute.after": "context",
+        "mail.waiting": "context",
     },
 }
 

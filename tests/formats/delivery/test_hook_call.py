@@ -200,6 +200,7 @@ class TestTheCorpus:
             "url": "",
             "is_subagent": False,
             "has_agent_type": b"agent_type" in data,
+            "wakes_itself": b'"wakes": true' in data,
         }
         assert facts(parse_call(vendor, event, data)) == {**usual, **more}
 

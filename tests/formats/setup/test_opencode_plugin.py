@@ -345,3 +345,104 @@ await end()
 @needs_node
 def test_a_late_first_line_that_sets_up_with_empty_hands_gets_nothing_twice(run, stub):
     assert run("result = await plugin.setup({ agent: {}, command: {} }) ?? null")["result"] is None
+
+
+# Waking an idle session.
+
+WAKING = """
+import { writeFileSync } from "node:fs"
+process.argv[1] = "/$bunfs/root/src/cli/tui/worker.js"
+const until = async (isSo) => { while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5)) }
+const noted = (name) => async (given) => { asked.push([name, given]) ; return { data: { id: "ses_new" } } }
+const client = {
+  session: { prompt: noted("prompt"), promptAsync: noted("promptAsync"), create: noted("create") },
+  tui: { publish: noted("publish") },
+}
+const again = await import(pathToFileURL(process.argv[2]).href + "?terminal")
+const hooks = await again.default.server({ client, directory: DIRECTORY })
+const event = (type, properties) => hooks.event({ event: { type, properties } })
+const calls = () => readFileSync(process.argv[2].replace("atm.js", "calls.jsonl"), "utf8")
+"""
+
+
+@pytest.fixture
+def wake(run, stub, tmp_path):
+    """Run a script against the plugin in a terminal; `atm` says mail when the file `mail` is there, else what to watch."""
+    answer = f'if [ -s {tmp_path}/mail ]; then cat {tmp_path}/mail; rm {tmp_path}/mail; else printf "%s" \''
+    silence = json.dumps({"watch": str(tmp_path / "inbox.json")})
+    stub.does(f'case "$*" in *mail.waiting) {answer}{silence}\'; fi;; *created) echo \'{{"context": "hello"}}\';; esac')
+
+    def go(script: str) -> Any:
+        return run('import { readFileSync } from "node:fs"\n' + WAKING + script + "\nawait hooks.dispose()")
+
+    return go
+
+
+@needs_node
+def test_mail_for_an_idle_session_wakes_it_through_the_client_of_its_own_process(wake, tmp_path):
+    done = wake(
+        f"""
+await event("session.idle", {{ sessionID: "s" }})
+await until(() => calls().includes("mail.waiting"))
+writeFileSync("{tmp_path}/mail", '{{"context": "a letter"}}')
+writeFileSync("{tmp_path}/inbox.json", "[1]")
+await until(() => asked.length)
+"""
+    )
+    assert done["asked"] == [
+        ["promptAsync", {"path": {"id": "s"}, "body": {"parts": [{"type": "text", "text": "a letter"}]}}]
+    ]
+
+
+@needs_node
+def test_our_own_wake_up_is_no_prompt_of_a_person(wake, stub, tmp_path):
+    wake(
+        f"""
+writeFileSync("{tmp_path}/mail", '{{"context": "a letter"}}')
+await event("session.idle", {{ sessionID: "s" }})
+await until(() => asked.length)
+await hooks["chat.message"]({{ sessionID: "s" }}, {{ message: {{}}, parts: [{{ type: "text", text: "a letter" }}] }})
+"""
+    )
+    assert "chat.message" not in stub.events
+
+
+@needs_node
+def test_a_session_that_works_and_one_of_a_helper_are_not_asked_about(wake, stub):
+    wake(
+        """
+await event("session.created", { info: { id: "helper", parentID: "s" } })
+await event("session.idle", { sessionID: "s" })
+await hooks["chat.message"]({ sessionID: "s" }, { message: {}, parts: [{ type: "text", text: "a prompt" }] })
+await event("session.idle", { sessionID: "helper" })
+await new Promise((resolve) => setTimeout(resolve, 1500))
+"""
+    )
+    assert "mail.waiting" not in stub.events
+
+
+@needs_node
+def test_a_terminal_without_a_session_begins_one_and_its_greeting_wakes_it(wake, tmp_path):
+    done = wake(
+        f"""
+writeFileSync("{tmp_path}/mail", '{{"context": "mail waits"}}')
+await until(() => asked.length >= 2)
+await event("session.created", {{ info: {{ id: "ses_new" }} }})
+"""
+    )
+    names = [name for name, _ in done["asked"]]
+    assert names == ["create", "publish", "promptAsync"]
+    assert done["asked"][2][1]["body"]["parts"][0]["text"] == "hello"
+
+
+@needs_node
+def test_a_program_that_runs_one_prompt_and_ends_is_never_woken(run, stub):
+    stub.says('{"context": "a letter"}')
+    run(
+        ONE
+        + """
+await hooks.event({ event: { type: "session.idle", properties: { sessionID: "s" } } })
+await new Promise((resolve) => setTimeout(resolve, 1500))
+"""
+    )
+    assert "mail.waiting" not in stub.events

@@ -25,15 +25,18 @@ ENDPOINT_FIELDS = ("vendor", "session", "host", "boot", "server", "pane", "pane_
     texts=st.fixed_dictionaries(dict.fromkeys(ENDPOINT_FIELDS, PLAIN)),
     at=st.floats(min_value=0, max_value=4e9),
     pid=st.none() | st.integers(),
+    url_pid=st.none() | st.integers(),
+    wakes_itself=st.booleans(),
     unconfirmed=st.lists(PLAIN),
 )
-def test_an_endpoint_survives_its_file(texts, at, pid, unconfirmed):
-    given_one = Endpoint(**texts, at=at, pane_pid=pid, unconfirmed=unconfirmed)
+def test_an_endpoint_survives_its_file(texts, at, pid, url_pid, wakes_itself, unconfirmed):
+    more = {"pane_pid": pid, "url_pid": url_pid, "wakes_itself": wakes_itself, "unconfirmed": unconfirmed}
+    given_one = Endpoint(**texts, at=at, **more)
     found = decode_endpoint(encode_endpoint("ann", given_one))
     assert found is not None
     assert found.at == pytest.approx(at, abs=0.001)
     assert {name: getattr(found, name) for name in ENDPOINT_FIELDS} == texts
-    assert (found.pane_pid, found.unconfirmed) == (pid, unconfirmed)
+    assert {name: getattr(found, name) for name in more} == more
 
 
 @given(

@@ -9,6 +9,7 @@ from atm.domain.delivery.channels import ANY, NATIVE_BACKENDS, NEVER, URGENT
 from atm.domain.delivery.moments import (
     COMPACT,
     END,
+    MAIL,
     MOMENTS,
     NOTICE,
     PROMPT,
@@ -25,7 +26,7 @@ from atm.domain.delivery.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.errors import WriteRefused
 from atm.domain.mail.surfacing import HOOK, ShowingNote
 from atm.domain.team.endpoints import Endpoint
-from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
+from atm.domain.team.liveness import ENDED, IDLE, OFFLINE, ONLINE, WAITING, WORKING
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row
@@ -35,11 +36,12 @@ from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.surfacing import Surfacing
 from atm.services.roster.members import add_member
+from atm.services.team.presence import liveness
 
 CUT_OFF_AT = 10_000
 """Characters of a hook's output that Claude Code still puts into the context."""
 
-CARRIES = {START: "context", PROMPT: "context", TOOL: "context", STOP: "block"}
+CARRIES = {START: "context", PROMPT: "context", TOOL: "context", STOP: "block", MAIL: "context"}
 
 
 class Caller:
@@ -54,6 +56,7 @@ class Caller:
         self.briefing = ""
         self.pane = ""
         self.closed = False
+        self.pid: int | None = None
 
     def __call__(self, moment, *, session="s-1", carries=None, **more):
         call = HookCall(vendor="claude", event=f"On{moment}", moment=moment, session=session, **more)
@@ -70,6 +73,7 @@ class Caller:
                 locate=lambda: Endpoint(
                     vendor="claude", session=session, at=self.boardroom.clock.now(), pane=self.pane
                 ),
+                introduce=lambda: self.pid,
             )
         )
 
@@ -680,3 +684,73 @@ class TestLooks:
         looks.clear()
         assert [message.id for message in hook(STOP)] == [one]
         assert looks == ["glance", "unread", "mark", "glance", "claim_named"]
+
+
+# A plugin inside the program asks for mail.
+
+
+def test_mail_that_a_plugin_asks_for_wakes_its_agent_which_then_works(boardroom, hook):
+    hook(START)
+    (one,) = post(boardroom, "the parser is done")
+    assert [message.id for message in hook(MAIL)] == [one]
+    assert "the parser is done" in hook.last
+    assert state_of(boardroom) == WORKING
+    assert hook(MAIL) == []
+
+
+def test_a_plugin_that_asks_for_mail_shows_no_request(boardroom, hook):
+    (one,) = post(boardroom, "the parser is done")
+    hook(START)
+    hook(MAIL)
+    assert states(boardroom, one)[-1] == "surfaced"
+    hook(TURN_DONE)
+    assert states(boardroom, one)[-1] == "read"
+
+
+def test_idle_notices_alone_wake_nobody(boardroom, hook):
+    hook(START)
+    text = encode({"type": "idle_notification", "from": "bob", "timestamp": "2026-08-27T10:15:30.123Z"})
+    post(boardroom, text)
+    assert (hook(MAIL), hook.heard) == ([], [])
+    assert state_of(boardroom) == IDLE
+
+
+def test_a_program_without_a_session_is_told_that_mail_waits_and_keeps_none(boardroom, hook):
+    assert (hook(MAIL, session=""), hook.heard) == ([], [])
+    assert state_of(boardroom) == IDLE
+    post(boardroom, "the parser is done")
+    assert hook(MAIL, session="") == []
+    assert hook.last == "mail waits for you"
+    assert unread(boardroom) == ["the parser is done"]
+    hook(START)
+    assert "the parser is done" in hook.last
+
+
+def test_a_session_that_is_not_the_members_is_given_nothing(boardroom, hook):
+    hook(START, session="s-1")
+    post(boardroom, "the parser is done")
+    assert hook(MAIL, session="s-2") == []
+    assert unread(boardroom) == ["the parser is done"]
+
+
+# The agent's process.
+
+
+@pytest.mark.parametrize("moment", [START, PROMPT])
+def test_an_agent_whose_process_has_ended_is_offline_at_once(boardroom, hook, moment):
+    presence, hook.pid = boardroom.presence, 4711
+    presence.running.add(4711)
+    hook(moment)
+    hook(TOOL)
+    now, team = boardroom.clock.now(), boardroom.rosters.load("crew")
+    assert liveness(presence, team, "ann", now).value == ONLINE
+    presence.running.clear()
+    gone = liveness(presence, team, "ann", now)
+    assert (gone.value, gone.source) == (OFFLINE, "process 4711 is gone")
+
+
+def test_a_notice_that_it_sits_idle_is_no_sign_that_it_read_anything(boardroom, hook):
+    (one,) = post(boardroom, "the parser is done")
+    hook(START)
+    hook(NOTICE, reason="idle_prompt")
+    assert states(boardroom, one)[-1] == "surfaced"

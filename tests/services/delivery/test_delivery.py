@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from atm.domain.errors import WriteRefused
-from atm.domain.mail.surfacing import PANE, ShowingNote
+from atm.domain.mail.surfacing import HOOK, PANE, ShowingNote
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import IDLE, WORKING
 from atm.domain.team.team import Member
@@ -13,11 +13,23 @@ from atm.formats.files.json_record import encode
 from atm.formats.mail.inbox import decode_row
 from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, ServerAnswer
 from atm.ports.delivery.terminals import PaneAddress
-from atm.services.delivery.pushing import AWAKE, IN_DOUBT, MOST_PASTES, SURFACED, WAITING, Channels, push, tag_of
+from atm.services.delivery.pushing import (
+    AWAKE,
+    GRACE,
+    IN_DOUBT,
+    JUST_BEGUN,
+    MOST_PASTES,
+    SURFACED,
+    WAITING,
+    Channels,
+    push,
+    tag_of,
+)
 from atm.services.delivery.pushing import REFUSED as NOT_TAKEN
 from atm.services.mail.posting import Draft
 from atm.services.mail.reading import Filter, take
 from atm.services.mail.sending import send
+from atm.services.mail.surfacing import Surfacing
 from atm.services.roster.members import add_member
 from atm.services.team.endpoints import put_endpoint
 from atm.services.team.presence import beat
@@ -26,6 +38,7 @@ from atm.testing.delivery import DIALOG, MemoryPane, MemoryTerminals
 
 AT = PaneAddress("/tmp/tmux", "%1")
 URL = "http://127.0.0.1:4096"
+AGENT_PID = 77
 
 
 class MemoryServers:
@@ -36,6 +49,9 @@ class MemoryServers:
         self.taken: set[tuple[str, str]] = set()
         self.outcomes: list[str] = []
         """What it says next, instead of the truth."""
+
+    def is_of(self, url, pid):  # noqa: ARG002
+        return pid == AGENT_PID
 
     def refusal(self, url, session):  # noqa: ARG002
         return ""
@@ -77,11 +93,12 @@ class Stage:
         return self.terminals.open(AT, command)
 
     def on_server(self):
-        self.live(vendor="opencode", url=URL)
+        self.live(vendor="opencode", url=URL, url_pid=AGENT_PID)
 
     def live(self, **more):
         here = {"host": self.boardroom.presence.host, "boot": self.boardroom.presence.boot, "session": "s-1"}
-        endpoint = Endpoint(at=self.boardroom.clock.now(), **{"vendor": "", **here, **more})
+        here["at"] = self.boardroom.clock.now() - GRACE
+        endpoint = Endpoint(**{"vendor": "", **here, **more})
         put_endpoint(self.boardroom, self.boardroom.rosters.load("crew"), "ann", endpoint)
 
     def is_now(self, state):
@@ -633,4 +650,76 @@ def test_what_was_read_meanwhile_is_told_to_nobody(stage):
 def test_a_message_of_everybody_else_does_not_disturb_a_push(stage):
     stage.boardroom.inboxes.append("crew", "bob", [make_message("m-1")], fresh=True)
     stage.on_server()
+    assert stage.push() is None
+
+
+# A server that is not the agent's.
+
+
+@pytest.mark.parametrize("pid", [None, AGENT_PID + 1])
+def test_nothing_is_told_to_a_server_that_is_not_known_to_be_the_agents_own(stage, pid):
+    stage.live(vendor="opencode", url=URL, url_pid=pid)
+    post(stage, "hello")
+    done = stage.push()
+    assert done.outcome in (WAITING, NOT_TAKEN)
+    assert stage.told == []
+    assert unread(stage) == ["hello"]
+
+
+def test_an_agent_whose_plugin_looks_after_mail_is_left_to_it(stage):
+    stage.live(vendor="opencode", url=URL, url_pid=AGENT_PID, wakes_itself=True)
+    stage.is_now(IDLE)
+    post(stage, "hello")
+    done = stage.push()
+    assert (done.outcome, stage.told) == (WAITING, [])
+    assert "its own plugin" in done.evidence
+
+
+# A session that has just begun, and mail in a context of which no request was made.
+
+
+def shown_at_the_start(stage, *texts):
+    """What the first hook of a session puts into its context."""
+    ids = post(stage, *texts)
+    turn = Surfacing(stage.boardroom, "crew", "ann", HOOK)
+    with turn as found:
+        turn.take(found)
+        turn.shown("claude hook SessionStart, session s-1")
+    endpoint = stage.boardroom.endpoints.of("crew", "ann")
+    endpoint.unconfirmed = ids
+    stage.boardroom.endpoints.put("crew", "ann", endpoint)
+    return ids
+
+
+def test_a_session_that_has_just_begun_is_not_woken_before_its_first_hook_has_shown_what_waits(stage):
+    stage.in_pane(vendor="claude")
+    stage.live(vendor="claude", server=AT.server, pane=AT.pane, pane_pid=100, at=stage.boardroom.clock.now())
+    stage.is_now(IDLE)
+    post(stage, "hello")
+    assert (stage.push().evidence, stage.pane.submitted) == (JUST_BEGUN, [])
+    stage.boardroom.clock.pass_time(GRACE)
+    assert stage.push().outcome == AWAKE
+
+
+def test_an_agent_is_woken_once_for_mail_that_no_request_followed_and_not_told_it_again(stage):
+    stage.in_pane(vendor="claude")
+    stage.is_now(IDLE)
+    (id,) = shown_at_the_start(stage, "a letter")
+    done = stage.push()
+    assert (done.outcome, done.ids) == (AWAKE, [id])
+    assert "a letter" not in stage.pane.submitted[0]
+    assert "came into your context" in stage.pane.submitted[0]
+    assert states(stage, id)[-2:] == ["surfaced", "woken"]
+    assert stage.push() is None
+
+
+def test_nobody_is_woken_for_mail_that_it_works_on_or_has_gone_on_with(stage):
+    stage.in_pane(vendor="claude")
+    stage.is_now(WORKING)
+    shown_at_the_start(stage, "a letter")
+    assert stage.push() is None
+    stage.is_now(IDLE)
+    endpoint = stage.boardroom.endpoints.of("crew", "ann")
+    endpoint.unconfirmed = []
+    stage.boardroom.endpoints.put("crew", "ann", endpoint)
     assert stage.push() is None

@@ -51,7 +51,9 @@ def choose_channel(
         return ChannelChoice(WAIT, "Claude Code takes it from the inbox itself")
     if endpoint is None:
         return ChannelChoice(WAIT, "no session of this agent is known here; `atm read` and hooks show it")
-    if endpoint.url:
+    if endpoint.wakes_itself:
+        return ChannelChoice(WAIT, "its own plugin looks after it, and wakes it when it is idle")
+    if endpoint.url and endpoint.url_pid is not None:
         return ChannelChoice(SERVER, f"the agent's own server at {endpoint.url}")
     if endpoint.has_hooks:
         return _beside_hooks(endpoint, is_idle, panes_allowed)

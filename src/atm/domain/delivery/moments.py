@@ -22,13 +22,15 @@ NOTICE = "notice"
 IDLE = "idle"
 """A teammate goes idle."""
 TASK_CREATED, TASK_DONE = "task-created", "task-done"
+MAIL = "mail"
+"""It is idle, and a plugin inside its program asks what should be put before it. What is said wakes it."""
 COMPACT = "compact"
 """Its context is about to be cut."""
 END = "end"
 """The session is over."""
 UNKNOWN = "unknown"
 
-MOMENTS = (START, PROMPT, TOOL, STOP, TURN_DONE, NOTICE, IDLE, TASK_CREATED, TASK_DONE, COMPACT, END, UNKNOWN)
+MOMENTS = (START, PROMPT, TOOL, STOP, TURN_DONE, NOTICE, IDLE, TASK_CREATED, TASK_DONE, MAIL, COMPACT, END, UNKNOWN)
 
 CLAUDE, CODEX, GEMINI, AGY, OPENCODE = "claude", "codex", "gemini", "agy", "opencode"
 VENDORS = (CLAUDE, CODEX, GEMINI, AGY, OPENCODE)
@@ -52,6 +54,7 @@ class HookCall:
         "team",
         "url",
         "vendor",
+        "wakes_itself",
     )
 
     def __init__(
@@ -70,6 +73,7 @@ class HookCall:
         url: str = "",
         is_subagent: bool = False,
         has_agent_type: bool = False,
+        wakes_itself: bool = False,
     ) -> None:
         self.vendor = vendor
         self.event = event
@@ -90,6 +94,8 @@ class HookCall:
         """It comes from a helper inside the session, whose context is not the member's."""
         self.has_agent_type = has_agent_type
         """It may come from a teammate in a pane of its own, which has its lead's environment."""
+        self.wakes_itself = wakes_itself
+        """What calls is a plugin that asks for mail whenever the agent is idle."""
 
 
 class HookAnswer:

@@ -149,6 +149,12 @@ RUNNING_MARKS = (
 )
 """The composer of an agent can be switched to run what is typed."""
 
+WORKING_MARKS = (
+    ("esc to interrupt", "claude, codex"),
+    ("esc to cancel", "gemini"),
+)
+"""Shown beside a composer for as long as a turn runs."""
+
 SUGGESTIONS = (
     ('try "', "claude"),
     ("press up to edit queued messages", "claude"),
@@ -198,6 +204,15 @@ def front_of(pane: PaneFacts, screen: str, written: str | None = None) -> str:
     if pane.is_locked:
         return LOCKED
     return _program(pane) or _view(_rows(screen), _rows(screen if written is None else written))
+
+
+def rests(screen: str) -> bool:
+    """Is a composer to be seen, empty or with a draft, with no dialog and nothing that runs around it?"""
+    rows = _rows(screen)
+    at = _composer(rows)
+    if at is None or _view(rows, rows) not in (READY, DRAFT):
+        return False
+    return not _any_mark(rows[max(0, at - NEAR) :], _WORKING)
 
 
 def runs_what_is_typed(command: str) -> bool:
@@ -352,4 +367,5 @@ def _squeezed(text: str) -> str:
 _ASKING = tuple(_squeezed(words).lower() for words, _, _ in MARKS)
 _ASKING_NEAR = tuple(_squeezed(words).lower() for words, _, channels in MARKS if channels == NEAR)
 _RUNNING = tuple(_squeezed(words).lower() for words, _ in RUNNING_MARKS)
+_WORKING = tuple(_squeezed(words).lower() for words, _ in WORKING_MARKS)
 _SUGGESTIONS = tuple(_squeezed(words).lower() for words, _ in SUGGESTIONS)

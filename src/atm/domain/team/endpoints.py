@@ -25,7 +25,9 @@ class Endpoint:
         "session",
         "unconfirmed",
         "url",
+        "url_pid",
         "vendor",
+        "wakes_itself",
     )
 
     def __init__(
@@ -41,6 +43,8 @@ class Endpoint:
         pane_pid: int | None = None,
         pane_command: str = "",
         url: str = "",
+        url_pid: int | None = None,
+        wakes_itself: bool = False,
         life: str = "",
         unconfirmed: list[str] | None = None,
     ) -> None:
@@ -57,6 +61,10 @@ class Endpoint:
         self.pane_command = pane_command
         self.url = url
         """The agent's own server, where its vendor has one."""
+        self.url_pid = url_pid
+        """The process that was seen to listen there: the agent's own. Another one there is another agent."""
+        self.wakes_itself = wakes_itself
+        """A plugin inside the program looks after mail while the agent is idle: nobody else need wake it."""
         self.life = life
         """Of the member in its team, when it was written. To a namesake of another life it says nothing (D26)."""
         self.unconfirmed = unconfirmed or []

@@ -8,7 +8,7 @@ member was busy when Claude Code or a command last wrote that file, not whether 
 from __future__ import annotations
 
 from atm.domain.errors import TeamCompleted
-from atm.domain.names import find_name, same_name
+from atm.domain.names import find_name, is_claudes_team, same_name
 
 LEAD_NAME = "team-lead"
 
@@ -148,6 +148,17 @@ def is_somebody_else(at: float, joined_at: float | None, now: float) -> bool:
 def appears_offline(member: Member | None) -> bool:
     """Seed 001 section 4.2: not in the roster, or `isActive: false`. Anything else is not known to be away."""
     return member is None or member.is_active is False
+
+
+def nobody_polls_for(team: Team, name: str) -> bool:
+    """
+    Is this the lead of a session of Claude Code that has no teammate now?
+
+    Claude Code looks into its lead's inbox only while it has one: before the first and after the last, mail lies there.
+    """
+    if not is_claudes_team(team.name) or not team.is_lead(name):
+        return False
+    return all(team.is_lead(member.name) or member.is_active is False for member in team.members)
 
 
 def claude_reads_inbox(member: Member | None, in_claudes_team: bool) -> bool:

@@ -8,7 +8,7 @@ is at stake (G8): silence leaves that decision to the people.
 
 from __future__ import annotations
 
-from atm.domain.delivery.moments import AGY, CLAUDE, CODEX, GEMINI, OPENCODE
+from atm.domain.delivery.moments import AGY, CLAUDE, CODEX, GEMINI, MAIL, OPENCODE
 from atm.formats.files.json_record import encode
 
 TYPE_CHECKING = False
@@ -31,12 +31,13 @@ _CARRIES = {
     GEMINI: {"SessionStart": CONTEXT, "BeforeAgent": CONTEXT, "AfterTool": CONTEXT, "AfterAgent": BLOCK},
     # What PostInvocation adds may lie until the next turn; what PreInvocation adds is read at once.
     AGY: {"PreInvocation": CONTEXT, "Stop": BLOCK},
-    # Our plugin file puts what we say at any event into the session; it wakes nobody, so session.idle is no chance.
+    # Our plugin file puts what we say at any event into the session; at `mail.waiting` it wakes the model with it.
     OPENCODE: {
         "session.created": CONTEXT,
         "session.compacted": CONTEXT,
         "chat.message": CONTEXT,
         "tool.execute.after": CONTEXT,
+        "mail.waiting": CONTEXT,
     },
 }
 
@@ -54,6 +55,11 @@ def can_carry(call: HookCall) -> str:
 def encode_silence(call: HookCall) -> str:
     """What stands on stdout when there is nothing to say: nothing, except where a vendor asks for an object."""
     return "{}" if call.vendor == AGY and can_carry(call) else ""
+
+
+def encode_watch(call: HookCall, inbox: str) -> str:
+    """For a plugin that asks for mail, where there is none: which file tells of the next one by changing."""
+    return _ascii(encode({"watch": _whole(inbox)})) if call.moment == MAIL else ""
 
 
 def encode_answer(call: HookCall, answer: HookAnswer) -> str:

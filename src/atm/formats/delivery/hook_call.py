@@ -7,7 +7,8 @@ what cannot be read leaves its field empty, and nothing here raises, for a hook 
 
 OpenCode calls no hooks. Our own plugin file calls us instead, with the event's name and this on stdin:
 
-    {"event": "chat.message", "sessionID": "ses_1", "directory": "/p", "parentID"?: "ses_0", "serverUrl"?: "http://…"}
+    {"event": "chat.message", "sessionID": "ses_1", "directory": "/p", "parentID"?: "ses_0", "serverUrl"?: "http://…",
+     "wakes"?: true}
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from atm.domain.delivery.moments import (
     END,
     GEMINI,
     IDLE,
+    MAIL,
     NOTICE,
     OPENCODE,
     PROMPT,
@@ -108,6 +110,7 @@ _EVENTS = {
         "chat.message": PROMPT,
         "tool.execute.after": TOOL,
         "session.idle": TURN_DONE,
+        "mail.waiting": MAIL,
         "permission.asked": NOTICE,
         "permission.updated": NOTICE,
         "question.asked": NOTICE,
@@ -169,6 +172,7 @@ def parse_call(vendor: str, event: str, data: bytes) -> HookCall:
         url=_url(fields) if vendor == OPENCODE else "",
         is_subagent=name in _HELPER_EVENTS or _may_be_helper(vendor, moment, read),
         has_agent_type=bool(_text(fields.get("agent_type"))),
+        wakes_itself=vendor == OPENCODE and fields.get("wakes") is True,
     )
 
 

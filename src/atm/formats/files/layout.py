@@ -64,6 +64,11 @@ class Layout:
     def tasks(self, team: str) -> str:
         return f"{self.claude_root}/tasks/{team}"
 
+    @property
+    def claude_sessions(self) -> str:
+        """Where Claude Code notes what each of its sessions does. Only read."""
+        return f"{self.claude_root}/sessions"
+
     # Ours, in the team's folder or beside it.
 
     def our_data(self, team: str) -> str:

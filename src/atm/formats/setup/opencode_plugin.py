@@ -5,6 +5,10 @@ One file serves both lines of OpenCode. Version 1 calls `server`, whose hooks it
 so do late versions of 1, with empty hands. Both load `plugins/*.js` and read only the default export. No package is
 imported: what they offer differs, and a plugin that cannot be loaded is passed over in silence.
 
+OpenCode 1 in a terminal, or as a server, is woken from here too, through its own client: while a session is idle the
+file of the member's inbox is looked at, and when it has changed `atm hook opencode mail.waiting` says what to wake it
+with. No address is needed for that, which could be another process's.
+
 The first line says that the file is ours, in which version, and holds a checksum of the rest. A file that the user
 changed by hand is known by that, and is neither replaced nor removed.
 """
@@ -19,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VERSION = 1
+VERSION = 2
 _HEAD = re.compile(r"// atm plugin for OpenCode, version (\d+), checksum ([0-9a-f]{16})\n")
 
 
@@ -56,11 +60,19 @@ def _checksum(text: str) -> str:
 _BODY = """\
 // Written by `atm init`, taken away by `atm init --remove`. Do not change it: atm would leave it alone from then on.
 import { spawn } from "node:child_process"
+import { stat } from "node:fs/promises"
 
 const ATM = [PROGRAM]
 const LONGEST_WAIT = 4500 // milliseconds, for an answer of atm and again for OpenCode to take it
 const LARGEST_ANSWER = 1000000 // characters
 const MOST_SESSIONS = 1000 // remembered at a time
+const LOOK_EVERY = 500 // milliseconds between two looks at the inbox of an idle agent
+const NEW_AFTER = 5000 // milliseconds after which a terminal without a session was opened without a prompt
+const NOT_OURS = 60000 // milliseconds until atm is asked again, which knows of no member here
+
+// A program that runs one prompt and ends is never woken: nobody would see what it was given.
+const isTerminal = /[\\/]tui[\\/]worker\.js$/.test(process.argv[1] ?? "")
+const stays = isTerminal || ["serve", "web"].includes(process.argv[2])
 
 // Nothing here may throw or hang: it runs inside the agent.
 const quietly = (work) => async (...given) => {
@@ -77,12 +89,12 @@ const within = (promise) => {
   return Promise.race([promise, end]).finally(() => clearTimeout(timer))
 }
 
-// What atm wants to tell the agent at this moment; an empty text for nothing, in time or not at all.
+// What atm wants to tell the agent at this moment, and which file to watch; empty texts for nothing, in time or not.
 const ask = (payload) =>
   new Promise((resolve) => {
     let said = ""
     let child
-    const timer = setTimeout(() => end(""), LONGEST_WAIT)
+    const timer = setTimeout(() => end(NOTHING), LONGEST_WAIT)
     const end = (answer) => {
       clearTimeout(timer)
       resolve(answer)
@@ -95,27 +107,38 @@ const ask = (payload) =>
       const words = [...ATM.slice(1), "hook", "opencode", payload.event]
       const cwd = payload.directory || undefined // where atm finds the settings of the repository
       child = spawn(ATM[0], words, { cwd, stdio: ["pipe", "pipe", "ignore"], windowsHide: true })
-      child.on("error", () => end(""))
-      child.on("close", () => end(contextIn(said)))
+      child.on("error", () => end(NOTHING))
+      child.on("close", () => end(answerIn(said)))
       child.stdin.on("error", () => {})
       child.stdout.on("error", () => {})
       child.stdout.setEncoding("utf8")
       child.stdout.on("data", (text) => {
         said += text
-        if (said.length > LARGEST_ANSWER) end("")
+        if (said.length > LARGEST_ANSWER) end(NOTHING)
       })
       child.stdin.end(JSON.stringify(payload))
     } catch {
-      end("")
+      end(NOTHING)
     }
   })
 
-const contextIn = (said) => {
+const NOTHING = { context: "", watch: "" }
+const textOf = (value) => (typeof value === "string" && value.trim() ? value : "")
+const answerIn = (said) => {
   try {
-    const context = JSON.parse(said)?.context
-    return typeof context === "string" && context.trim() ? context : ""
+    const { context, watch } = JSON.parse(said) ?? {}
+    return { context: textOf(context), watch: textOf(watch) }
   } catch {
-    return ""
+    return NOTHING
+  }
+}
+
+const stampOf = async (file) => {
+  try {
+    const { mtimeMs, size, ino } = await stat(file)
+    return `${mtimeMs} ${size} ${ino}`
+  } catch {
+    return "none"
   }
 }
 
@@ -124,41 +147,103 @@ const remember = (map, key, value) => {
   map.set(key, value)
 }
 
-// One conversation of atm with all sessions of this OpenCode. `put` brings a text into a session.
+// One conversation of atm with all sessions of this OpenCode. `put` brings a text into a session, and may wake it.
 const desk = (directory, serverUrl, put) => {
   const helpers = new Map() // sessions of subagents: their context is not the member's
   const asking = new Set() // one question after a tool call at a time; the next call asks again
-  const tell = async (event, sessionID) => {
+  const tell = async (event, sessionID, wakes = false) => {
     if (typeof sessionID !== "string" || !sessionID || helpers.has(sessionID)) return
     const key = event === "tool.execute.after" ? sessionID : undefined
     if (asking.has(key)) return
     if (key) asking.add(key)
     try {
-      const context = await ask({ event, sessionID, directory, serverUrl })
-      if (context) await within(put(sessionID, context))
+      const { context } = await ask({ event, sessionID, directory, serverUrl, ...(stays && { wakes: true }) })
+      if (context) await within(put(sessionID, context, wakes))
     } finally {
       asking.delete(key)
     }
   }
-  const born = async (sessionID, parentID) => {
+  const born = async (sessionID, parentID, wakes) => {
     if (parentID) remember(helpers, sessionID, true)
-    await tell("session.created", sessionID)
+    await tell("session.created", sessionID, wakes)
   }
-  return { tell: quietly(tell), born: quietly(born) }
+  return { tell: quietly(tell), born: quietly(born), isHelper: (sessionID) => helpers.has(sessionID) }
+}
+
+// Looks after the mail of an idle session: `rests` with it, until it `works`. `begin` makes one where there is none.
+const watcher = (directory, put, begin) => {
+  let resting = "" // the session that waits for a prompt; "" if there is none, undefined while one works
+  let file = ""
+  let stamp
+  let isAsking = false
+  let notBefore = Date.now() + NEW_AFTER
+  const look = async () => {
+    if (isAsking || resting === undefined || Date.now() < notBefore || (!resting && !isTerminal)) return
+    isAsking = true
+    try {
+      const sessionID = resting
+      const now = file ? await stampOf(file) : undefined // before the question: what comes meanwhile is seen then
+      if (!file || now !== stamp) await offer(sessionID, now)
+    } finally {
+      isAsking = false
+    }
+  }
+  const offer = async (sessionID, now) => {
+    const { context, watch } = await ask({ event: "mail.waiting", sessionID, directory, wakes: true })
+    if (watch) [file, stamp] = [watch, now]
+    else if (!context) notBefore = Date.now() + NOT_OURS
+    else if (sessionID) await within(put(sessionID, context, true))
+    else if (resting === "") await within(begin())
+    if (context && resting === sessionID) resting = undefined
+  }
+  const timer = stays ? setInterval(quietly(look), LOOK_EVERY) : undefined
+  timer?.unref?.()
+  const rests = (sessionID) => {
+    resting = sessionID
+    stamp = undefined
+    notBefore = 0
+  }
+  const works = () => {
+    resting = undefined
+  }
+  return { rests, works, end: () => clearInterval(timer) }
 }
 
 // OpenCode 1.
 const server = async ({ client, directory, serverUrl } = {}) => {
   const lastPrompts = new Map()
-  const put = async (id, text) => {
+  const ours = new Set() // what we woke somebody with: no prompt of a person
+  const put = async (id, text, wakes) => {
     // Without the agent and the model of the last prompt, this one would switch the session back to the default.
-    const body = { ...lastPrompts.get(id), noReply: true, parts: [{ type: "text", text, synthetic: true }] }
-    await client.session.prompt({ path: { id }, body })
+    const last = lastPrompts.get(id)
+    if (!wakes) {
+      const body = { ...last, noReply: true, parts: [{ type: "text", text, synthetic: true }] }
+      await client.session.prompt({ path: { id }, body })
+      return
+    }
+    ours.add(text)
+    await client.session.promptAsync({ path: { id }, body: { ...last, parts: [{ type: "text", text }] } })
   }
-  const { tell, born } = desk(directory ?? "", serverUrl ? String(serverUrl) : "", put)
+  let isBeginning = false // a session that we made: what it is greeted with is its first prompt
+  const begin = async () => {
+    isBeginning = true
+    const id = (await client.session.create({ body: {} }))?.data?.id
+    if (id) await client.tui.publish({ body: { type: "tui.session.select", properties: { sessionID: id } } })
+    else isBeginning = false
+  }
+  const { tell, born, isHelper } = desk(directory ?? "", serverUrl ? String(serverUrl) : "", put)
+  const { rests, works, end } = watcher(directory ?? "", put, begin)
   const heard = {
-    "session.created": ({ info }) => born(info?.id, info?.parentID),
-    "session.idle": ({ sessionID }) => tell("session.idle", sessionID),
+    "session.created": ({ info }) => {
+      const isOurs = isBeginning && !info?.parentID
+      if (isOurs) isBeginning = false
+      if (!info?.parentID) works()
+      return born(info?.id, info?.parentID, isOurs)
+    },
+    "session.idle": async ({ sessionID }) => {
+      await tell("session.idle", sessionID)
+      if (!isHelper(sessionID)) rests(sessionID)
+    },
     "session.compacted": ({ sessionID }) => tell("session.compacted", sessionID),
     "session.deleted": ({ info }) => tell("session.deleted", info?.id),
     "permission.asked": ({ sessionID }) => tell("permission.asked", sessionID),
@@ -173,6 +258,8 @@ const server = async ({ client, directory, serverUrl } = {}) => {
       const { agent, model, variant } = output?.message ?? {}
       const parts = output?.parts ?? []
       if (parts.length && parts.every((part) => part.synthetic)) return // our own, or another plugin's
+      if (parts.length === 1 && ours.delete(parts[0].text)) return
+      if (!isHelper(input.sessionID)) works()
       const known = {}
       if (typeof agent === "string") known.agent = agent
       if (model?.providerID && model?.modelID) known.model = { providerID: model.providerID, modelID: model.modelID }
@@ -182,6 +269,7 @@ const server = async ({ client, directory, serverUrl } = {}) => {
       await tell("chat.message", input.sessionID)
     }),
     "tool.execute.after": quietly(async (input) => tell("tool.execute.after", input.sessionID)),
+    dispose: quietly(async () => end()),
   }
 }
 

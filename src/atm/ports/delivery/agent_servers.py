@@ -24,6 +24,9 @@ class ServerAnswer:
 class AgentServers(Protocol):
     """The servers of agents on this machine."""
 
+    def is_of(self, url: str, pid: int) -> bool:
+        """Is it this process that listens there now? No, where the machine cannot tell."""
+
     def refusal(self, url: str, session: str) -> str:
         """Why nothing can be told there now; empty if it can. A look that changes nothing."""
 

@@ -200,7 +200,7 @@ def _roster(room: Teamroom, around: FilesAround, team: Team) -> Iterator[Finding
         yield Finding("unsafe-name", WARNING, what, f"${{EDITOR:-vi}} {shell_word(path)}", path)
     owners = {name.casefold() for name in room.inboxes.owners(team.name)}
     for name in team.names:
-        if name.casefold() not in owners and not intents:
+        if name.casefold() not in owners and not intents and not is_claudes_team(team.name):
             what = f"{name!r} in team {team.name!r} has no inbox yet"
             yield Finding("no-inbox", NOTE, what, f"atm teams add-member {shell_words(team.name, name)}", path)
 
@@ -233,6 +233,8 @@ def _phantom(team: Team, facts: InboxFacts) -> Finding:
     hint = f"; did somebody mean {near!r}?" if near else ""
     what = f"{facts.agent!r} has an inbox in {team.name!r} with {facts.unread} unread, but is no member{hint}"
     look = f"atm read --all {shell_words(f'{facts.agent}@{team.name}')}"
+    if is_claudes_team(team.name):  # it is Claude Code's, which takes it away with the session; we are refused
+        return Finding("phantom-inbox", NOTE, f"{what}; it goes with the session", look)
     remove = f"atm teams remove-member --force {shell_words(team.name, facts.agent)}"
     return Finding("phantom-inbox", WARNING, what, f"{look}; {remove}")
 

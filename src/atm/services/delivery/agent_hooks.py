@@ -17,7 +17,7 @@ from atm.domain.delivery.briefing import (
     size_of,
 )
 from atm.domain.delivery.channels import NATIVE_BACKENDS, keeps_from_stopping, too_large_in_words, urgent_first
-from atm.domain.delivery.moments import END, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
+from atm.domain.delivery.moments import END, MAIL, NOTICE, PROMPT, START, STOP, TOOL, TURN_DONE, HookAnswer
 from atm.domain.delivery.moments import IDLE as TEAMMATE_IDLE
 from atm.domain.errors import AtmError
 from atm.domain.identifiers import id_of_key
@@ -49,6 +49,8 @@ HEAD = 400
 IDLE_NOTICE = "idle_prompt"
 GOES_ON = ("clear", "resume")
 """Why a session ends in a program that goes on with another one, which will say so itself."""
+
+MAIL_WAITS = "mail waits for you"
 
 ASKS = ("permission", "elicitation")
 """Words in the names of notices that wait for a person."""
@@ -117,6 +119,8 @@ def attend(visit: HookVisit) -> list[Message]:
             _settle_in(visit, visit.locate())
         _sign(visit, WORKING, pid)
         return _speak(visit)
+    if moment == MAIL:
+        return _offer(visit)
     if moment == STOP:
         return _stop(visit)
     _learn(visit, moment)
@@ -152,6 +156,31 @@ def _learn(visit: HookVisit, moment: str) -> None:
         _end(visit)
     else:
         _sign(visit, "")
+
+
+def _offer(visit: HookVisit) -> list[Message]:
+    """
+    A plugin asks what it should wake its idle agent with. Idle notices alone are no reason.
+
+    A program without a session has no context to put mail into: it is told that mail waits, and begins one.
+    """
+    from atm.formats.mail.protocol_message import idle_sender
+
+    def is_due(unread: list[Message]) -> bool:
+        return any(idle_sender(message) is None for message in unread)
+
+    if not visit.call.session:
+        _sign(visit, IDLE, visit.introduce())
+        _settle_in(visit, visit.locate())
+        if _may_show(visit) and is_due(_look(visit).messages):
+            _say(visit, MAIL_WAITS)
+        return []
+    if _is_foreign(visit):
+        return []
+    shown = _speak(visit, is_due=is_due)
+    if shown:
+        _sign(visit, WORKING)
+    return shown
 
 
 def _stop(visit: HookVisit) -> list[Message]:
@@ -197,8 +226,9 @@ def _source(visit: HookVisit) -> str:
 
 
 def _confirm(visit: HookVisit) -> None:
-    """It goes on after mail was put into its context. One that ends, or begins anew, does not."""
-    if visit.call.moment in (START, END):
+    """It goes on after mail was put into its context. One that ends, begins anew or sits idle does not."""
+    call = visit.call
+    if call.moment in (START, END, MAIL, TEAMMATE_IDLE) or (call.moment == NOTICE and call.reason == IDLE_NOTICE):
         return
     endpoint = visit.room.endpoints.of(visit.team.name, visit.me)
     if endpoint is None or not endpoint.unconfirmed or endpoint.session != visit.call.session:

@@ -58,6 +58,13 @@ MOST_PASTES = 5
 PANE_LOCK = ".lock"
 """No member has a name that ends so."""
 
+GRACE = 4.0
+"""Seconds in which a session that has just begun is left alone: its first hook is still about to show what waits, and
+a prompt that it was started with is still on its way."""
+
+JUST_BEGUN = "its session has just begun"
+"""Why something waits that is worth another look when the grace is over."""
+
 AT_IT = "another process is showing it right now"
 """Why something waits that is worth another look soon: nothing tells when that process has ended."""
 
@@ -97,13 +104,15 @@ def push(room: Mailroom, channels: Channels, team: Team, name: str) -> Pushed | 
     unread = unread_for(room, team.name, name)
     if not room.surfacings.is_cut_off(team.name, name):
         if not unread:
-            return None
+            return _remind(room, channels, team, member)
         if all(idle_sender(message) is not None for message in unread):
             return Pushed(team.name, name, WAITING, "only idle notices; they come with the next mail or prompt")
     endpoint, choice = _way(room, channels, team, member)
     if endpoint is None or choice.step == WAIT:
         return Pushed(team.name, name, WAITING, choice.why)
     if choice.step == WAKE:
+        if _has_just_begun(room, endpoint):
+            return Pushed(team.name, name, WAITING, JUST_BEGUN)
         return _wake(room, channels, team.name, name, endpoint)
     if choice.step == SERVER:
         return _to_server(room, channels, team.name, name, endpoint)
@@ -202,6 +211,42 @@ def _wake(room: Mailroom, channels: Channels, team: str, name: str, endpoint: En
             told = [_id_of(message) for message in unread] if outcome == AWAKE else [_id_of(newest)]
             enter(room, team, name, told, WOKEN if outcome == AWAKE else PASTED, pasted.evidence)
         return Pushed(team, name, outcome, pasted.evidence, ids)
+
+
+def _has_just_begun(room: Mailroom, endpoint: Endpoint) -> bool:
+    return endpoint.has_hooks and 0 <= room.clock.now() - endpoint.at < GRACE
+
+
+def _remind(room: Mailroom, channels: Channels, team: Team, member: Member) -> Pushed | None:
+    """
+    Mail that was put into a context of which no request was made since: nobody has seen it (a session that was opened
+    without a prompt, for instance). The agent is woken once for it, and not told it a second time.
+    """
+    endpoint, choice = _way(room, channels, team, member)
+    if endpoint is None or choice.step != WAKE:
+        return None
+    if _has_just_begun(room, endpoint):
+        return Pushed(team.name, member.name, WAITING, JUST_BEGUN)
+    ids = endpoint.unconfirmed
+    if not ids or _was_reminded(room, team.name, member.name, ids[-1]):
+        return None
+    with room.surfacings.turn(team.name, f"{member.name}{PANE_LOCK}") as held:
+        if not held:
+            return _busy(team.name, member.name)
+        tag = f"atm:{derived_id(member.name, *ids, endpoint.session)[:8]}"
+        line = f"[{tag}] mail from your team came into your context before this prompt; go on with it."
+        pasted = _paste(room, channels, endpoint, line, tag)
+        outcome = {PROVEN: AWAKE, UNPROVEN: IN_DOUBT}.get(pasted.outcome, REFUSED)
+        if outcome != REFUSED:
+            enter(room, team.name, member.name, ids, WOKEN if outcome == AWAKE else PASTED, pasted.evidence)
+        return Pushed(team.name, member.name, outcome, pasted.evidence, ids)
+
+
+def _was_reminded(room: Mailroom, team: str, name: str, id: str) -> bool:
+    """Since it was last put into its context; an attempt that nobody could prove counts, because it may be seen yet."""
+    past = histories(room.ledger.about(team, [id])).get((id, name), [])
+    shown = max((at for at, state in enumerate(past) if state == "surfaced"), default=-1)
+    return any(state in (WOKEN, PASTED) for state in past[shown + 1 :])
 
 
 # A bare terminal program.
@@ -313,7 +358,7 @@ def _to_server(room: Mailroom, channels: Channels, team: str, name: str, endpoin
     with turn as unread:
         if unread is None:
             return _busy(team, name)
-        why_not = channels.servers.refusal(endpoint.url, endpoint.session) if unread else ""
+        why_not = _server_refusal(channels, endpoint) if unread else ""
         if why_not:  # before anything is taken: a server may be away for hours
             return Pushed(team, name, REFUSED, why_not, [message.id for message in unread if message.id])
         if unread and _past(room, team, name, unread[0]).count(PASTED) >= MOST_PASTES:
@@ -325,3 +370,9 @@ def _to_server(room: Mailroom, channels: Channels, team: str, name: str, endpoin
         text = mail_in_words(name, team, [show_one(room, team, name, taken[0])], 0)
         answer = channels.servers.tell(endpoint.url, endpoint.session, _id_of(taken[0]), text)
         return _settled(turn, {ACCEPTED: True, UNKNOWN: None}.get(answer.outcome, False), answer.evidence)
+
+
+def _server_refusal(channels: Channels, endpoint: Endpoint) -> str:
+    if endpoint.url_pid is None or not channels.servers.is_of(endpoint.url, endpoint.url_pid):
+        return f"{endpoint.url} is not known to be the agent's own server any more"
+    return channels.servers.refusal(endpoint.url, endpoint.session)

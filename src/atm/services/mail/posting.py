@@ -20,7 +20,7 @@ from atm.domain.mail.messages import (
 from atm.domain.mail.quotas import INBOX_FULL, Allowance
 from atm.domain.mail.receipts import ACK_DUE
 from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN, time_left
-from atm.domain.team.team import appears_offline
+from atm.domain.team.team import appears_offline, nobody_polls_for
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import encode_row
 from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
@@ -51,6 +51,10 @@ BETWEEN_ATTEMPTS = 0.1
 
 QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
 FULL_WARNING = "inbox-full: your earlier mail there is unread; this follows when it has been read"
+NOT_POLLED_WARNING = (
+    "{} leads a Claude Code session that has no teammate now, and Claude Code looks into a lead's inbox only while it has "
+    "one: this lies there until then"
+)
 
 
 class Draft:
@@ -181,6 +185,8 @@ def deliver(
     when the recipient has not read what this sender sent before, and the spool has as much of it again.
     """
     sent = Posted(team=to.team_name, agent=to.agent, message=message, offline=appears_offline(to.member))
+    if nobody_polls_for(to.team, to.agent):
+        sent.warnings.append(NOT_POLLED_WARNING.format(to.agent))
     allowance = Allowance(room.quota, to.team, to.agent, message)
     until = room.clock.monotonic() + SEND_WITHIN if deadline is None else deadline
     waiting = [] if room.spool.is_empty() else drain_target(room, to.team_name, to.agent, until)

@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     from atm.services.mail.mailroom import Mailroom
 
 
+IN_CONTEXT = "in its context, not yet read"
+"""Marked in the inbox because it was put before the agent, which has given no sign since of going on with it."""
+
+_SHOWN = "in the inbox, read"
+
+
 class Trace:
     """One message and one recipient."""
 
@@ -52,6 +58,9 @@ def trace(room: Mailroom, message_id: str, teams: list[str]) -> list[Trace]:
         _from_ledger(room, team, message_id, found)
         _from_inboxes(room, team, message_id, found)
     _from_spool(room, message_id, found)
+    for one in found.values():
+        if one.standing == "surfaced" and one.now == _SHOWN:
+            one.now = IN_CONTEXT
     ids = {id for _, _, id in found}
     if message_id in ids:
         found = {key: value for key, value in found.items() if key[2] == message_id}
@@ -90,7 +99,7 @@ def _from_inboxes(room: Mailroom, team: str, message_id: str, found: dict[tuple[
             if row.id is not None and row.id.startswith(message_id):
                 one = _trace(found, team, agent, row.id)
                 one.message = one.message or row
-                one.now = f"in the inbox, {'read' if row.read else 'unread'}"
+                one.now = _SHOWN if row.read else "in the inbox, unread"
     for one in found.values():
         if one.team == team and not one.now:
             one.now = "not in the inbox"

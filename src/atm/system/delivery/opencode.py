@@ -16,6 +16,7 @@ import urllib.parse
 from atm.domain.identifiers import derived_id
 from atm.formats.files.json_record import encode, to_bytes
 from atm.ports.delivery.agent_servers import ACCEPTED, REFUSED, UNKNOWN, ServerAnswer
+from atm.system.delivery.listeners import listener_among
 
 SECONDS = 10.0
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -28,6 +29,9 @@ class OpenCodeServers:
 
     def __init__(self, seconds: float = SECONDS) -> None:
         self._seconds = seconds
+
+    def is_of(self, url: str, pid: int) -> bool:
+        return listener_among([pid], url) is not None
 
     def refusal(self, url: str, session: str) -> str:
         try:

@@ -31,11 +31,11 @@ def environment_of_speaker(environment: Mapping[str, str], pid: int) -> Mapping[
 
 
 def _terminals_of(server: int) -> list[dict[str, str]]:
-    of_server = _environment_of(server)
+    of_server = environment_of(server)
     if of_server is None:
         return []
     homes = [of_server.get(name) for name in _HOMES]
-    found = [_environment_of(one) for one in _processes() if is_terminal(command_of(one))]
+    found = [environment_of(one) for one in _processes() if is_terminal(command_of(one))]
     return [one for one in found if one is not None and [one.get(name) for name in _HOMES] == homes]
 
 
@@ -46,7 +46,7 @@ def _processes() -> list[int]:
         return []
 
 
-def _environment_of(pid: int) -> dict[str, str] | None:
+def environment_of(pid: int) -> dict[str, str] | None:
     """None if it is another user's, or the system does not tell."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:

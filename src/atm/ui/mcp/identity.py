@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING
 from atm import config
 from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
-from atm.domain.team.authority import is_human
-from atm.domain.team.team import HUMAN as HUMAN_KIND
 from atm.services.team.standing import check_speaker, is_boss, record_agent
 from atm.ui.mcp.caller import Caller
-from atm.ui.mcp.tool import BOSSES, HUMAN, LEAD, OBSERVER, ROLES, TEAMMATE
+from atm.ui.mcp.roles import OBSERVER, ROLES, allowed_role, asked_role, launched_with
+from atm.ui.mcp.tool import BOSSES
+from atm.wiring.delivery import meet_terminal
 
 if TYPE_CHECKING:
-    from atm.config import Settings
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
     from atm.services.roster.teamroom import Teamroom
@@ -42,7 +41,7 @@ def admit(
     if claim.role and claim.role not in ROLES:
         raise UsageError(f"there is no role {claim.role[:40]!r}", f"use one of {', '.join(ROLES)}, or none")
     _check_settings_file(claim.config)
-    settings = config.load(layout, _environment(claim), claim.folder or "/", {})
+    settings = config.load(layout, launched_with(claim), claim.folder or "/", {})
     identity = settings.setting("core.identity")
     # The default identity is the person at a terminal; an agent whose launcher names nobody is nobody.
     member = settings.text("core.identity") if identity.origin != "default" else ""
@@ -72,19 +71,9 @@ def _check_process(caller: Caller, team: Team) -> None:
     elif caller.pid is not None:
         check_speaker(caller.room, team.name, caller.member)
     if caller.pid is not None and team.member(caller.member) is not None:
-        record_agent(caller.room, team, caller.member, caller.pid)
-
-
-def asked_role(settings: Settings, claimed: str) -> str:
-    """
-    What the launcher wants to be.
-
-    A name from a file of the repository is worth less than one from the launcher: whoever may write there, or gave us
-    the repository, would choose whom an agent leads. It makes a teammate, unless the launcher says more (G8).
-    """
-    if not claimed and settings.setting("core.identity").is_of_the_repo:
-        return TEAMMATE
-    return claimed
+        agent = record_agent(caller.room, team, caller.member, caller.pid)
+        if agent is not None:
+            meet_terminal(caller.room, team, caller.member, agent)
 
 
 def _check_settings_file(path: str) -> None:
@@ -97,12 +86,6 @@ def _check_settings_file(path: str) -> None:
         raise BadSetting(f"{path}: {error.strerror}", "check the path, or unset ATM_CONFIG", path) from None
     if not stat.S_ISREG(found.st_mode) or found.st_size > LARGEST_SETTINGS:
         raise BadSetting(f"{path} is no settings file", "name a file, or unset ATM_CONFIG", path)
-
-
-def _environment(claim: IdentityClaim) -> dict[str, str]:
-    """Only what the launcher said. The daemon's own environment is that of whoever happened to start it."""
-    said = {"ATM_TEAM": claim.team, "ATM_IDENTITY": claim.member, "ATM_CONFIG": claim.config}
-    return {name: value for name, value in said.items() if value}
 
 
 def _check_names(caller: Caller) -> None:
@@ -135,16 +118,3 @@ def _roster(caller: Caller) -> Team | None:
         return caller.roster() if caller.team else None
     except NoSuchTeam:
         return None
-
-
-def allowed_role(team: Team | None, name: str, asked: str) -> str:
-    """The role that was asked for, but never more than the roster allows; without a wish, what the roster says."""
-    if team is None or not name or asked == OBSERVER:
-        return OBSERVER
-    member = team.member(name)
-    if asked in ("", LEAD) and team.is_lead(name):
-        return LEAD
-    # Whoever is called `human` and is on no roster may be the person at the terminal: the launcher has to say so.
-    if is_human(team, name) and (asked == HUMAN or (not asked and member is not None and member.kind == HUMAN_KIND)):
-        return HUMAN
-    return TEAMMATE if member is not None else OBSERVER

@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from atm.ui.mcp.roles import HUMAN, LEAD, ROLES, TEAMMATE
+
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
 
     Schema = Mapping[str, Plain]
 
-TEAMMATE, LEAD, HUMAN, OBSERVER = "teammate", "lead", "human", "observer"
-ROLES = (TEAMMATE, LEAD, HUMAN, OBSERVER)
 
 EVERYBODY = frozenset(ROLES)
 WORKERS = frozenset((TEAMMATE, LEAD, HUMAN))

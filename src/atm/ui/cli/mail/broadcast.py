@@ -73,6 +73,8 @@ def _one(sent: Posted) -> dict[str, object]:
     if sent.spool_path:
         result["spool_path"] = sent.spool_path
         result["reason"] = sent.reason
+    if sent.warnings:
+        result["warnings"] = [*sent.warnings]
     if sent.error is not None:
         result["error"] = {"code": sent.error.code, "message": str(sent.error), "remedy": sent.error.remedy}
     return result

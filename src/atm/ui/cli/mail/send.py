@@ -172,6 +172,8 @@ def as_json(sent: Posted) -> dict[str, object]:
         result["reason"] = sent.reason
     if sent.offline:
         result["offline"] = True
+    if sent.warnings:
+        result["warnings"] = [*sent.warnings]
     return result
 
 

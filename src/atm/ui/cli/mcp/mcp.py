@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from atm.ui.cli.session import Session
     from atm.ui.mcp.hello import IdentityClaim
+    from atm.ui.mcp.stdio.early import EarlyWords
 
 ROLES = ("teammate", "lead", "human", "observer")
 _TEAM = Option("--team", "-t", value="TEAM", help="the agent's team (default: ATM_TEAM, settings, or the only one)")
@@ -106,7 +107,14 @@ def _pump(args: Args, session: Session) -> int:
 
     claim = claim_of(args, session.environment)
     interruptions.always()  # it only carries; what is done is done elsewhere
-    return Pump(Reaching(session.layout, session.environment, claim, may_autostart, session.warn)).run()
+    reaching = Reaching(session.layout, session.environment, claim, may_autostart, session.warn)
+
+    def early() -> EarlyWords | None:
+        from atm.ui.mcp.stdio.early import early_words
+
+        return early_words(session.layout, claim)
+
+    return Pump(reaching, early=early).run()
 
 
 def _check_streams(session: Session) -> None:

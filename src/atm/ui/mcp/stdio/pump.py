@@ -3,12 +3,14 @@
 
 There is one for each agent, all day, so it is light: no asyncio, no json, no SDK. It knows which requests wait for an
 answer. If the daemon dies, they are answered with an error, a new one is found or started when the agent speaks next,
-and what the agent said at the beginning is said to it again. When the agent goes, or a signal asks it to end, it goes
-at once; answers that did not reach the agent are cancelled, so that mail in them is given back.
+and what the agent said at the beginning is said to it again. While the first one is still starting, the greeting and
+the tools are answered from a list (`early.py`); everything else is kept for it. When the agent goes, or a signal asks
+it to end, it goes at once; answers that did not reach the agent are cancelled, so that mail in them is given back.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import select
 import time
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.plain import Plain
+    from atm.ui.mcp.stdio.early import EarlyWords
 
     Reach = Callable[[bool], "tuple[Line, bytes] | None"]
 
@@ -36,6 +39,10 @@ GIVE_BACK_SECONDS = 3.0
 """For the server, at the end, to give back what was cancelled."""
 
 LOOK_SECONDS = 2.0
+EARLY_AFTER = 0.2
+"""Seconds for a daemon that runs to say itself what it has to say. One that has to be started takes some."""
+GREETING, TOOLS = "initialize", "tools/list"
+CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 MOST_LOSSES, LOSSES_WITHIN = 5, 10.0
 GONE = -32000
 CANCELLED = "notifications/cancelled"
@@ -84,12 +91,15 @@ class Opening:
 
     def __init__(self) -> None:
         self._handshake: list[bytes] = []
+        self.asked: Plain = None
+        """What came with the handshake."""
         self._followed: dict[str, bytes] = {}
         self._ids: dict[str, Plain] = {}
 
     def note(self, method: str, fields: dict[str, Plain], line: bytes) -> None:
-        if method == "initialize":
+        if method == GREETING:
             self._handshake, self._ids = [line], {"": fields.get("id")}
+            self.asked = fields.get("params")
         elif method == "notifications/initialized":
             self._handshake = [*self._handshake[:1], line]
         elif method in ("resources/subscribe", "resources/unsubscribe"):
@@ -108,11 +118,65 @@ class Opening:
         ]
 
 
+class Search:
+    """A search for a daemon, in a thread of its own: it may have to be started. `bell` can be read from at its end."""
+
+    def __init__(self, channels: Reach, *, may_start: bool) -> None:
+        self.bell, self._rope = os.pipe()
+        self.began = time.monotonic()
+        self._found: tuple[Line, bytes] | None = None
+        self._error: BaseException | None = None
+        self._is_given_up = False
+        _thread.start_new_thread(self._run, (channels, may_start))
+
+    def _run(self, channels: Reach, may_start: bool) -> None:
+        try:
+            self._found = channels(may_start)
+            if self._is_given_up:
+                self.give_up()
+        except BaseException as error:  # noqa: BLE001 - it is raised where somebody can be told
+            self._error = error
+        finally:
+            os.close(self._rope)
+
+    def give_up(self) -> None:
+        """Nobody wants to know any more."""
+        self._is_given_up = True
+        if self._found is not None:
+            self._found[0].close()
+
+    def result(self) -> tuple[Line, bytes] | None:
+        """Once the bell has rung. Raises what went wrong."""
+        os.close(self.bell)
+        if self._error is not None:
+            raise self._error
+        return self._found
+
+
 class Pump:
     """From standard input to the daemon, from the daemon to standard output."""
 
-    def __init__(self, channels: Reach, stdin: int = 0, stdout: int = 1) -> None:
+    def __init__(
+        self,
+        channels: Reach,
+        stdin: int = 0,
+        stdout: int = 1,
+        early: Callable[[], EarlyWords | None] = lambda: None,
+    ) -> None:
         self._channels = channels
+        self._find_words = early
+        self._words: EarlyWords | None = None
+        """What is said for a daemon that is still starting, once that was needed."""
+        self._told: dict[str, Plain] = {}
+        """Lists of tools that were told so: the id as JSON, and the answer."""
+        self._search: Search | None = None
+        self._early_is_over = False
+        self._has_ended = False
+        self._again: tuple[bytes, list[Plain]] = (b"", [])
+        """What a new daemon is told first, of what a former one was told."""
+        self._is_told = False
+        self._unsaid = 0
+        """Bytes of that in `_to_daemon`, as long as this daemon was told nothing at all."""
         self._in, self._out = stdin, stdout
         self._line: Line | None = None
         self._to_daemon, self._to_client = bytearray(), bytearray()
@@ -129,11 +193,13 @@ class Pump:
     def run(self) -> int:
         """Until the agent goes: 0. Raises AtmError if there is no server to talk to."""
         try:
-            self._connect(may_start=True)
+            self._seek(may_start=True)
             while not self._is_over() and self._turn():
                 pass
             return 0
         finally:
+            if self._search is not None:
+                self._search.give_up()
             if self._line is not None:
                 self._cancel()
                 self._line.close()
@@ -142,7 +208,9 @@ class Pump:
         """Wait for something and do it; False if nobody reads us any more."""
         happened = dict(self._wait())
         # The daemon first: what the agent says after it has gone is not for that one, and must not fail with it.
-        if self._line is not None and self._line.fileno() in happened:
+        if self._search is not None and self._search.bell in happened:
+            self._connect()
+        elif self._line is not None and self._line.fileno() in happened:
             self._attend_daemon(happened[self._line.fileno()])
         if self._out in happened:
             is_gone = happened[self._out] & (select.POLLERR | select.POLLHUP | select.POLLNVAL)
@@ -176,20 +244,27 @@ class Pump:
     def _wait(self) -> list[tuple[int, int]]:
         poll = select.poll()
         poll.register(self._out, select.POLLOUT if self._to_client else 0)
-        if self._ends_at is None and len(self._to_daemon) < BUFFER:
+        if not self._has_ended and len(self._to_daemon) < BUFFER:
             poll.register(self._in, select.POLLIN)
+        if self._search is not None:
+            poll.register(self._search.bell, select.POLLIN)
         if self._line is not None:
             reading = select.POLLIN if len(self._to_client) < BUFFER else 0
             poll.register(self._line.fileno(), reading | (select.POLLOUT if self._to_daemon else 0))
         happened = poll.poll(self._patience())
-        if not happened and self._line is None and self._ends_at is None:
-            self._connect(may_start=False)
+        if not happened and self._search is not None:
+            self._speak_early()
+        elif not happened and self._line is None and not self._has_ended:
+            self._seek(may_start=False)
         return happened
 
     def _patience(self) -> float | None:
         """Milliseconds. Without a daemon we look for one now and then; at the end we do not wait for long."""
         if self._ends_at is not None:
             return max(0.0, self._ends_at - time.monotonic()) * 1000
+        if self._search is not None:
+            is_asked = self._may_speak_early() and self._words is None
+            return max(0.0, self._search.began + EARLY_AFTER - time.monotonic()) * 1000 + 1 if is_asked else None
         return LOOK_SECONDS * 1000 if self._line is None else None
 
     def _is_over(self) -> bool:
@@ -208,7 +283,9 @@ class Pump:
         except OSError:
             data = b""
         if not data:
-            self._ends_at = time.monotonic() + LAST_WORDS_SECONDS
+            self._has_ended = True
+            if self._search is None:  # else it counts from the moment at which there is somebody to answer
+                self._ends_at = time.monotonic() + LAST_WORDS_SECONDS
             return
         for line in self._from_client.feed(data):
             self._take(line)
@@ -217,8 +294,8 @@ class Pump:
             self._complain("null", f"a line has at most {LONGEST_LINE >> 20} MB")
 
     def _take(self, line: bytes) -> None:
-        if self._line is None:
-            self._connect(may_start=True)
+        if self._line is None and self._search is None:
+            self._seek(may_start=True)
         try:
             fields = decode_object(to_text(line))
         except NotJson:
@@ -232,6 +309,31 @@ class Pump:
                 params = fields.get("params")
                 self._waiting.pop(encode(params.get("requestId")) if isinstance(params, dict) else "", None)
         self._to_daemon += line
+        if self._words is not None and self._search is not None:
+            self._speak_early()
+
+    # While the first daemon is still starting.
+
+    def _may_speak_early(self) -> bool:
+        return not self._early_is_over and (self._words is not None or GREETING in self._waiting.values())
+
+    def _speak_early(self) -> None:
+        """What the agent has asked so far, if it is the greeting or, after that, the tools."""
+        if not self._may_speak_early():
+            return
+        self._words = self._words or self._find_words()
+        if self._words is None:
+            self._early_is_over = True  # nobody knows; it is as if there had been a daemon
+            return
+        for id, method in list(self._waiting.items()):
+            if method in (GREETING, TOOLS):
+                asked = self._opening.asked if method == GREETING else None
+                said = self._words.greeting(asked) if method == GREETING else self._words.tools
+                if method == TOOLS:
+                    self._told[id] = decode_object(said)
+                del self._waiting[id]
+                self._unheard.add(id)
+                self._tell(to_bytes(f'{{"jsonrpc":"2.0","id":{id},"result":{said}}}\n'), id)
 
     def _speak(self) -> bool:
         """Something to the agent; False if it is gone."""
@@ -262,16 +364,28 @@ class Pump:
 
     # The daemon.
 
-    def _connect(self, *, may_start: bool) -> None:
-        """Raises AtmError if it may be started and there is none even so."""
-        found = self._channels(may_start)
+    def _seek(self, *, may_start: bool) -> None:
+        self._again = self._opening.again()
+        self._search = Search(self._channels, may_start=may_start)
+
+    def _connect(self) -> None:
+        """The search is over. Raises AtmError if a daemon might have been started and there is none even so."""
+        assert self._search is not None
+        search, self._search = self._search, None
+        found = search.result()
+        if self._has_ended:
+            self._ends_at = time.monotonic() + LAST_WORDS_SECONDS
         if found is None:
+            if self._to_daemon:  # said meanwhile: now it is worth starting one
+                self._search = Search(self._channels, may_start=True)
             return
         self._line, rest = found
         self._line.setblocking(False)
-        again, ids = self._opening.again()
-        self._to_daemon = bytearray(again)
-        self._unheard = {encode(id) for id in ids}
+        self._early_is_over = True
+        again, ids = self._again
+        self._to_daemon[:0] = again
+        self._unsaid, self._is_told = len(again), False
+        self._unheard |= {encode(id) for id in ids}
         self._pass_on(rest)
 
     def _attend_daemon(self, happened: int) -> None:
@@ -286,6 +400,7 @@ class Pump:
                     break
             if happened & select.POLLOUT:
                 del self._to_daemon[: self._line.send(self._to_daemon[:BUFFER])]
+                self._is_told = True
         except BlockingIOError:
             return
         except (OSError, EOFError):
@@ -296,6 +411,8 @@ class Pump:
             id = _answered(line)
             if id is not None and id in self._unheard:
                 self._unheard.discard(id)
+                if id in self._told and _result(line) != self._told.pop(id):
+                    self._tell(CHANGED)
                 continue
             if id is not None:
                 self._waiting.pop(id, None)
@@ -306,11 +423,20 @@ class Pump:
         assert self._line is not None
         self._line.close()
         self._line = None
-        self._to_daemon.clear()
         self._from_daemon.forget()
-        for id in self._waiting:
-            self._complain(id, "the atm daemon went away before it answered; look whether it was done, then ask again")
-        self._waiting.clear()
+        if self._is_told:
+            self._to_daemon.clear()
+            self._unheard.clear()
+            self._told.clear()
+            for id in self._waiting:
+                self._complain(
+                    id, "the atm daemon went away before it answered; look whether it was done, then ask again"
+                )
+            self._waiting.clear()
+        else:
+            del self._to_daemon[: self._unsaid]  # all of it is for the next one
+            if self._to_daemon:
+                self._search = Search(self._channels, may_start=True)
         now = time.monotonic()
         self._losses = [*(at for at in self._losses if now - at < LOSSES_WITHIN), now]
         if len(self._losses) > MOST_LOSSES:
@@ -324,3 +450,7 @@ def _answered(line: bytes) -> str | None:
     except NotJson:
         return None
     return encode(fields["id"]) if "id" in fields and "method" not in fields else None
+
+
+def _result(line: bytes) -> Plain:
+    return decode_object(to_text(line)).get("result")
