@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from atm.ui.mcp.catalog import GROUPS, RESERVED, all_tools
-from atm.ui.mcp.roles import ROLES
+from atm.ui.mcp.serving.roles import ROLES
 from atm.ui.mcp.tool import Tool
 
 PAGE = Path(__file__).resolve().parent / "reference" / "mcp-tools.md"

@@ -10,6 +10,8 @@ import time
 
 import pytest
 
+from atm.domain.setup.vendor_versions import SEEN
+
 DEAD = 2**22 + 3
 """A process number above the limit of every Linux."""
 
@@ -277,6 +279,35 @@ def test_of_a_team_of_claude_codes_nothing_is_proposed_that_is_refused(crew, fin
     assert found["phantom-inbox"]["severity"] == "note"
     assert "remove-member" not in found["phantom-inbox"]["command"]
     assert shell(found["phantom-inbox"]["command"]).returncode == 0
+
+
+def install(crew, tmp_path, version):
+    """Gemini CLI, as npm does it."""
+    package = tmp_path / "lib/node_modules/@google/gemini-cli"
+    (package / "bundle").mkdir(parents=True)
+    (package / "package.json").write_text(json.dumps({"name": "@google/gemini-cli", "version": version}))
+    (package / "bundle/gemini.js").write_text("#!/bin/sh\n")
+    (package / "bundle/gemini.js").chmod(0o755)
+    (tmp_path / "vendors").mkdir()
+    (tmp_path / "vendors/gemini").symlink_to(package / "bundle/gemini.js")
+    crew.environment["PATH"] = f"{tmp_path / 'vendors'}:{os.environ['PATH']}"
+
+
+@pytest.mark.parametrize(("version", "is_named"), [("99.1.2", True), (SEEN["gemini"][-1], False)])
+def test_a_vendors_version_that_was_never_tried_is_named(crew, tmp_path, findings, version, is_named):
+    install(crew, tmp_path, version)
+    found = findings()
+    assert ("unseen-version" in found) is is_named
+    if is_named:
+        assert f"Gemini CLI {version} is installed" in found["unseen-version"]["message"]
+        assert found["unseen-version"]["severity"] == "note"
+
+
+def test_a_folder_of_claude_codes_that_changed_is_named(crew, findings):
+    folder = crew.home / ".claude/teams/session-abcd1234"
+    (folder / "threads").mkdir(parents=True)
+    (folder / "config.json").write_text('{"name": "session-abcd1234", "members": [{"name": "team-lead"}]}')
+    assert "threads" in findings()["format-drift"]["message"]
 
 
 class TestLocks:

@@ -28,8 +28,8 @@ from atm.ui.mcp.catalog import not_delivered
 from atm.ui.mcp.hello import BadHello, IdentityClaim, decode_hello, encode_hello
 from atm.ui.mcp.http.serve import _bearer_of
 from atm.ui.mcp.identity import LARGEST_SETTINGS, admit, settle_role
-from atm.ui.mcp.roles import asked_role
 from atm.ui.mcp.schema import check, number, takes, whole
+from atm.ui.mcp.serving.roles import asked_role
 from atm.wiring.access import build_access_tokens
 
 

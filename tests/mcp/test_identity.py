@@ -19,7 +19,7 @@ from atm.ui.mcp.hello import (
     encode_welcome,
 )
 from atm.ui.mcp.identity import admit
-from atm.ui.mcp.roles import allowed_role
+from atm.ui.mcp.serving.roles import allowed_role
 
 TEAM = Team(
     name="crew", lead="lena", members=[Member("lena"), Member("ann"), Member("hugo", backend="human")], read_from=""

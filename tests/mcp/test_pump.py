@@ -14,10 +14,11 @@ import pytest
 from atm.domain.errors import AtmError
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.hello import LONGEST_LINE
-from atm.ui.mcp.roles import LEAD, OBSERVER, ROLES, TEAMMATE
+from atm.ui.mcp.serving.roles import LEAD, OBSERVER, ROLES, TEAMMATE
 from atm.ui.mcp.stdio import pump
 from atm.ui.mcp.stdio.early import EarlyWords
-from atm.ui.mcp.stdio.pump import Opening, Pump, PumpLines
+from atm.ui.mcp.stdio.lines import Opening, PumpLines
+from atm.ui.mcp.stdio.pump import Pump
 
 INITIALIZE = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}\n'
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'

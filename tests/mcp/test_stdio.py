@@ -232,7 +232,7 @@ def test_subscriptions_survive_a_restart_of_the_daemon(daemon, room, speak):
 def test_a_daemon_that_was_stopped_stays_stopped_until_an_agent_speaks(daemon, speak):
     spoken = speak(daemon, "--as", "ann")
     spoken.shake_hands()
-    daemon.until(lambda: daemon.status()["surfaces"][0]["connections"] == 1)
+    spoken.call("whoami")  # it has met the daemon, which the handshake alone does not say
     daemon.atm("daemon", "stop")
     assert daemon.running is None
     assert spoken.call("whoami")["structuredContent"]["daemon"] is True

@@ -15,7 +15,7 @@ from tests.mcp.crew import Crew
 from atm.domain.errors import AtmError, NotAllowed, UsageError
 from atm.ui.mcp import schema
 from atm.ui.mcp.catalog import GROUPS, RESERVED, all_tools, find_tool, tools_for
-from atm.ui.mcp.roles import ROLES
+from atm.ui.mcp.serving.roles import ROLES
 from atm.ui.mcp.tool import BOSSES, WORKERS, Tool
 
 SNAPSHOT = Path(__file__).parent / "snapshots" / "tools.json"

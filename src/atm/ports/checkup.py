@@ -132,6 +132,9 @@ class FilesAround(Protocol):
 
     def unknown_team_fields(self, team: str) -> list[str]: ...
 
+    def team_folder(self, team: str) -> list[str]:
+        """The names in a team's own folder."""
+
     def missing_home(self) -> str:
         """The home that the environment names, if there is no such folder; else nothing."""
 

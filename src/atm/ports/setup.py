@@ -21,6 +21,9 @@ class VendorFiles(Protocol):
     def evidence(self, vendor: Vendor, places: VendorPlaces) -> str:
         """The program or the folder by which we know that it is installed; empty if it is not."""
 
+    def version(self, vendor: Vendor) -> str:
+        """Of the program that is on PATH, as its package or its place says; empty if neither does. Starts nothing."""
+
     def program(self) -> tuple[str, ...]:
         """How to start atm: by name if that is found on PATH, else by its absolute path."""
 

@@ -12,7 +12,7 @@ import pytest
 
 from atm.domain.setup.hooks import CLIENTS
 from atm.ui.cli.mcp import install as install_command
-from atm.ui.mcp.roles import ROLES
+from atm.ui.mcp.serving.roles import ROLES
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="programs on PATH are shell scripts here")
 

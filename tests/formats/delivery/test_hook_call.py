@@ -19,6 +19,7 @@ from atm.domain.delivery.moments import (
     END,
     GEMINI,
     IDLE,
+    MAIL,
     MOMENTS,
     NOTICE,
     OPENCODE,
@@ -152,6 +153,7 @@ EXPECTED: dict[str, tuple[str, str, dict[str, object]]] = {
     "opencode/session.idle": ("session.idle", TURN_DONE, {"url": "http://127.0.0.1:4096"}),
     "opencode/session.idle--other-spellings": ("session.idle", TURN_DONE, {}),
     "opencode/session-idle--only-on-the-command-line": ("session.idle", TURN_DONE, {}),
+    "opencode/mail.waiting": ("mail.waiting", MAIL, {}),
     "opencode/permission.asked": ("permission.asked", NOTICE, {}),
     "opencode/session.deleted": ("session.deleted", END, {}),
     "opencode/session.updated": ("session.updated", UNKNOWN, {}),
@@ -431,7 +433,7 @@ class TestUntrustedTexts:
         call = parse_call(vendor, event, data)
         assert call.moment in MOMENTS
         for name, value in facts(call).items():
-            if name.startswith(("is_", "has_")):
+            if name.startswith(("is_", "has_", "wakes_")):
                 assert isinstance(value, bool)
                 continue
             assert isinstance(value, str)

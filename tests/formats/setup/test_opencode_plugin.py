@@ -367,7 +367,7 @@ const calls = () => readFileSync(process.argv[2].replace("atm.js", "calls.jsonl"
 
 @pytest.fixture
 def wake(run, stub, tmp_path):
-    """Run a script against the plugin in a terminal; `atm` says mail when the file `mail` is there, else what to watch."""
+    """A script against the plugin in a terminal; `atm` gives out the file `mail` once, and else says what to watch."""
     answer = f'if [ -s {tmp_path}/mail ]; then cat {tmp_path}/mail; rm {tmp_path}/mail; else printf "%s" \''
     silence = json.dumps({"watch": str(tmp_path / "inbox.json")})
     stub.does(f'case "$*" in *mail.waiting) {answer}{silence}\'; fi;; *created) echo \'{{"context": "hello"}}\';; esac')

@@ -683,7 +683,7 @@ def shown_at_the_start(stage, *texts):
     ids = post(stage, *texts)
     turn = Surfacing(stage.boardroom, "crew", "ann", HOOK)
     with turn as found:
-        turn.take(found)
+        turn.take(found or [])
         turn.shown("claude hook SessionStart, session s-1")
     endpoint = stage.boardroom.endpoints.of("crew", "ann")
     endpoint.unconfirmed = ids

@@ -60,14 +60,14 @@ class TestClaudeVersion:
         claude("2.1.231 (Claude Code)")
         for _ in range(3):
             found = claude_code.detect(layout, claude.environment)
-        assert (found.claude_version, found.maturity.value, found.validates_rows) == ("2.1.231", "PreRelease", True)
+        assert (found.claude_version, found.maturity.value) == ("2.1.231", "PreRelease")
         assert claude.times() == 1
         cached = json.loads(Path(layout.claude_version).read_text())
         assert cached["claude_version"] == "2.1.231"
 
     def test_another_binary_is_asked_again(self, layout, claude):
         claude("2.1.39 (Claude Code)")
-        assert claude_code.detect(layout, claude.environment).implicit_teams is False
+        assert claude_code.detect(layout, claude.environment).claude_version == "2.1.39"
         claude("3.0.0 (Claude Code), a new release")
         assert claude_code.detect(layout, claude.environment).maturity.value == "Stable"
         assert claude.times() == 2

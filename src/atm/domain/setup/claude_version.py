@@ -28,14 +28,6 @@ class SchemaVersion:
 
     maturity: Maturity
     claude_version: str
-    implicit_teams: bool = True
-    """Since 2.1.178 every session owns one team `session-…`, and its folder goes when the session ends."""
-    validates_rows: bool = True
-    """Since 2.1.207 rows that do not conform are removed from inboxes."""
-    consumes_rows: bool = True
-    """By 2.1.231 delivered rows are taken out of the inbox."""
-    row_ids: bool = True
-    """By 2.1.231 rows carry msgV, msg_id and type."""
 
 
 def parse_version(text: str) -> tuple[int, int, int] | None:
@@ -53,8 +45,4 @@ def schema_for(text: str) -> SchemaVersion:
     return SchemaVersion(
         maturity=Maturity.STABLE if version >= (3, 0, 0) and not named_early else Maturity.PRE_RELEASE,
         claude_version=".".join(map(str, version)),
-        implicit_teams=version >= (2, 1, 178),
-        validates_rows=version >= (2, 1, 207),
-        consumes_rows=version >= (2, 1, 231),
-        row_ids=version >= (2, 1, 231),
     )

@@ -71,7 +71,7 @@ const NEW_AFTER = 5000 // milliseconds after which a terminal without a session 
 const NOT_OURS = 60000 // milliseconds until atm is asked again, which knows of no member here
 
 // A program that runs one prompt and ends is never woken: nobody would see what it was given.
-const isTerminal = /[\\/]tui[\\/]worker\.js$/.test(process.argv[1] ?? "")
+const isTerminal = /[\\/]tui[\\/]worker\\.js$/.test(process.argv[1] ?? "")
 const stays = isTerminal || ["serve", "web"].includes(process.argv[2])
 
 // Nothing here may throw or hang: it runs inside the agent.

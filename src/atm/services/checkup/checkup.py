@@ -13,6 +13,7 @@ from functools import partial
 from atm.domain.errors import AtmError, OutsideLink
 from atm.domain.mail.surfacing import half_shown_in_words
 from atm.domain.names import is_claudes_team, nearest_name
+from atm.domain.setup.vendor_versions import strange_in_team
 from atm.domain.team.team import claude_reads_inbox
 from atm.domain.untrusted_text import shell_word, shell_words
 from atm.services.checkup.belongings import examine_homes, examine_kinds, examine_owners, examine_permissions
@@ -195,6 +196,10 @@ def _roster(room: Teamroom, around: FilesAround, team: Team) -> Iterator[Finding
     if fields:
         what = f"{path} has fields we do not know: {', '.join(fields)} (kept as they are)"
         yield Finding("format-drift", NOTE, what, UPGRADE, path)
+    strange = strange_in_team(around.team_folder(team.name)) if is_claudes_team(team.name) else []
+    if strange:
+        what = f"Claude Code keeps things we do not know in team {team.name!r}: {', '.join(strange[:10])} (left alone)"
+        yield Finding("format-drift", NOTE, what, UPGRADE, path, subject=f"the folder of {team.name}")
     for name in around.unsafe_names(team.name):
         what = f"{name!r} in {team.name!r} is a name that could lead out of its folder, so it gets no mail"
         yield Finding("unsafe-name", WARNING, what, f"${{EDITOR:-vi}} {shell_word(path)}", path)

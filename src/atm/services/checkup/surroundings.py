@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from atm.domain.setup.hooks import INSTALLED, KNOWN, SERVER, USER, WITHOUT_SERVER
+from atm.domain.setup.vendor_versions import SEEN, is_unseen
 from atm.domain.untrusted_text import shell_word
-from atm.services.checkup.findings import PROBLEM, WARNING, Finding
+from atm.services.checkup.findings import NOTE, PROBLEM, WARNING, Finding
 from atm.services.setup.planning import CHANGED, REMOVED, SetupOrder, check, detect, plan
 
 TYPE_CHECKING = False
@@ -82,6 +83,21 @@ def examine_hooks(files: VendorFiles, project: str) -> Iterator[Finding | str]:
         said.append(f"{title} {'yes' if present and all(states) else 'in part' if present else 'no'}")
     hint = "; `atm init` enters them" if any(one.endswith(" no") for one in said) else ""
     yield f"{', '.join(said)}{hint}" if said else "no agent CLI is here"
+
+
+def examine_versions(files: VendorFiles, project: str) -> Iterator[Finding | str]:
+    """Of agent CLIs: those that the lab has not run may have other hooks, screens and files."""
+    said = []
+    for vendor in detect(files, project):
+        title, version = KNOWN[vendor].title, files.version(KNOWN[vendor])
+        if is_unseen(vendor, version):
+            what = (
+                f"{title} {version} is installed; atm was tried with {', '.join(SEEN[vendor])}: what it changed since"
+            )
+            command = "pip install --upgrade agent-team-manager"
+            yield Finding("unseen-version", NOTE, f"{what}, nobody has looked at", command, subject=vendor)
+        said.append(f"{title} {version or 'unknown'}")
+    yield ", ".join(said) if said else "no agent CLI is here"
 
 
 def _present(files: VendorFiles, vendor: str, project: str, order: SetupOrder) -> bool:

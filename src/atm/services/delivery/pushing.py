@@ -95,8 +95,8 @@ class Pushed:
         self.ids = ids or []
 
 
-def push(room: Mailroom, channels: Channels, team: Team, name: str) -> Pushed | None:
-    """Put what is unread before its owner, if there is a way; None if nothing is unread."""
+def push(room: Mailroom, channels: Channels, team: Team, name: str, *, grace: float = GRACE) -> Pushed | None:
+    """Put what is unread before its owner, if there is a way; None if there is nothing. A person asks without grace."""
     member = team.member(name)
     if member is None or team.completed:
         return None
@@ -104,14 +104,14 @@ def push(room: Mailroom, channels: Channels, team: Team, name: str) -> Pushed | 
     unread = unread_for(room, team.name, name)
     if not room.surfacings.is_cut_off(team.name, name):
         if not unread:
-            return _remind(room, channels, team, member)
+            return _remind(room, channels, team, member, grace)
         if all(idle_sender(message) is not None for message in unread):
             return Pushed(team.name, name, WAITING, "only idle notices; they come with the next mail or prompt")
     endpoint, choice = _way(room, channels, team, member)
     if endpoint is None or choice.step == WAIT:
         return Pushed(team.name, name, WAITING, choice.why)
     if choice.step == WAKE:
-        if _has_just_begun(room, endpoint):
+        if _has_just_begun(room, endpoint, grace):
             return Pushed(team.name, name, WAITING, JUST_BEGUN)
         return _wake(room, channels, team.name, name, endpoint)
     if choice.step == SERVER:
@@ -213,11 +213,11 @@ def _wake(room: Mailroom, channels: Channels, team: str, name: str, endpoint: En
         return Pushed(team, name, outcome, pasted.evidence, ids)
 
 
-def _has_just_begun(room: Mailroom, endpoint: Endpoint) -> bool:
-    return endpoint.has_hooks and 0 <= room.clock.now() - endpoint.at < GRACE
+def _has_just_begun(room: Mailroom, endpoint: Endpoint, grace: float) -> bool:
+    return endpoint.has_hooks and 0 <= room.clock.now() - endpoint.at < grace
 
 
-def _remind(room: Mailroom, channels: Channels, team: Team, member: Member) -> Pushed | None:
+def _remind(room: Mailroom, channels: Channels, team: Team, member: Member, grace: float) -> Pushed | None:
     """
     Mail that was put into a context of which no request was made since: nobody has seen it (a session that was opened
     without a prompt, for instance). The agent is woken once for it, and not told it a second time.
@@ -225,7 +225,7 @@ def _remind(room: Mailroom, channels: Channels, team: Team, member: Member) -> P
     endpoint, choice = _way(room, channels, team, member)
     if endpoint is None or choice.step != WAKE:
         return None
-    if _has_just_begun(room, endpoint):
+    if _has_just_begun(room, endpoint, grace):
         return Pushed(team.name, member.name, WAITING, JUST_BEGUN)
     ids = endpoint.unconfirmed
     if not ids or _was_reminded(room, team.name, member.name, ids[-1]):

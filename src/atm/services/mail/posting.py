@@ -52,8 +52,8 @@ BETWEEN_ATTEMPTS = 0.1
 QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
 FULL_WARNING = "inbox-full: your earlier mail there is unread; this follows when it has been read"
 NOT_POLLED_WARNING = (
-    "{} leads a Claude Code session that has no teammate now, and Claude Code looks into a lead's inbox only while it has "
-    "one: this lies there until then"
+    "{} leads a Claude Code session that has no teammate now, and Claude Code looks into a lead's inbox only while it "
+    "has one: this lies there until then"
 )
 
 

@@ -174,7 +174,9 @@ def record_agent(room: Registry, team: Team, member: str, caller: int) -> int | 
     """A hook, or a server that an agent started, has come: the agent's process is that member's. Its number, if any."""
     ancestors = room.processes.ancestors(caller)[1:]
     pid = nearest_agent((pid, room.processes.command(pid)) for pid in ancestors)
-    return pid if pid is not None and _record(room, team, member, pid) else None
+    if pid is None or authority.is_human(team, member):  # a person is there or not, whatever program ends
+        return None
+    return pid if _record(room, team, member, pid) else None
 
 
 def record_named(room: Registry, team: Team, member: str, pid: int) -> None:

@@ -141,6 +141,12 @@ class FilesOnDisk(HomeFiles):
             members = []
         return sorted({name for name in [*owners, *members] if name is not None and not is_safe_name(name)})
 
+    def team_folder(self, team: str) -> list[str]:
+        try:
+            return self._disk.names(self._layout.team(team))
+        except OSError:
+            return []
+
     def unknown_team_fields(self, team: str) -> list[str]:
         try:
             return unknown_fields(read_whole(self._disk, self._layout.team_config(team)))

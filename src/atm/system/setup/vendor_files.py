@@ -16,7 +16,9 @@ import shutil
 import sys
 
 from atm.domain.errors import FileBusy, OutsideLink, UnreadableFile, WriteRefused
+from atm.domain.setup.claude_version import parse_version
 from atm.domain.setup.hooks import Before, VendorPlaces
+from atm.domain.setup.vendor_versions import PACKAGES
 from atm.formats.files.json_record import NotJson, decode_object, indent, to_bytes, to_text
 from atm.formats.setup.hook_settings import is_blank
 from atm.system.files.refusals import explained
@@ -37,6 +39,10 @@ LARGEST_FILE = 32 << 20
 
 MOST_ROUNDS = 20
 """A program that changes its settings between every two of our looks is an attack."""
+
+MOST_FOLDERS = 6
+"""Above a program, in which its package may be."""
+VERSION_SIGNS = frozenset("0123456789.")
 
 NEW_FILE, PRIVATE_FILE = 0o644, 0o600
 _ANY_WRITE = 0o222
@@ -96,6 +102,29 @@ class VendorFilesOnDisk:
         except OSError:
             return "" if vendor.evidence else root  # it is there, though not for us to look into
         return root if any(map(vendor.is_evidence, names)) else ""
+
+    def version(self, vendor: Vendor) -> str:
+        """npm links to a file of the package; others put each version into a folder that is called so."""
+        found = next((path for program in vendor.programs if (path := self._on_path(program))), "")
+        here = os.path.realpath(found) if found else ""
+        for _ in range(MOST_FOLDERS):
+            name, here = os.path.basename(here), os.path.dirname(here)
+            if parse_version(name) is not None and VERSION_SIGNS.issuperset(name):
+                return name
+            if len(here) > 1 and (version := self._packaged(f"{here}/package.json", vendor.name)):
+                return version
+        return ""
+
+    def _packaged(self, path: str, vendor: str) -> str:
+        try:
+            if self._disk.look(path) is None:
+                return ""
+            fields = decode_object(to_text(read_whole(self._disk, path)))
+        except (OSError, NotJson):
+            return ""
+        name, version = str(fields.get("name")), str(fields.get("version"))
+        is_its = vendor in PACKAGES and name.startswith((PACKAGES[vendor], f"{vendor}-"))
+        return version if is_its and parse_version(version) is not None else ""
 
     def program(self) -> tuple[str, ...]:
         if self._on_path("atm"):

@@ -93,6 +93,7 @@ class Doctor:
                 lambda: around.examine_tmux(room, known_teams(room), find_program("tmux", environment), has_tmux),
             ),
             ("hooks", lambda: around.examine_hooks(vendors, settings.root)),
+            ("versions", lambda: around.examine_versions(vendors, settings.root)),
             ("extras", lambda: around.examine_extras(vendors, settings.root, find_extras())),
         ]
 

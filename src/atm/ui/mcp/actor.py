@@ -11,7 +11,7 @@ from atm.services.board.boardroom import SERVER_SOURCE
 from atm.services.mail.mailroom import recipient_in
 from atm.services.team.presence import beat, last_beat
 from atm.services.team.standing import is_proven_boss
-from atm.ui.mcp.roles import OBSERVER
+from atm.ui.mcp.serving.roles import OBSERVER
 from atm.ui.mcp.tool import BOSSES
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from atm.domain.errors import BadSetting, NoSuchTeam, UsageError
 from atm.domain.names import check_known_name, check_sender
 from atm.services.team.standing import check_speaker, is_boss, record_agent
 from atm.ui.mcp.caller import Caller
-from atm.ui.mcp.roles import OBSERVER, ROLES, allowed_role, asked_role, launched_with
+from atm.ui.mcp.serving.roles import OBSERVER, ROLES, allowed_role, asked_role, launched_with
 from atm.ui.mcp.tool import BOSSES
 from atm.wiring.delivery import meet_terminal
 

@@ -12,8 +12,8 @@ from atm.services.team.lifecycle import standing
 from atm.ui.mcp.actor import home
 from atm.ui.mcp.board.view import counts, preview
 from atm.ui.mcp.definition import define
-from atm.ui.mcp.roles import OBSERVER
 from atm.ui.mcp.schema import count, gives, listed, takes, text, whole
+from atm.ui.mcp.serving.roles import OBSERVER
 from atm.ui.mcp.tool import EVERYBODY
 from atm.ui.mcp.wording import known, line
 

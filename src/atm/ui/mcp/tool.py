@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atm.ui.mcp.roles import HUMAN, LEAD, ROLES, TEAMMATE
+from atm.ui.mcp.serving.roles import HUMAN, LEAD, ROLES, TEAMMATE
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

@@ -18,8 +18,8 @@ from atm.services.worksync.reading import View, block_in_words, block_of, view
 from atm.services.worksync.reports import ReportAnswer, note_intent, submit
 from atm.ui.mcp.actor import actor, home, leads
 from atm.ui.mcp.definition import define
-from atm.ui.mcp.roles import OBSERVER
 from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
+from atm.ui.mcp.serving.roles import OBSERVER
 from atm.ui.mcp.tool import EVERYBODY, Tool
 from atm.ui.mcp.wording import NOTICE, line
 from atm.wiring.daemon import judge_report

@@ -54,7 +54,7 @@ def execute(args: Args, session: Session) -> int:
 def _push(session: Session, channels: Channels, team: Team, name: str) -> Pushed | None:
     """One member's trouble is no other's."""
     try:
-        return push(session.room, channels, team, name)
+        return push(session.room, channels, team, name, grace=0.0)
     except AtmError as error:
         return Pushed(team.name, name, "failed", str(error))
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from atm.teamd.loops import in_thread
 from atm.ui.mcp.identity import FROM_LAUNCHER, admit
 from atm.ui.mcp.offer import full_offer
-from atm.ui.mcp.roles import asked_role
 from atm.ui.mcp.serving.client import Client
 from atm.ui.mcp.serving.connection import SocketLines
+from atm.ui.mcp.serving.roles import asked_role
 from atm.ui.mcp.serving.server import build_server
 from atm.ui.mcp.serving.workers import TooSlow, Workers
 

@@ -10,7 +10,6 @@ it to end, it goes at once; answers that did not reach the agent are cancelled, 
 
 from __future__ import annotations
 
-import _thread
 import os
 import select
 import time
@@ -19,6 +18,8 @@ from _socket import SHUT_WR
 from atm.domain.errors import AtmError
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 from atm.ui.mcp.hello import LONGEST_LINE
+from atm.ui.mcp.stdio.lines import GREETING, Opening, PumpLines
+from atm.ui.mcp.stdio.search import Search
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.ui.mcp.stdio.early import EarlyWords
-
-    Reach = Callable[[bool], "tuple[Line, bytes] | None"]
+    from atm.ui.mcp.stdio.search import Reach
 
 BUFFER = 256 << 10
 CHUNK = 4096
@@ -41,116 +41,13 @@ GIVE_BACK_SECONDS = 3.0
 LOOK_SECONDS = 2.0
 EARLY_AFTER = 0.2
 """Seconds for a daemon that runs to say itself what it has to say. One that has to be started takes some."""
-GREETING, TOOLS = "initialize", "tools/list"
+TOOLS = "tools/list"
 CHANGED = b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n'
 MOST_LOSSES, LOSSES_WITHIN = 5, 10.0
 GONE = -32000
 CANCELLED = "notifications/cancelled"
 STREAMS = ("subscriptions/listen",)
 """Requests that are answered when they end, if ever: nobody waits for them at the end."""
-
-
-class PumpLines:
-    """Bytes as they come, as whole lines. A line that is too long is left out, and `too_long` counts it."""
-
-    def __init__(self, longest: int) -> None:
-        self._longest = longest
-        self._rest = bytearray()
-        self._skips = False
-        self.too_long = 0
-
-    def feed(self, data: bytes) -> list[bytes]:
-        self._rest += data
-        if b"\n" not in data:
-            self._check()
-            return []
-        *lines, rest = bytes(self._rest).split(b"\n")
-        self._rest = bytearray(rest)
-        if self._skips:
-            self._skips = False
-            lines = lines[1:]
-        whole = [line + b"\n" for line in lines if line.strip() and len(line) <= self._longest]
-        self.too_long += sum(len(line) > self._longest for line in lines)
-        self._check()
-        return whole
-
-    def _check(self) -> None:
-        if self._skips or len(self._rest) > self._longest:
-            self.too_long += not self._skips
-            self._rest.clear()
-            self._skips = True
-
-    def forget(self) -> None:
-        """Half a line, of a daemon that is gone."""
-        self._rest.clear()
-        self._skips = False
-
-
-class Opening:
-    """What the agent said that a new daemon has to be told: the handshake, and what it follows."""
-
-    def __init__(self) -> None:
-        self._handshake: list[bytes] = []
-        self.asked: Plain = None
-        """What came with the handshake."""
-        self._followed: dict[str, bytes] = {}
-        self._ids: dict[str, Plain] = {}
-
-    def note(self, method: str, fields: dict[str, Plain], line: bytes) -> None:
-        if method == GREETING:
-            self._handshake, self._ids = [line], {"": fields.get("id")}
-            self.asked = fields.get("params")
-        elif method == "notifications/initialized":
-            self._handshake = [*self._handshake[:1], line]
-        elif method in ("resources/subscribe", "resources/unsubscribe"):
-            params = fields.get("params")
-            uri = str(params.get("uri")) if isinstance(params, dict) else ""
-            self._followed.pop(uri, None)
-            if method == "resources/subscribe":
-                self._followed[uri], self._ids[f"={uri}"] = line, fields.get("id")
-
-    def again(self) -> tuple[bytes, list[Plain]]:
-        """The lines to say once more, and whose answers the agent must not see: it has them."""
-        ids = [self._ids[""]] if self._handshake else []
-        return b"".join([*self._handshake, *self._followed.values()]), [
-            *ids,
-            *(self._ids[f"={uri}"] for uri in self._followed),
-        ]
-
-
-class Search:
-    """A search for a daemon, in a thread of its own: it may have to be started. `bell` can be read from at its end."""
-
-    def __init__(self, channels: Reach, *, may_start: bool) -> None:
-        self.bell, self._rope = os.pipe()
-        self.began = time.monotonic()
-        self._found: tuple[Line, bytes] | None = None
-        self._error: BaseException | None = None
-        self._is_given_up = False
-        _thread.start_new_thread(self._run, (channels, may_start))
-
-    def _run(self, channels: Reach, may_start: bool) -> None:
-        try:
-            self._found = channels(may_start)
-            if self._is_given_up:
-                self.give_up()
-        except BaseException as error:  # noqa: BLE001 - it is raised where somebody can be told
-            self._error = error
-        finally:
-            os.close(self._rope)
-
-    def give_up(self) -> None:
-        """Nobody wants to know any more."""
-        self._is_given_up = True
-        if self._found is not None:
-            self._found[0].close()
-
-    def result(self) -> tuple[Line, bytes] | None:
-        """Once the bell has rung. Raises what went wrong."""
-        os.close(self.bell)
-        if self._error is not None:
-            raise self._error
-        return self._found
 
 
 class Pump:

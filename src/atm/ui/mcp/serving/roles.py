@@ -1,0 +1,46 @@
+"""The roles of callers, and which of them the roster allows. Light, because `atm mcp` asks too."""
+
+from __future__ import annotations
+
+from atm.domain.team.authority import is_human
+from atm.domain.team.team import HUMAN as HUMAN_KIND
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.config import Settings
+    from atm.domain.team.team import Team
+    from atm.ui.mcp.hello import IdentityClaim
+
+TEAMMATE, LEAD, HUMAN, OBSERVER = "teammate", "lead", "human", "observer"
+ROLES = (TEAMMATE, LEAD, HUMAN, OBSERVER)
+
+
+def launched_with(claim: IdentityClaim) -> dict[str, str]:
+    """Only what the launcher said. The daemon's own environment is that of whoever happened to start it."""
+    said = {"ATM_TEAM": claim.team, "ATM_IDENTITY": claim.member, "ATM_CONFIG": claim.config}
+    return {name: value for name, value in said.items() if value}
+
+
+def asked_role(settings: Settings, claimed: str) -> str:
+    """
+    What the launcher wants to be.
+
+    A name from a file of the repository is worth less than one from the launcher: whoever may write there, or gave us
+    the repository, would choose whom an agent leads. It makes a teammate, unless the launcher says more (G8).
+    """
+    if not claimed and settings.setting("core.identity").is_of_the_repo:
+        return TEAMMATE
+    return claimed
+
+
+def allowed_role(team: Team | None, name: str, asked: str) -> str:
+    """The role that was asked for, but never more than the roster allows; without a wish, what the roster says."""
+    if team is None or not name or asked == OBSERVER:
+        return OBSERVER
+    member = team.member(name)
+    if asked in ("", LEAD) and team.is_lead(name):
+        return LEAD
+    # Whoever is called `human` and is on no roster may be the person at the terminal: the launcher has to say so.
+    if is_human(team, name) and (asked == HUMAN or (not asked and member is not None and member.kind == HUMAN_KIND)):
+        return HUMAN
+    return TEAMMATE if member is not None else OBSERVER

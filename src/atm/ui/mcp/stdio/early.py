@@ -1,0 +1,65 @@
+"""
+What an agent is told while its daemon is still starting: the greeting and the tools of its role, from a shipped list.
+
+Agents ask for both at once, and what is not there when their model is asked first does not exist for it. The list is
+made by `docs/generate_mcp_greeting.py` from the server's own answers, so both say the same. The role is a guess, by the
+roster: what the daemon says later counts, and if that differs the agent is told that its tools have changed.
+
+Light, as the pump is: nothing of the catalogue is imported here, and the list is carried as it stands in the file.
+"""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.errors import AtmError
+from atm.formats.files.json_record import decode_object, encode, to_text
+from atm.ui.mcp.serving.roles import allowed_role
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.plain import Plain
+    from atm.domain.team.team import Team
+    from atm.formats.files.layout import Layout
+    from atm.ui.mcp.hello import IdentityClaim
+
+LIST = "greeting.txt"
+
+
+class EarlyWords:
+    """The answers for one role, as JSON."""
+
+    def __init__(self, role: str) -> None:
+        with open(os.path.join(os.path.dirname(__file__), LIST), "rb") as file:
+            self._versions, self._greeting, *tools = to_text(file.read()).splitlines()
+        rows = (row.partition("\t") for row in tools)
+        self.tools = f'{{"tools":[{",".join(tool for roles, _, tool in rows if role in roles.split())}]}}'
+
+    def greeting(self, params: Plain) -> str:
+        """In the version that the client asks for, if there is such a one; else in the newest that shakes hands."""
+        asked, known = params.get("protocolVersion") if isinstance(params, dict) else None, self._versions.split()
+        return encode({**decode_object(self._greeting), "protocolVersion": asked if asked in known else known[-1]})
+
+
+def early_words(layout: Layout, claim: IdentityClaim) -> EarlyWords | None:
+    """None if somebody else has to say what is wrong: the daemon, which will refuse."""
+    try:
+        return EarlyWords(_likely_role(layout, claim))
+    except (AtmError, OSError, ValueError):
+        return None
+
+
+def _likely_role(layout: Layout, claim: IdentityClaim) -> str:
+    """As `identity.admit` decides it, without asking whose process this is."""
+    from atm import config
+    from atm.ui.mcp.serving.roles import asked_role, launched_with
+    from atm.wiring.mail import build_room
+
+    settings = config.load(layout, launched_with(claim), claim.folder or "/", {})
+    is_named = settings.setting("core.identity").origin != "default"
+    rosters, name = build_room(layout, settings).rosters, settings.text("core.default_team")
+    teams = [name] if name else rosters.teams()
+    spelled = rosters.find(teams[0]) if len(teams) == 1 else None
+    team: Team | None = rosters.load(spelled) if spelled is not None else None
+    member = settings.text("core.identity") if is_named else ""
+    return allowed_role(team, member, asked_role(settings, claim.role))
