@@ -17,7 +17,7 @@ from atm.domain.team.team import Member
 from atm.services.roster.members import add_member, create_team
 from atm.system.machine import find_layout
 from benchmarks.cases import Bench
-from benchmarks.daemon import _memory, _processor_time, running
+from benchmarks.daemon import _processor_time, resident, running
 from benchmarks.mcp import talk_to_atm
 from benchmarks.mcp_programs import Talk
 from benchmarks.rows import Row
@@ -91,7 +91,7 @@ def _one(bench: Bench, size: int, seconds: float, tasks: int) -> Busy:
         for thread in threads:
             thread.start()
         while (at := time.monotonic() - began) < seconds:
-            found.memory.append((at, _memory(sandbox), len(os.listdir(f"/proc/{pid}/fd"))))
+            found.memory.append((at, resident(pid), len(os.listdir(f"/proc/{pid}/fd"))))
             time.sleep(1)
         for thread in threads:
             thread.join()
