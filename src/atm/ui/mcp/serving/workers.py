@@ -19,6 +19,10 @@ MOST_WAITING = 128
 MOST_FOR_ONE = 8
 """Of one client."""
 
+AT_ONCE, SHORT = 2, 0.05
+"""So many calls begin together, for so many seconds: Python runs one thread at a time, and ten that fight for their turn
+take twice as long, each and together."""
+
 
 class TooSlow(AtmError):
     """It did not come to its end in time, or its turn did not come."""
@@ -38,6 +42,7 @@ class Workers:
     def __init__(self, most: int = MOST_THREADS, seconds: float = SECONDS, most_waiting: int = MOST_WAITING) -> None:
         self._free = asyncio.Semaphore(most)
         self._benches = asyncio.Semaphore(most_waiting)
+        self._door = asyncio.Semaphore(AT_ONCE)
         self._seconds = seconds
 
     async def run(
@@ -57,8 +62,9 @@ class Workers:
         """
         places = [*([turns] if turns is not None else []), self._benches if waits else self._free]
         end = asyncio.get_running_loop().time() + self._seconds
-        await self._take(places, end)
+        await self._take([*places, self._door], end)
         running = self._begin(work, places)
+        self._open_door_after(running)
         try:
             await asyncio.wait([running], timeout=end - asyncio.get_running_loop().time())
         except asyncio.CancelledError:
@@ -72,11 +78,24 @@ class Workers:
             "look whether it was done before you ask again",
         )
 
+    def _open_door_after(self, running: asyncio.Future[Any]) -> None:
+        """The next may begin when this one is done, or takes long: it waits for something then, and not for us."""
+        is_open = False
+
+        def let_in(*_: object) -> None:
+            nonlocal is_open
+            if not is_open:
+                is_open = True
+                self._door.release()
+
+        running.add_done_callback(let_in)
+        asyncio.get_running_loop().call_later(SHORT, let_in)
+
     def _begin(self, work: Callable[[], Any], places: list[asyncio.Semaphore]) -> asyncio.Future[Any]:
         try:
             running = in_thread(work)
         except RuntimeError:  # the system gives no more threads
-            _free(places)
+            _free([*places, self._door])
             raise TooManyCalls("there is no thread left for this", "ask again in a moment") from None
         running.add_done_callback(lambda done: _leave(done, places))
         return running
