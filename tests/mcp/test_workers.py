@@ -6,10 +6,12 @@ import asyncio
 import threading
 import time
 
+from atm.ui.mcp.serving import workers as workers_module
 from atm.ui.mcp.serving.workers import AT_ONCE, Workers
 
 
-def test_short_calls_begin_a_few_at_a_time_and_all_of_them_are_done():
+def test_short_calls_begin_a_few_at_a_time_and_all_of_them_are_done(monkeypatch):
+    monkeypatch.setattr(workers_module, "SHORT", 600.0)  # however busy the machine is
     running: list[int] = []
     most, turn = [0], threading.Lock()
 
@@ -24,10 +26,10 @@ def test_short_calls_begin_a_few_at_a_time_and_all_of_them_are_done():
 
     async def all_of_them() -> list[str]:
         workers = Workers()
-        return await asyncio.gather(*(workers.run(work) for _ in range(40)))
+        return [*await asyncio.gather(*(workers.run(work) for _ in range(40)))]
 
     assert asyncio.run(all_of_them()) == ["done"] * 40
-    assert most[0] <= 2 * AT_ONCE  # on a machine that is so busy that a short call takes long, the next are let in
+    assert most[0] <= AT_ONCE
 
 
 def test_calls_that_wait_for_something_keep_nobody_from_beginning():
@@ -53,6 +55,6 @@ def test_a_call_that_fails_opens_the_door_for_the_next():
 
     async def in_turn() -> list[object]:
         workers = Workers()
-        return await asyncio.gather(*(workers.run(fail) for _ in range(10)), return_exceptions=True)
+        return [*await asyncio.gather(*(workers.run(fail) for _ in range(10)), return_exceptions=True)]
 
     assert [str(error) for error in asyncio.run(in_turn())] == ["no"] * 10

@@ -20,8 +20,8 @@ MOST_FOR_ONE = 8
 """Of one client."""
 
 AT_ONCE, SHORT = 2, 0.05
-"""So many calls begin together, for so many seconds: Python runs one thread at a time, and ten that fight for their turn
-take twice as long, each and together."""
+"""So many calls begin together, for so many seconds: Python runs one thread at a time, and ten that fight for their
+turn take twice as long, each and together."""
 
 
 class TooSlow(AtmError):
