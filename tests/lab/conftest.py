@@ -172,7 +172,9 @@ class LabAgent:
     @property
     def environment(self) -> dict[str, str]:
         """All that the program gets."""
-        return {**self._tiny, "ATM_TEAM": TEAM, "ATM_IDENTITY": ME, **self.vendor.environment(self.place)}
+        path = f"{self.home}/bin{os.pathsep}{self._tiny['PATH']}"  # what is recorded goes through there
+        own = {**self._tiny, "PATH": path, "ATM_TEAM": TEAM, "ATM_IDENTITY": ME}
+        return {**own, **self.vendor.environment(self.place)}
 
     @property
     def seen(self) -> SeenBy:

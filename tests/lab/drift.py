@@ -13,7 +13,6 @@ import sys
 from pathlib import Path
 
 CORPUS = Path(__file__).parents[1] / "corpus" / "recorded_hooks"
-SETTINGS = (".claude/settings.json", ".codex/hooks.json", ".codex/config.toml", ".gemini/settings.json")
 
 SCRIPT = """#!/bin/sh
 # Keeps what a hook is told, and hands it on.
@@ -30,15 +29,12 @@ Shape = dict[str, str]
 
 
 def record(home: Path, atm: str, folder: Path) -> None:
-    """Put the script between the programs of this home and `atm`."""
+    """Put the script between the programs of this home, which look for `atm` in their PATH, and the real one."""
     folder.mkdir(parents=True, exist_ok=True)
-    script = home / "atm-and-keep"
+    script = home / "bin" / "atm"
+    script.parent.mkdir()
     script.write_text(SCRIPT.format(folder=folder, atm=atm))
     script.chmod(0o755)
-    for name in (*SETTINGS, *(str(path.relative_to(home)) for path in home.glob(".config/opencode/**/*.js"))):
-        path = home / name
-        if path.is_file():
-            path.write_text(re.sub(rf"{re.escape(atm)}(?=[\"' \\\\])", str(script), path.read_text()))
 
 
 def shapes_in(folder: Path) -> dict[tuple[str, str], Shape]:
@@ -74,6 +70,9 @@ def differences(folder: Path, corpus: Path = CORPUS) -> list[str]:
 
 
 def main(words: list[str]) -> int:
+    if not shapes_in(Path(words[0])):
+        print(f"no hook was told anything: there is nothing in {words[0]}")
+        return 1
     found = differences(Path(words[0]))
     print("\n".join(["hooks were told what the corpus does not know:", *found]) if found else "hooks: as in the corpus")
     return 0

@@ -28,6 +28,11 @@ def test_new_events_new_fields_and_other_kinds_are_told_and_what_is_as_before_is
     assert drift.differences(old, old) == []
 
 
+def test_a_run_in_which_nothing_was_recorded_is_said(tmp_path, capsys):
+    assert drift.main([str(tmp_path)]) == 1
+    assert "no hook was told anything" in capsys.readouterr().out
+
+
 def test_the_corpus_does_not_differ_from_itself():
     assert drift.differences(drift.CORPUS) == []
 
@@ -36,19 +41,17 @@ def test_between_a_program_and_atm_every_payload_is_kept_and_handed_on(tmp_path)
     atm = tmp_path / "real-atm"
     atm.write_text('#!/bin/sh\nprintf "%s|" "$@"; [ $# -gt 3 ] || cat\n')
     atm.chmod(0o755)
-    settings = tmp_path / ".claude/settings.json"
-    settings.parent.mkdir()
-    settings.write_text(json.dumps({"command": f"{atm} hook claude Stop"}))
     drift.record(tmp_path, str(atm), tmp_path / "kept")
-    command = json.loads(settings.read_text())["command"]
-    assert command == f"{tmp_path}/atm-and-keep hook claude Stop"
-    done = subprocess.run(command.split(), input=b'{"a": 1}', capture_output=True, check=True, env={"PATH": os.defpath})
+    environment = {"PATH": f"{tmp_path}/bin:{os.defpath}"}
+    done = subprocess.run(
+        ["sh", "-c", "atm hook claude Stop"], input=b'{"a": 1}', capture_output=True, check=True, env=environment
+    )
     assert done.stdout == b'hook|claude|Stop|{"a": 1}'
     notified = subprocess.run(
-        [f"{tmp_path}/atm-and-keep", "hook", "codex", "notify", '{"b": 2}'],
+        [f"{tmp_path}/bin/atm", "hook", "codex", "notify", '{"b": 2}'],
         capture_output=True,
         check=True,
-        env={"PATH": os.defpath},
+        env=environment,
     )
     assert notified.stdout == b'hook|codex|notify|{"b": 2}|'
     assert sorted(json.loads(path.read_text()).popitem() for path in (tmp_path / "kept").iterdir()) == [

@@ -23,9 +23,12 @@ MOMENTS = {
     "UserPromptSubmit": PROMPT,
     "Interrupt": TURN_DONE,
     "notify": TURN_DONE,
+    "AfterAgent": STOP,
+    "AfterTool": TOOL,
     "BeforeAgent": PROMPT,
     "chat.message": PROMPT,
     "session.created": START,
+    "session.idle": TURN_DONE,
     "tool.execute.after": TOOL,
 }
 NAMES = sorted(path.name for path in RECORDED.iterdir())
