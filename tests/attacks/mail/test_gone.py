@@ -82,7 +82,7 @@ def test_whoever_waits_for_mail_of_a_team_that_is_removed_is_told_that_it_is_gon
 ):
     code, out, err = waits_while(remove, *marking, is_watched=is_watched)
     assert (code, out) == (1, "")
-    assert "team 'crew' is gone: it was removed while you waited" in err
+    assert "team 'crew' was removed while you waited" in err
     assert "permission" not in err
 
 

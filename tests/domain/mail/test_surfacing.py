@@ -39,7 +39,8 @@ def endpoint(**more: Any) -> Endpoint:
 
 HOOKED = {"vendor": "claude"}
 IN_PANE = {"pane": "%1", "server": "/tmp/tmux"}
-SERVED = {"vendor": "opencode", "url": "http://127.0.0.1:4096"}
+UNPROVEN = {"vendor": "opencode", "url": "http://127.0.0.1:4096"}
+SERVED = {**UNPROVEN, "url_pid": 7}
 
 
 @pytest.mark.parametrize(
@@ -51,6 +52,7 @@ SERVED = {"vendor": "opencode", "url": "http://127.0.0.1:4096"}
         ({**HOOKED, **IN_PANE}, True, True, WAKE),
         ({**HOOKED, **IN_PANE}, True, False, WAIT),
         (SERVED, False, True, SERVER),
+        (UNPROVEN, False, True, WAIT),  # anybody may listen there
         (SERVED, True, False, SERVER),
         ({**SERVED, **IN_PANE}, True, True, SERVER),
         (IN_PANE, False, True, PANE),
