@@ -75,9 +75,6 @@ def measure(vendor: Vendor, sends: int) -> list[str]:
         return ["not installed", "", "", ""]
     cells = [f"{NAMES[vendor.name]} {installed.version}"]
     for way in (at_work, idle):
-        if way is idle and not vendor.is_woken:
-            cells.append("–")
-            continue
         home = Path(os.path.realpath(tempfile.mkdtemp(prefix="lab")))
         with ScriptedModel() as model:
             agent = LabAgent(vendor, installed, model, home)

@@ -18,9 +18,7 @@ OUR_TAG = re.compile(r"\[(atm:[0-9a-f]{8})\]")
 
 @pytest.fixture
 def woken(agent):
-    """An agent whose program can be woken, with a daemon and a model that has little to say."""
-    if not agent.vendor.is_woken:
-        pytest.skip(f"{agent.vendor.name} was not interrupted in the lab yet")
+    """An agent with a daemon, and a model that has little to say."""
     agent.atm("daemon", "start")
     agent.story.otherwise().says("at your service")
     return agent

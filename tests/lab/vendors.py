@@ -35,8 +35,6 @@ class Vendor(ABC):
     name: ClassVar[str]
     can_go_on: ClassVar[bool] = True
     """Can a hook keep it from ending its turn?"""
-    is_woken: ClassVar[bool] = True
-    """Does mail reach it while it sits idle in a terminal?"""
     known_defects: ClassVar[dict[str, str]] = {}
     """Tests that fail with this program, and why."""
     allowing: ClassVar[tuple[str, ...]] = ()
