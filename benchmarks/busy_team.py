@@ -29,6 +29,15 @@ SECONDS, QUICK_SECONDS = 180.0, 6.0
 TASKS, QUICK_TASKS = 2_000, 50
 LONGEST_PAUSE = 0.3
 
+WHY_PROCESSOR = (
+    "the price of a call is spread over some forty places, none above a twentieth: looks at files before they are "
+    "believed, locks that other programs respect, books that make a loss provable, and Python's one thread at a time"
+)
+WHY_SLOW = (
+    "the daemon is one Python process: what all members ask for together has to pass one after the other. Ten members "
+    "that never rest take up most of a core, thirty ask for two; then each waits for the others, and nothing is lost"
+)
+
 
 @dataclass
 class Busy:
@@ -165,7 +174,7 @@ def _rows(one: Busy) -> list[Row]:
             "0",
             not lost + wrong,
         ),
-        Row(f"{who}: the daemon's processor time for a call", f"{each:.1f} ms", "", "≤ 8 ms", each <= 8),
+        Row(f"{who}: the daemon's processor time for a call", f"{each:.1f} ms", "", "≤ 8 ms", each <= 8, WHY_PROCESSOR),
         _within(who, one, "send", 10, 100),
         _within(who, one, "read", 10, 100),
         _within(who, one, "claim", 20, None),
@@ -175,6 +184,7 @@ def _rows(one: Busy) -> list[Row]:
             "",
             "≥ 0.9",
             one.last_beside_first >= 0.9,
+            WHY_SLOW,
         ),
         Row(
             f"{who}: memory gained after the first third",
@@ -190,4 +200,4 @@ def _within(who: str, one: Busy, what: str, middle: float, slowest: float | None
     half, most = one.percentile(what, 0.5) * 1000, one.percentile(what, 0.99) * 1000
     bounds = f"≤ {middle} ms" + (f" and ≤ {slowest} ms" if slowest is not None else "")
     ok = half <= middle and (slowest is None or most <= slowest)
-    return Row(f"{who}: {what}, p50 and p99", f"{half:.1f} and {most:.1f} ms", "", bounds, ok)
+    return Row(f"{who}: {what}, p50 and p99", f"{half:.1f} and {most:.1f} ms", "", bounds, ok, WHY_SLOW)

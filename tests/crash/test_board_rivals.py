@@ -561,13 +561,13 @@ WORKER = """
 import sys
 from atm.services.board import working as board
 from atm.services.roster.full_boardroom import FullBoardroom
-from atm.system.files import locking
+from atm.system.files import stale_locks
 from atm.system.machine import find_layout
 from atm.wiring.mail import build_room
 from atm.wiring.board import build_tasks
 
 # Killed between the making of a lock and the note about it, a process leaves what looks foreign for half a minute.
-locking.BREAK_AFTER, locking.WATCH_FOR = 1.0, 0.2
+stale_locks.BREAK_AFTER, stale_locks.WATCH_FOR = 1.0, 0.2
 layout, who = find_layout({"ATM_HOME": sys.argv[1]}), sys.argv[2]
 boardroom = FullBoardroom(room=build_room(layout), tasks=build_tasks(layout), programs=lambda: None)
 while True:

@@ -6,12 +6,13 @@ import asyncio
 import threading
 import time
 
-from atm.ui.mcp.serving import workers as workers_module
-from atm.ui.mcp.serving.workers import AT_ONCE, Workers
+from atm.teamd import loops
+from atm.teamd.loops import AT_ONCE, Door, Loop
+from atm.ui.mcp.serving.workers import Workers
 
 
 def test_short_calls_begin_a_few_at_a_time_and_all_of_them_are_done(monkeypatch):
-    monkeypatch.setattr(workers_module, "SHORT", 600.0)  # however busy the machine is
+    monkeypatch.setattr(loops, "SHORT", 600.0)  # however busy the machine is
     running: list[int] = []
     most, turn = [0], threading.Lock()
 
@@ -58,3 +59,29 @@ def test_a_call_that_fails_opens_the_door_for_the_next():
         return [*await asyncio.gather(*(workers.run(fail) for _ in range(10)), return_exceptions=True)]
 
     assert [str(error) for error in asyncio.run(in_turn())] == ["no"] * 10
+
+
+def test_loops_and_calls_pass_the_same_door(monkeypatch):
+    monkeypatch.setattr(loops, "SHORT", 600.0)
+    inside: list[str] = []
+    most: list[int] = []
+
+    def work(who: str) -> int:
+        inside.append(who)
+        most.append(len(inside))
+        time.sleep(0.002)
+        inside.remove(who)
+        return 1
+
+    async def all_of_them() -> None:
+        door, stop = Door(), asyncio.Event()
+        workers, loop = Workers(door=door), Loop("spool", lambda: work("loop"), period=0.001, door=door)
+        running = asyncio.ensure_future(loop.run(stop, lambda *_: None, lambda: 0.5))
+        await asyncio.gather(*(workers.run(lambda: work("call")) for _ in range(20)))
+        while not loop.health.runs:
+            await asyncio.sleep(0)
+        stop.set()
+        await running
+
+    asyncio.run(all_of_them())
+    assert max(most) == 1

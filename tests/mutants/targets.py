@@ -56,6 +56,8 @@ CARRIERS = {
     "system/files/exchange.py": "G1 G3",
     "system/files/flock.py": "G1 G5",
     "system/files/locking.py": "G1 G3 G5",
+    "system/files/stale_locks.py": "G1 G3 G5",
+    "system/files/turns.py": "G1 G3 G5",
     "system/files/numbered_log.py": "G3 G4",
     "system/files/rewriting.py": "G1 G2 G3",
     "system/files/shared_edit.py": "G1 G3",
@@ -109,6 +111,8 @@ WITHIN = (
     "system/files/test_record_files.py",
     "system/files/test_refusals.py",
     "system/files/test_rewriting*.py",
+    "system/files/test_stale_locks.py",
+    "system/files/test_turns.py",
     "system/mail/test_*.py",
     "system/test_open_files.py",
     "system/board/test_task_*.py",
@@ -229,13 +233,13 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("system/files/disk.py", "_copy_in_kernel", "while done < size: => while done <= size:"): (
         "Asked for nothing, the kernel copies nothing, and that ends the loop too."
     ),
-    ("system/files/locking.py", "_Watch._owner_of", 'return "unknown" => return None'): (
+    ("system/files/locking.py", "Locks.owner_of", 'return "unknown" => return None'): (
         "`may_break`, which alone sees it, asks for dead and for alive; everything else is judged by age."
     ),
-    ("system/files/locking.py", "_Watch._owner_of", 'return "unknown" => return None (place 2)'): (
+    ("system/files/locking.py", "Locks.owner_of", 'return "unknown" => return None (place 2)'): (
         "`may_break`, which alone sees it, asks for dead and for alive; everything else is judged by age."
     ),
-    ("system/files/locking.py", "_Watch.may_break", "return False => return True (place 3)"): (
+    ("system/files/stale_locks.py", "LockWatch.may_break", "return False => return True (place 3)"): (
         "What is neither a folder nor a file is left alone once more by `break_lock`, so it stays either way."
     ),
     (

@@ -30,7 +30,7 @@ from atm.system.events.tree_watch import Touched, TreeWatch
 from atm.teamd.control import Control
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.events.watcher import Watcher
-from atm.teamd.loops import STUCK, Loop, in_thread
+from atm.teamd.loops import STUCK, Door, Loop, in_thread
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugins.host.host import PluginHost
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
@@ -102,6 +102,7 @@ class Daemon:
             log=self.log,
         )
         self._work.rounds.ask_again = self._ask_again
+        self._door = Door()
         self._loops = {
             name: Loop(
                 name,
@@ -109,13 +110,16 @@ class Daemon:
                 period=period,
                 bound=bound,
                 gathering=GATHERING.get(name, 0.0),
+                door=self._door,
                 observe=self._telemetry.round,
             )
             for name, pick, period, bound in LOOPS
         }
         tree = TreeWatch(layout, self._watched_settings())
         events = TeamEvents(self._work.rounds.room, self._work.rounds.boardroom.tasks)
-        self._watcher = Watcher(tree, events, self._hub.publish, self._react, self.log, self._hub.is_ready.set)
+        self._watcher = Watcher(
+            *(tree, events, self._hub.publish, self._react, self.log), self._hub.is_ready.set, door=self._door
+        )
         self._plugins = PluginHost(
             self._places, layout=layout, environment=environment, log=self.log, publish=self._hub.publish
         )
@@ -162,6 +166,7 @@ class Daemon:
             hub=self._hub,
             log=self.log,
             tasks=self._tasks,
+            door=self._door,
         )
 
     async def _keep_seat(self, seat: Seat, control: Control) -> None:

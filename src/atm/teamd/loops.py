@@ -16,10 +16,45 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+AT_ONCE, SHORT = 1, 0.05
+"""So much work begins together, for so many seconds: Python runs one thread at a time, and ten that fight for their
+turn take twice as long, each and together."""
+
 LONGEST_BACKOFF = 8
 """Times the period, after failures in a row."""
 
 IDLE, RUNNING, STUCK, STOPPED = "idle", "running", "stuck", "stopped"
+
+
+class Door(asyncio.Semaphore):
+    """Which all work of a process passes as it begins; the next may come when it is done, or takes long."""
+
+    def __init__(self, width: int = AT_ONCE) -> None:
+        super().__init__(width)
+
+    async def begin(self, work: Callable[[], Any]) -> asyncio.Future[Any]:
+        """When its turn has come, in a thread."""
+        await self.acquire()
+        try:
+            running = in_thread(work)
+        except RuntimeError:  # the system gives no more threads
+            self.release()
+            raise
+        self.open_after(running)
+        return running
+
+    def open_after(self, running: asyncio.Future[Any]) -> None:
+        """Whoever takes long waits for something, and not for Python."""
+        is_open = False
+
+        def let_in(*_: object) -> None:
+            nonlocal is_open
+            if not is_open:
+                is_open = True
+                self.release()
+
+        running.add_done_callback(let_in)
+        asyncio.get_running_loop().call_later(SHORT, let_in)
 
 
 @dataclass
@@ -49,6 +84,8 @@ class Loop:
     gathering: float = 0.0
     """Seconds between what wakes it and its work: whoever caused that has its answer first, and what comes meanwhile is
     part of the same round."""
+    door: Door | None = None
+    """Work that others wait for has a part in it too."""
     observe: Callable[[str, float, float, bool], None] = lambda *_: None
     """Told of every round: the loop, when it began and ended (seconds since 1970), and whether it went well."""
     health: LoopHealth = field(default_factory=LoopHealth)
@@ -101,7 +138,7 @@ class Loop:
     async def _work(self, stop: asyncio.Event, report: Callable[[str, str], None]) -> int | None:
         """One round in a thread. One that is stuck is waited for, but not by a daemon that ends."""
         try:
-            running = in_thread(self.work)
+            running = in_thread(self.work) if self.door is None else await self.door.begin(self.work)
             await asyncio.wait([running], timeout=self.bound)
             if not running.done():
                 self.health.state = STUCK

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.board.tasks import Tasks
     from atm.teamd.events.hub import Hub
+    from atm.teamd.loops import Door
 
 START_SECONDS = 5.0
 STOP_SECONDS = 3.0
@@ -33,6 +34,8 @@ class DaemonFacts:
     log: Callable[..., None]
     tasks: Tasks | None = None
     """The boards as the daemon keeps them; None where each connection reads for itself."""
+    door: Door | None = None
+    """Which its work passes together with the daemon's own."""
 
 
 def file_at(path: str) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
+    from atm.system.files.turns import Turns
 
 __all__ = ["build_locks", "change_settings", "find_layout", "interruptions"]
 
@@ -24,7 +26,16 @@ def build_locks(
 ) -> Locks:
     """Locks in the name of this process."""
     parts = (disk or RealDisk(layout.private_roots), clock or RealClock(), chance or RealChance())
-    return Locks(*parts, layout.locks, pid=os.getpid(), host=host_name())
+    return Locks(*parts, layout.locks, pid=os.getpid(), host=host_name(), turns=_turns())
+
+
+def _turns() -> Turns | None:
+    """One thread alone has no other to wait for, and need not load this."""
+    if "threading" not in sys.modules:
+        return None
+    from atm.system.files.turns import OF_THIS_PROCESS
+
+    return OF_THIS_PROCESS
 
 
 def change_settings(layout: Layout, path: str, change: Callable[[str], str]) -> None:

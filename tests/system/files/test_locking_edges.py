@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import FileBusy
-from atm.system.files.locking import BREAK_AFTER, REFRESH_AFTER, WATCH_FOR, LockLost, Locks
+from atm.system.files.locking import REFRESH_AFTER, LockLost, Locks
+from atm.system.files.stale_locks import BREAK_AFTER, WATCH_FOR
 from atm.testing import FakeChance, FakeClock, QuickDisk
 
 

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from atm.domain.errors import FileBusy
-from atm.system.files.locking import BREAK_AFTER, PATIENCE, Locks
+from atm.system.files.locking import PATIENCE, Locks
+from atm.system.files.stale_locks import BREAK_AFTER
 from atm.testing import FakeChance, FakeClock, QuickDisk
 
 FAR = 3600.0

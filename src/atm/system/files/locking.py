@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.ports.files.clock import Chance, Clock
-    from atm.ports.files.disk import Disk, FileStamp
+    from atm.ports.files.disk import Disk
+    from atm.system.files.turns import Turns
 
 PATIENCE = 5.0
 """Seconds that a writer waits before it spools (D3)."""
@@ -34,11 +35,6 @@ FIRST_NAP, LONGEST_NAP = 0.002, 0.05
 OWN_QUEUE_NAP = 0.004
 """Our own processes hold the lock for a few milliseconds, so waiting for them naps less."""
 
-BREAK_AFTER = 30.0
-"""Three times Claude Code's own limit: let it recover first (D2). By its time stamp, or, as a clock can be set and a
-stamp can lie ahead, by how long one of us after the other has seen it unchanged."""
-
-WATCH_FOR = 1.0
 REFRESH_AFTER = 2.0
 """Claude Code takes over a directory that was not touched for ten seconds."""
 
@@ -52,9 +48,19 @@ class LockLost(Exception):
 class Locks:
     """Makes locks for targets; the one place that knows where private lock files lie."""
 
-    __slots__ = ("chance", "clock", "disk", "folder", "host", "is_alive", "pid")
+    __slots__ = ("chance", "clock", "disk", "folder", "host", "is_alive", "pid", "turns")
 
-    def __init__(self, disk: Disk, clock: Clock, chance: Chance, folder: str, *, pid: int, host: str) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        clock: Clock,
+        chance: Chance,
+        folder: str,
+        *,
+        pid: int,
+        host: str,
+        turns: Turns | None = None,
+    ) -> None:
         self.disk = disk
         self.clock = clock
         self.chance = chance
@@ -62,6 +68,7 @@ class Locks:
         self.pid = pid
         self.host = host
         self.is_alive = process_is_alive
+        self.turns = turns
 
     def private(self, target: str, patience: float = PATIENCE) -> PrivateLock:
         return PrivateLock(self, target, patience)
@@ -78,6 +85,17 @@ class Locks:
         name = target.rpartition("/")[2][:80]
         return f"{self.folder}/{zlib.crc32(data):08x}{zlib.adler32(data):08x}-{name}"
 
+    def owner_of(self, path: str) -> str:
+        """Of a lock file: `alive`, `dead`, or `unknown`, as an empty or torn one may have been made a moment ago."""
+        try:
+            body = _body(_read_small(self.disk, path))
+        except OSError:
+            return "unknown"
+        pid = body.get("pid")
+        if not isinstance(pid, int) or body.get("host", self.host) != self.host:
+            return "unknown"
+        return "alive" if self.is_alive(pid) else "dead"
+
     def nap(self, length: float, longest: float) -> float:
         """Sleep a jittered moment; return how long the next one should be."""
         self.clock.sleep(length * (0.5 + self.chance.fraction() / 2))
@@ -87,7 +105,19 @@ class Locks:
 class PrivateLock:
     """Serialises our own processes on one target."""
 
-    __slots__ = ("_fd", "_noted", "body", "left_behind", "locks", "path", "patience", "seen", "target", "trusted")
+    __slots__ = (
+        "_fd",
+        "_has_turn",
+        "_noted",
+        "body",
+        "left_behind",
+        "locks",
+        "path",
+        "patience",
+        "seen",
+        "target",
+        "trusted",
+    )
 
     def __init__(self, locks: Locks, target: str, patience: float) -> None:
         self.locks = locks
@@ -101,6 +131,7 @@ class PrivateLock:
         self.seen: Plain = None
         """A foreign lock on the target, [device, inode, time], and the monotonic time since when it is as it is."""
         self._noted = False
+        self._has_turn = False
         self._fd: int | None = None
 
     def __enter__(self) -> PrivateLock:
@@ -116,19 +147,13 @@ class PrivateLock:
         self.release()
 
     def acquire(self, deadline: float) -> None:
-        locks, nap = self.locks, FIRST_NAP
-        while (fd := self._try()) is None:
-            if locks.clock.monotonic() >= deadline:
-                raise FileBusy(
-                    f"another atm process holds {self.target}", "try again, or run `atm doctor`", self.target
-                )
-            nap = locks.nap(nap, OWN_QUEUE_NAP)
+        locks = self.locks
         try:
+            self._fd = fd = self._wait(deadline)
             found = read_body(locks.disk, fd)
-        except OSError:
-            locks.disk.close(fd)
+        except BaseException:  # Ctrl-C too
+            self._let_go()
             raise
-        self._fd = fd
         self.left_behind = found if "pid" in found or "rewrite" in found else {}
         self.trusted = trusted_in(found)
         self.seen = found.get("seen")
@@ -143,6 +168,29 @@ class PrivateLock:
             self.body["rewrite"] = self.left_behind["rewrite"]
         if "carried" in found:  # rows of others that are watched; see `remains.carried_rows`
             self.body["carried"] = found["carried"]
+
+    def _wait(self, deadline: float) -> int:
+        locks, nap = self.locks, FIRST_NAP
+        if locks.turns is not None:
+            self._has_turn = locks.turns.take(self.path, deadline - locks.clock.monotonic())
+            if not self._has_turn:
+                raise self._is_busy()
+        while (fd := self._try()) is None:
+            if locks.clock.monotonic() >= deadline:
+                raise self._is_busy()
+            nap = locks.nap(nap, OWN_QUEUE_NAP)
+        return fd
+
+    def _is_busy(self) -> FileBusy:
+        return FileBusy(f"another atm process holds {self.target}", "try again, or run `atm doctor`", self.target)
+
+    def _let_go(self) -> None:
+        fd, self._fd = self._fd, None
+        if fd is not None:
+            self.locks.disk.close(fd)
+        if self._has_turn and self.locks.turns is not None:
+            self._has_turn = False
+            self.locks.turns.give(self.path)
 
     def _try(self) -> int | None:
         try:
@@ -159,7 +207,7 @@ class PrivateLock:
         self.locks.disk.replace_body(self._fd, to_bytes(encode(self.body)))
 
     def release(self) -> None:
-        fd, self._fd = self._fd, None
+        fd = self._fd
         if fd is None:
             return
         # What a killed process wrote stays until a process that took the whole lock has cleared up after it.
@@ -172,7 +220,7 @@ class PrivateLock:
                 self.locks.disk.replace_body(fd, to_bytes(encode(said)) if said else b"")
             except OSError:
                 pass  # what was written is written; the next holder finds our note and looks closer
-        self.locks.disk.close(fd)
+        self._let_go()
 
 
 class SharedLock:
@@ -217,8 +265,12 @@ class SharedLock:
 
     def _make_folder(self, deadline: float) -> None:
         self._remove_orphan()
-        watch, nap = _Watch(self.locks, self.private.seen), FIRST_NAP
-        self.private.seen = None
+        seen, self.private.seen = self.private.seen, None
+        if self._try_folder():
+            return
+        from atm.system.files.stale_locks import LockWatch  # a lock is seldom held by another program
+
+        watch, nap = LockWatch(self.locks.disk, self.locks.clock, self.locks.owner_of, seen), FIRST_NAP
         while not self._try_folder():
             if watch.may_break(self.folder):
                 break_lock(self.locks.disk, self.folder)
@@ -295,60 +347,6 @@ class SharedLock:
             disk.close(fd)
         self._foreign = []
         self.private.release()
-
-
-class _Watch:
-    """Decides whether a foreign lock has been left behind (D2)."""
-
-    __slots__ = ("_locks", "_seen", "_since")
-
-    def __init__(self, locks: Locks, seen: Plain = None) -> None:
-        """`seen` is what another process saw, and since when: each of us waits for a few seconds only."""
-        self._locks = locks
-        self._seen: list[int] | None = None
-        self._since = 0.0
-        match seen:
-            case [int() as dev, int() as ino, int() as at, float() | int() as since]:
-                self._seen, self._since = [dev, ino, at], since
-
-    @property
-    def seen(self) -> list[Plain] | None:
-        return None if self._seen is None else [*self._seen, self._since]
-
-    def may_break(self, path: str) -> bool:
-        found = self._locks.disk.look(path)
-        if found is None:
-            return False
-        if found.kind == "file":
-            owner = self._owner_of(path)
-            if owner == "dead":
-                return True
-            if owner == "alive":
-                return False
-        elif found.kind != "folder":
-            return False
-        return self._is_old_and_still(found)
-
-    def _owner_of(self, path: str) -> str:
-        """`alive`, `dead`, or `unknown`: an empty or torn body may belong to a lock made a moment ago."""
-        try:
-            body = _body(_read_small(self._locks.disk, path))
-        except OSError:
-            return "unknown"
-        pid = body.get("pid")
-        if not isinstance(pid, int) or body.get("host", self._locks.host) != self._locks.host:
-            return "unknown"
-        return "alive" if self._locks.is_alive(pid) else "dead"
-
-    def _is_old_and_still(self, found: FileStamp) -> bool:
-        clock = self._locks.clock
-        unchanged = clock.monotonic() - self._since
-        if self._seen != list(found.signature) or unchanged < 0:  # another lock, or the machine was started anew
-            self._seen, self._since = list(found.signature), clock.monotonic()
-            return False
-        if unchanged >= BREAK_AFTER:
-            return True
-        return clock.now() - found.mtime_ns / 1e9 > BREAK_AFTER and unchanged >= WATCH_FOR
 
 
 def break_lock(disk: Disk, path: str) -> None:

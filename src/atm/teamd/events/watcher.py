@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from atm.domain.errors import AtmError
 from atm.services.events import SETTLING, TeamEvents
 from atm.system.events.tree_watch import Touched, TreeWatch
-from atm.teamd.loops import in_thread
+from atm.teamd.loops import Door, in_thread
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
@@ -33,12 +33,14 @@ class Watcher:
         react: Callable[[Touched], None],
         log: Callable[..., None],
         on_ready: Callable[[], None] = lambda: None,
+        door: Door | None = None,
     ) -> None:
         self.tree = tree
         self._events = events
         self._publish = publish
         self._on_ready = on_ready
         self._react = react
+        self._door = door or Door()
         self._log = log
         self._waiting: dict[Touched, None] = {}
         self._some = asyncio.Event()
@@ -93,7 +95,7 @@ class Watcher:
         if not batch:
             return
         self.batches += 1
-        for event in await in_thread(lambda: self._events_of(batch)):
+        for event in await (await self._door.begin(lambda: self._events_of(batch))):
             self._publish(event)
         self._say_problems()
         for team in self._events.unsettled:

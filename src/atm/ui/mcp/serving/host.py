@@ -142,7 +142,7 @@ class McpHost:
         facts = self._facts
         assert facts is not None
         make: Callable[..., Reception] = await in_thread(load_reception)
-        return make(facts.layout, facts.log, has_daemon=self._has_daemon, tasks=facts.tasks)
+        return make(facts.layout, facts.log, has_daemon=self._has_daemon, tasks=facts.tasks, door=facts.door)
 
     async def _follow(self, client: Client) -> None:
         """What happens in the teams, for one client; one that is slow misses some of it and holds nobody up."""

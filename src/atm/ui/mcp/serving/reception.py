@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from atm.formats.files.layout import Layout
     from atm.ports.board.tasks import Tasks
+    from atm.teamd.loops import Door
     from atm.ui.mcp.hello import IdentityClaim
     from atm.ui.mcp.offer import Offer
     from atm.ui.mcp.serving.server import AtmServer, Context, Log
@@ -32,14 +33,21 @@ class Reception:
     """Admits clients and serves them; they share the threads."""
 
     def __init__(
-        self, layout: Layout, log: Log, *, has_daemon: bool, offer: Offer | None = None, tasks: Tasks | None = None
+        self,
+        layout: Layout,
+        log: Log,
+        *,
+        has_daemon: bool,
+        offer: Offer | None = None,
+        tasks: Tasks | None = None,
+        door: Door | None = None,
     ) -> None:
         self._layout = layout
         self._tasks = tasks
         self._log = log
         self._has_daemon = has_daemon
         self.offer = offer or full_offer()
-        self.workers = Workers()
+        self.workers = Workers(door=door)
         hear_logger("mcp", log)
 
     async def admit(self, claim: IdentityClaim, source: str = FROM_LAUNCHER, pid: int | None = None) -> Client:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from atm.domain.errors import AtmError
-from atm.teamd.loops import in_thread
+from atm.teamd.loops import Door, in_thread
 
 SECONDS = 60.0
 MOST_THREADS = 64
@@ -18,10 +18,6 @@ MOST_WAITING = 128
 
 MOST_FOR_ONE = 8
 """Of one client."""
-
-AT_ONCE, SHORT = 2, 0.05
-"""So many calls begin together, for so many seconds: Python runs one thread at a time, and ten that fight for their
-turn take twice as long, each and together."""
 
 
 class TooSlow(AtmError):
@@ -39,10 +35,16 @@ class TooManyCalls(AtmError):
 class Workers:
     """Places for calls. One that hangs keeps its place, and nothing else."""
 
-    def __init__(self, most: int = MOST_THREADS, seconds: float = SECONDS, most_waiting: int = MOST_WAITING) -> None:
+    def __init__(
+        self,
+        most: int = MOST_THREADS,
+        seconds: float = SECONDS,
+        most_waiting: int = MOST_WAITING,
+        door: Door | None = None,
+    ) -> None:
         self._free = asyncio.Semaphore(most)
         self._benches = asyncio.Semaphore(most_waiting)
-        self._door = asyncio.Semaphore(AT_ONCE)
+        self._door = door or Door()
         self._seconds = seconds
 
     async def run(
@@ -64,7 +66,7 @@ class Workers:
         end = asyncio.get_running_loop().time() + self._seconds
         await self._take([*places, self._door], end)
         running = self._begin(work, places)
-        self._open_door_after(running)
+        self._door.open_after(running)
         try:
             await asyncio.wait([running], timeout=end - asyncio.get_running_loop().time())
         except asyncio.CancelledError:
@@ -77,19 +79,6 @@ class Workers:
             f"it takes longer than {self._seconds:g} s and goes on without you",
             "look whether it was done before you ask again",
         )
-
-    def _open_door_after(self, running: asyncio.Future[Any]) -> None:
-        """The next may begin when this one is done, or takes long: it waits for something then, and not for us."""
-        is_open = False
-
-        def let_in(*_: object) -> None:
-            nonlocal is_open
-            if not is_open:
-                is_open = True
-                self._door.release()
-
-        running.add_done_callback(let_in)
-        asyncio.get_running_loop().call_later(SHORT, let_in)
 
     def _begin(self, work: Callable[[], Any], places: list[asyncio.Semaphore]) -> asyncio.Future[Any]:
         try:
