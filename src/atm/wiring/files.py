@@ -25,13 +25,17 @@ def build_locks(
     layout: Layout, disk: Disk | None = None, clock: Clock | None = None, chance: Chance | None = None
 ) -> Locks:
     """Locks in the name of this process."""
-    parts = (disk or RealDisk(layout.private_roots), clock or RealClock(), chance or RealChance())
-    return Locks(*parts, layout.locks, pid=os.getpid(), host=host_name(), turns=_turns())
+    disk = disk or RealDisk(layout.private_roots)
+    parts = (disk, clock or RealClock(), chance or RealChance())
+    return Locks(*parts, layout.locks, pid=os.getpid(), host=host_name(), turns=_turns(disk))
 
 
-def _turns() -> Turns | None:
-    """One thread alone has no other to wait for, and need not load this."""
-    if "threading" not in sys.modules:
+def _turns(disk: Disk) -> Turns | None:
+    """
+    One thread alone has no other to wait for, and need not load this. On a disk of a test's own a process may end where
+    it stands, and this one goes on.
+    """
+    if "threading" not in sys.modules or type(disk) is not RealDisk:
         return None
     from atm.system.files.turns import OF_THIS_PROCESS
 
