@@ -34,7 +34,7 @@ IN_ONE_RUN, MOST_CALLS = 8, 30
 
 
 def at_work(agent: LabAgent, sends: int) -> list[float]:
-    """In several runs: Gemini CLI ends a turn of a hundred requests, and one that calls the same tool again and again."""
+    """In several runs: Gemini CLI ends a turn of a hundred requests, and one that calls the same tool again."""
     chance = random.Random(agent.vendor.name)
     for number in range(MOST_CALLS * sends):
         agent.vendor.shell(agent.story.when(~sees(LAST)), f"sleep 0.1 # {number}")
