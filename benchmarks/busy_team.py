@@ -192,8 +192,8 @@ def _rows(one: Busy) -> list[Row]:
             f"{one.memory[-1][1] / 1e6:.0f} MB at the end, {one.new_descriptors} more descriptors",
             "± 3 MB",
             abs(one.growth) <= 3e6,
-            "boards, rosters and inboxes that were read are kept until others push them out: it grows towards that bound "
-            "and stays",
+            "boards, rosters and inboxes that were read are kept until others push them out: it grows towards that "
+            "bound and stays",
         ),
     ]
 

@@ -111,8 +111,8 @@ def mail_talk_targets(found: MailTalk) -> list[Row]:
             f"p50 {found.middle('atm', 'nothing', most) * 1000:.1f} ms",
             "≤ 2 ms",
             over <= 2,
-            "an inbox that other programs may write is looked through for unread marks whenever its file has changed, and "
-            "each of the sends between these reads changes it",
+            "an inbox that other programs may write is looked through for unread marks whenever its file has changed, "
+            "and each of the sends between these reads changes it",
         ),
     ]
 

@@ -22,8 +22,8 @@ def worksync_targets(found: SyncFigures) -> list[Row]:
             found.looks["large"],
             found.looks["small"],
             2.0,
-            "a roster of a thousand members that is older than two seconds is read again, all of it, before anything is "
-            "decided about one of them",
+            "a roster of a thousand members that is older than two seconds is read again, all of it, before anything "
+            "is decided about one of them",
         ),
         Row(
             f"{BURST} changed tasks of {BURST_OWNERS} members at once: looks at each of these by the daemon",

@@ -65,6 +65,17 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
         "",
         "address of an OpenTelemetry collector, such as http://localhost:4318; empty for none",
     ),
+    "crew.start_seconds": (NUMBER, 30, "seconds within which an agent that is started must be there"),
+    "crew.shutdown_seconds": (NUMBER, 60, "seconds of silence after which an agent that was asked to end is killed"),
+    "crew.finish_minutes": (NUMBER, 30, "minutes that an agent gets to finish its task when it is asked to end"),
+    "crew.gone_seconds": (NUMBER, 5, "seconds within which nothing of a killed agent may be left"),
+    "crew.task_minutes": (NUMBER, 60, "minutes that one command of a script agent may take"),
+    "crew.lease_minutes": (NUMBER, 10, "minutes after which the ports of an agent that is not heard of are free"),
+    "crew.first_port": (WHOLE, 20000, "where the ports of agents begin"),
+    "crew.ports_each": (WHOLE, 20, "ports that each agent has, from ATM_PORT_BASE on"),
+    "crew.setup": (TEXT, "", "a command that is run in every new worktree before the work begins"),
+    "crew.accept_edits": (YES_NO, True, "may agents edit files in their own worktree without being asked"),
+    "crew.require_tools": (TEXTS, "", "what an agent's program must have before it is started: hooks, mcp"),
     "retention.keep_read": (WHOLE, 500, "read messages that are always kept"),
     "retention.keep_days": (NUMBER, 7, "days for which read messages are always kept"),
     "retention.keep_idle": (WHOLE, 10, "read idle notices that are kept for each sender"),
@@ -87,8 +98,8 @@ What bounds whoever runs a command. The user's own file sets the most; a reposit
 names, can only lower it: whoever floods a teammate could write either.
 """
 
-FREE_SECTIONS = ("aliases", "plugins")
-"""Sections whose keys are names of the user's own: short names for addresses, and settings of plugins."""
+FREE_SECTIONS = ("aliases", "plugins", "runtimes")
+"""Sections whose keys are the user's own: short names for addresses, settings of plugins, ways to run an agent."""
 
 SECTIONS = {*FREE_SECTIONS, *(key.partition(".")[0] for key in KNOWN)}
 DEFAULT_TEAM = "core.default_team"

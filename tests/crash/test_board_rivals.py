@@ -561,7 +561,7 @@ WORKER = """
 import sys
 from atm.services.board import working as board
 from atm.services.roster.full_boardroom import FullBoardroom
-from atm.system.files import stale_locks
+from atm.system.files.remains import stale_locks
 from atm.system.machine import find_layout
 from atm.wiring.mail import build_room
 from atm.wiring.board import build_tasks

@@ -56,7 +56,7 @@ CARRIERS = {
     "system/files/exchange.py": "G1 G3",
     "system/files/flock.py": "G1 G5",
     "system/files/locking.py": "G1 G3 G5",
-    "system/files/stale_locks.py": "G1 G3 G5",
+    "system/files/remains/stale_locks.py": "G1 G3 G5",
     "system/files/turns.py": "G1 G3 G5",
     "system/files/numbered_log.py": "G3 G4",
     "system/files/rewriting.py": "G1 G2 G3",
@@ -239,7 +239,7 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("system/files/locking.py", "Locks.owner_of", 'return "unknown" => return None (place 2)'): (
         "`may_break`, which alone sees it, asks for dead and for alive; everything else is judged by age."
     ),
-    ("system/files/stale_locks.py", "LockWatch.may_break", "return False => return True (place 3)"): (
+    ("system/files/remains/stale_locks.py", "LockWatch.may_break", "return False => return True (place 3)"): (
         "What is neither a folder nor a file is left alone once more by `break_lock`, so it stays either way."
     ),
     (

@@ -1,5 +1,5 @@
 """
-Runs the session of the README and compares what it prints.
+Runs the sessions of the README and of tutorials, and compares what they print.
 
 Blocks marked `console` hold lines that begin with `$ ` and what they print. They run one after the other in one
 sandbox. Ids, times and folders differ from run to run and are compared as patterns. A
@@ -16,6 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PAGES = ("README.md", "docs/tutorial-agents.md")
 
 VARIABLE = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<id>"),
@@ -23,6 +24,7 @@ VARIABLE = (
     (r"\b(now|\d+[smhd] ago)\b", "<age>"),
     (r"/[\w./-]*/\.(claude|config|local)\b", "<home>/.\\1"),
     (r"\(\d+ ms\)", "(<n> ms)"),
+    (r"\bprocess \d+", "process <n>"),
     (r"[ \t]+", " "),
     (r"─+", "─"),
 )
@@ -65,18 +67,25 @@ def run(command: str, sandbox: str) -> list[str]:
     return (done.stdout + done.stderr).split("\n")
 
 
-def main() -> int:
+def run_page(page: str) -> tuple[int, int]:
+    """How many commands were run, and how many printed something else."""
     wrong = count = 0
     with tempfile.TemporaryDirectory() as sandbox:
-        for block in blocks((ROOT / "README.md").read_text()):
+        for block in blocks((ROOT / page).read_text()):
             for command, expected in commands(block):
                 count += 1
                 printed = plain(run(command, sandbox))
                 if not is_as_expected(printed, plain(expected)):
                     wrong += 1
-                    sys.stderr.write(f"README: $ {command}\n  says   {plain(expected)}\n  prints {printed}\n")
-    sys.stdout.write(f"README: {count} commands run, {wrong} differ\n")
-    return 1 if wrong or not count else 0
+                    sys.stderr.write(f"{page}: $ {command}\n  says   {plain(expected)}\n  prints {printed}\n")
+        run("atm stop --all; atm daemon stop", sandbox)
+    sys.stdout.write(f"{page}: {count} commands run, {wrong} differ\n")
+    return count, wrong
+
+
+def main() -> int:
+    done = [run_page(page) for page in PAGES]
+    return 1 if any(wrong or not count for count, wrong in done) else 0
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ TOPICS = (
     ("events", "delivery", "roster"),
     ("worksync",),
     ("access", "setup"),
+    ("crew",),
     ("checkup",),
     ("plugins",),
     ("daemon",),

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from atm.domain.crew.agents import AgentRecord
 from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.events import TeamEvent
 from atm.domain.mail.retries import LONGEST_WAIT
@@ -33,6 +34,7 @@ from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.rounds import Rounds
 from atm.teamd.work import Work
 from atm.testing import memory_boardroom
+from atm.testing.agents import memory_crewroom
 from atm.testing.delivery import MemoryTerminals
 from atm.testing.rooms import memory_syncroom
 
@@ -73,7 +75,8 @@ class Stage:
     def begin(self) -> Work:
         """As a daemon does that was started just now."""
         channels = Channels(MemoryTerminals(), self.servers)
-        self.work = Work(Rounds(memory_syncroom(self.boardroom), channels, self.events.append, self.log))
+        rounds = Rounds(memory_syncroom(self.boardroom), channels, self.events.append, self.log)
+        self.work = Work(rounds, memory_crewroom(self.boardroom))
         return self.work
 
     def log(self, level: str, source: str, text: str, **_: object) -> None:
@@ -662,3 +665,16 @@ def test_the_watch_goes_on_after_something_that_nobody_thought_of(room, layout):
 
     asyncio.run(go())
     assert {event.kind for event in events} == {"message.written"}
+
+
+def test_an_agent_whose_host_was_killed_is_cleared_away_and_that_is_logged(stage):
+    crew = stage.work.crew.crewroom
+    made = crew.processes.make(mark="m")
+    known: Any = {"team": "crew", "member": "ann", "generation": 1, "mark": "m", "runtime": "script"}
+    more = {"backend": "headless", "folder": "/w", "at": 1.0, "state": "working", "pid": 4, "began": "long ago"}
+    with crew.records.turn("crew", "ann") as turn:
+        turn.write(AgentRecord(**{**known, **more}))
+    assert stage.work.crew.reconcile() == 1
+    assert crew.processes.began(made.pid) == ""
+    assert ("warn", "crew", "ann was gone and is cleared away") in stage.lines
+    assert stage.work.crew.reconcile() == 0

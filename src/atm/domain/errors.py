@@ -253,6 +253,36 @@ class DaemonRunning(RequestError):
     code = "daemon-running"
 
 
+class RuntimeMissing(RequestError):
+    """The program that an agent would be run with is not here, or cannot be used."""
+
+    code = "runtime-missing"
+
+
+class NoSuchAgent(RequestError):
+    """No agent of that name was started by atm."""
+
+    code = "no-such-agent"
+
+
+class SpawnFailed(AtmError):
+    """An agent could not be started. Nothing of it is left."""
+
+    code = "spawn-failed"
+
+
+class TeamStopped(RequestError):
+    """A person stopped the team: nothing is started in it until a person does."""
+
+    code = "team-stopped"
+
+
+class GitTrouble(AtmError):
+    """Git could not do what was needed."""
+
+    code = "git-trouble"
+
+
 class DiskError(AtmError):
     """What we found on disk is not what it should be."""
 

@@ -61,6 +61,7 @@ LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]
     ("delivery", lambda work: work.delivery.deliver, 15.0, 120.0),
     ("turns", lambda work: work.delivery.end_unsaid_turns, 4.0, 60.0),
     ("worksync", lambda work: work.sync.work, 60.0, 120.0),
+    ("crew", lambda work: work.crew.reconcile, 20.0, 120.0),
     ("stalls", lambda work: work.sync.watch_stalls, 60.0, 120.0),
 ]
 """Name, work, period and bound in seconds. Later parts add theirs here."""

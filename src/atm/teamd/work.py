@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from atm.teamd.board import BoardLoops
+from atm.teamd.crew import CrewLoops
 from atm.teamd.delivery import DeliveryLoops
 from atm.teamd.mail import MailLoops
 from atm.teamd.rounds import Rounds
@@ -13,6 +14,7 @@ from atm.teamd.team import TeamLoops
 from atm.teamd.worksync import SyncWork
 from atm.wiring.board import build_boardroom
 from atm.wiring.checkup import build_files_around
+from atm.wiring.crew import build_crewroom
 from atm.wiring.delivery import build_channels, build_sessions
 from atm.wiring.mail import build_room
 from atm.wiring.worksync import build_syncroom
@@ -22,14 +24,16 @@ if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
     from atm.formats.files.layout import Layout
     from atm.ports.board.tasks import Tasks
+    from atm.services.crew.crewroom import Crewroom
     from atm.services.worksync.syncroom import SyncRoom
 
 
 class Work:
     """The loops of every topic over the same rounds."""
 
-    def __init__(self, rounds: Rounds) -> None:
+    def __init__(self, rounds: Rounds, crewroom: Crewroom) -> None:
         self.rounds = rounds
+        self.crew = CrewLoops(rounds, crewroom)
         self.mail = MailLoops(rounds)
         self.delivery = DeliveryLoops(rounds)
         self.board = BoardLoops(rounds)
@@ -46,6 +50,7 @@ class Work:
         rounds = self.rounds
         rounds.syncroom = _syncroom(layout, settings, rounds.boardroom.tasks)
         rounds.channels = build_channels(settings)
+        self.crew.crewroom = build_crewroom(layout, settings, rounds.boardroom, self.crew.crewroom.environment)
         rounds.board_minutes = settings.number("board.remind_minutes")
         rounds.stall_minutes = settings.number("board.stall_minutes")
 
@@ -73,7 +78,7 @@ def build_work(
         settings.number("board.stall_minutes"),
         build_sessions(layout),
     )
-    return Work(rounds)
+    return Work(rounds, build_crewroom(layout, settings, rounds.boardroom, environment))
 
 
 def _syncroom(layout: Layout, settings: Settings, tasks: Tasks) -> SyncRoom:

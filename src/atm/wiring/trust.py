@@ -8,6 +8,7 @@ from atm import config
 from atm.domain.errors import BadSetting, ForeignFile
 from atm.domain.plugins.sight import PluginScope, names_in, sight_in_words
 from atm.domain.trust import FOREIGN, NEEDS_CONSENT, NONE, TRUSTED, Ask, Consent, kind_of, state_of
+from atm.formats.crew.crew_file import AgentPlan, NotACrew, read_crew
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import REPO_FILES
 from atm.formats.files.times import to_iso
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from atm.system.trust import RepoFile
 
 PLUGINS, ENABLED = "plugins.", ".enabled"
+CREW_FILE = "crew.toml"
+"""How the names of crew files end."""
 
 
 class Examined:
@@ -76,7 +79,9 @@ def _reader_of(file: str) -> Callable[[RepoFile], list[Ask]]:
         return _settings_in
     if any(file.endswith(f"/{name}") for name in REPO_PERMISSIONS):
         return _permissions_in
-    names = ", ".join([*REPO_FILES, *REPO_PERMISSIONS])
+    if file.endswith(CREW_FILE):
+        return _agents_in
+    names = ", ".join([*REPO_FILES, *REPO_PERMISSIONS, f"*{CREW_FILE}"])
     raise BadSetting(f"nothing reads {file} as settings", f"name a folder, or one of its files {names}", file)
 
 
@@ -85,6 +90,20 @@ def _permissions_in(found: RepoFile) -> list[Ask]:
         return permission_asks(found.content)
     except NotJson as error:
         raise BadSetting(f"{found.path} cannot be read: {error}", "mend the settings file", found.path) from None
+
+
+def _agents_in(found: RepoFile) -> list[Ask]:
+    """Each agent that a crew file would start, with all that it says of it."""
+    try:
+        agents = read_crew(found.content.decode("utf-8")).agents
+    except (NotACrew, UnicodeDecodeError) as error:
+        raise BadSetting(f"{found.path} is no crew file: {error}", "mend it", found.path) from None
+    return [Ask(f"{one.runtime}:{one.name}", _said_of(one), NEEDS_CONSENT) for one in agents]
+
+
+def _said_of(agent: AgentPlan) -> str:
+    said = {"command": agent.command, "env": agent.env, "cwd": agent.cwd, "prompt": agent.prompt or agent.prompt_file}
+    return ", ".join(f"{key} = {value}" for key, value in said.items() if value) or "nothing more"
 
 
 def _settings_in(found: RepoFile) -> list[Ask]:

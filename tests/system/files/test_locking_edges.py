@@ -12,7 +12,7 @@ import pytest
 
 from atm.domain.errors import FileBusy
 from atm.system.files.locking import REFRESH_AFTER, LockLost, Locks
-from atm.system.files.stale_locks import BREAK_AFTER, WATCH_FOR
+from atm.system.files.remains.stale_locks import BREAK_AFTER, WATCH_FOR
 from atm.testing import FakeChance, FakeClock, QuickDisk
 
 

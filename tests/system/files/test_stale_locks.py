@@ -11,7 +11,7 @@ import pytest
 
 from atm.domain.errors import FileBusy
 from atm.system.files.locking import PATIENCE, Locks
-from atm.system.files.stale_locks import BREAK_AFTER
+from atm.system.files.remains.stale_locks import BREAK_AFTER
 from atm.testing import FakeChance, FakeClock, QuickDisk
 
 FAR = 3600.0

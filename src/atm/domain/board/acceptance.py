@@ -13,12 +13,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record
 
-COMMAND, TESTS, FILE, COMMIT = "command", "tests", "file", "commit"
-SUBJECTS = {COMMAND: "command", TESTS: "command", FILE: "path", COMMIT: "branch"}
+COMMAND, TESTS, FILE, COMMIT, RUN = "command", "tests", "file", "commit", "run"
+SUBJECTS = {COMMAND: "command", TESTS: "command", FILE: "path", COMMIT: "branch", RUN: "command"}
 """For each kind of check the key under which it says what it is about."""
 
-COMMANDS = (COMMAND, TESTS)
-"""Those that run something."""
+COMMANDS = (COMMAND, TESTS, RUN)
+"""Those that run something. What a task itself *runs* is no check, and is entered and marked as one."""
 
 OUTPUT_KEPT = 4000
 """Characters of a program's output that are kept: the last ones, where errors stand."""
@@ -72,7 +72,7 @@ def kind_of(check: Record) -> str:
 
 def describe(check: Record) -> str:
     kind = kind_of(check)
-    words = {COMMAND: "command", TESTS: "tests", FILE: "file exists:", COMMIT: "commit is in"}
+    words = {COMMAND: "command", TESTS: "tests", FILE: "file exists:", COMMIT: "commit is in", RUN: "run"}
     return f"{words.get(kind, kind)} {about(check)}"
 
 
@@ -95,7 +95,7 @@ def why_not(check: Record, ran: Ran, limit: float) -> str:
     elif ran.code is None:
         said = "could not be run"
     else:
-        said = f"ended with {ran.code}" if kind_of(check) in (COMMAND, TESTS) else "is not so"
+        said = f"ended with {ran.code}" if kind_of(check) in COMMANDS else "is not so"
     tail = said_by(ran).strip()
     return f"{describe(check)} {said}" + (f":\n{tail}" if tail else "")
 

@@ -151,7 +151,7 @@ class Card:
 class Task(Card):
     """A whole task, as its file says."""
 
-    __slots__ = ("acceptance", "comments", "description", "details", "events", "raw")
+    __slots__ = ("acceptance", "comments", "description", "details", "events", "raw", "run")
 
     def __init__(self, card: Card, *, description: str, own: dict[str, Plain], raw: str) -> None:
         for name in CARD_FIELDS:
@@ -163,6 +163,8 @@ class Task(Card):
         self.events: list[Record] = dicts_in(own.get("events"))
         self.comments: list[Record] = dicts_in(own.get("comments"))
         self.acceptance = _checks_in(own.get("acceptance"))
+        self.run = _checks_in(own.get("run"))
+        """Commands that do it, for whoever works without a model."""
 
     def text(self, key: str) -> str:
         """A text under `metadata.atm`; empty if there is none."""

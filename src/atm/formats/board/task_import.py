@@ -34,14 +34,14 @@ _STATUSES = ("pending", "in_progress", "completed")
 _SUFFIXES = {".md": "markdown", ".markdown": "markdown", ".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 _KEYS = {
     **{name: name for name in ("subject", "description", "depends_on", "priority", "files", "owner", "accept")},
-    **{name: name for name in ("done", "status", "tasks")},
+    **{name: name for name in ("done", "status", "tasks", "run")},
     **dict.fromkeys(("dependsOn", "blockedBy", "depends"), "depends_on"),
     "title": "subject",
     "subtasks": "tasks",
 }
 _ATTRIBUTES = {
     **dict.fromkeys(("depends", "depends on", "depends_on", "blocked by", "after"), "depends_on"),
-    **{name: name for name in ("priority", "files", "owner", "accept")},
+    **{name: name for name in ("priority", "files", "owner", "accept", "run")},
 }
 
 _CHECKBOX = re.compile(r"([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[([ xX])\](?:[ \t]+(.*)|)")
@@ -69,6 +69,7 @@ class TaskDraft:
     files: list[str] = field(default_factory=list)
     owner: str = ""
     accept: list[str] = field(default_factory=list)
+    run: list[str] = field(default_factory=list)
     done: bool = False
     line: int = 0
     item: str = ""
@@ -192,7 +193,7 @@ def _draft_of(text: str, place: str) -> TaskDraft:
         elif key == "owner":
             draft.owner = value.removeprefix("@")
         elif value:
-            draft.accept.append(value)
+            (draft.run if key == "run" else draft.accept).append(value)
     return draft
 
 
@@ -348,6 +349,7 @@ class _PlanFields:
             files=_entries(files) if isinstance(files, str) else self._texts("files"),
             owner=self._text("owner").removeprefix("@"),
             accept=self._texts("accept"),
+            run=self._texts("run"),
             done=self._done(),
         )
 

@@ -203,9 +203,33 @@ class Layout:
         return f"{self.state_root}/pasted/{team}/{member}"
 
     @property
+    def worktrees(self) -> str:
+        """Checkouts of agents, by repository and team: far from the user's own."""
+        return f"{self.state_root}/worktrees"
+
+    @property
     def vendor_files(self) -> str:
         """What was in the place of settings files of agent CLIs before `atm init` made them."""
         return f"{self.state_root}/vendor-files.json"
+
+    @property
+    def crews(self) -> str:
+        """Records of agents that atm started, a folder for each team; outside the teams' own folders."""
+        return f"{self.state_root}/crew"
+
+    def agent_record(self, team: str, member: str) -> str:
+        return f"{self.crews}/{team}/{member}.json"
+
+    def agent_log(self, team: str, member: str) -> str:
+        return f"{self.crews}/{team}/{member}.log"
+
+    def stop_latch(self, team: str) -> str:
+        """Its presence says that a person stopped the team. No member's name begins with a dot."""
+        return f"{self.crews}/{team}/.stopped"
+
+    @property
+    def slots(self) -> str:
+        return f"{self.state_root}/slots"
 
     @property
     def trust(self) -> str:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from atm.domain.board.tasks import Task
-    from atm.domain.plain import Record
+    from atm.domain.plain import Plain, Record
     from atm.domain.team.team import Team
     from atm.services.board.boardroom import Boardroom
 
@@ -168,6 +168,16 @@ def check_marks(boardroom: Boardroom, team: Team, task: Task, who: str, folder: 
     return folder
 
 
+def check_run_marks(boardroom: Boardroom, team: Team, task: Task) -> None:
+    """The same for what does the task: it runs in the claimant's own process."""
+    for command in task.run:
+        if not is_command(command) or entered(boardroom, team, task, command) is None:
+            raise NotTrusted(
+                f"#{task.id} runs a command to which no person has said yes: {about(command)}",
+                f"look at it; then a person runs: atm tasks allow {task.id} --team {shell_word(team.name)}",
+            )
+
+
 def allow_checks(boardroom: Boardroom, team: str, who: str, id: str) -> Task:
     """A person's yes to every command of a task, as it stands now, where its checks would run now."""
     check_person(boardroom.room, "say yes to commands")
@@ -177,11 +187,13 @@ def allow_checks(boardroom: Boardroom, team: str, who: str, id: str) -> Task:
 
     def rule(task: Task) -> Change | None:
         place = working_folder(boardroom, found, task, who) or boardroom.programs.here()
-        marked = marker.marked(task.id, task.text("folder"), task.acceptance, place)
-        if marked == task.acceptance:
+        checks = marker.marked(task.id, task.text("folder"), task.acceptance, place)
+        run = marker.marked(task.id, task.text("folder"), task.run, place)
+        if (checks, run) == (task.acceptance, task.run):
             return None
-        commands = [about(check) for check in marked if is_command(check)]
-        return Change(by.event("checks_allowed", commands=[*commands]), own={"acceptance": [*marked]})
+        commands = [about(command) for command in (*run, *checks) if is_command(command)]
+        own: dict[str, Plain] = {"acceptance": [*checks] or None, "run": [*run] or None}
+        return Change(by.event("checks_allowed", commands=[*commands]), own=own)
 
     with boardroom.tasks.turn(found.name) as turn:
         done = turn.change(task_id(id), rule)

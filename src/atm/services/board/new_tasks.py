@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.board.acceptance import COMMAND, about, check, is_command
+from atm.domain.board.acceptance import COMMAND, RUN, about, check, is_command
 from atm.domain.board.tasks import check_priority, check_subject, check_text
 from atm.domain.names import check_known_name
 
@@ -32,6 +32,7 @@ class NewTask:
         "place",
         "priority",
         "reviewer",
+        "run",
         "subject",
     )
 
@@ -53,6 +54,7 @@ class NewTask:
         is_done: bool = False,
         parts: Sequence[int] = (),
         place: str = "",
+        run: Sequence[Record] = (),
     ) -> None:
         self.subject = check_subject(subject)
         self.description = check_text(description, "description")
@@ -73,6 +75,12 @@ class NewTask:
         """Which of the tasks that are added together it also waits for, by their position."""
         self.place = place
         """Where it stands in the plan that it comes from, for messages."""
+        self.run = list(run)
+
+    @property
+    def commands(self) -> list[Record]:
+        """What it would have somebody run: to do it, and to prove that it is done."""
+        return [*self.run, *(check for check in self.acceptance if is_command(check))]
 
 
 def wishes_of(drafts: Sequence[TaskDraft], *, allowed_by: str = "") -> list[NewTask]:
@@ -87,8 +95,8 @@ def wishes_of(drafts: Sequence[TaskDraft], *, allowed_by: str = "") -> list[NewT
 
 def commands_in(wishes: Sequence[NewTask]) -> list[dict[str, str]]:
     """What they would have us run, for whoever is asked about them."""
-    checks = [(wish, check) for wish in wishes for check in wish.acceptance if is_command(check)]
-    return [{"subject": wish.subject, "command": about(check)} for wish, check in checks]
+    commands = [(wish, command) for wish in wishes for command in wish.commands]
+    return [{"subject": wish.subject, "command": about(command)} for wish, command in commands]
 
 
 def _wish(draft: TaskDraft, parts: set[str], allowed_by: str) -> NewTask:
@@ -101,6 +109,7 @@ def _wish(draft: TaskDraft, parts: set[str], allowed_by: str) -> NewTask:
         files=draft.files,
         owner=draft.owner,
         acceptance=[check(COMMAND, command) for command in draft.accept],
+        run=[check(RUN, command) for command in draft.run],
         commands_of=allowed_by,
         is_done=draft.done,
         place=draft.place,

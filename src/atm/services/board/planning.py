@@ -62,7 +62,7 @@ def _markers(boardroom: Boardroom, team: Team, who: str, wishes: Sequence[NewTas
     """One for each in whose name commands are entered; whoever enters none needs none."""
     checks: dict[str | None, list[Record]] = {}
     for wish in wishes:
-        checks.setdefault(wish.commands_of, []).extend(wish.acceptance)
+        checks.setdefault(wish.commands_of, []).extend(wish.commands)
     return {
         name: marker_for(boardroom, team, who if name is None else name, entered) for name, entered in checks.items()
     }
@@ -221,6 +221,7 @@ def _file(
         "maxRetries": retries,
         "files": [*wish.files] or None,
         "acceptance": [*(marker.marked(str(number), wish.folder, wish.acceptance) if marker else [])] or None,
+        "run": [*(marker.marked(str(number), wish.folder, wish.run) if marker else [])] or None,
         "folder": wish.folder or None,
         "needsReview": True if wish.reviewer else None,
         "reviewer": wish.reviewer or None,
@@ -318,6 +319,7 @@ def _heir(wish: NewTask, card: Card, waits_for: list[str]) -> NewTask:
         files=wish.files or card.files,
         owner=wish.owner,
         acceptance=wish.acceptance,
+        run=wish.run,
         commands_of=wish.commands_of,
         max_retries=wish.max_retries,
         reviewer=wish.reviewer,

@@ -15,8 +15,8 @@ from atm.system.board.task_catch_up import catch_up
 from atm.system.board.task_hold import MARK, TaskHold
 from atm.system.board.task_rule import TaskRule
 from atm.system.files.refusals import explained, refused
+from atm.system.files.remains.stale_locks import BREAK_AFTER, WATCH_FOR
 from atm.system.files.shared_edit import EditWhole, edit_shared
-from atm.system.files.stale_locks import BREAK_AFTER, WATCH_FOR
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+from atm.domain.crew.marks import NO_AGENT, VARIABLE
 from atm.domain.errors import DaemonTrouble
 from atm.formats.daemon.control_line import LONGEST, BadLine, Request, decode_answer, encode_request
 from atm.formats.files.json_record import decode
@@ -160,7 +161,7 @@ def _spawn(layout: Layout, environment: Mapping[str, str]) -> int:
             stdout=subprocess.PIPE,
             stderr=fd,
             cwd="/",
-            env={**environment},
+            env={**environment, VARIABLE: NO_AGENT},
             check=False,
         )
     finally:

@@ -268,7 +268,7 @@ class SharedLock:
         seen, self.private.seen = self.private.seen, None
         if self._try_folder():
             return
-        from atm.system.files.stale_locks import LockWatch  # a lock is seldom held by another program
+        from atm.system.files.remains.stale_locks import LockWatch  # a lock is seldom held by another program
 
         watch, nap = LockWatch(self.locks.disk, self.locks.clock, self.locks.owner_of, seen), FIRST_NAP
         while not self._try_folder():

@@ -55,8 +55,10 @@ ELSEWHERE = (
         "GIT_REPLACE_REF_BASE",
     ),
     *("GIT_CONFIG", "GIT_CONFIG_PARAMETERS", "GIT_IMPLICIT_WORK_TREE", "GIT_EXTERNAL_DIFF"),
+    *("GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"),
+    *("GIT_ATTR_SOURCE", "GIT_QUARANTINE_PATH", "GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"),
 )
-"""Under a hook of git these mean another repository than the folder in which we ask."""
+"""Under a hook of git these mean another repository, or other files or times, than those that we ask about."""
 
 
 class GitAnswer:
@@ -70,23 +72,43 @@ class GitAnswer:
         self.text = text
 
 
+class GitOutput:
+    """How git ended, and what it wrote, byte for byte."""
+
+    __slots__ = ("code", "errors", "out")
+
+    def __init__(self, code: int | None, out: bytes, errors: bytes) -> None:
+        self.code = code
+        """None if it could not be started, or took too long."""
+        self.out = out
+        self.errors = errors
+
+
 def ask_git(folder: str, *words: str, seconds: float) -> GitAnswer:
     """Ask git about the history that a folder has. `folder` is empty for where we are."""
     if words[0] not in HISTORY_ONLY:
         raise ValueError(f"git {words[0]} may run what a repository names")
+    done = start_git(folder, *words, seconds=seconds)
+    said = done.out if done.code == 0 else done.out + done.errors  # a warning is no part of an answer
+    return GitAnswer(done.code, said.decode("utf-8", "replace").strip())
+
+
+def start_git(
+    folder: str, *words: str, seconds: float, stdin: bytes = b"", facts: Mapping[str, str] | None = None
+) -> GitOutput:
+    """Start git with all of that switched off. For `ask_git`, and for `running`, which switches more off."""
     try:
         done = subprocess.run(
             [*_command(folder), *words],  # not by `cwd`: a PATH with `.` in it would find a program of that folder
-            stdin=subprocess.DEVNULL,
+            input=stdin,
             capture_output=True,
             timeout=seconds,
             check=False,
-            env=_surroundings(os.environ),
+            env={**_surroundings(os.environ), **(facts or {})},
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:  # ValueError: a NUL in a name
-        return GitAnswer(None, str(error))
-    said = done.stdout if done.returncode == 0 else done.stdout + done.stderr  # a warning is no part of an answer
-    return GitAnswer(done.returncode, said.decode("utf-8", "replace").strip())
+        return GitOutput(None, b"", str(error).encode("utf-8", "replace"))
+    return GitOutput(done.returncode, done.stdout, done.stderr)
 
 
 def _command(folder: str) -> list[str]:

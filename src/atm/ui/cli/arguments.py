@@ -47,7 +47,7 @@ class Option:
 class Argument:
     """A word of the command line that stands for itself."""
 
-    __slots__ = ("choices", "complete", "help", "name", "required")
+    __slots__ = ("choices", "complete", "help", "is_many", "name", "required")
 
     def __init__(
         self,
@@ -57,9 +57,12 @@ class Argument:
         required: bool = True,
         choices: tuple[str, ...] = (),
         complete: str = "",
+        is_many: bool = False,
     ) -> None:
         self.name = name
         self.help = help
+        self.is_many = is_many
+        """Does it take all words that are left? Only the last one can."""
         self.required = required
         self.choices = choices
         self.complete = complete
@@ -105,7 +108,7 @@ class Command:
 
     @property
     def usage(self) -> str:
-        words = [f"<{a.name}>" if a.required else f"[{a.name}]" for a in self.arguments]
+        words = [(f"<{a.name}>" if a.required else f"[{a.name}]") + " …" * a.is_many for a in self.arguments]
         verb = ["[command]"] if self.subcommands else []
         return " ".join(["atm", self.name, *verb, *words, "[options]"])
 
@@ -235,6 +238,11 @@ def _converted(option: Option, name: str, given: str) -> Parsed:
 
 
 def _with_arguments(command: Command, plain: list[str], values: dict[str, Parsed], given: set[str]) -> Args:
+    if command.arguments and command.arguments[-1].is_many:
+        place = len(command.arguments) - 1
+        values[command.arguments[-1].name] = plain[place:]
+        given |= {command.arguments[-1].name} if plain[place:] else set()
+        plain = plain[:place]
     if len(plain) > len(command.arguments):
         extra = plain[len(command.arguments)]
         raise UsageError(f"{extra!r} is one word too many", f"quote texts with spaces: {command.usage}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, check
+from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, RUN, TESTS, check
 from atm.domain.errors import BadTask, UsageError
 from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import one_line
@@ -35,6 +35,7 @@ def _add(args: Args, session: Session) -> int:
         reviewer=args.text("reviewer") or "",
         needs_plan=args.flag("plan"),
         acceptance=_checks(args),
+        run=[check(RUN, command) for command in args.many("run")],
         folder=_folder(args.text("folder")),
         max_retries=args.whole("max_retries"),
     )
@@ -97,7 +98,7 @@ def _is_asked_and_says_yes(session: Session, team: str, wishes: list[NewTask]) -
         return False
     planning.rehearse(session.boardroom, team, wishes)  # nobody is asked about a plan that cannot be taken
     lines = [f"  ! {as_it_is(one['subject'])}: {as_it_is(one['command'])}" for one in commands]
-    shown = "\n".join(["This plan runs commands when its tasks are completed:", *lines])
+    shown = "\n".join(["This plan runs commands, to do its tasks or to prove that they are done:", *lines])
     return said_yes_to(f"{shown}\n\nMay they run?")
 
 

@@ -139,7 +139,7 @@ def _details(session: Session, team: str, task: Task, board: Board) -> list[str]
     lines = [head, *(f"  {key:<11} {one_line(value)}" for key, value in facts.items() if value)]
     if task.description:
         lines += ["", *(f"  {line}" for line in many_lines(task.description).split("\n"))]
-    lines += _plan_lines(task) + check_lines(session, team, task)
+    lines += _plan_lines(task) + run_lines(session, team, task) + check_lines(session, team, task)
     for comment in task.comments:
         lines += ["", f"  {style(_word(comment, 'by'), BOLD)} {style(when(session, _word(comment, 'at')), DIM)}"]
         lines += [f"    {line}" for line in many_lines(_word(comment, "text")).split("\n")]
@@ -166,10 +166,23 @@ def check_lines(session: Session, team: str, task: Task) -> list[str]:
     proven = dicts_in(task.details.get("evidence"))
     done = {describe(item) for item in proven if item.get("ok") is True}
     lines = []
-    for check in checks_json(session, team, task):
-        whose = "" if "trusted" not in check else f" ({check['by']}'s)" if check["trusted"] else " (not trusted)"
-        lines.append(f"    {'✓' if describe(check) in done else '○'} {one_line(describe(check))}{one_line(whose)}")
+    for check in checks_json(session, team, task, task.acceptance):
+        sign = "✓" if describe(check) in done else "○"
+        lines.append(f"    {sign} {one_line(describe(check))}{_whose(check)}")
     return ["", "  completed when:", *lines] if lines else []
+
+
+def run_lines(session: Session, team: str, task: Task) -> list[str]:
+    """What does it."""
+    from atm.domain.board.acceptance import about
+
+    commands = checks_json(session, team, task, task.run)
+    lines = [f"    $ {one_line(about(command))}{_whose(command)}" for command in commands]
+    return ["", "  run:", *lines] if lines else []
+
+
+def _whose(check: dict[str, Plain]) -> str:
+    return one_line("" if "trusted" not in check else f" ({check['by']}'s)" if check["trusted"] else " (not trusted)")
 
 
 def event_line(session: Session, event: Record) -> str:

@@ -18,6 +18,7 @@ _WISH = (
     Option("--owner", value="NAME", help="whose task it is; others cannot claim it"),
     Option("--reviewer", value="NAME", help="it must be reviewed, by this member"),
     Option("--plan", help="a plan must be approved before the work begins"),
+    Option("--run", value="CMD", kind=MANY, help="commands that do it, one after the other: for `script` agents"),
     Option("--accept", value="CMD", kind=MANY, help="commands that must succeed before it counts as completed"),
     Option("--accept-tests", value="CMD", kind=MANY, help="the same, shown as tests"),
     Option("--accept-file", value="GLOB", kind=MANY, help="files that must exist by then"),
@@ -92,6 +93,14 @@ COMPLETE = Command(
         *MINE,
     ),
     examples=('atm tasks complete 7 --result "parser done, 40 tests" --as bob',),
+)
+ALLOW = Command(
+    "tasks allow",
+    "a person's yes to the commands of a task",
+    text="Those that do it and those that prove it, as `atm tasks show` shows them, as they are now.",
+    arguments=(ID,),
+    options=MINE,
+    examples=("atm tasks allow 7",),
 )
 FAIL = Command(
     "tasks fail",
@@ -286,6 +295,7 @@ VERBS = {
     "tasks show": ("listing", SHOW),
     "tasks claim": ("working", CLAIM_NEXT),
     "tasks start": ("working", START),
+    "tasks allow": ("working", ALLOW),
     "tasks complete": ("working", COMPLETE),
     "tasks fail": ("working", FAIL),
     "tasks release": ("working", RELEASE),

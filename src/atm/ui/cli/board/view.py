@@ -64,7 +64,8 @@ def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str
     return {
         **card_json(task, board),
         "description": task.description,
-        "acceptance": [*checks_json(session, team, task)],
+        "acceptance": [*checks_json(session, team, task, task.acceptance)],
+        "run": [*checks_json(session, team, task, task.run)],
         "comments": [*task.comments],
         "clarification": task.part("clarification") or None,
         "planDetails": task.part("plan") or None,
@@ -73,9 +74,9 @@ def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str
     }
 
 
-def checks_json(session: Session, team: str, task: Task) -> list[dict[str, Plain]]:
+def checks_json(session: Session, team: str, task: Task, checks: Sequence[Record]) -> list[dict[str, Plain]]:
     """Each with the member who wrote its command, and whether that is sure."""
-    return [_check_json(session, team, task, check) for check in task.acceptance]
+    return [_check_json(session, team, task, check) for check in checks]
 
 
 def _check_json(session: Session, team: str, task: Task, check: Record) -> dict[str, Plain]:

@@ -99,6 +99,14 @@ def _nothing(session: Session, action: str, team: str, done: Claimed) -> int:
     return NOTHING
 
 
+def _allow(args: Args, session: Session) -> int:
+    from atm.services.board.marks import allow_checks
+
+    team, who = team_of(args, session), session.identity(args)
+    task = allow_checks(session.boardroom, team, who, args.need("id"))
+    return report(session, "allow", team, task, f"the commands of #{task.id} may run as they are now")
+
+
 def _complete(args: Args, session: Session) -> int:
     team, who = team_of(args, session), session.identity(args)
     if args.flag("allow_checks"):
@@ -223,6 +231,7 @@ def _beat(args: Args, session: Session) -> int:
 EXECUTE = {
     "tasks claim": _claim,
     "tasks start": _start,
+    "tasks allow": _allow,
     "tasks complete": _complete,
     "tasks fail": _fail,
     "tasks release": _release,

@@ -13,6 +13,7 @@ from atm.ui.cli.roster.joining import HeldTasks
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.team.lifecycle import TeamStanding
+    from atm.services.crew.crewroom import Crewroom
     from atm.services.roster.cleanup import Item
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
@@ -61,7 +62,9 @@ def _state(args: Args, session: Session) -> int:
 def _archive(args: Args, session: Session) -> int:
     from atm.services.roster.ending import archive_team
 
-    done = archive_team(session.room, args.need("team"), _by(args, session), force=args.flag("force"))
+    team, by = args.need("team"), _by(args, session)
+    _end_agents(session, team, force=args.flag("force"))
+    done = archive_team(session.room, team, by, force=args.flag("force"))
     result: dict[str, object] = {"action": "archive", "team": done.team, "archived": done.done}
     words = f"team {done.team} is complete" if done.done else f"team {done.team} was complete already"
     session.tell({**result, "backup_path": done.backup_path}, one_line(f"{words}; its backup is {done.backup_path}"))
@@ -75,7 +78,12 @@ def _delete(args: Args, session: Session) -> int:
     team = args.need("team")
     if not args.flag("yes"):
         return _ask_for_yes(session, team)
+    agents = _end_agents(session, team, force=args.flag("force"))
     done = delete_team(session.room, team, force=args.flag("force"))
+    if done.done and agents is not None:
+        from atm.services.crew.ending import forget
+
+        forget(agents, done.team)
     for warning in end_access(session.layout, done.team) if done.done else ():
         session.warn(f"Warning: {warning}")
     result: dict[str, object] = {"action": "delete", "team": done.team, "deleted": done.done}
@@ -83,6 +91,21 @@ def _delete(args: Args, session: Session) -> int:
     back = f"; its backup is {done.backup_path} (atm teams restore {shell_words(done.team)})"
     session.tell({**result, "backup_path": done.backup_path}, one_line(words + back))
     return 0
+
+
+def _end_agents(session: Session, team: str, *, force: bool) -> Crewroom | None:
+    """Agents that atm started in it, with their worktrees and branches; None if there were never any."""
+    import os
+
+    if not os.path.isdir(f"{session.layout.crews}/{team}"):
+        return None
+    from atm.services.crew.ending import leave_nothing
+    from atm.wiring.crew import build_crewroom
+
+    crew = build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
+    for trouble in leave_nothing(crew, team, force=force):
+        session.warn(f"Warning: {trouble}")
+    return crew
 
 
 def _ask_for_yes(session: Session, team: str) -> int:

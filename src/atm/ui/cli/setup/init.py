@@ -29,6 +29,7 @@ COMMAND = Command(
         Option("--check", help="only look; exit code 1 if something is missing or out of date"),
         Option("--remove", help="take out again what is ours"),
         Option("--dry-run", help="show what would change, and write nothing"),
+        Option("--crew", help="write a commented crew.toml for `atm up --crew` instead, in this folder"),
     ),
     examples=("atm init", "atm init --dry-run", "atm init --vendor claude,codex --project", "atm init --remove"),
 )
@@ -38,6 +39,10 @@ NO_SERVER = "the MCP server is left out: this atm was installed without its extr
 
 
 def execute(args: Args, session: Session) -> int:
+    if args.flag("crew"):
+        from atm.ui.cli.setup.crew_file import write_crew
+
+        return write_crew(session)
     from atm.services.setup.planning import SetupOrder, apply, check, detect, plan
     from atm.ui.cli.setup.view import Doing, names_of, scope_of, show_changes, show_standing
     from atm.wiring.setup import build_vendor_files

@@ -1,0 +1,1 @@
+"""Agents that atm starts: what they are, how they live and end."""

@@ -1,0 +1,100 @@
+"""What is known of an agent that atm started: one record for each, from before its first process to after its last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from atm.domain.crew.states import IDLE, OVER, READY, SHUTTING_DOWN, SPAWNING
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.plain import Plain
+
+FINISHING, ACCEPTED, REFUSED = "finishing", "accepted", "refused"
+"""What an agent answers when it is asked to end."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentRecord:
+    """Written before each step that makes something, so that whoever finds it knows what may have been made."""
+
+    team: str
+    member: str
+    generation: int
+    mark: str
+    runtime: str
+    backend: str
+    folder: str
+    """Where it was started for: the user's folder."""
+    at: float
+    state: str = SPAWNING
+    since: float = 0.0
+    command: list[str] = field(default_factory=list)
+    """What its program is started with."""
+    model: str = ""
+    prompt: str = ""
+    instructions: str = ""
+    environment: dict[str, str] = field(default_factory=dict)
+    """What the user gave on top."""
+    requires_plan: bool = False
+    spawner: int = 0
+    spawner_began: str = ""
+    is_enrolled: bool = False
+    """Was its place in the roster made for it? Then it goes with it."""
+    pid: int = 0
+    """Of its host."""
+    began: str = ""
+    boot: str = ""
+    program_pid: int = 0
+    server: str = ""
+    pane: str = ""
+    """Socket of the tmux server, and the pane on it."""
+    slot: int = -1
+    task: str = ""
+    common: str = ""
+    worktree: str = ""
+    branch: str = ""
+    base: str = ""
+    session: str = ""
+    """The vendor's own id of its conversation, as soon as that is known."""
+    resumes: str = ""
+    """The one that it goes on with, if it was asked to."""
+    asked_at: float = 0.0
+    asked_by: str = ""
+    answer: str = ""
+    reason: str = ""
+    tokens: int | None = None
+    cost: float | None = None
+    error: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in OVER
+
+    @property
+    def is_asked(self) -> bool:
+        return self.asked_at > 0
+
+    @property
+    def may_end_now(self) -> bool:
+        """Nothing is under way that its end would cut off."""
+        return self.state in (READY, IDLE, SHUTTING_DOWN) and not self.task
+
+    def facts(self) -> dict[str, Plain]:
+        """What programs may know of it; what the user gave it stays between them."""
+        return {
+            "name": self.member,
+            "runtime": self.runtime,
+            "backend": self.backend,
+            "pid": self.pid or None,
+            "pane": self.pane or None,
+            "state": self.state,
+            "error": self.error or None,
+            "generation": self.generation,
+            "task": self.task or None,
+            "worktree": self.worktree or None,
+            "branch": self.branch or None,
+            "session": self.session or None,
+            "tokens": self.tokens,
+            "cost": self.cost,
+        }

@@ -1,0 +1,81 @@
+"""
+The mark that every process of an agent carries in its environment, and who belongs to an agent by it.
+
+Tools of all vendors run in sessions of their own, so a process group proves nothing. What an agent starts inherits its
+mark; what clears its environment is still a child of something that has it. Between the two nothing gets away, except a
+process that does both and leaves its parents on purpose.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+VARIABLE = "ATM_AGENT"
+NO_AGENT = "no-agent"
+"""What a daemon or a server carries that an agent happened to start: it is nobody's, and outlives them all."""
+
+
+class AgentMark:
+    """One life of one agent of one home."""
+
+    __slots__ = ("generation", "home", "key", "member", "team")
+
+    def __init__(self, home: str, team: str, member: str, generation: int, key: str) -> None:
+        self.home = home
+        """Short name of the folder in which atm keeps its state: two homes on a machine know nothing of each other."""
+        self.team = team
+        self.member = member
+        self.generation = generation
+        self.key = key
+
+    def __str__(self) -> str:
+        return f"{self.home}/{self.team}/{self.member}/{self.generation}/{self.key}"
+
+
+def read_mark(text: str) -> AgentMark | None:
+    """A mark as it stands in an environment; None for anything else."""
+    parts = text.split("/")
+    if len(parts) != 5 or not parts[3].isdecimal() or not all(parts):
+        return None
+    return AgentMark(parts[0], parts[1], parts[2], int(parts[3]), parts[4])
+
+
+class RunningProcess:
+    """What the system tells of one."""
+
+    __slots__ = ("began", "command", "mark", "parent", "pid")
+
+    def __init__(self, pid: int, parent: int, began: str, command: str = "", mark: str = "") -> None:
+        self.pid = pid
+        self.parent = parent
+        self.began = began
+        """With the number, this means one process and never another."""
+        self.command = command
+        self.mark = mark
+
+
+def family(
+    running: Iterable[RunningProcess], marks: Iterable[str], heads: Iterable[tuple[int, str]] = (), *, but: int = 0
+) -> list[RunningProcess]:
+    """
+    Every process that bears one of these marks, each of these heads, and all that they started, parents first.
+
+    A process that bears another mark is another agent, which this one started, and so is what that one started. `but`
+    is whoever asks, who may run inside the agent.
+    """
+    wanted, known_heads = set(marks), set(heads)
+    by_parent: dict[int, list[RunningProcess]] = {}
+    for process in (everybody := list(running)):
+        by_parent.setdefault(process.parent, []).append(process)
+    found: dict[int, RunningProcess] = {}
+    waiting = [one for one in everybody if one.mark in wanted or (one.pid, one.began) in known_heads]
+    while waiting:
+        process = waiting.pop(0)
+        if process.pid in found or (process.mark and process.mark not in wanted):
+            continue
+        found[process.pid] = process
+        waiting += by_parent.get(process.pid, [])
+    found.pop(but, None)
+    return list(found.values())

@@ -1,0 +1,115 @@
+"""Worktrees: a checkout of its own for every claim, outside the user's, and what is saved before one is taken away."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+else:
+    Protocol = object
+
+
+class Repository:
+    """The repository that a folder belongs to."""
+
+    __slots__ = ("branch", "common", "head", "key", "notes", "root")
+
+    def __init__(
+        self, *, root: str, common: str, key: str, head: str = "", branch: str = "", notes: Sequence[str] = ()
+    ) -> None:
+        self.root = root
+        """The working tree that the folder lies in; empty for a bare one."""
+        self.common = common
+        """Its git folder, shared by all its worktrees."""
+        self.key = key
+        """Short and stable: part of the paths of its worktrees."""
+        self.head = head
+        """The commit that is checked out; empty if there is none yet."""
+        self.branch = branch
+        """Empty if no branch is checked out."""
+        self.notes = [*notes]
+        """What somebody who works in a copy should know: a dirty tree, missing sub-modules, a sparse checkout."""
+
+
+class Worktree:
+    """One checkout of ours."""
+
+    __slots__ = ("base", "branch", "common", "path")
+
+    def __init__(self, *, path: str, branch: str, base: str, common: str) -> None:
+        self.path = path
+        self.branch = branch
+        """The short name: `atm/work/{team}/{task}-{agent}`."""
+        self.base = base
+        """The commit that it began with."""
+        self.common = common
+        """The git folder of the repository."""
+
+
+class Saved:
+    """Work that was saved before something was taken away."""
+
+    __slots__ = ("commit", "common", "dirty", "id", "ref", "untracked", "why")
+
+    def __init__(
+        self, *, id: str, ref: str, commit: str, common: str, why: str, dirty: Sequence[str], untracked: Sequence[str]
+    ) -> None:
+        self.id = id
+        """Short; what `atm salvage show` takes."""
+        self.ref = ref
+        """`refs/atm/salvage/{team}/{task}/{time}`."""
+        self.commit = commit
+        self.common = common
+        self.why = why
+        self.dirty = [*dirty]
+        """Paths that were changed and not committed."""
+        self.untracked = [*untracked]
+
+
+class Worktrees(Protocol):
+    """What git does for us. Nothing here touches the user's working tree, index, stash, HEAD or checked-out branch."""
+
+    def repository(self, folder: str) -> Repository | None:
+        """None where there is no repository, or git is not there. Raises AtmError for one that cannot be used."""
+
+    def make(
+        self, repository: Repository, team: str, task: str, agent: str, base: str = "", ignored: Sequence[str] = ()
+    ) -> Worktree:
+        """
+        A worktree on a new branch, from `base` (default: the commit that is checked out). `ignored`: patterns of files
+        that are neither committed nor saved there, beside those that the repository ignores.
+
+        One that is there already for these names is taken over as it is, if it is whole. A branch of that name with
+        commits of its own is never reset: it gets a number. Raises AtmError, and leaves nothing half made behind.
+        """
+
+    def commit(self, worktree: Worktree, author: str, message: str) -> str:
+        """All that is dirty there, as one commit by that author; the commit that is its head now."""
+
+    def save(self, worktree: Worktree, team: str, task: str, why: str) -> Saved | None:
+        """
+        Dirty, untracked and unmerged work under a salvage ref. None if there is nothing that is not elsewhere: a clean
+        tree whose head is the base. (A head beyond the base on a kept branch is elsewhere.)
+        """
+
+    def remove(self, worktree: Worktree, *, branch: bool) -> None:
+        """Take it away, also if half of it is gone; and its branch, if asked. The caller has saved it before."""
+
+    def left(self, team: str) -> list[Worktree]:
+        """All worktrees of a team that are there, of every repository and pattern that atm ever used."""
+
+    def unused(self, team: str) -> list[Worktree]:
+        """Branches of a team that have no worktree: work that was done, and is to be merged or was forgotten."""
+
+    def saved(self, common: str, team: str = "") -> list[Saved]:
+        """What was saved in a repository, newest first."""
+
+    def show(self, saved: Saved) -> str:
+        """What is in it, as `git diff` would show it."""
+
+    def restore(self, saved: Saved, folder: str) -> list[str]:
+        """Write its files into a new or empty folder; their paths."""
+
+    def drop(self, saved: Saved) -> None:
+        """Forget it. The commit goes with git's own clean-up, later."""

@@ -1,0 +1,130 @@
+"""What the verbs of the crew work with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from atm.domain.crew.states import check_move
+from atm.domain.errors import AtmError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from typing import Any
+
+    from atm.domain.crew.agents import AgentRecord
+    from atm.domain.crew.runtimes import Runtime
+    from atm.ports.crew.agents import AgentRecords, Backend, ProcessTable, Slots
+    from atm.ports.crew.worktrees import Worktrees
+    from atm.ports.files.clock import Clock
+    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.roster.teamroom import Teamroom
+
+
+class Fenced(AtmError):
+    """Another life of the agent has begun, or its record is gone: whoever hears this has no say any more."""
+
+    code = "fenced"
+
+
+@dataclass(slots=True, kw_only=True)
+class CrewPolicy:
+    """How long things may take, in seconds, and what may be done. Every number is a setting (`crew.*`)."""
+
+    start: float = 30.0
+    shutdown: float = 60.0
+    """Silence after which an agent that was asked to end is ended."""
+    finish: float = 1800.0
+    """What an agent that says that it finishes its task gets for that."""
+    gone: float = 5.0
+    """Within which nothing of an agent that was ended may be left."""
+    task: float = 3600.0
+    """For one command of a script agent."""
+    lease: float = 600.0
+    ports_from: int = 20_000
+    ports_each: int = 20
+    setup: str = ""
+    """A command that is run in every new worktree."""
+    required_tools: tuple[str, ...] = ()
+    """What an agent's program must have been given by `atm init`. Nothing is required unless the user says so."""
+    accepts_edits: bool = True
+    """May agents edit files in their own worktree without being asked? Nothing else is ever allowed beforehand."""
+
+
+class Crewroom:
+    """Ports, policy, and who asks."""
+
+    __slots__ = (
+        *("backends", "boardroom", "environment", "find_program", "host_command", "pid", "policy", "processes"),
+        *("records", "runtimes", "set_up", "slots", "worktrees"),
+    )
+
+    def __init__(
+        self,
+        *,
+        boardroom: FullBoardroom,
+        records: AgentRecords,
+        slots: Slots,
+        processes: ProcessTable,
+        backends: Mapping[str, Backend],
+        worktrees: Worktrees,
+        runtimes: Mapping[str, Runtime],
+        environment: Mapping[str, str],
+        host_command: Callable[[AgentRecord], Sequence[str]],
+        find_program: Callable[[str], str],
+        set_up: Callable[[str], dict[str, bool]],
+        pid: int,
+        policy: CrewPolicy | None = None,
+    ) -> None:
+        self.boardroom = boardroom
+        self.records = records
+        self.slots = slots
+        self.processes = processes
+        self.backends = backends
+        self.worktrees = worktrees
+        self.runtimes = runtimes
+        self.environment = environment
+        """Of whoever asks: agents inherit it."""
+        self.host_command = host_command
+        self.find_program = find_program
+        """Where a program lies; empty if it is not on the PATH."""
+        self.set_up = set_up
+        """Which of our tools a vendor's program has."""
+        self.pid = pid
+        self.policy = policy or CrewPolicy()
+
+    @property
+    def room(self) -> Teamroom:
+        return self.boardroom.room
+
+    @property
+    def clock(self) -> Clock:
+        return self.boardroom.clock
+
+
+def change(crew: Crewroom, team: str, member: str, generation: int, **facts: Any) -> AgentRecord:
+    """Note something about one life of an agent. Raises Fenced if that life is over, and BadMove."""
+    with crew.records.turn(team, member) as turn:
+        former = turn.record
+        if former is None or former.generation != generation:
+            raise Fenced(f"another {member}@{team} has begun, or it was taken away", "nothing: this one ends")
+        state = facts.get("state", former.state)
+        check_move(former.state, state)
+        if state != former.state:
+            facts["since"] = crew.clock.now()
+        made = replace(former, **facts)
+        if made != former:
+            turn.write(made)
+        return made
+
+
+def is_running(crew: Crewroom, record: AgentRecord) -> bool:
+    """Does its host live?"""
+    if not record.pid or (record.boot and crew.processes.boot and record.boot != crew.processes.boot):
+        return False
+    return crew.processes.began(record.pid) == record.began != ""
+
+
+def is_being_started(crew: Crewroom, record: AgentRecord) -> bool:
+    """Is whoever spawns it still at it?"""
+    return record.state == "spawning" and crew.processes.began(record.spawner) == record.spawner_began != ""

@@ -1,0 +1,250 @@
+"""
+Ending agents: asked first, and only silence is killed; or at once, for everything of a team, and proven (`stop`).
+"""
+
+from __future__ import annotations
+
+from atm.domain.crew.agents import FINISHING, REFUSED
+from atm.domain.crew.marks import read_mark
+from atm.domain.errors import AtmError, BadMove, NoSuchAgent, TeamInUse
+from atm.domain.team import lifecycle
+from atm.domain.untrusted_text import shell_words
+from atm.formats.files.times import to_iso
+from atm.services.crew.crewroom import change, is_running
+from atm.services.crew.reaping import clear_away, end_processes, reconcile
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
+from atm.services.team.lifecycle import standing, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atm.domain.crew.agents import AgentRecord
+    from atm.domain.crew.marks import RunningProcess
+    from atm.ports.crew.worktrees import Saved
+    from atm.services.crew.crewroom import Crewroom
+
+NAP = 0.05
+ASKED, TERMINATED, KILLED, GONE, REFUSES = "asked", "terminated", "killed", "gone", "refused"
+"""How one ended: by itself when it was asked; because its time was over; at once; it ran no more; or it does not."""
+
+
+REQUEST = (
+    "You are asked to end. Finish what you are at and stop: your session is closed when your turn is over. If it must "
+    "not be closed yet, say why: atm down --keep REASON"
+)
+
+
+class AgentEnd:
+    """What became of one agent."""
+
+    __slots__ = ("how", "member", "pid", "reason", "released", "saved", "team", "troubles")
+
+    def __init__(self, record: AgentRecord, how: str, reason: str = "") -> None:
+        self.team = record.team
+        self.member = record.member
+        self.pid = record.pid
+        self.how = how
+        self.reason = reason
+        self.released: list[str] = []
+        self.saved: Saved | None = None
+        self.troubles: list[str] = []
+
+
+def agents_of(crew: Crewroom, team: str) -> list[AgentRecord]:
+    """Those that are not over, or of which something may be left."""
+    found = [crew.records.read(team, member) for member in crew.records.names(team)]
+    return [one for one in found if one is not None and (not one.is_over or one.pid or one.worktree or one.slot >= 0)]
+
+
+def agent_named(crew: Crewroom, team: str, member: str) -> AgentRecord:
+    record = crew.records.read(team, member)
+    if record is None:
+        known = ", ".join(crew.records.names(team)) or "none"
+        raise NoSuchAgent(
+            f"atm has started no agent {member!r} in team {team!r}",
+            f"those that it has: {known}; members of a team are in `atm members --team {shell_words(team)}`",
+        )
+    return record
+
+
+def down(
+    crew: Crewroom,
+    team: str,
+    by: str,
+    names: Sequence[str] = (),
+    *,
+    told: Callable[[str, str], None] = lambda *_: None,
+) -> list[AgentEnd]:
+    """End agents of a team gracefully. Without names it is the whole team, which is stopped then. `told` hears how."""
+    wanted = [agent_named(crew, team, name) for name in names] if names else agents_of(crew, team)
+    waiting = {record.member: record for record in wanted}
+    for record in wanted:
+        _ask(crew, record, by)
+    done: list[AgentEnd] = []
+    began = crew.clock.monotonic()
+    while waiting:
+        for member, record in list(waiting.items()):
+            how = _is_over(crew, record, crew.clock.monotonic() - began)
+            if how is not None:
+                del waiting[member]
+                ended = _finish(crew, record, *how)
+                told(member, ended.how)
+                done.append(ended)
+        if waiting:
+            crew.clock.sleep(NAP)
+    if not names:
+        reconcile(crew, team)
+        _stop_team(crew, team, by)
+    return done
+
+
+def _ask(crew: Crewroom, record: AgentRecord, by: str) -> None:
+    """Its host hears of it at once. One with a mind of its own also gets it in words, and may say no."""
+    if record.is_over or not is_running(crew, record):
+        return
+    try:
+        change(crew, record.team, record.member, record.generation, asked_at=crew.clock.now(), asked_by=by, answer="")
+        if crew.runtimes[record.runtime].vendor:
+            send(crew.room, record.team, record.member, Draft(sender=by, text=REQUEST, is_urgent=True))
+    except (AtmError, KeyError):
+        return
+
+
+def keep(crew: Crewroom, team: str, member: str, reason: str) -> None:
+    """An agent that was asked to end says no. Whoever asked decides: it is waited for, or killed."""
+    record = agent_named(crew, team, member)
+    if not record.is_asked:
+        raise BadMove(f"nobody has asked {member} to end", "nothing is to be done")
+    change(crew, team, member, record.generation, answer=REFUSED, reason=reason)
+
+
+def _is_over(crew: Crewroom, record: AgentRecord, waited: float) -> tuple[str, str] | None:
+    """How, and why; None while it still has time."""
+    now = crew.records.read(record.team, record.member)
+    if now is None or now.generation != record.generation or not is_running(crew, now):
+        return (ASKED if now is not None and now.answer else GONE), ""
+    if now.answer == REFUSED:
+        return REFUSES, now.reason
+    if not now.answer and waited >= crew.policy.shutdown:
+        return TERMINATED, f"it said nothing for {crew.policy.shutdown:g} s"
+    if now.answer == FINISHING and waited >= crew.policy.finish:
+        return TERMINATED, f"it did not finish within {crew.policy.finish:g} s"
+    if now.answer and now.answer != FINISHING and waited >= crew.policy.shutdown:
+        return TERMINATED, f"it agreed, and did not end within {crew.policy.shutdown:g} s"
+    return None
+
+
+def _finish(crew: Crewroom, record: AgentRecord, how: str, why: str) -> AgentEnd:
+    ended = AgentEnd(record, how, why)
+    if how == REFUSES:
+        return ended
+    now = crew.records.read(record.team, record.member)
+    if now is None or now.generation != record.generation:
+        return ended
+    cleared = clear_away(crew, now, error=why)
+    ended.released, ended.saved, ended.troubles = cleared.released, cleared.saved, cleared.troubles
+    if how == GONE and cleared.how == "killed":
+        ended.how = KILLED  # its host was gone, and something of it was not
+    return ended
+
+
+def _stop_team(crew: Crewroom, team: str, by: str) -> None:
+    try:
+        if standing(crew.room, team).status not in (lifecycle.STOPPED, lifecycle.COMPLETE):
+            walk(crew.room, team, lifecycle.STOPPED, by)
+    except AtmError:
+        return  # its agents are ended, which is what was asked for
+
+
+def kill(crew: Crewroom, team: str, member: str) -> AgentEnd:
+    """One agent, at once. It may be gone already, and its folder too."""
+    record = agent_named(crew, team, member)
+    cleared = clear_away(crew, record, error="it was killed")
+    ended = AgentEnd(record, KILLED if cleared.how == "killed" else GONE)
+    ended.released, ended.saved, ended.troubles = cleared.released, cleared.saved, cleared.troubles
+    return ended
+
+
+class Stopped:
+    """What an emergency stop did, and what it could not."""
+
+    __slots__ = ("ended", "left", "troubles")
+
+    def __init__(self) -> None:
+        self.ended: list[AgentEnd] = []
+        self.left: list[RunningProcess] = []
+        self.troubles: list[str] = []
+
+
+def stop(crew: Crewroom, teams: Sequence[str], by: str) -> Stopped:
+    """
+    Everything of these teams, or of all, ends now, and that is proven. Needs no daemon and no team that can be read.
+
+    The latch first: nothing that still runs may start anything more. Saving work comes after the last process is gone,
+    and what goes wrong there is a trouble and no reason to stop less.
+    """
+    done = Stopped()
+    for team in teams or crew.records.teams():
+        try:
+            crew.records.set_latch(team, {"at": to_iso(crew.clock.now()), "by": by})
+        except (AtmError, OSError) as error:
+            done.troubles.append(f"nothing keeps {team} from being started again: {error}")
+    records = [one for team in teams or crew.records.teams() for one in _all_records(crew, team)]
+    marks = {record.mark for record in records} | _marks_that_run(crew, teams)
+    heads = [(record.pid, record.began) for record in records if record.pid and record.began]
+    at_work = {record.mark for record in records if is_running(crew, record)} | _marks_that_run(crew, teams)
+    _, done.left = end_processes(crew, marks, heads)
+    for record in records:
+        if record.mark not in at_work and not (record.pid or record.worktree or record.slot >= 0):
+            continue
+        ended = AgentEnd(record, KILLED if record.mark in at_work else GONE)
+        done.ended.append(ended)
+        if not done.left:
+            cleared = clear_away(crew, record, error="the team was stopped")
+            ended.released, ended.saved, ended.troubles = cleared.released, cleared.saved, cleared.troubles
+    return done
+
+
+def _all_records(crew: Crewroom, team: str) -> list[AgentRecord]:
+    found = [crew.records.read(team, member) for member in crew.records.names(team)]
+    return [record for record in found if record is not None]
+
+
+def _marks_that_run(crew: Crewroom, teams: Sequence[str]) -> set[str]:
+    """Of this home, by what the processes themselves carry: no file is needed for that."""
+    found = ((one, read_mark(one.mark)) for one in crew.processes.running() if one.mark and one.pid != crew.pid)
+    return {
+        one.mark
+        for one, mark in found
+        if mark is not None and mark.home == crew.records.home and (not teams or mark.team in teams)
+    }
+
+
+def leave_nothing(crew: Crewroom, team: str, *, force: bool) -> list[str]:
+    """
+    Before a team is archived or deleted: no agent, worktree or branch of it may stay behind. What went wrong.
+
+    Agents that run are ended only with `force`. Work is saved first, that of branches too, and stays to be had.
+    """
+    at_work = [record.member for record in agents_of(crew, team) if is_running(crew, record)]
+    if at_work and not force:
+        raise TeamInUse(
+            f"agents of {team!r} run: {', '.join(at_work)}", f"end them first: atm down --team {shell_words(team)}"
+        )
+    troubles = [trouble for record in agents_of(crew, team) for trouble in clear_away(crew, record).troubles]
+    for worktree in [*crew.worktrees.left(team), *crew.worktrees.unused(team)]:
+        try:
+            crew.worktrees.remove(worktree, branch=True)
+        except (AtmError, OSError) as error:
+            troubles.append(str(error))
+    return troubles
+
+
+def forget(crew: Crewroom, team: str) -> None:
+    """The team is gone: so are the records of its agents. A later one of that name begins afresh."""
+    for member in crew.records.names(team):
+        with crew.records.turn(team, member) as turn:
+            turn.remove()
+    crew.records.set_latch(team, None)

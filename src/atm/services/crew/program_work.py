@@ -1,0 +1,198 @@
+"""
+What a host does for an agent that has a program: it speaks with it, brings its mail when it is idle, answers its
+questions, and ends it when it is asked to.
+"""
+
+from __future__ import annotations
+
+import queue
+
+from atm.domain.crew.runtimes import PLAIN, TMUX
+from atm.domain.crew.states import IDLE, SHUTTING_DOWN, SPAWNING, WORKING
+from atm.domain.delivery.briefing import mail_in_words
+from atm.domain.errors import AtmError
+from atm.domain.mail.surfacing import SERVER
+from atm.domain.team import liveness
+from atm.ports.crew import drivers
+from atm.ports.crew.drivers import Brief
+from atm.services.crew.spawning import mode_of, port_base
+from atm.services.delivery.agent_hooks import show_one
+from atm.services.mail.surfacing import Surfacing, unread_for
+from atm.services.team.presence import last_beat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.mail.messages import Message
+    from atm.ports.crew.children import Child
+    from atm.ports.crew.drivers import Driver, Heard
+    from atm.services.crew.hosting import Host
+
+NOBODY_ASKED = (
+    "Nobody has allowed this, and nobody is there to be asked: do what you can without it, within your own folder, "
+    "or tell the lead by mail what you need and why."
+)
+LOOK_EVERY = 0.2
+CLOSES_WITHIN = 3.0
+MOST_AT_ONCE = 10
+
+
+class ProgramWork:
+    """One program, from its start to its end."""
+
+    def __init__(self, host: Host) -> None:
+        self._host = host
+        self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
+        self._driver: Driver | None = None
+        self._waiting: list[str] = []
+        """What could not be said in the middle of a turn."""
+        self._is_closing = False
+        self._is_gone = False
+        """It cannot be spoken to any more. A plain program never could be, for certain."""
+        self._why = ""
+
+    def work(self, child: Child) -> None:
+        host, record = self._host, self._host.record
+        host.note(program_pid=child.pid)
+        if record.backend == TMUX:
+            host.begin()
+        else:
+            self._shake_hands(child)
+        while (code := child.code()) is None:
+            self._look(child)
+        self._hear_all()
+        is_well = self._is_closing or (code == 0 and host.record.state != SPAWNING)
+        host.say_goodbye("" if is_well else self._why or f"its program ended with {code}")
+
+    def _shake_hands(self, child: Child) -> None:
+        host, record = self._host, self._host.record
+        runtime = host.crew.runtimes[record.runtime]
+        brief = Brief(
+            cwd=record.worktree or record.folder,
+            model=record.model,
+            mode=mode_of(host.crew, record),
+            resume=record.resumes,
+            session=record.session,
+            writable=[record.common] if record.common else [],
+            environment={key: value for key, value in host.crew.environment.items() if key.startswith("ATM_")},
+            port=port_base(host.crew, record),
+            password=host.crew.environment.get("OPENCODE_SERVER_PASSWORD", ""),
+        )
+        self._driver = child.driver(runtime.protocol, brief)
+        self._driver.begin(self._heard.put)
+        if record.prompt:
+            self._waiting.append(record.prompt)
+
+    def _look(self, child: Child) -> None:
+        host = self._host
+        if self._driver is None:
+            host.wait(LOOK_EVERY)
+            self._watch_pane()
+        else:
+            self._hear_all(LOOK_EVERY)
+            host.looks_again()
+            host.beat()
+        if self._is_gone and not self._is_closing:
+            child.ask_to_end()
+        elif host.record.is_asked and not self._is_closing:
+            if host.heed() and host.record.may_end_now:
+                self._close(child)
+        elif host.record.state == IDLE and not self._is_closing:
+            self._speak()
+
+    def _watch_pane(self) -> None:
+        """In a terminal the agent's own hooks say how it is."""
+        record = self._host.record
+        last = last_beat(self._host.crew.room.presence, self._host.team, record.member, self._host.crew.clock.now())
+        state = WORKING if last is not None and last.state in (liveness.WORKING, liveness.WAITING) else IDLE
+        if record.state not in (state, SHUTTING_DOWN):
+            self._host.note(state=state)
+
+    def _hear_all(self, seconds: float = 0.0) -> None:
+        while True:
+            try:
+                heard = self._heard.get(timeout=seconds) if seconds else self._heard.get_nowait()
+            except queue.Empty:
+                return
+            self._take(heard)
+            seconds = 0.0
+
+    def _take(self, heard: Heard) -> None:
+        host = self._host
+        if heard.text:
+            host.machine.log(heard.text)
+        session = heard.facts.get("session")
+        if isinstance(session, str) and session and session != host.record.session:
+            host.note(session=session)
+        if heard.kind == drivers.READY:
+            host.begin()
+            host.become(IDLE)
+            self._speak()
+        elif heard.kind == drivers.GONE:
+            self._is_gone = host.crew.runtimes[host.record.runtime].protocol != PLAIN
+            self._why = heard.text
+        elif heard.kind == drivers.WORKING and host.record.state != WORKING:
+            host.become(WORKING)
+        elif heard.kind == drivers.IDLE:
+            if error := heard.facts.get("error"):
+                host.machine.log(f"the turn ended badly: {error}")
+            host.rest()
+        elif heard.kind == drivers.QUESTION and self._driver is not None:
+            host.machine.log(f"it asks for {heard.facts.get('tool')}: denied")
+            self._driver.answer(str(heard.facts.get("id")), allow=False, reason=NOBODY_ASKED)
+        elif heard.kind == drivers.USAGE:
+            self._count(heard)
+
+    def _count(self, heard: Heard) -> None:
+        tokens, cost = heard.facts.get("tokens"), heard.facts.get("cost")
+        self._host.note(
+            tokens=tokens if isinstance(tokens, int) else self._host.record.tokens,
+            cost=float(cost) if isinstance(cost, int | float) else self._host.record.cost,
+        )
+
+    def _speak(self) -> None:
+        """What waits, then mail. A plain program gets neither: what it reads it would take for input."""
+        if self._driver is None or self._host.crew.runtimes[self._host.record.runtime].protocol == PLAIN:
+            return self._prompt_plain()
+        if self._waiting:
+            if self._driver.say(self._waiting[0]):
+                self._waiting.pop(0)
+                self._host.become(WORKING)
+            return None
+        self._bring_mail()
+        return None
+
+    def _prompt_plain(self) -> None:
+        if self._driver is not None and self._waiting:
+            self._driver.say(self._waiting.pop(0))
+
+    def _bring_mail(self) -> None:
+        crew, record = self._host.crew, self._host.record
+        try:
+            if not unread_for(crew.room, record.team, record.member):
+                return
+            turn = Surfacing(crew.room, record.team, record.member, SERVER, where="its host")
+            with turn as unread:
+                taken = turn.take(unread[:MOST_AT_ONCE]) if unread else []
+                if taken:
+                    self._show(turn, taken, len(unread or ()) - len(taken))
+        except AtmError as error:
+            self._host.machine.log(f"its mail: {error}")
+
+    def _show(self, turn: Surfacing, taken: list[Message], left: int) -> None:
+        crew, record = self._host.crew, self._host.record
+        shown = [show_one(crew.room, record.team, record.member, message) for message in taken]
+        if self._driver is not None and self._driver.say(mail_in_words(record.member, record.team, shown, left)):
+            turn.shown(f"said to it by its host ({record.runtime})")
+            self._host.become(WORKING)
+        else:
+            turn.failed("its program did not take it")
+
+    def _close(self, child: Child) -> None:
+        """Its own way first: a program that is told in its own words leaves no tool behind."""
+        self._is_closing = True
+        self._host.note(state=SHUTTING_DOWN)
+        if self._driver is not None:
+            self._driver.close()
+            self._host.machine.pause(CLOSES_WITHIN, lambda: child.code() is not None)
+        if child.code() is None:
+            child.ask_to_end()

@@ -1,0 +1,237 @@
+"""
+Taking agents away: every process proven gone, work saved, claims back on the board, nothing left behind (G6, G7).
+
+Each step can be repeated, and is, until it is done: whoever is killed in the middle leaves a record that says what may
+be there, and the next command goes on with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from atm.domain.board import claims
+from atm.domain.crew.marks import family, read_mark
+from atm.domain.crew.states import ERROR, STOPPED
+from atm.domain.errors import AtmError
+from atm.domain.names import same_name
+from atm.domain.team.liveness import ENDED
+from atm.ports.crew.worktrees import Worktree
+from atm.services.crew.crewroom import is_being_started, is_running
+from atm.services.team.presence import beat
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from atm.domain.board.tasks import Change, Task
+    from atm.domain.crew.agents import AgentRecord
+    from atm.domain.crew.marks import RunningProcess
+    from atm.ports.crew.worktrees import Saved
+    from atm.services.crew.crewroom import Crewroom
+
+NAP = 0.02
+LOOKS = 2
+"""Empty looks in a row that prove it: a process may be born while the table is read."""
+
+
+class Cleared:
+    """What was done about one agent."""
+
+    __slots__ = ("how", "left", "released", "saved", "troubles")
+
+    def __init__(self) -> None:
+        self.how = "gone"
+        """`gone`: nothing ran any more; `killed`: something did."""
+        self.left: list[RunningProcess] = []
+        self.released: list[str] = []
+        self.saved: Saved | None = None
+        self.troubles: list[str] = []
+
+
+def end_processes(
+    crew: Crewroom, marks: Iterable[str], heads: Iterable[tuple[int, str]] = ()
+) -> tuple[bool, list[RunningProcess]]:
+    """End everything of an agent. Whether something ran, and what is left after all the time that there is."""
+    marks, heads = [*marks], [*heads]
+    end, ran, empty = crew.clock.monotonic() + crew.policy.gone, False, 0
+    known: dict[tuple[int, str], RunningProcess] = {}
+    while True:
+        found = family(crew.processes.running(), marks, [*heads, *known], but=crew.pid)
+        empty = 0 if found else empty + 1
+        if empty >= LOOKS:
+            return ran, []
+        for process in found:
+            ran = True
+            known[process.pid, process.began] = process  # its children are still its when it is gone
+            crew.processes.signal(process, hard=True)
+        if crew.clock.monotonic() >= end:
+            return ran, found
+        crew.clock.sleep(NAP)
+
+
+def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, error: str = "") -> Cleared:
+    """
+    All of it: processes, window, claims, worktree, slot. Its record stays, and says so.
+
+    What cannot be done is a trouble and not the end: a full disk must not keep a process alive.
+    """
+    done = Cleared()
+    heads = [(record.pid, record.began)] if record.pid and record.began else []
+    ran, done.left = end_processes(crew, [record.mark], heads)
+    done.how = "killed" if ran else "gone"
+    if done.left:
+        done.troubles.append(f"{len(done.left)} of its processes could not be ended")
+        return done
+    for what, step in (
+        ("its window", lambda: crew.backends[record.backend].clear(record)),
+        ("its claims", lambda: done.released.extend(release_claims(crew, record))),
+        ("its worktree", lambda: _save_and_remove(crew, record, error, done)),
+        ("its slot", lambda: crew.slots.give(record.slot, record.mark) if record.slot >= 0 else None),
+        ("its sign of life", lambda: _say_ended(crew, record)),
+    ):
+        _try(step, what, done.troubles)
+    _try(lambda: _note_end(crew, record, state, error, keep=bool(done.troubles)), "its record", done.troubles)
+    return done
+
+
+def _try(step: Callable[[], object], what: str, troubles: list[str]) -> None:
+    try:
+        step()
+    except (AtmError, OSError, KeyError) as error:
+        troubles.append(f"{what}: {error}")
+
+
+def release_claims(crew: Crewroom, record: AgentRecord) -> list[str]:
+    """What it has claimed goes back to the board, without blame."""
+    boardroom, by = crew.boardroom, crew.boardroom.stamp("")
+    if not boardroom.tasks.exists(record.team):
+        return []
+
+    def rule(task: Task) -> Change | None:
+        is_held = task.is_claimed and same_name(task.owner, record.member) and not task.waits_for_others
+        return claims.release(task, by, f"{record.member} was ended") if is_held else None
+
+    with boardroom.tasks.turn(record.team) as turn:
+        held = [card.id for card in turn.board.sorted() if card.is_claimed and same_name(card.owner, record.member)]
+        return [id for id in held if turn.change(id, rule) is not None]
+
+
+def worktree_of(record: AgentRecord) -> Worktree | None:
+    if not record.worktree:
+        return None
+    return Worktree(path=record.worktree, branch=record.branch, base=record.base, common=record.common)
+
+
+def _save_and_remove(crew: Crewroom, record: AgentRecord, error: str, done: Cleared) -> None:
+    """Saved first, always (D20)."""
+    worktree = worktree_of(record)
+    if worktree is None:
+        return
+    why = error or f"{record.member} was ended"
+    done.saved = crew.worktrees.save(worktree, record.team, record.task or "up", why)
+    crew.worktrees.remove(worktree, branch=False)
+
+
+def _say_ended(crew: Crewroom, record: AgentRecord) -> None:
+    if crew.room.rosters.find(record.team) is None:
+        return
+    crew.room.endpoints.forget(record.team, record.member)
+    beat(crew.room.presence, record.team, record.member, crew.clock.now(), "atm crew", state=ENDED)
+
+
+def _note_end(crew: Crewroom, record: AgentRecord, state: str, error: str, *, keep: bool) -> None:
+    """The record stays for its generation: the next one of that name has a higher one."""
+    with crew.records.turn(record.team, record.member) as turn:
+        if turn.record is None or turn.record.generation != record.generation:
+            return
+        ended = replace(turn.record, state=state, since=crew.clock.now(), error=error or turn.record.error)
+        if not keep:
+            ended = replace(ended, pid=0, began="", program_pid=0, pane="", slot=-1, task="", worktree="", asked_at=0.0)
+        turn.write(ended)
+
+
+class Reconciled:
+    """What one look found and put right."""
+
+    __slots__ = ("adopted", "cleared", "orphans", "trees", "troubles")
+
+    def __init__(self) -> None:
+        self.adopted: list[AgentRecord] = []
+        """They live, and go on."""
+        self.cleared: list[AgentRecord] = []
+        self.orphans: list[RunningProcess] = []
+        """Processes of agents that no record knows any more."""
+        self.trees: list[str] = []
+        """Worktrees that no record names."""
+        self.troubles: list[str] = []
+
+
+def reconcile(crew: Crewroom, team: str = "") -> Reconciled:
+    """After a crash at any point: who lives is adopted, everything else is cleared away."""
+    done = Reconciled()
+    marks: set[str] = set()
+    for name in [team] if team else crew.records.teams():
+        found = [crew.records.read(name, member) for member in crew.records.names(name)]
+        records = [record for record in found if record is not None]
+        marks |= {record.mark for record in records}
+        for record in records:
+            _look_after(crew, record, done)
+        _try(lambda name=name: _clear_trees(crew, name, done), "worktrees", done.troubles)  # type: ignore[misc]
+    _end_orphans(crew, team, marks, done)
+    return done
+
+
+def _clear_trees(crew: Crewroom, team: str, done: Reconciled) -> None:
+    """
+    Worktrees that no record names: whoever made them was killed before that was noted.
+
+    One whose agent lives may have been made a moment ago, and is its own.
+    """
+    living = [member for member in crew.records.names(team) if _lives(crew, crew.records.read(team, member))]
+    for worktree in crew.worktrees.left(team):
+        if any(worktree.path.endswith(f"-{member}") for member in living):
+            continue
+        crew.worktrees.save(worktree, team, worktree.path.rpartition("/")[2], "its agent is gone")
+        crew.worktrees.remove(worktree, branch=False)
+        done.trees.append(worktree.path)
+
+
+def _lives(crew: Crewroom, record: AgentRecord | None) -> bool:
+    return record is not None and (is_being_started(crew, record) or is_running(crew, record))
+
+
+def _look_after(crew: Crewroom, record: AgentRecord, done: Reconciled) -> None:
+    if is_being_started(crew, record):
+        return
+    if not record.is_over and record.state != "spawning" and is_running(crew, record):
+        done.adopted.append(record)
+        return
+    if record.is_over and not (record.worktree or record.slot >= 0 or record.pid):
+        return
+    why = (
+        "" if record.is_over else "whoever started it was killed" if record.state == "spawning" else "its host is gone"
+    )
+    cleared = clear_away(crew, record, state=STOPPED if record.is_over else ERROR, error=why)
+    done.cleared.append(record)
+    done.troubles += [f"{record.member}@{record.team}: {trouble}" for trouble in cleared.troubles]
+
+
+def _end_orphans(crew: Crewroom, team: str, marks: set[str], done: Reconciled) -> None:
+    """A record is written before the first process is made: a mark that none has is of a life that is over."""
+    strays = [
+        one for one in crew.processes.running() if one.mark and one.mark not in marks and _is_ours(crew, one, team)
+    ]
+    if strays:
+        ran, left = end_processes(crew, {one.mark for one in strays})
+        done.orphans = strays if ran else []
+        done.troubles += [f"process {one.pid} ({one.command[:60]}) could not be ended" for one in left]
+
+
+def _is_ours(crew: Crewroom, process: RunningProcess, team: str) -> bool:
+    mark = read_mark(process.mark)
+    return (
+        mark is not None
+        and mark.home == crew.records.home
+        and (not team or mark.team == team)
+        and process.pid != crew.pid
+    )

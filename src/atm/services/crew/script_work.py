@@ -1,0 +1,149 @@
+"""
+What a `script` agent does: takes tasks that say what to run, runs it, each in a worktree of its own, and proves it.
+
+No model is asked. Useful by itself, for codemods, tests and linting, and what demos and tests work with.
+"""
+
+from __future__ import annotations
+
+from atm.domain.board.acceptance import about, said_by
+from atm.domain.board.claims import may_claim
+from atm.domain.board.tasks import by_urgency
+from atm.domain.crew.states import CLAIMING, WORKING, pause_after
+from atm.domain.errors import AtmError, ChecksFailed, NotTrusted
+from atm.services.board import working as board
+from atm.services.board.marks import check_run_marks
+from atm.services.crew.reaping import worktree_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.acceptance import Ran
+    from atm.domain.board.tasks import Task
+    from atm.services.crew.hosting import Host
+
+
+def work(host: Host) -> None:
+    """Until it is asked to end."""
+    looks = 0
+    while not host.heed():
+        task = _next_task(host)
+        if task is not None:
+            looks = 0
+            _do(host, task)
+            continue
+        host.rest()
+        host.wait(pause_after(looks))
+        looks += 1
+    host.say_goodbye()
+
+
+def _next_task(host: Host) -> Task | None:
+    """The most urgent one that says what to run, claimed. Tasks for a mind are left to those who have one."""
+    boardroom, record = host.crew.boardroom, host.record
+    if not boardroom.tasks.exists(record.team):
+        return None
+    now = boardroom.tasks.board(record.team)
+    for card in by_urgency(now.sorted()):
+        if may_claim(now, card, record.member) is not None:
+            continue
+        try:
+            if not boardroom.tasks.read(record.team, card.id).run:
+                continue
+            host.become(CLAIMING)
+            claimed = board.claim(boardroom, record.team, record.member, card.id)
+        except AtmError as error:
+            host.machine.log(f"#{card.id}: {error}")
+            continue
+        if claimed.task is not None:
+            return claimed.task
+    return None
+
+
+def _do(host: Host, task: Task) -> None:
+    host.become(WORKING, task=task.id)
+    host.machine.log(f"#{task.id} {task.subject}")
+    try:
+        folder = _settle(host, task)
+        error = _run_all(host, task, folder) or _finish(host, task)
+    except NotTrusted as refusal:
+        _fail(host, task, f"{refusal}; {refusal.remedy}", final=True)
+    except (AtmError, OSError) as trouble:
+        _fail(host, task, str(trouble))
+    else:
+        if error:
+            _fail(host, task, error)
+    _leave(host)
+
+
+def _settle(host: Host, task: Task) -> str:
+    """A worktree of its own where there is a repository; else the folder that it was started for."""
+    check_run_marks(host.crew.boardroom, host.team, task)
+    folder = task.text("folder") or host.record.folder
+    repository = host.crew.worktrees.repository(folder)
+    if repository is not None:
+        made = host.crew.worktrees.make(repository, host.record.team, task.id, host.record.member)
+        host.note(worktree=made.path, branch=made.branch, base=made.base, common=made.common)
+        folder = made.path
+    host.machine.enter(folder)
+    return folder
+
+
+def _run_all(host: Host, task: Task, folder: str) -> str:
+    """Why it failed; empty if it did not."""
+    setup = host.crew.policy.setup
+    for command in [*([setup] if setup and host.record.worktree else []), *(about(one) for one in task.run)]:
+        host.machine.log(f"$ {command}")
+        ran = _run(host, task, command, folder)
+        host.machine.log(said_by(ran).rstrip())
+        if ran.code != 0:
+            ended = f"did not end within {host.crew.policy.task:g} s" if ran.timed_out else f"ended with {ran.code}"
+            return f"`{command}` {ended}:\n{said_by(ran).strip()[-1000:]}"
+    return ""
+
+
+def _run(host: Host, task: Task, command: str, folder: str) -> Ran:
+    facts = {"ATM_TASK": task.id, "ATM_WORKTREE": folder}
+
+    def answer() -> None:
+        host.heed()  # somebody who asks it to end hears that it finishes first
+
+    return host.crew.boardroom.programs.run(
+        command, folder=folder, seconds=host.crew.policy.task, facts=facts, meanwhile=answer
+    )
+
+
+def _finish(host: Host, task: Task) -> str:
+    """Committed, then proven, then completed. Why not; empty if it is."""
+    worktree, who, commit = worktree_of(host.record), host.record.member, ""
+    if worktree is not None:
+        commit = host.crew.worktrees.commit(worktree, who, f"{task.subject}\n\nTask #{task.id} of {host.record.team}")
+    where = f" on {worktree.branch} ({commit[:12]})" if worktree is not None and commit != worktree.base else ""
+    result = f"{len(task.run)} command{'s' if len(task.run) != 1 else ''} ran{where}"
+    try:
+        board.complete(
+            host.crew.boardroom, host.record.team, who, task.id, result=result, claim_id=task.claim_id, commit=commit
+        )
+    except ChecksFailed as error:
+        return str(error)
+    return ""
+
+
+def _fail(host: Host, task: Task, why: str, *, final: bool = False) -> None:
+    """Saved first: whoever sees that it failed finds what it left."""
+    host.machine.log(f"#{task.id} failed: {why}")
+    boardroom, record, worktree = host.crew.boardroom, host.record, worktree_of(host.record)
+    try:
+        if worktree is not None:
+            host.crew.worktrees.save(worktree, record.team, task.id, why.partition("\n")[0].rstrip(":")[:200])
+        board.fail(boardroom, record.team, record.member, task.id, why, claim_id=task.claim_id, final=final)
+    except AtmError as error:  # it was taken from us meanwhile
+        host.machine.log(str(error))
+
+
+def _leave(host: Host) -> None:
+    """The worktree goes, and what is on no branch is saved; the branch stays if it has something to show."""
+    worktree = worktree_of(host.record)
+    host.machine.enter(host.record.folder)
+    if worktree is not None:
+        host.crew.worktrees.remove(worktree, branch=False)
+    host.note(task="", worktree="", branch="", base="", common="")

@@ -1,0 +1,72 @@
+"""Bringing a team up: several agents, each by itself, so that one that cannot be started keeps nobody back."""
+
+from __future__ import annotations
+
+from atm.domain.crew.agents import AgentRecord
+from atm.domain.errors import AtmError
+from atm.domain.team import lifecycle
+from atm.services.crew.ending import agent_named
+from atm.services.crew.reaping import reconcile
+from atm.services.crew.spawning import AgentWish, spawn
+from atm.services.team.lifecycle import standing, walk
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from atm.services.crew.crewroom import Crewroom
+
+
+class Upped:
+    """One agent that was wanted: its record, or why there is none."""
+
+    __slots__ = ("error", "record", "wish")
+
+    def __init__(self, wish: AgentWish, record: AgentRecord | None, error: AtmError | None) -> None:
+        self.wish = wish
+        self.record = record
+        self.error = error
+
+
+def up(
+    crew: Crewroom,
+    team: str,
+    by: str,
+    wishes: Sequence[AgentWish],
+    *,
+    told: Callable[[Upped], None] = lambda _: None,
+) -> list[Upped]:
+    """Start them one after the other. What a crash left behind is cleared away first."""
+    reconcile(crew, team)
+    if standing(crew.room, team).status == lifecycle.STOPPED:
+        walk(crew.room, team, lifecycle.ACTIVE, by)
+    done = []
+    for wish in wishes:
+        try:
+            upped = Upped(wish, spawn(crew, wish), None)
+        except AtmError as error:
+            upped = Upped(wish, None, error)
+        told(upped)
+        done.append(upped)
+    return done
+
+
+def again(crew: Crewroom, team: str, names: Sequence[str] = ()) -> list[AgentWish]:
+    """Those that were started before and do not run, as they were."""
+    found = [agent_named(crew, team, name) for name in names or crew.records.names(team)]
+    return [_wish(record) for record in found if names or record.is_over]
+
+
+def _wish(record: AgentRecord) -> AgentWish:
+    return AgentWish(
+        team=record.team,
+        member=record.member,
+        runtime=record.runtime,
+        folder=record.folder,
+        backend=record.backend,
+        model=record.model,
+        prompt=record.prompt,
+        command=record.command if record.runtime == "command" else [],
+        environment=record.environment,
+        requires_plan=record.requires_plan,
+    )

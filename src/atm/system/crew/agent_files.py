@@ -1,0 +1,194 @@
+"""Records of agents on disk, one file for each: implements `ports.crew.agents.AgentRecords` and `Slots`."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+
+from atm.domain.names import is_safe_name
+from atm.formats.crew.agent_record import decode_agent, encode_agent
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.system.files.refusals import explained
+from atm.system.files.whole_files import read_whole, write_new, write_over
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Self
+
+    from atm.domain.crew.agents import AgentRecord
+    from atm.domain.plain import Record
+    from atm.formats.files.layout import Layout
+    from atm.ports.files.clock import Clock
+    from atm.ports.files.disk import Disk
+    from atm.system.files.locking import Locks
+
+SUFFIX = ".json"
+MOST_SLOTS = 1000
+
+
+class AgentFiles:
+    """Private, and written under a private lock each."""
+
+    def __init__(self, disk: Disk, locks: Locks, layout: Layout) -> None:
+        self._disk = disk
+        self._locks = locks
+        self._layout = layout
+        self.home = hashlib.sha256(os.fsencode(os.path.realpath(layout.state_root))).hexdigest()[:12]
+
+    def teams(self) -> list[str]:
+        return [name for name in self._names(self._layout.crews) if is_safe_name(name)]
+
+    def names(self, team: str) -> list[str]:
+        files = self._names(f"{self._layout.crews}/{team}")
+        names = [name.removesuffix(SUFFIX) for name in files if name.endswith(SUFFIX) and not name.startswith(".")]
+        return [name for name in names if is_safe_name(name)]
+
+    def _names(self, folder: str) -> list[str]:
+        try:
+            return sorted(self._disk.names(folder))
+        except OSError:
+            return []
+
+    def read(self, team: str, member: str) -> AgentRecord | None:
+        try:
+            return decode_agent(read_whole(self._disk, self._layout.agent_record(team, member)))
+        except (OSError, NotJson):
+            return None
+
+    def turn(self, team: str, member: str, patience: float = 5.0) -> AgentFileTurn:
+        return AgentFileTurn(self._disk, self._locks, self._layout.agent_record(team, member), patience)
+
+    def log_path(self, team: str, member: str) -> str:
+        return self._layout.agent_log(team, member)
+
+    def latch(self, team: str) -> Record | None:
+        path = self._layout.stop_latch(team)
+        try:
+            return decode_object(to_text(read_whole(self._disk, path)))
+        except FileNotFoundError:
+            return None
+        except (OSError, NotJson):
+            return {}  # it lies there, whatever it says
+
+    def set_latch(self, team: str, said: Record | None) -> None:
+        path = self._layout.stop_latch(team)
+        with explained(path):
+            if said is not None:
+                self._disk.make_folders(path.rpartition("/")[0], private=True)
+                write_over(self._disk, path, to_bytes(encode(said) + "\n"))
+            elif self._disk.look(path) is not None:
+                self._disk.remove(path)
+
+
+class AgentFileTurn:
+    """One record, under its lock."""
+
+    def __init__(self, disk: Disk, locks: Locks, path: str, patience: float) -> None:
+        self._disk = disk
+        self._path = path
+        self._lock = locks.private(path, patience)
+        self.record: AgentRecord | None = None
+        self.problem = ""
+
+    def __enter__(self) -> Self:
+        with explained(self._path):
+            self._lock.__enter__()
+            try:
+                self._read()
+            except BaseException:
+                self._lock.release()
+                raise
+        return self
+
+    def _read(self) -> None:
+        try:
+            self.record = decode_agent(read_whole(self._disk, self._path))
+        except FileNotFoundError:
+            return
+        except NotJson as error:
+            self.problem = str(error)
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
+
+    def write(self, record: AgentRecord) -> None:
+        with explained(self._path):
+            self._disk.make_folders(self._path.rpartition("/")[0], private=True)
+            write_over(self._disk, self._path, encode_agent(record))
+        self.record = record
+
+    def remove(self) -> None:
+        with explained(self._path):
+            if self._disk.look(self._path) is not None:
+                self._disk.remove(self._path)
+        self.record = None
+
+
+class SlotFiles:
+    """One small file for each slot that is taken."""
+
+    def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout) -> None:
+        self._disk = disk
+        self._clock = clock
+        self._locks = locks
+        self._folder = layout.slots
+
+    def take(self, owner: str, seconds: float) -> int:
+        with explained(self._folder), self._locks.private(self._folder):
+            self._disk.make_folders(self._folder, private=True)
+            now, held = self._clock.now(), self._held()
+            for slot in range(MOST_SLOTS):
+                said = held.get(slot)
+                if said is not None and _ends(said) > now and said.get("owner") != owner:
+                    continue
+                self._write(slot, owner, now + seconds)
+                return slot
+        raise FileExistsError(17, f"all {MOST_SLOTS} slots are taken", self._folder)
+
+    def renew(self, slot: int, owner: str, seconds: float) -> bool:
+        with explained(self._folder), self._locks.private(self._folder):
+            if self._held().get(slot, {}).get("owner") != owner:
+                return False
+            self._write(slot, owner, self._clock.now() + seconds)
+            return True
+
+    def give(self, slot: int, owner: str) -> None:
+        with explained(self._folder), self._locks.private(self._folder):
+            if self._held().get(slot, {}).get("owner") == owner:
+                self._disk.remove(self._path(slot))
+
+    def taken(self) -> dict[int, str]:
+        return {slot: str(said.get("owner", "")) for slot, said in self._held().items()}
+
+    def _held(self) -> dict[int, Record]:
+        found: dict[int, Record] = {}
+        try:
+            names = self._disk.names(self._folder)
+        except OSError:
+            return {}
+        for name in names:
+            number = name.removesuffix(SUFFIX)
+            if number.isdecimal() and name.endswith(SUFFIX):
+                found[int(number)] = self._read(int(number))
+        return found
+
+    def _read(self, slot: int) -> Record:
+        try:
+            return decode_object(to_text(read_whole(self._disk, self._path(slot))))
+        except (OSError, NotJson):
+            return {}
+
+    def _write(self, slot: int, owner: str, until: float) -> None:
+        path, data = self._path(slot), to_bytes(encode({"owner": owner, "until": until}))
+        if self._disk.look(path) is None:
+            write_new(self._disk, path, data)
+        else:
+            write_over(self._disk, path, data)
+
+    def _path(self, slot: int) -> str:
+        return f"{self._folder}/{slot}{SUFFIX}"
+
+
+def _ends(said: Record) -> float:
+    until = said.get("until")
+    return float(until) if isinstance(until, int | float) else 0.0

@@ -1,0 +1,53 @@
+"""Hosts without a terminal: implements `ports.crew.agents.Backend`."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+
+from atm.domain.crew.runtimes import HEADLESS
+from atm.domain.errors import SpawnFailed
+from atm.ports.crew.agents import Started
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.crew.agents import AgentRecord
+    from atm.ports.crew.agents import Launch
+
+
+class HeadlessBackend:
+    """A process in a session of its own: the terminal that it was started from may close."""
+
+    name = HEADLESS
+
+    def problem(self) -> str:
+        return ""
+
+    def start(self, launch: Launch) -> Started:
+        try:
+            process = subprocess.Popen(
+                launch.command,
+                cwd=launch.folder,
+                env=launch.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise SpawnFailed(f"{launch.member} could not be started in {launch.folder}: {error.strerror}") from None
+        process.returncode = 0  # it is not ours to wait for: no complaint when we end before it
+        return Started(process.pid)
+
+    def clear(self, record: AgentRecord) -> None:
+        """A child of ours that has ended is still in the table until it is asked after."""
+        try:
+            os.waitpid(record.pid, os.WNOHANG)
+        except (ChildProcessError, OverflowError, OSError):
+            return
+
+    def screen(self, record: AgentRecord) -> str | None:  # noqa: ARG002
+        return None
+
+    def attach(self, record: AgentRecord) -> list[str]:  # noqa: ARG002
+        return []

@@ -1,0 +1,1 @@
+"""Commands that start, see and end agents."""

@@ -1,0 +1,48 @@
+"""`atm down`: end a team's agents, who finish what they are at."""
+
+from __future__ import annotations
+
+from atm.services.crew.ending import REFUSES, AgentEnd, down, keep
+from atm.services.team.standing import check_roster
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
+from atm.ui.cli.crew.ends import NOTHING, ended_json, ended_words
+from atm.ui.cli.crew.wishes import PARTLY, open_crew
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "down",
+    "end a team's agents, who finish what they are at",
+    text=(
+        "Each is asked, and has a minute to answer: it ends, or it says that it finishes its task first. Only silence "
+        "is killed. Work that is on no branch is saved (`atm salvage`), and unfinished tasks go back to the board. "
+        "Without names the team is stopped. Exit code 3: nobody ran."
+    ),
+    arguments=(Argument("agents", "only these", required=False, complete="member", is_many=True),),
+    options=(
+        Option("--keep", value="REASON", help="for an agent that was asked to end: no, and why"),
+        Option("--as", value="NAME", help="who says that (default: ATM_IDENTITY)"),
+        TEAM,
+    ),
+    examples=("atm down", "atm down ann bob"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    crew, team = open_crew(session), session.team(args)
+    if args.text("keep"):
+        who = session.identity(args)
+        keep(crew, team, who, args.need("keep"))
+        session.tell({"action": "down", "team": team, "kept": who}, f"{who} goes on; whoever asked is told why")
+        return 0
+    check_roster(session.room, team, "end agents")
+    done: list[AgentEnd] = down(crew, team, session.named(args), args.many("agents"))
+    session.tell(
+        {"action": "down", "team": team, "members": [ended_json(one) for one in done]},
+        "\n".join(map(ended_words, done)) or "no agent of this team runs",
+    )
+    if not done:
+        return NOTHING
+    return PARTLY if any(one.how == REFUSES or one.troubles for one in done) else 0

@@ -1,0 +1,30 @@
+"""`atm kill`: end one agent at once."""
+
+from __future__ import annotations
+
+from atm.services.crew.ending import kill
+from atm.services.team.standing import check_roster
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command
+from atm.ui.cli.crew.ends import ended_json, ended_words
+from atm.ui.cli.crew.wishes import open_crew
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "kill",
+    "end one agent at once, and everything that it started",
+    text="Its work is saved first, its task goes back to the board. Ask it politely with `atm down NAME`.",
+    arguments=(Argument("agent", "which", complete="member"),),
+    options=(TEAM,),
+    examples=("atm kill ann",),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    crew, team = open_crew(session), session.team(args)
+    check_roster(session.room, team, "end agents")
+    done = kill(crew, team, args.need("agent"))
+    session.tell({"action": "kill", **ended_json(done)}, ended_words(done))
+    return 1 if done.troubles else 0

@@ -1,0 +1,87 @@
+"""`atm peek`: what agents are doing, and what one of them said."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import many_lines, one_line
+from atm.services.crew.crewroom import is_being_started, is_running
+from atm.services.crew.ending import agent_named
+from atm.ui.cli.arguments import TEAM, WHOLE, Args, Argument, Command, Option
+from atm.ui.cli.crew.ends import NOTHING
+from atm.ui.cli.crew.wishes import open_crew
+from atm.ui.cli.render import table, when_epoch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.crew.agents import AgentRecord
+    from atm.services.crew.crewroom import Crewroom
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "peek",
+    "the agents that atm started, and what one of them said last",
+    arguments=(Argument("agent", "which (default: all of them, in a table)", required=False, complete="member"),),
+    options=(TEAM, Option("--lines", value="N", kind=WHOLE, help="how many lines of it", default=40)),
+    examples=("atm peek", "atm peek ann --lines 100"),
+)
+
+COLUMNS = ("Agent", "Runtime", "State", "Since", "Task", "Where")
+
+
+def execute(args: Args, session: Session) -> int:
+    crew, team, name = open_crew(session), session.team(args), args.text("agent")
+    return _one(args, session, crew, team, name) if name else _all(session, crew, team)
+
+
+def _all(session: Session, crew: Crewroom, team: str) -> int:
+    found = [crew.records.read(team, member) for member in crew.records.names(team)]
+    records = [record for record in found if record is not None]
+    if session.as_json:
+        rows = [{**record.facts(), "runs": runs(crew, record)} for record in records]
+        session.print_json({"action": "peek", "team": team, "members": rows})
+    elif records:
+        session.print("\n".join(table([*COLUMNS], _rows(session, crew, records))))
+    else:
+        session.print("atm has started no agent in this team; see `atm up --help`")
+    return 0 if records else NOTHING
+
+
+def runs(crew: Crewroom, record: AgentRecord) -> bool:
+    return is_running(crew, record) or is_being_started(crew, record)
+
+
+def _rows(session: Session, crew: Crewroom, records: list[AgentRecord]) -> list[list[str]]:
+    rows = []
+    for record in records:
+        gone = "" if record.is_over or runs(crew, record) else " (its host is gone)"
+        where = record.branch or (f"window {record.pane}" if record.pane else "")
+        rows.append(
+            [
+                *(one_line(record.member), one_line(record.runtime), f"{record.state}{gone}"),
+                *(when_epoch(session, record.since), f"#{record.task}" if record.task else "", one_line(where)),
+            ]
+        )
+    return rows
+
+
+def _one(args: Args, session: Session, crew: Crewroom, team: str, name: str) -> int:
+    record = agent_named(crew, team, name)
+    screen = crew.backends[record.backend].screen(record)
+    text = screen if screen is not None else _end_of(crew.records.log_path(team, record.member))
+    lines = many_lines(text).rstrip("\n").split("\n")[-(args.whole("lines") or 40) :]
+    if session.as_json:
+        facts = {**record.facts(), "runs": runs(crew, record)}
+        session.print_json({"action": "peek", "team": team, "member": facts, "lines": lines})
+    elif any(lines):
+        session.print("\n".join(lines))
+    else:
+        session.print(f"{one_line(record.member)} has said nothing yet ({record.state})")
+    return 0
+
+
+def _end_of(path: str) -> str:
+    try:
+        with open(path, "rb") as file:
+            file.seek(max(0, file.seek(0, 2) - 200_000))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""

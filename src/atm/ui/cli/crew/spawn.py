@@ -1,0 +1,36 @@
+"""`atm spawn`: start one agent."""
+
+from __future__ import annotations
+
+from atm.services.crew.upping import Upped, up
+from atm.ui.cli.arguments import Args, Argument, Command, Option
+from atm.ui.cli.crew.up import short
+from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, open_crew, report, team_for, wish_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.session import Session
+
+COMMAND = Command(
+    "spawn",
+    "start one agent",
+    arguments=(Argument("agent", "RUNTIME:NAME"),),
+    options=(Option("--resume", value="SESSION", help="go on with this conversation of its vendor's"), *OPTIONS),
+    examples=(
+        "atm spawn script:ann",
+        'atm spawn claude:bob --prompt "Review the parser" --require-plan',
+        'atm spawn command:cat --prompt "make watch"',
+    ),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    crew = open_crew(session)
+    team, is_new = team_for(session, args)
+    wish = wish_of(args, team, short(args.need("agent")))
+    wish.resume = args.text("resume") or ""
+    check_may_start(session, crew, team)
+    done: list[Upped] = up(crew, team, session.named(args), [wish])
+    if done[0].error is not None:
+        raise done[0].error
+    return report(session, "spawn", team, done, is_new=is_new)

@@ -1,0 +1,160 @@
+"""What `up` and `spawn` are asked for, as wishes; who may ask; and what came of it, in words and in JSON."""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.errors import NoSuchTeam, NotTrusted, UsageError
+from atm.domain.names import check_new_name
+from atm.domain.trust import TRUSTED
+from atm.domain.untrusted_text import one_line, shell_words
+from atm.formats.crew.crew_file import AgentPlan, CrewPlan, NotACrew, name_of_folder, read_crew
+from atm.services.crew.spawning import AgentWish
+from atm.services.roster.members import create_team
+from atm.services.team.registry import find_team
+from atm.services.team.standing import check_person, check_roster
+from atm.ui.cli.arguments import MANY, TEAM, Option
+from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
+from atm.ui.cli.session import working_folder
+from atm.wiring.trust import check_not_foreign, examine, give_consent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.services.crew.crewroom import Crewroom
+    from atm.services.crew.upping import Upped
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+PARTLY = 2
+OPTIONS = (
+    Option("--backend", value="WAY", choices=("auto", "headless", "tmux"), help="without a terminal, or in windows"),
+    Option("--model", value="NAME", help="which model (default: the program's own choice)"),
+    Option("--prompt", value="TEXT", help="what it is told first; for `command`, the command line"),
+    Option("--prompt-file", value="FILE", help="the same, from a file"),
+    Option("--require-plan", help="it plans first and writes nothing until its plan is approved"),
+    Option("--env", value="K=V", kind=MANY, help="variables that it gets on top"),
+    Option("--cwd", value="DIR", help="work in this folder, and in no worktree of its own"),
+    TEAM,
+)
+
+
+def open_crew(session: Session) -> Crewroom:
+    from atm.wiring.crew import build_crewroom
+
+    return build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
+
+
+def team_for(session: Session, args: Args, named: str = "") -> tuple[str, bool]:
+    """The team that is meant, and whether it was made just now. Without any word it has the folder's name."""
+    wanted = args.text("team") or named or session.settings.text("core.default_team")
+    if not wanted:
+        teams = [name for name in session.room.rosters.teams() if not name.startswith("session-")]
+        wanted = teams[0] if len(teams) == 1 else name_of_folder(working_folder()) if not teams else session.team(args)
+    try:
+        return find_team(session.room, wanted).name, False
+    except NoSuchTeam:
+        create_team(session.room, check_new_name(wanted, "team"))
+        return wanted, True
+
+
+def check_may_start(session: Session, crew: Crewroom, team: str) -> None:
+    """People and the lead start agents; after a stop only people do (G8)."""
+    if crew.records.latch(team) is not None:
+        check_person(session.room, f"start team {team} again, which was stopped")
+        crew.records.set_latch(team, None)
+    check_roster(session.room, team, "start agents")
+
+
+def wish_of(args: Args, team: str, plan: AgentPlan, backend: str = "") -> AgentWish:
+    """An agent of the command line or of a file; the command line outweighs."""
+    cwd = args.text("cwd") or plan.cwd
+    prompt = args.text("prompt") or _from_file(args.text("prompt_file") or plan.prompt_file) or plan.prompt
+    command = plan.command or (["/bin/sh", "-c", prompt] if plan.runtime == "command" and prompt else [])
+    return AgentWish(
+        team=team,
+        member=plan.name,
+        runtime=plan.runtime,
+        folder=os.path.realpath(os.path.expanduser(cwd) if cwd else working_folder()),
+        backend=args.text("backend") or plan.backend or backend or "auto",
+        model=args.text("model") or plan.model,
+        prompt="" if plan.runtime == "command" else prompt,
+        command=command,
+        environment={**plan.env, **_variables(args.many("env"))},
+        requires_plan=args.flag("require_plan") or plan.require_plan,
+        in_place=bool(cwd),
+    )
+
+
+def _from_file(path: str) -> str:
+    if not path:
+        return ""
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read(1_000_000)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the prompt in {path} cannot be read: {error}", "name a text file") from None
+
+
+def _variables(given: list[str]) -> dict[str, str]:
+    pairs = [word.partition("=") for word in given]
+    wrong = next((name for name, mark, _ in pairs if not mark or not name), None)
+    if wrong is not None:
+        raise UsageError(f"--env takes NAME=VALUE, not {wrong!r}", "write for example --env CI=1")
+    return {name: value for name, _, value in pairs}
+
+
+def crew_in(session: Session, path: str, *, is_said: bool) -> CrewPlan:
+    """A crew file, after the user's yes to exactly what it says (D25)."""
+    found = examine(session.layout, path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            plan = read_crew(file.read())
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read: {error}", "name a crew file; `atm init --crew` writes one") from None
+    except NotACrew as error:
+        raise UsageError(f"{path}: {error}", "mend it; `atm init --crew` shows every key") from None
+    check_not_foreign(found)
+    if found.state != TRUSTED:
+        check_person(session.room, "start what a file names")
+        agents = [f"{one.runtime}:{one.name} {' '.join(one.command)}" for one in plan.agents]
+        shown = "\n".join([f"{as_it_is(path)} starts:", *(f"  {as_it_is(one)}" for one in agents)])
+        if not is_said and not (can_ask(session) and said_yes_to(f"{shown}\n\nDo you want that?")):
+            raise NotTrusted(f"{path} is not trusted", "look at it, then add --yes", path)
+        give_consent(session.layout, found)
+    return plan
+
+
+def report(session: Session, action: str, team: str, done: list[Upped], *, is_new: bool = False) -> int:
+    """0 if all run, 2 if some do, 1 if none does."""
+    rows = [_row(one) for one in done]
+    well = sum(one.record is not None for one in done)
+    follow = [f"atm peek --team {shell_words(team)}", f"atm down --team {shell_words(team)}"] if well else []
+    words = [*([f"made team {one_line(team)}"] if is_new else []), *(_words(one) for one in done)]
+    words += [f"see them: {follow[0]}; end them: {follow[1]}"] if follow else []
+    session.tell({"action": action, "team": team, "made": is_new, "members": rows, "next": follow}, "\n".join(words))
+    return 0 if well == len(done) else PARTLY if well else 1
+
+
+def _row(one: Upped) -> dict[str, object]:
+    if one.record is not None:
+        return {**one.record.facts()}
+    error = {"code": one.error.code, "message": str(one.error), "hint": one.error.remedy} if one.error else None
+    return {
+        "name": one.wish.member,
+        "runtime": one.wish.runtime,
+        "backend": one.wish.backend,
+        "pid": None,
+        "pane": None,
+        "state": "error",
+        "error": error,
+    }
+
+
+def _words(one: Upped) -> str:
+    if one.record is None:
+        hint = f"\n    {one_line(one.error.remedy)}" if one.error and one.error.remedy else ""
+        return f"✗ {one_line(one.wish.member)} ({one_line(one.wish.runtime)}): {one_line(str(one.error))}{hint}"
+    record = one.record
+    where = f"window {record.pane}" if record.pane else f"process {record.pid}"
+    tree = f", {one_line(record.branch)}" if record.branch else ""
+    return f"✓ {one_line(record.member)} ({one_line(record.runtime)}) runs: {where}{tree}"

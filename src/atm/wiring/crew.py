@@ -1,0 +1,160 @@
+"""The crew: agents that atm starts, over this machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+
+from atm.system.files.disk import RealDisk
+from atm.system.machine import RealClock
+from atm.wiring.files import build_locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from atm.config import Settings
+    from atm.domain.crew.agents import AgentRecord
+    from atm.domain.crew.runtimes import Runtime
+    from atm.formats.files.layout import Layout
+    from atm.ports.crew.worktrees import Worktrees
+    from atm.services.crew.crewroom import CrewPolicy, Crewroom
+    from atm.services.crew.hosting import Host
+    from atm.services.roster.full_boardroom import FullBoardroom
+
+VERSION_SECONDS = 15.0
+
+
+def build_worktrees(layout: Layout) -> Worktrees:
+    from atm.system.crew.worktrees import GitWorktrees
+
+    disk, clock = RealDisk(layout.private_roots), RealClock()
+    return GitWorktrees(disk, clock, build_locks(layout, disk, clock), layout)
+
+
+def build_crewroom(
+    layout: Layout,
+    settings: Settings,
+    boardroom: FullBoardroom,
+    environment: Mapping[str, str],
+    policy: CrewPolicy | None = None,
+) -> Crewroom:
+    """Everything that starts, sees and ends agents, over this machine."""
+    from atm.services.crew.crewroom import Crewroom
+    from atm.system.crew.agent_files import AgentFiles, SlotFiles
+    from atm.system.crew.headless import HeadlessBackend
+    from atm.system.crew.process_table import RealProcessTable
+    from atm.system.crew.tmux_backend import TmuxBackend
+
+    disk, clock = RealDisk(layout.private_roots), RealClock()
+    locks = build_locks(layout, disk, clock)
+    records = AgentFiles(disk, locks, layout)
+    backends = (HeadlessBackend(), TmuxBackend(layout, records.home))
+    return Crewroom(
+        boardroom=boardroom,
+        records=records,
+        slots=SlotFiles(disk, clock, locks, layout),
+        processes=RealProcessTable(),
+        backends={backend.name: backend for backend in backends},
+        worktrees=build_worktrees(layout),
+        runtimes=build_runtimes(settings),
+        environment=environment,
+        host_command=_host_command,
+        set_up=lambda vendor: set_up_for(layout, environment, settings.root, vendor),
+        find_program=lambda name: shutil.which(name, path=environment.get("PATH")) or "",
+        pid=os.getpid(),
+        policy=policy or build_crew_policy(settings),
+    )
+
+
+def _host_command(record: AgentRecord) -> list[str]:
+    """`-P`: the folder that it is started in must not be able to bring modules of its own."""
+    words = [record.team, record.member, str(record.generation)]
+    return [sys.executable, "-P", "-m", "atm.ui.cli.crew.host", *words]
+
+
+def build_host(layout: Layout, settings: Settings, boardroom: FullBoardroom, record: AgentRecord) -> Host:
+    from atm.services.crew.hosting import Host
+    from atm.system.crew.host_machine import RealHostMachine
+
+    crew = build_crewroom(layout, settings, boardroom, os.environ)
+    return Host(crew, RealHostMachine(layout, record.team, record.member), record)
+
+
+def environment_left_for(layout: Layout, team: str, member: str) -> dict[str, str] | None:
+    """What a host in a pane shall live with, once; None if nothing was left for it."""
+    from atm.formats.files.json_record import NotJson, decode_object, to_text
+    from atm.system.crew.tmux_backend import environment_file
+
+    path = environment_file(layout, team, member)
+    try:
+        with open(path, "rb") as file:
+            said = decode_object(to_text(file.read()))
+        os.unlink(path)
+    except (OSError, NotJson):
+        return None
+    return {key: value for key, value in said.items() if isinstance(value, str)}
+
+
+def build_crew_policy(settings: Settings) -> CrewPolicy:
+    from atm.services.crew.crewroom import CrewPolicy
+
+    return CrewPolicy(
+        start=settings.number("crew.start_seconds"),
+        shutdown=settings.number("crew.shutdown_seconds"),
+        finish=settings.number("crew.finish_minutes") * 60,
+        gone=settings.number("crew.gone_seconds"),
+        task=settings.number("crew.task_minutes") * 60,
+        lease=settings.number("crew.lease_minutes") * 60,
+        ports_from=settings.whole("crew.first_port"),
+        ports_each=settings.whole("crew.ports_each"),
+        setup=settings.text("crew.setup"),
+        accepts_edits=settings.yes("crew.accept_edits"),
+        required_tools=tuple(settings.texts("crew.require_tools")),
+    )
+
+
+def build_runtimes(settings: Settings) -> dict[str, Runtime]:
+    """Those that come with atm, and the user's own: `[runtimes.NAME]` with `command`, and what else there is to say."""
+    from atm.domain.crew.runtimes import KNOWN, read_runtime
+
+    own: dict[str, dict[str, object]] = {}
+    origins: dict[str, str] = {}
+    for key, setting in settings.all().items():
+        section, _, rest = key.partition(".")
+        name, _, fact = rest.rpartition(".")
+        if section == "runtimes" and name:
+            own.setdefault(name, {})[fact] = setting.value
+            origins[name] = setting.origin
+    return {**KNOWN, **{name: read_runtime(name, said, origins[name]) for name, said in own.items()}}
+
+
+def ask_version(words: Sequence[str]) -> str:
+    """What a program says of itself, in one line; empty if it does not say."""
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            [*words], stdin=subprocess.DEVNULL, capture_output=True, timeout=VERSION_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired, ValueError):
+        return ""
+    lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
+    return lines[0][:80] if lines else ""
+
+
+def set_up_for(layout: Layout, environment: Mapping[str, str], project: str, vendor: str) -> dict[str, bool]:
+    """Which tools of ours are in this vendor's settings."""
+    from atm.domain.setup.hooks import PROJECT, SERVER, USER, WITHOUT_SERVER
+    from atm.services.setup.planning import SetupOrder, check
+    from atm.wiring.setup import build_vendor_files
+
+    files = build_vendor_files(layout, environment)
+
+    def is_in(kinds: Collection[str]) -> bool:
+        order = SetupOrder(kinds)
+        looked = [check(files, [vendor], scope, project, order) for scope in (USER, PROJECT)]
+        return any(found and all(one.is_installed for one in found) for found in looked)
+
+    return {"hooks": is_in(WITHOUT_SERVER), "mcp": is_in((SERVER,))}

@@ -1,0 +1,359 @@
+"""Agents are started, seen, and ended with nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from tests.crew.conftest import NOTHING, Crew
+from tests.optional import skip_without
+
+
+def test_two_agents_come_up_are_seen_and_go_down_with_nothing_left(crew: Crew) -> None:
+    said = crew("up", "script:ann", "command:bob", "--json").json
+    assert (said["action"], said["team"]) == ("up", "crew")
+    assert [(one["name"], one["runtime"], one["backend"], one["error"]) for one in said["members"]] == [
+        ("ann", "script", "headless", None),
+        ("bob", "command", "headless", None),
+    ]
+    assert all(one["pid"] and one["state"] in ("ready", "idle") for one in said["members"])
+    seen = crew("peek", "--json").json["members"]
+    assert [(one["name"], one["runs"]) for one in seen] == [("ann", True), ("bob", True)]
+    members = {one["name"]: one for one in crew("members", "--json").json["members"]}
+    assert {name: members[name]["liveness"] for name in ("ann", "bob")} == {"ann": "online", "bob": "online"}
+    ended = crew("down", "--json").json
+    assert [(one["member"], one["how"]) for one in ended["members"]] == [("ann", "asked"), ("bob", "asked")]
+    assert crew.left() == NOTHING
+    assert crew("teams", "state", "crew", "--json").json["state"] == "stopped"
+    assert crew("down", code=3).out == "no agent of this team runs\n"
+
+
+def test_what_ran_before_comes_up_again_as_it_was(crew: Crew) -> None:
+    crew("up", "script:ann", "command:bob")
+    first = crew.record("bob")
+    crew("down")
+    again = crew("up", "--json").json["members"]
+    assert [(one["name"], one["runtime"]) for one in again] == [("ann", "script"), ("bob", "command")]
+    second = crew.record("bob")
+    assert second.generation == first.generation + 1
+    assert second.command == first.command
+    crew("down")
+
+
+def test_a_script_agent_does_tasks_in_worktrees_of_its_own_and_leaves_branches(crew: Crew) -> None:
+    crew("tasks", "add", "Write it", "--run", "echo two > b.txt", "--run", "echo $ATM_TASK $ATM_IDENTITY >> b.txt")
+    crew("tasks", "add", "Read it", "--run", "cat a.txt", "--depends-on", "1")
+    crew("tasks", "add", "For a mind")
+    (crew.folder / "dirty.txt").write_text("the user's own")
+    before = crew.git("status", "--porcelain"), crew.git("rev-parse", "HEAD")
+    crew("up", "script:ann")
+    crew.is_done("2")
+    task = crew.task("1")
+    assert (task["state"], task["finishedBy"]) == ("completed", "ann")
+    branch = "atm/work/crew/1-ann"
+    assert branch in task["result"]
+    assert crew.git("show", f"{branch}:b.txt") == "two\n1 ann"
+    assert crew.git("log", "-1", "--format=%an", branch) == "ann"
+    assert (crew.git("status", "--porcelain"), crew.git("rev-parse", "HEAD")) == before
+    assert crew.task("3")["state"] == "pending"
+    crew.becomes("ann", "idle")
+    assert crew.left()["worktrees"] == []
+    crew("down")
+    assert crew.left() == NOTHING
+
+
+def test_a_command_that_fails_fails_the_task_and_its_work_is_saved(crew: Crew) -> None:
+    crew("tasks", "add", "Break", "--run", "echo half > half.txt; exit 7", "--max-retries", "0")
+    crew("up", "script:ann")
+    crew.is_done("1")
+    task = crew.task("1")
+    assert task["state"] == "failed"
+    assert "ended with 7" in task["error"]
+    crew("down")
+    items = crew("salvage", "list", "--json").json["items"]
+    assert [item["untracked"] for item in items] == [["half.txt"]]
+    crew("salvage", "restore", items[0]["id"], "--to", str(crew.folder / "back"))
+    assert (crew.folder / "back" / "half.txt").read_text() == "half\n"
+    assert crew.left() == NOTHING
+
+
+def test_checks_run_in_the_worktree_and_their_no_is_heard(crew: Crew) -> None:
+    crew("tasks", "add", "Prove", "--run", "echo x > proof.txt", "--accept", "test -f proof.txt")
+    crew("tasks", "add", "Fail", "--run", "true", "--accept", "test -f proof.txt", "--max-retries", "0")
+    crew("up", "script:ann")
+    crew.is_done("1")
+    crew.is_done("2")
+    assert crew.task("1")["state"] == "completed"
+    assert crew.task("2")["state"] == "failed"
+    crew("down")
+
+
+def test_commands_of_a_plan_wait_for_a_persons_yes(crew: Crew, tmp_path: Path) -> None:
+    plan = tmp_path / "plan.md"
+    plan.write_text("- [ ] Evil (run: touch evil.txt)\n")
+    crew("tasks", "import", str(plan))
+    crew("up", "script:ann")
+    crew.is_done("1")
+    task = crew.task("1")
+    assert task["state"] == "failed"
+    assert "no person has said yes" in task["error"]
+    crew("tasks", "allow", "1")
+    crew("tasks", "release", "1", "--reopen", "--reason", "looked at")
+    crew.eventually(lambda: crew.task("1")["state"] == "completed")
+    crew("down")
+
+
+def test_asked_in_the_middle_of_its_task_it_finishes_first(crew: Crew) -> None:
+    go = crew.folder / "go"
+    crew("tasks", "add", "Long", "--run", f"until test -e {go}; do sleep 0.05; done; echo done > d.txt")
+    crew("up", "script:ann")
+    crew.becomes("ann", "working")
+    down = crew.atm.start("down", "--json", env={"ATM_CONFIG": str(_settings(crew, "shutdown_seconds = 120"))})
+    crew.eventually(lambda: crew.record("ann").answer == "finishing", 120)
+    go.touch()
+    out, _ = down.communicate(timeout=240)
+    assert json.loads(out)["members"][0]["how"] == "asked"
+    assert crew.task("1")["state"] == "completed"
+    assert crew.left() == NOTHING
+
+
+def test_only_silence_is_killed_and_its_task_is_free_again(crew: Crew) -> None:
+    crew("tasks", "add", "Hang", "--run", "echo begun > begun.txt; sleep 1000")
+    crew("up", "script:ann")
+    crew.becomes("ann", "working")
+    crew.eventually(lambda: any("sleep 1000" in one.command for one in crew.running()))
+    os.kill(crew.record("ann").pid, signal.SIGSTOP)
+    said = crew("down", "--json", env={"ATM_CONFIG": str(_settings(crew, "shutdown_seconds = 0.2"))}).json["members"]
+    assert [(one["how"], one["released"]) for one in said] == [("terminated", ["1"])]
+    assert "said nothing" in said[0]["reason"]
+    assert crew.task("1")["state"] == "pending"
+    assert crew.left() == NOTHING
+    assert crew("salvage", "list", "--json").json["items"][0]["untracked"] == ["begun.txt"]
+
+
+def test_a_killed_host_is_cleared_away_by_the_next_command(crew: Crew) -> None:
+    crew("tasks", "add", "Hang", "--run", "echo begun > begun.txt; sleep 1000")
+    crew("up", "script:ann")
+    crew.eventually(lambda: any("sleep 1000" in one.command for one in crew.running()))
+    os.kill(crew.record("ann").pid, signal.SIGKILL)
+    crew.eventually(lambda: not _lives(crew.record("ann").pid))
+    assert any("sleep 1000" in one.command for one in crew.running())
+    crew("up", "script:bob")
+    assert not any("sleep 1000" in one.command and "ann" in one.mark for one in crew.running())
+    assert crew.record("ann").state == "error"
+    crew("stop", "--json")
+    assert crew.left() == NOTHING
+    why = [item["why"] for item in crew("salvage", "list", "--json").json["items"]]
+    assert any("its host is gone" in one for one in why)
+
+
+def test_stop_ends_everything_also_what_left_its_session_and_cleared_its_environment(crew: Crew) -> None:
+    hides = "setsid env -i sleep 2001 & setsid sleep 2002 & (trap '' TERM INT HUP; sleep 2003) & sleep 2004"
+    crew("spawn", "command:bob", "--prompt", hides)
+    crew.eventually(lambda: sum("sleep 200" in line for line in _commands()) >= 4)
+    said = crew("stop", "--json").json
+    assert [(one["member"], one["how"]) for one in said["stopped"]] == [("bob", "killed")]
+    assert said["left"] == []
+    assert [line for line in _commands() if "sleep 200" in line] == []
+    assert crew.left() == NOTHING
+    assert crew("stop", code=3).out == "no agent ran\n"
+
+
+def test_stop_works_with_team_files_that_cannot_be_read_and_latches(crew: Crew) -> None:
+    crew("up", "script:ann")
+    folder = Path(crew.layout.team("crew"))
+    folder.rename(folder.with_name("elsewhere"))
+    said = crew("stop", "--team", "crew", "--json").json
+    assert [one["member"] for one in said["stopped"]] == ["ann"]
+    assert crew.running() == []
+    folder.with_name("elsewhere").rename(folder)
+    assert Path(crew.layout.stop_latch("crew")).exists()
+    crew("up", "script:ann")
+    assert not Path(crew.layout.stop_latch("crew")).exists()
+    crew("down")
+
+
+def test_only_a_person_starts_a_stopped_team_again(crew: Crew) -> None:
+    crew("tasks", "add", "Try", "--run", f"{_atm(crew)} up script:bob --team crew", "--max-retries", "0")
+    crew("up", "script:ann")
+    crew.is_done("1")
+    assert "only a person or the lead may start agents" in crew.task("1")["error"]
+    crew("down")
+
+
+def test_nobody_is_started_twice_and_two_who_try_at_once_get_one(crew: Crew) -> None:
+    crew("up", "script:ann")
+    refused = crew("up", "script:ann", "--json", code=1).json["members"][0]
+    assert refused["error"]["code"] == "member-in-use"
+    crew("down")
+    tries = [crew.atm.start("up", "script:ann", "--json", "--team", "crew") for _ in range(4)]
+    said = [json.loads(one.communicate(timeout=240)[0])["members"][0] for one in tries]
+    assert sum(one["pid"] is not None for one in said) == 1
+    assert len({one.pid for one in crew.running() if "crew.host" in one.command}) == 1
+    crew("down")
+    assert crew.left() == NOTHING
+
+
+@pytest.mark.parametrize("moment", range(6))
+def test_killed_anywhere_while_it_starts_an_agent_the_next_command_leaves_nothing_half_made(crew: Crew, moment) -> None:
+    started = crew.atm.start("up", "command:bob", "--team", "crew")
+    marks = Path(crew.layout.agent_record("crew", "bob"))
+    crew.eventually(lambda: marks.exists() or started.poll() is not None)
+    for _ in range(moment * 3):
+        time.sleep(0.02)
+    started.kill()
+    started.communicate()
+    found = crew("down", "--json", code=None)
+    assert found.code in (0, 3), found.err
+    assert crew.left() == NOTHING
+    crew("up", "command:bob")
+    crew("down")
+    assert crew.left() == NOTHING
+
+
+def test_an_agent_that_ends_badly_says_so_and_leaves_nothing(crew: Crew) -> None:
+    crew("spawn", "command:bob", "--prompt", "echo no >&2; sleep 1; exit 3")
+    crew.becomes("bob", "error")
+    assert crew.record("bob").error == "its program ended with 3"
+    assert "no" in crew("peek", "bob").out.split()
+    crew("down", code=None)
+    assert crew.left() == NOTHING
+
+
+def test_what_cannot_be_started_says_what_would_bring_it_and_keeps_nobody_back(crew: Crew) -> None:
+    path = {"PATH": _only("git", crew.folder.parent)}
+    said = crew("up", "claude:ann", "script:bob", "--json", code=2, env=path).json["members"]
+    assert said[0]["error"]["code"] == "runtime-missing"
+    assert "npm install -g @anthropic-ai/claude-code" in said[0]["error"]["hint"]
+    assert said[1]["error"] is None
+    assert crew.record("ann") is None
+    crew("down")
+
+
+def test_the_team_is_made_where_there_is_none(crew: Crew) -> None:
+    crew("teams", "delete", "crew", "--force", code=None)
+    said = crew("up", "script:ann", "--team", "fresh", "--json").json
+    assert said["team"] == "fresh"
+    crew("down", "--team", "fresh")
+
+
+def test_without_a_repository_it_works_in_the_folder_itself(crew: Crew, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.mkdir()
+    crew("tasks", "add", "Write", "--run", "echo here > here.txt")
+    crew.atm("up", "script:ann", "--team", "crew", cwd=plain)
+    crew.is_done("1")
+    assert (plain / "here.txt").read_text() == "here\n"
+    crew("down")
+
+
+def test_a_crew_file_is_started_after_a_yes_to_exactly_that(crew: Crew) -> None:
+    crew("init", "--crew")
+    file = crew.folder / "crew.toml"
+    assert 'runtime = "script"' in file.read_text()
+    refused = crew("up", "--crew", "crew.toml", "--json", code=1)
+    assert refused.json["error"]["code"] == "not-trusted"
+    crew("up", "--crew", "crew.toml", "--yes", "--team", "crew")
+    crew("down")
+    file.write_text(file.read_text() + '\n[[agents]]\nname = "bob"\nruntime = "command"\ncommand = ["touch", "evil"]\n')
+    assert crew("up", "--crew", "crew.toml", "--json", code=1).json["error"]["code"] == "not-trusted"
+    assert crew.running() == []
+
+
+def test_in_tmux_it_has_a_window_of_its_own_that_goes_with_it(crew: Crew) -> None:
+    skip_without("tmux")
+    crew.atm.environment["TMUX_TMPDIR"] = str(crew.folder.parent)
+    crew.atm.environment["SECRET"] = "only for it"
+    said = crew("up", "command:bob", "--backend", "tmux", "--prompt", "echo $SECRET; exec cat", "--json").json
+    pane = said["members"][0]["pane"]
+    assert pane.startswith("%")
+    crew.eventually(lambda: "only for it" in crew("peek", "bob").out)
+    words = crew("attach", "bob", "--json").json["command"]
+    assert words[-1] == pane
+    crew("down")
+    assert crew.left() == NOTHING
+    crew.eventually(lambda: crew("peek", "bob", code=None).code == 0)
+    left = subprocess.run([*words[3:6], "list-sessions"], env=crew.atm.environment, capture_output=True, check=False)
+    assert left.stdout == b""
+
+
+def test_runtimes_are_listed_and_the_users_own_among_them(crew: Crew) -> None:
+    settings = Path(crew.layout.settings)
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text('[runtimes.mine]\ncommand = ["sh", "-c", "cat"]\n')
+    said = {one["name"]: one for one in crew("runtimes", "list", "--json").json["runtimes"]}
+    assert {"claude", "codex", "gemini", "opencode", "command", "script", "mine"} == set(said)
+    assert said["script"]["installed"] is True
+    assert said["mine"]["origin"].startswith("user file")
+    crew("up", "mine:ann")
+    assert crew.record("ann").command == ["sh", "-c", "cat"]
+    crew("down")
+    assert crew("runtimes", "check", "claud", code=1).err.count("did you mean 'claude'") == 1
+
+
+def _settings(crew: Crew, line: str) -> Path:
+    path = crew.folder.parent / "more.toml"
+    path.write_text(f"[crew]\n{line}\n")
+    return path
+
+
+def _lives(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def _commands() -> list[str]:
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdecimal():
+            try:
+                found.append(Path(f"/proc/{name}/cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " "))
+            except OSError:
+                continue
+    return found
+
+
+def _atm(crew: Crew) -> str:
+    return " ".join(crew.atm.command())
+
+
+def _only(program: str, folder: Path) -> str:
+    """A folder with this program alone."""
+    import shutil
+
+    bin = folder / "bin"
+    bin.mkdir()
+    for name in (program, "sh", "python3"):
+        (bin / name).symlink_to(str(shutil.which(name)))
+    return str(bin)
+
+
+def test_a_team_with_agents_is_not_deleted_and_with_force_nothing_of_it_stays_but_what_was_saved(crew: Crew) -> None:
+    crew("tasks", "add", "Write", "--run", "echo two > b.txt")
+    crew("up", "script:ann", "command:bob")
+    crew.is_done("1")
+    refused = crew("teams", "delete", "crew", "--yes", "--json", code=1).json
+    assert refused["error"]["code"] == "team-in-use"
+    crew("teams", "delete", "crew", "--yes", "--force")
+    assert crew.left() == NOTHING
+    assert crew.git("branch", "--list", "atm/*") == ""
+    saved = crew.git("for-each-ref", "--format=%(refname)", "refs/atm/salvage").split("\n")
+    assert len(saved) == 1
+    assert crew.git("show", f"{saved[0]}:b.txt") == "two"
+    assert crew.records.names("crew") == []
+
+
+def test_an_archived_team_leaves_no_worktree_and_no_branch(crew: Crew) -> None:
+    crew("up", "command:bob")
+    crew("down")
+    crew("teams", "archive", "crew", "--force")
+    assert crew.left() == NOTHING
+    assert crew.git("branch", "--list", "atm/*") == ""

@@ -1,0 +1,113 @@
+"""Agents that `atm up` starts, with each vendor's real program: spoken to, resumed, ended, and nothing is left."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.conftest import ME, LabAgent, processes_of, until
+
+pytestmark = pytest.mark.lab
+
+
+class Upped:
+    """Bob, started by atm, in a repository with one commit."""
+
+    def __init__(self, agent: LabAgent) -> None:
+        self.agent = agent
+        git = ["git", "-C", str(agent.folder), "-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+        (agent.folder / "a.txt").write_text("one\n")
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", "first"], check=True)
+
+    def atm(self, *words: str) -> Any:
+        """As a person in the repository, with the variables that the program needs."""
+        done = subprocess.run(
+            ["atm", *words, "--team", "crew", "--json"],
+            env={key: value for key, value in self.agent.environment.items() if not key.startswith("ATM_")},
+            cwd=self.agent.folder,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode in (0, 3), done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    def record(self) -> Any:
+        return next(one for one in self.atm("peek")["members"] if one["name"] == ME)
+
+    def says(self, state: str) -> None:
+        until(lambda: self.record()["state"] == state, 240, lambda: self.atm("peek", ME))
+
+
+def left_in(agent: LabAgent) -> list[str]:
+    """What still runs of this home, but the daemon and the scripted model."""
+    found = []
+    for pid in processes_of(agent.home):
+        try:
+            command = Path(f"/proc/{pid}/cmdline").read_bytes().decode("utf-8", "replace").replace("\0", " ")
+        except OSError:
+            continue
+        if "daemon run" not in command:
+            found.append(command)
+    return found
+
+
+def is_written_down(agent: LabAgent, word: bytes) -> bool:
+    """In the vendor's own transcript: whoever is killed before that has nothing to go on with."""
+    places = (".claude/projects", ".codex/sessions", ".gemini/tmp", ".local/share/opencode")
+    files = [path for place in places for path in (agent.home / place).rglob("*") if path.is_file()]
+    return any(word in path.read_bytes() for path in files)
+
+
+def test_it_is_started_spoken_to_by_mail_and_ended_with_nothing_left(agent):
+    agent.story.otherwise().says("at your service")
+    upped = Upped(agent)
+    said = upped.atm("up", f"{agent.vendor.name}:{ME}", "--prompt", "begin the day")
+    assert said["members"][0]["error"] is None, said
+    agent.seen.asks(1, 240)
+    agent.seen.once("begin the day")
+    upped.says("idle")
+    assert upped.record()["session"]
+    message = agent.gets("letter from ann")
+    agent.seen.eventually("letter from ann", within=240)
+    agent.seen.once("letter from ann")
+    assert agent.state_of(message) in ("surfaced", "read")
+    upped.says("idle")
+    ended = upped.atm("down")["members"][0]
+    assert (ended["member"], ended["troubles"]) == (ME, [])
+    assert ended["how"] in ("asked", "terminated")
+    assert left_in(agent) == []
+    assert list((agent.home / ".local/state/atm/worktrees").glob("*/*/*")) == []
+
+
+def test_stopped_in_the_middle_of_a_tool_it_leaves_no_orphan(agent):
+    agent.vendor.shell(agent.story.first(), "sleep 4242")
+    agent.story.otherwise().says("done")
+    upped = Upped(agent)
+    upped.atm("up", f"{agent.vendor.name}:{ME}", "--prompt", "begin")
+    agent.seen.asks(1, 240)
+    upped.atm("stop")
+    assert left_in(agent) == []
+
+
+def test_killed_with_everything_it_goes_on_with_its_conversation(agent):
+    agent.story.otherwise().says("at your service")
+    upped = Upped(agent)
+    upped.atm("up", f"{agent.vendor.name}:{ME}", "--prompt", "the word is heliotrope")
+    agent.seen.asks(1, 240)
+    upped.says("idle")
+    session = upped.record()["session"]
+    until(lambda: is_written_down(agent, b"heliotrope"), 120)
+    upped.atm("kill", ME)
+    assert left_in(agent) == []
+    before = len(agent.seen.requests)
+    upped.atm("spawn", f"{agent.vendor.name}:{ME}", "--resume", session, "--prompt", "which word?")
+    agent.seen.asks(before + 1, 240)
+    assert any("heliotrope" in str(request.body) for request in agent.seen.requests[before:])
+    upped.atm("down")
+    assert left_in(agent) == []

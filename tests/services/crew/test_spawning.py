@@ -1,0 +1,245 @@
+"""Starting an agent: all of it, or nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from atm.domain.crew.marks import read_mark
+from atm.domain.crew.states import READY
+from atm.domain.errors import MemberInUse, RuntimeMissing, SpawnFailed, TeamStopped
+from atm.domain.team.team import Member
+from atm.services.crew.crewroom import CrewPolicy, Fenced, change
+from atm.services.crew.ending import down, keep, kill, stop
+from atm.services.crew.reaping import reconcile
+from atm.services.crew.spawning import AgentWish, spawn
+from atm.services.roster.members import add_member, create_team
+from atm.testing.agents import memory_crewroom
+from atm.testing.rooms import memory_boardroom
+
+
+@pytest.fixture
+def crew() -> Any:
+    boardroom = memory_boardroom()
+    create_team(boardroom.room, "crew", lead="lena")
+    made: Any = memory_crewroom(boardroom, policy=CrewPolicy(start=1.0, shutdown=2.0, finish=5.0, gone=0.5))
+    made.worktrees.add_repository("/src", {"a.txt": b"one\n"})
+
+    def host_says_ready(launch, pid: int) -> None:
+        record = made.records.read(launch.team, launch.member)
+        began = made.processes.began(pid)
+        change(made, launch.team, launch.member, record.generation, state=READY, pid=pid, began=began)
+
+    made.backends["headless"].answers = host_says_ready
+    return made
+
+
+def wish(member: str = "ann", runtime: str = "command", **facts: Any) -> AgentWish:
+    return AgentWish(**{"team": "crew", "member": member, "runtime": runtime, "folder": "/src", **facts})
+
+
+def nothing_is_left(crew: Any) -> bool:
+    marked = [one for one in crew.processes.running() if one.mark]
+    return not marked and not crew.worktrees.left("crew") and not crew.slots.taken()
+
+
+def test_roster_worktree_slot_and_process_are_there_together(crew):
+    record = spawn(crew, wish(environment={"CI": "1"}))
+    assert (record.state, record.generation, record.slot) == (READY, 1, 0)
+    assert crew.room.rosters.load("crew").member("ann") is not None
+    assert [one.path for one in crew.worktrees.left("crew")] == [record.worktree]
+    mark: Any = read_mark(record.mark)
+    assert (mark.team, mark.member, mark.generation) == ("crew", "ann", 1)
+    assert [one.mark for one in crew.processes.running() if one.mark] == [record.mark]
+
+
+@pytest.mark.parametrize("runtime", ["script"])
+def test_a_script_has_its_worktrees_with_its_tasks(crew, runtime):
+    assert spawn(crew, wish(runtime=runtime)).worktree == ""
+
+
+def test_in_a_folder_that_was_named_it_works_in_place(crew):
+    assert spawn(crew, wish(in_place=True)).worktree == ""
+
+
+def test_what_cannot_be_started_leaves_nothing(crew):
+    crew.backends["headless"].refusal = "no memory"
+    with pytest.raises(SpawnFailed):
+        spawn(crew, wish())
+    assert nothing_is_left(crew)
+    assert crew.room.rosters.load("crew").member("ann") is None
+    assert crew.records.read("crew", "ann").state == "error"
+
+
+def test_a_member_that_was_there_before_stays_when_its_start_fails(crew):
+    add_member(crew.room, "crew", Member("ann"))
+    crew.backends["headless"].refusal = "no memory"
+    with pytest.raises(SpawnFailed):
+        spawn(crew, wish())
+    assert crew.room.rosters.load("crew").member("ann") is not None
+
+
+def test_a_host_that_never_says_that_it_is_there_is_ended(crew):
+    crew.backends["headless"].answers = lambda *_: None
+    with pytest.raises(SpawnFailed) as error:
+        spawn(crew, wish())
+    assert "not ready within 1 s" in str(error.value)
+    assert nothing_is_left(crew)
+
+
+def test_an_interrupted_start_takes_everything_back(crew):
+    def interrupt(*_) -> None:
+        raise KeyboardInterrupt
+
+    crew.backends["headless"].answers = interrupt
+    with pytest.raises(KeyboardInterrupt):
+        spawn(crew, wish())
+    assert nothing_is_left(crew)
+
+
+def test_nobody_is_started_beside_itself_and_a_later_life_has_a_higher_number(crew):
+    first = spawn(crew, wish())
+    with pytest.raises(MemberInUse):
+        spawn(crew, wish())
+    kill(crew, "crew", "ann")
+    assert spawn(crew, wish()).generation == first.generation + 1
+
+
+def test_a_host_of_a_former_life_has_no_say(crew):
+    first = spawn(crew, wish())
+    kill(crew, "crew", "ann")
+    spawn(crew, wish())
+    with pytest.raises(Fenced):
+        change(crew, "crew", "ann", first.generation, state="idle")
+
+
+def test_unknown_runtimes_missing_programs_and_backends_say_what_to_do(crew):
+    with pytest.raises(RuntimeMissing) as error:
+        spawn(crew, wish(runtime="claud"))
+    assert error.value.remedy == "did you mean 'claude'?"
+    crew.find_program = lambda _: ""
+    with pytest.raises(RuntimeMissing) as error:
+        spawn(crew, wish(runtime="codex"))
+    assert "npm install -g @openai/codex" in error.value.remedy
+    with pytest.raises(RuntimeMissing):
+        spawn(crew, wish(backend="tmux"))
+    assert crew.records.names("crew") == []
+
+
+def test_required_tools_that_are_missing_refuse_and_a_script_needs_none(crew):
+    crew.policy.required_tools = ("mcp",)
+    with pytest.raises(RuntimeMissing) as error:
+        spawn(crew, wish(runtime="codex"))
+    assert error.value.remedy.startswith("set it up with `atm init --vendor codex`")
+    crew.set_up = lambda _: {"hooks": False, "mcp": True}
+    spawn(crew, wish(runtime="codex"))
+    spawn(crew, wish("bob", runtime="script"))
+
+
+def test_people_are_not_started(crew):
+    add_member(crew.room, "crew", Member("zoe", backend="human"))
+    with pytest.raises(MemberInUse):
+        spawn(crew, wish("zoe"))
+
+
+def test_after_a_stop_nothing_is_started(crew):
+    spawn(crew, wish())
+    done = stop(crew, ["crew"], "zoe")
+    assert [(one.member, one.how) for one in done.ended] == [("ann", "killed")]
+    assert nothing_is_left(crew)
+    with pytest.raises(TeamStopped) as error:
+        spawn(crew, wish())
+    assert "by zoe" in str(error.value)
+
+
+def test_a_stop_names_what_it_could_not_end(crew):
+    record = spawn(crew, wish())
+    crew.processes.stubborn.add(record.pid)
+    done = stop(crew, ["crew"], "zoe")
+    assert [one.pid for one in done.left] == [record.pid]
+    assert crew.records.read("crew", "ann").pid == record.pid
+
+
+def test_a_stop_finds_agents_without_any_record(crew):
+    record = spawn(crew, wish())
+    with crew.records.turn("crew", "ann") as turn:
+        turn.remove()
+    stop(crew, ["crew"], "zoe")
+    assert crew.processes.began(record.pid) == ""
+
+
+def test_another_home_on_the_machine_is_left_alone(crew):
+    stranger = crew.processes.make(mark="elsewhere/crew/ann/1/k")
+    stop(crew, [], "zoe")
+    reconcile(crew)
+    assert crew.processes.began(stranger.pid)
+
+
+def test_one_that_said_nothing_is_ended_after_its_time(crew):
+    spawn(crew, wish())
+    began = crew.clock.monotonic()
+    done = down(crew, "crew", "zoe")
+    assert [(one.how, one.reason) for one in done] == [("terminated", "it said nothing for 2 s")]
+    assert crew.clock.monotonic() - began < 4
+    assert nothing_is_left(crew)
+
+
+def test_one_that_finishes_gets_the_time_for_that_and_no_more(crew):
+    record = spawn(crew, wish())
+    change(crew, "crew", "ann", record.generation, state="working")
+    asked = crew.clock.sleep
+
+    def answer(seconds: float) -> None:
+        now = crew.records.read("crew", "ann")
+        if now.is_asked and not now.answer:
+            change(crew, "crew", "ann", now.generation, answer="finishing")
+        asked(seconds)
+
+    crew.clock.sleep = answer
+    done = down(crew, "crew", "zoe")
+    assert [(one.how, one.reason) for one in done] == [("terminated", "it did not finish within 5 s")]
+
+
+def test_one_that_refuses_is_left_alone_and_its_reason_told(crew):
+    spawn(crew, wish())
+    asked = crew.clock.sleep
+
+    def refuse(seconds: float) -> None:
+        if not crew.records.read("crew", "ann").answer:
+            keep(crew, "crew", "ann", "a migration runs")
+        asked(seconds)
+
+    crew.clock.sleep = refuse
+    done = down(crew, "crew", "zoe", ["ann"])
+    assert [(one.how, one.reason) for one in done] == [("refused", "a migration runs")]
+    assert not nothing_is_left(crew)
+
+
+@pytest.mark.parametrize("state", ["spawning", "ready", "working", "idle", "shutting_down"])
+def test_whatever_a_crash_left_one_look_clears_away_and_the_work_is_saved(crew, state):
+    record = spawn(crew, wish())
+    tree = crew.worktrees.left("crew")[0]
+    crew.worktrees.trees[tree.path]["new.txt"] = b"unsaved\n"
+    with crew.records.turn("crew", "ann") as turn:
+        turn.write(type(record)(**{**_fields(turn.record), "state": state, "spawner": 0, "spawner_began": ""}))
+    del crew.processes.processes[record.pid]
+    tool = crew.processes.make(mark=record.mark)
+    done = reconcile(crew)
+    assert [one.member for one in done.cleared] == ["ann"]
+    assert crew.processes.began(tool.pid) == ""
+    assert nothing_is_left(crew)
+    assert [one.untracked for one in crew.worktrees.saved(tree.common)] == [["new.txt"]]
+    again = reconcile(crew)
+    assert (again.cleared, again.orphans, again.trees) == ([], [], [])
+
+
+def test_who_lives_is_adopted(crew):
+    spawn(crew, wish())
+    done = reconcile(crew)
+    assert [one.member for one in done.adopted] == ["ann"]
+    assert not nothing_is_left(crew)
+
+
+def _fields(record) -> dict:
+    return {name: getattr(record, name) for name in record.__slots__}
