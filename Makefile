@@ -92,7 +92,7 @@ bench: $(READY)
 
 chaos: $(READY) $(NODE_READY)
 	@ATM_CHAOS=long $(BIN)/python -m pytest -m campaign -n $(JOBS)
-	@ATM_CHAOS=long $(BIN)/python -m pytest tests/domain tests/formats tests/services -n $(JOBS)
+	@ATM_CHAOS=long $(BIN)/python -m pytest tests/domain tests/formats tests/services tests/crew -n $(JOBS)
 
 # What the tests would not notice: half an hour on two cores.
 mutants: $(READY) $(NODE_READY)

@@ -9,6 +9,7 @@ from benchmarks.baseline import DURABLE, NAMES, STYLES
 from benchmarks.board import CLAIMANTS, LARGE, SHARED, SMALL, Claimants
 from benchmarks.busy_team import Busy, busy_targets
 from benchmarks.cases import CROWD, FEW, HUGE, MANY, UNREAD, Crowds, Effort
+from benchmarks.crew import CrewFigures, crew_targets
 from benchmarks.daemon import MEMBERS, TEAMS, DaemonFigures
 from benchmarks.mail_talk import MailTalk, mail_talk_context, mail_talk_targets
 from benchmarks.mcp import CALLS, McpFigures
@@ -33,6 +34,7 @@ class Results:
     mcp: McpFigures
     mail_talk: MailTalk
     busy: list[Busy]
+    crew: CrewFigures
     effort: Effort
     pip: str
 
@@ -87,6 +89,7 @@ def targets(results: Results) -> list[Row]:
         *mcp_targets(results.mcp),
         *mail_talk_targets(results.mail_talk),
         *busy_targets(results.busy),
+        *crew_targets(results.crew),
     ]
 
 

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.board import run_claimants, time_board
 from benchmarks.busy_team import measure_busy_teams
 from benchmarks.cases import CROWD, QUICK, THOROUGH, Bench, run_crowds, time_large_append, time_programs
+from benchmarks.crew import measure_crew
 from benchmarks.daemon import measure_daemon
 from benchmarks.installation import PROJECT, install
 from benchmarks.mail_talk import measure_mail_talk
@@ -62,6 +63,7 @@ def measure_all(folder: Path, quick: bool) -> Results:
         mcp=measure_mcp(bench),  # from here on the SDK is in the environment
         mail_talk=measure_mail_talk(bench),
         busy=measure_busy_teams(bench),
+        crew=measure_crew(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.chaos import LONG
 from tests.crew.conftest import NOTHING, Crew
 from tests.optional import skip_without
 
@@ -296,6 +297,12 @@ def test_runtimes_are_listed_and_the_users_own_among_them(crew: Crew) -> None:
     assert crew("runtimes", "check", "claud", code=1).err.count("did you mean 'claude'") == 1
 
 
+def _fill(path: Path) -> None:
+    with path.open("wb", buffering=0) as file:
+        for _ in range(2048):
+            file.write(b"x" * 1024)
+
+
 def _settings(crew: Crew, line: str) -> Path:
     path = crew.folder.parent / "more.toml"
     path.write_text(f"[crew]\n{line}\n")
@@ -357,3 +364,62 @@ def test_an_archived_team_leaves_no_worktree_and_no_branch(crew: Crew) -> None:
     crew("teams", "archive", "crew", "--force")
     assert crew.left() == NOTHING
     assert crew.git("branch", "--list", "atm/*") == ""
+
+
+def test_when_its_tmux_server_is_killed_the_agent_ends_and_nothing_is_left(crew: Crew) -> None:
+    skip_without("tmux")
+    crew.atm.environment["TMUX_TMPDIR"] = str(crew.folder.parent)
+    crew("up", "command:bob", "--backend", "tmux", "--prompt", "(setsid sleep 3001 &); exec sleep 3002")
+    crew.eventually(lambda: sum("sleep 300" in one.command for one in crew.running()) >= 2)
+    words = crew("attach", "bob", "--json").json["command"]
+    subprocess.run([*words[3:6], "kill-server"], env=crew.atm.environment, check=True)
+    crew("down", code=None)
+    assert crew.left() == NOTHING
+
+
+def test_on_a_full_disk_nothing_is_started_and_nothing_half_made_stays(crew: Crew, tiny_disk) -> None:
+    state = Path(crew.layout.state_root)
+    tiny_disk(state, "1m")
+    crew("up", "script:ann")
+    crew("down")
+    with pytest.raises(OSError, match="No space left"):
+        _fill(state / "filler")
+    refused = crew("up", "command:bob", code=1)
+    assert "Traceback" not in refused.err
+    assert crew.running() == []
+    (state / "filler").unlink()
+    crew("up", "command:bob")
+    crew("down")
+    assert crew.left() == NOTHING
+
+
+def test_thirty_agents_come_up_and_go_down(crew: Crew) -> None:
+    many = 30 if LONG else 6
+    names = [f"script:a{number}" for number in range(many)]
+    said = crew("up", *names, "--json").json["members"]
+    assert [one["error"] for one in said] == [None] * many
+    assert len({one["pid"] for one in said}) == many
+    for number in range(many):
+        crew("tasks", "add", f"Task {number}", "--run", "echo $ATM_IDENTITY > who.txt")
+    for number in range(many):
+        crew.is_done(str(number + 1))
+    crew("down")
+    assert crew.left() == NOTHING
+    assert len(crew.git("branch", "--list", "atm/work/crew/*").split("\n")) == many
+
+
+def test_a_member_that_must_plan_gets_nothing_done_before_its_plan_is_approved(crew: Crew) -> None:
+    crew("tasks", "add", "Careful", "--run", "echo x > x.txt")
+    crew("up", "script:ann", "--require-plan")
+    crew.becomes("ann", "planning")
+    crew.eventually(lambda: crew.task("1")["plan"] == "submitted")
+    assert "- echo x > x.txt" in crew.task("1")["planDetails"]["text"]
+    crew("down")
+    assert crew.task("1")["state"] == "pending"
+    crew("up")
+    crew.eventually(lambda: crew.task("1")["plan"] == "submitted")
+    crew("tasks", "plan", "approve", "1")
+    crew.is_done("1")
+    assert crew.task("1")["state"] == "completed"
+    crew("down")
+    assert crew.left() == NOTHING

@@ -89,7 +89,7 @@ def test_a_dirty_tree_stays_dirty_and_worktrees_do_not_have_it(user, bench):
     (user / "new.txt").write_text("new\n")
     git(user, "stash", "push", "-q", "--", "a.txt")
     (user / "a.txt").write_text("another\n")
-    assert any(note.startswith("3 changed or new files") for note in bench.repository.notes)
+    assert "not committed, and so not in worktrees: changed or new files, 3 of them" in bench.repository.notes
     worktree = bench.make()
     assert (Path(worktree.path) / "a.txt").read_text() == "one and a half\n"
     assert not (Path(worktree.path) / "new.txt").exists()

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.chaos import LONG
 from tests.crew.repositories import Bench, Users, alone, git, new_repository, reachable
 from tests.in_memory import in_memory
 
@@ -141,7 +142,7 @@ def test_whoever_is_killed_at_any_step_loses_nothing(place, life, moment):
     code, step = -signal.SIGKILL, steps_of(place, beginning)
     first = step
     while code:
-        step += 1
+        step += 1 if LONG else 1 + (step - first) // 2  # in CI fewer and fewer, the beginnings of all lives are alike
         assert step < MOST_STEPS
         repository = new_repository(place / "r")
         bench = Bench(repository, find_layout({"ATM_HOME": str(place / "home")}))

@@ -32,11 +32,16 @@ Every error that a user can meet, in one tree.
     │   ├── ChecksFailed        what the task declared as proof is not there
     │   ├── HookBlocked         a hook said no, with a reason
     │   ├── DaemonRunning       one daemon for each home
-    │   └── FileNotAllowed      a file reference that the settings do not permit
+    │   ├── FileNotAllowed      a file reference that the settings do not permit
+    │   ├── RuntimeMissing      what an agent would be run with is not here
+    │   ├── NoSuchAgent         atm has started none of that name
+    │   ├── SpawnFailed         an agent did not come up, and nothing of it is left
+    │   └── TeamStopped         a person stopped the team
     └── DiskError               what we found on disk is not what it should be
         ├── UnreadableFile      not JSON, or not the shape that belongs there
         ├── DamagedBackup       a backup that is not what its manifest says
         ├── OutsideLink         a link that leads out of the folder it stands in
+        ├── GitTrouble          git could not do what was needed
         ├── DaemonTrouble       the daemon refused, or answered with something else
         ├── FileBusy            another process held a lock for too long
         └── WriteRefused        permission, full disk, read-only: the system said no
@@ -265,7 +270,7 @@ class NoSuchAgent(RequestError):
     code = "no-such-agent"
 
 
-class SpawnFailed(AtmError):
+class SpawnFailed(RequestError):
     """An agent could not be started. Nothing of it is left."""
 
     code = "spawn-failed"
@@ -277,16 +282,16 @@ class TeamStopped(RequestError):
     code = "team-stopped"
 
 
-class GitTrouble(AtmError):
-    """Git could not do what was needed."""
-
-    code = "git-trouble"
-
-
 class DiskError(AtmError):
     """What we found on disk is not what it should be."""
 
     code = "disk"
+
+
+class GitTrouble(DiskError):
+    """Git could not do what was needed."""
+
+    code = "git-trouble"
 
 
 class UnreadableFile(DiskError):

@@ -12,7 +12,7 @@ from atm.domain.errors import MemberInUse, RuntimeMissing, SpawnFailed, TeamStop
 from atm.domain.team.team import Member
 from atm.services.crew.crewroom import CrewPolicy, Fenced, change
 from atm.services.crew.ending import down, keep, kill, stop
-from atm.services.crew.reaping import reconcile
+from atm.services.crew.reaping import clear_away, reconcile
 from atm.services.crew.spawning import AgentWish, spawn
 from atm.services.roster.members import add_member, create_team
 from atm.testing.agents import memory_crewroom
@@ -243,3 +243,22 @@ def test_who_lives_is_adopted(crew):
 
 def _fields(record) -> dict:
     return {name: getattr(record, name) for name in record.__slots__}
+
+
+def test_a_worktree_that_was_made_a_moment_before_it_could_be_noted_goes_too(crew):
+    record = spawn(crew, wish(runtime="script"))
+    repository = crew.worktrees.repository("/src")
+    crew.worktrees.make(repository, "crew", "7", "ann")
+    crew.worktrees.make(repository, "crew", "7", "not-ann")
+    kill(crew, "crew", record.member)
+    assert [one.path.rpartition("/")[2] for one in crew.worktrees.left("crew")] == ["7-not-ann"]
+
+
+def test_what_an_agent_notes_while_somebody_comes_for_it_is_cleared_too(crew):
+    record = spawn(crew, wish(runtime="script"))
+    made = crew.worktrees.make(crew.worktrees.repository("/src"), "crew", "7", "ann")
+    facts = {"worktree": made.path, "branch": made.branch, "base": made.base, "common": made.common, "task": "7"}
+    change(crew, "crew", "ann", record.generation, **facts)
+    clear_away(crew, record)  # as it was before
+    assert nothing_is_left(crew)
+    assert crew.records.read("crew", "ann").worktree == ""

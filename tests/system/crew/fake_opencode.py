@@ -120,7 +120,7 @@ class _Handler(BaseHTTPRequestHandler):
             status, said = self.server.fake.answers.get((self.command, parts.path), (200, True))
             self._send(status, json.dumps(said).encode())
 
-    do_POST = do_GET
+    do_POST = do_PATCH = do_GET
 
     def _send(self, status: int, data: bytes) -> None:
         self.send_response(status)

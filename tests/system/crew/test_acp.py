@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from atm.ports.crew.drivers import GONE, IDLE, OUTPUT, QUESTION, READY, TROUBLE, USAGE, WITHDRAWN, WORKING
+from atm.system.crew.drivers.acp import began_this_minute
 
 MODES = {"availableModes": [{"id": name} for name in ("default", "autoEdit", "yolo", "plan")], "currentModeId": "yolo"}
 OPTIONS = [
@@ -299,3 +302,16 @@ def test_a_closed_pipe_is_its_end(working):
     made.agent.stops_speaking()
     assert made.host.next().kind == GONE
     assert not made.driver.say("next")
+
+
+def test_a_conversation_that_began_in_this_minute_is_not_loaded_over_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    chats = tmp_path / ".gemini/tmp/project/chats"
+    chats.mkdir(parents=True)
+    assert not began_this_minute("0ac05ef2-e3e5")
+    for ahead in (0, 60):  # the minute may end while we look
+        minute = time.strftime("%Y-%m-%dT%H-%M", time.gmtime(time.time() + ahead))
+        (chats / f"session-{minute}-0ac05ef2.jsonl").touch()
+    assert began_this_minute("0ac05ef2-e3e5")
+    assert not began_this_minute("11111111-e3e5")
+    assert not began_this_minute("*")

@@ -87,12 +87,26 @@ def test_a_session_has_rules_and_never_those_that_allow_everything(ready, server
     assert f'"bash": "{bash}"' in opencode_permission(mode)
 
 
-def test_a_session_that_goes_on_is_looked_for(opened, server):
-    server.answers["GET", "/session/ses_old"] = (200, {"id": "ses_old"})
-    assert opened(resume="ses_old").host.next().facts == {"session": "ses_old"}
+def test_a_session_with_few_tools_has_no_others_and_none_unasked(ready, server):
+    ready(tools=["read", "bash"])
+    rules = server.hears().body["permission"]
+    assert [(rule["permission"], rule["action"]) for rule in rules] == [
+        ("*", "deny"),
+        ("read", "allow"),
+        ("bash", "ask"),
+    ]
 
 
-@pytest.mark.parametrize(("verb", "path", "brief"), [("POST", "/session", {}), ("GET", "/session/x", {"resume": "x"})])
+def test_a_session_that_goes_on_gets_the_rules_of_its_mode_now(opened, server):
+    assert opened(resume="ses_old", mode="plan").host.next().facts == {"session": "ses_old"}
+    asked = server.hears("PATCH")
+    assert asked.path == "/session/ses_old"
+    assert {"permission": "edit", "pattern": "*", "action": "deny"} in asked.body["permission"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "path", "brief"), [("POST", "/session", {}), ("PATCH", "/session/x", {"resume": "x"})]
+)
 def test_a_session_that_cannot_be_had_is_its_end(opened, server, verb, path, brief):
     server.answers[verb, path] = (404, {"message": "nobody knows it"})
     heard = opened(**brief).host.next()
@@ -135,12 +149,30 @@ def test_a_turn_has_words_usage_and_an_end(working, server):
     assert heard[3].facts == {"ok": True, "error": ""}
 
 
-def test_a_prompt_says_model_agent_instructions_and_tools(working):
-    made = working(mode="plan", model="lab/scripted/x", instructions="you are bob", tools=["read"])
-    assert made.prompt.body["agent"] == "plan"
-    assert made.prompt.body["model"] == {"providerID": "lab", "modelID": "scripted/x"}
-    assert made.prompt.body["system"] == "you are bob"
-    assert made.prompt.body["tools"] == {"*": False, "read": True}
+def test_a_prompt_says_model_and_agent_and_the_first_one_the_instructions(working, server):
+    made = working(mode="plan", model="lab/scripted/x", instructions="you are bob")
+    assert made.prompt.body == {
+        "parts": [{"type": "text", "text": "you are bob\n\nbegin"}],
+        "agent": "plan",
+        "model": {"providerID": "lab", "modelID": "scripted/x"},
+    }
+    made.driver.say("more")
+    assert server.hears().body["parts"][0]["text"] == "more"
+
+
+def test_mail_that_came_after_its_last_words_is_not_taken_for_them(working, server):
+    made = working()
+    mail = {"info": {"role": "user"}, "parts": [{"type": "text", "text": "mail"}]}
+    server.answers["GET", f"/session/{SESSION}/message"] = (200, [message("first"), message("last"), mail])
+    server.is_idle()
+    server.tells("session.idle", sessionID=SESSION)
+    assert made.host.until(IDLE).text == "last"
+
+
+def test_a_choice_that_it_offers_to_people_is_rejected_at_once(working, server):
+    working()
+    server.tells("question.asked", id="que_1", sessionID=SESSION, questions=[])
+    assert server.hears().path == "/question/que_1/reject"
 
 
 def test_words_in_the_middle_of_a_turn_are_one_more_prompt(working, server):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from atm.domain.crew.states import IDLE, OVER, READY, SHUTTING_DOWN, SPAWNING
+from atm.domain.crew.states import IDLE, OVER, PLANNING, READY, SHUTTING_DOWN, SPAWNING
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class AgentRecord:
     @property
     def may_end_now(self) -> bool:
         """Nothing is under way that its end would cut off."""
-        return self.state in (READY, IDLE, SHUTTING_DOWN) and not self.task
+        return self.state == PLANNING or (self.state in (READY, IDLE, SHUTTING_DOWN) and not self.task)
 
     def facts(self) -> dict[str, Plain]:
         """What programs may know of it; what the user gave it stays between them."""

@@ -166,7 +166,7 @@ BUILT_IN = (
         ends_by_signal=True,
         remarks=(
             "it hides the user's git identity from its shells: the worktree gets one",
-            "a session that was killed in its first turn cannot be resumed",
+            "it would write over a session that it loads in the minute in which it began: that is refused",
         ),
     ),
     Runtime(
@@ -204,9 +204,14 @@ def opencode_permission(mode: str) -> str:
     return "{" + ", ".join(f'"{what}": "{action}"' for what, action in OPENCODE_ACTIONS[mode].items()) + "}"
 
 
-def opencode_rules(mode: str) -> list[dict[str, Plain]]:
-    """The same for one session."""
-    return [{"permission": what, "pattern": "*", "action": action} for what, action in OPENCODE_ACTIONS[mode].items()]
+def opencode_rules(mode: str, tools: Sequence[str] = ()) -> list[dict[str, Plain]]:
+    """
+    The same for one session; the last rule that fits is the one that counts. With `tools`, all others are denied; to be
+    among them is no leave to use one unasked.
+    """
+    actions = OPENCODE_ACTIONS[mode]
+    wanted = {"*": "deny", **{tool: actions.get(tool, "allow") for tool in tools}} if tools else actions
+    return [{"permission": what, "pattern": "*", "action": action} for what, action in wanted.items()]
 
 
 def command_line(template: Sequence[str], values: Mapping[str, str]) -> list[str]:

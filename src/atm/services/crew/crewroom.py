@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from atm.domain.crew.states import check_move
-from atm.domain.errors import AtmError
+from atm.domain.errors import RequestError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atm.services.roster.teamroom import Teamroom
 
 
-class Fenced(AtmError):
+class Fenced(RequestError):
     """Another life of the agent has begun, or its record is gone: whoever hears this has no say any more."""
 
     code = "fenced"

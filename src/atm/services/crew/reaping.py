@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from atm.domain.board import claims
 from atm.domain.crew.marks import family, read_mark
+from atm.domain.crew.refs import names_in
 from atm.domain.crew.states import ERROR, STOPPED
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
@@ -82,6 +83,9 @@ def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, err
     if done.left:
         done.troubles.append(f"{len(done.left)} of its processes could not be ended")
         return done
+    now = crew.records.read(record.team, record.member)
+    if now is not None and now.generation == record.generation:
+        record = now  # what it noted while we came for it
     for what, step in (
         ("its window", lambda: crew.backends[record.backend].clear(record)),
         ("its claims", lambda: done.released.extend(release_claims(crew, record))),
@@ -124,12 +128,21 @@ def worktree_of(record: AgentRecord) -> Worktree | None:
 
 def _save_and_remove(crew: Crewroom, record: AgentRecord, error: str, done: Cleared) -> None:
     """Saved first, always (D20)."""
-    worktree = worktree_of(record)
-    if worktree is None:
-        return
-    why = error or f"{record.member} was ended"
-    done.saved = crew.worktrees.save(worktree, record.team, record.task or "up", why)
-    crew.worktrees.remove(worktree, branch=False)
+    noted, why = worktree_of(record), error or f"{record.member} was ended"
+    if noted is not None:
+        done.saved = crew.worktrees.save(noted, record.team, record.task or "up", why)
+        crew.worktrees.remove(noted, branch=False)
+    for worktree in _trees_of(crew, record.team, record.member):  # made a moment before it could be noted
+        crew.worktrees.remove(worktree, branch=False)
+
+
+def _trees_of(crew: Crewroom, team: str, member: str) -> list[Worktree]:
+    return [one for one in crew.worktrees.left(team) if owner_in_path(one.path) == member]
+
+
+def owner_in_path(path: str) -> str:
+    """Whose worktree that is, by its name."""
+    return (names_in(path.rpartition("/")[2]) or ("", ""))[1]
 
 
 def _say_ended(crew: Crewroom, record: AgentRecord) -> None:
@@ -189,7 +202,7 @@ def _clear_trees(crew: Crewroom, team: str, done: Reconciled) -> None:
     """
     living = [member for member in crew.records.names(team) if _lives(crew, crew.records.read(team, member))]
     for worktree in crew.worktrees.left(team):
-        if any(worktree.path.endswith(f"-{member}") for member in living):
+        if owner_in_path(worktree.path) in living:
             continue
         crew.worktrees.save(worktree, team, worktree.path.rpartition("/")[2], "its agent is gone")
         crew.worktrees.remove(worktree, branch=False)

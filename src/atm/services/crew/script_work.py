@@ -9,10 +9,11 @@ from __future__ import annotations
 from atm.domain.board.acceptance import about, said_by
 from atm.domain.board.claims import may_claim
 from atm.domain.board.tasks import by_urgency
-from atm.domain.crew.states import CLAIMING, WORKING, pause_after
+from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
 from atm.domain.errors import AtmError, ChecksFailed, NotTrusted
 from atm.services.board import working as board
 from atm.services.board.marks import check_run_marks
+from atm.services.board.reviews import submit_plan
 from atm.services.crew.reaping import worktree_of
 
 TYPE_CHECKING = False
@@ -59,7 +60,34 @@ def _next_task(host: Host) -> Task | None:
     return None
 
 
+def _is_approved(host: Host, task: Task) -> bool:
+    """
+    Its plan is what it would run. No answer means no (D18): it waits, and gives the task back when it is asked to end
+    meanwhile, or is told no.
+    """
+    boardroom, record = host.crew.boardroom, host.record
+    host.become(PLANNING, task=task.id)
+    if task.plan == "required":
+        text = "Run, in a worktree of its own:\n" + "\n".join(f"- {about(command)}" for command in task.run)
+        submit_plan(boardroom, record.team, record.member, task.id, text)
+    while not host.heed():
+        now = boardroom.tasks.read(record.team, task.id)
+        if now.claim_id != task.claim_id:
+            return False  # it was taken from us
+        if now.plan not in ("required", "submitted", "rejected"):
+            return True
+        if now.plan == "rejected":
+            board.fail(boardroom, record.team, record.member, task.id, "its plan was rejected", claim_id=task.claim_id)
+            return False
+        host.wait(pause_after(3))
+    board.release(boardroom, record.team, record.member, task.id, reason="asked to end", claim_id=task.claim_id)
+    return False
+
+
 def _do(host: Host, task: Task) -> None:
+    if task.plan in ("required", "submitted", "rejected") and not _is_approved(host, task):
+        host.note(task="")
+        return
     host.become(WORKING, task=task.id)
     host.machine.log(f"#{task.id} {task.subject}")
     try:

@@ -23,7 +23,7 @@ from atm.ports.crew.drivers import DEFAULT, EDITS, PLAN
 from atm.services.crew.crewroom import change, is_being_started, is_running
 from atm.services.crew.equipment import check_tools, look
 from atm.services.crew.reaping import clear_away
-from atm.services.roster.members import add_member, remove_member
+from atm.services.roster.members import add_member, remove_member, update_member
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
@@ -58,6 +58,11 @@ class AgentWish:
 
 def spawn(crew: Crewroom, wish: AgentWish) -> AgentRecord:
     """Start one. Raises SpawnFailed, RuntimeMissing, MemberInUse, TeamStopped; then nothing of it is left."""
+    return await_ready(crew, launch(crew, wish))
+
+
+def launch(crew: Crewroom, wish: AgentWish) -> AgentRecord:
+    """The same without waiting for its host: several can begin at once. Whoever calls this calls `await_ready`."""
     runtime = runtime_of(crew, wish.runtime)
     backend = choose_backend(crew, runtime, wish.backend)
     team = find_team(crew.room, wish.team)
@@ -67,13 +72,27 @@ def spawn(crew: Crewroom, wish: AgentWish) -> AgentRecord:
         raise MemberInUse(f"{known.name} is a {known.kind} and no agent", "choose another name")
     member = known.name if known is not None else check_new_name(wish.member, "member")
     record = _begin(crew, wish, team.name, member, backend, is_new=known is None)
-    try:
+    with _AllOrNothing(crew, record):
         return _make(crew, wish, runtime, record)
-    except BaseException as error:  # Ctrl-C too: all of it, or nothing
-        _take_back(crew, record, str(error) or type(error).__name__)
+
+
+class _AllOrNothing:
+    """What goes wrong inside takes back all that was made. Ctrl-C too."""
+
+    def __init__(self, crew: Crewroom, record: AgentRecord) -> None:
+        self._crew = crew
+        self._record = record
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        if error is None:
+            return
+        _take_back(self._crew, self._record, str(error) or type(error).__name__)
         if isinstance(error, OSError):
-            raise SpawnFailed(f"{member} could not be started: {error.strerror or error}", "see `atm doctor`") from None
-        raise
+            said = f"{self._record.member} could not be started: {error.strerror or error}"
+            raise SpawnFailed(said, "see `atm doctor`") from None
 
 
 def runtime_of(crew: Crewroom, name: str) -> Runtime:
@@ -160,6 +179,8 @@ def _begin(crew: Crewroom, wish: AgentWish, team: str, member: str, backend: str
 def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord) -> AgentRecord:
     team, member, generation = record.team, record.member, record.generation
     add_member(crew.room, team, Member(member, agent_type=runtime.name, model=wish.model, cwd=wish.folder))
+    if record.requires_plan:
+        update_member(crew.room, team, member, {"planModeRequired": True})
     slot = crew.slots.take(record.mark, crew.policy.lease)
     record = change(crew, team, member, generation, slot=slot)
     if runtime.protocol != BOARD and not wish.in_place:
@@ -174,8 +195,7 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
     )
     began = crew.processes.began(started.pid)
     facts = {"pid": started.pid, "began": began, "server": started.server, "pane": started.pane}
-    change(crew, team, member, generation, **facts)
-    return _await_ready(crew, record)
+    return change(crew, team, member, generation, **facts)
 
 
 def _with_worktree(crew: Crewroom, record: AgentRecord) -> AgentRecord:
@@ -251,8 +271,13 @@ def _for_its_server(crew: Crewroom, record: AgentRecord) -> dict[str, str]:
     return {"OPENCODE_SERVER_PASSWORD": record.mark.rpartition("/")[2], "OPENCODE_PERMISSION": allowed}
 
 
-def _await_ready(crew: Crewroom, record: AgentRecord) -> AgentRecord:
-    """Until its host says that it is there."""
+def await_ready(crew: Crewroom, record: AgentRecord) -> AgentRecord:
+    """Until its host says that it is there. If it does not, nothing of it is left."""
+    with _AllOrNothing(crew, record):
+        return _await(crew, record)
+
+
+def _await(crew: Crewroom, record: AgentRecord) -> AgentRecord:
     end = crew.clock.monotonic() + crew.policy.start
     while True:
         now = crew.records.read(record.team, record.member)

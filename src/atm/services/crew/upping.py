@@ -7,7 +7,7 @@ from atm.domain.errors import AtmError
 from atm.domain.team import lifecycle
 from atm.services.crew.ending import agent_named
 from atm.services.crew.reaping import reconcile
-from atm.services.crew.spawning import AgentWish, spawn
+from atm.services.crew.spawning import AgentWish, await_ready, launch
 from atm.services.team.lifecycle import standing, walk
 
 TYPE_CHECKING = False
@@ -36,19 +36,24 @@ def up(
     *,
     told: Callable[[Upped], None] = lambda _: None,
 ) -> list[Upped]:
-    """Start them one after the other. What a crash left behind is cleared away first."""
+    """Start them, and then wait for all of them. What a crash left behind is cleared away first."""
     reconcile(crew, team)
     if standing(crew.room, team).status == lifecycle.STOPPED:
         walk(crew.room, team, lifecycle.ACTIVE, by)
-    done = []
-    for wish in wishes:
-        try:
-            upped = Upped(wish, spawn(crew, wish), None)
-        except AtmError as error:
-            upped = Upped(wish, None, error)
-        told(upped)
-        done.append(upped)
+    done = [_tried(wish, lambda wish=wish: launch(crew, wish)) for wish in wishes]  # type: ignore[misc]
+    for number, begun in enumerate(done):
+        record = begun.record
+        if record is not None:
+            done[number] = _tried(begun.wish, lambda record=record: await_ready(crew, record))  # type: ignore[misc]
+        told(done[number])
     return done
+
+
+def _tried(wish: AgentWish, start: Callable[[], AgentRecord]) -> Upped:
+    try:
+        return Upped(wish, start(), None)
+    except AtmError as error:
+        return Upped(wish, None, error)
 
 
 def again(crew: Crewroom, team: str, names: Sequence[str] = ()) -> list[AgentWish]:

@@ -267,7 +267,7 @@ class GitWorktrees:
         parts = path.removeprefix(f"{self._layout.worktrees}/").split("/")
         names = names_in(parts[-1])
         if len(parts) != 3 or names is None or ".." in parts or not path.startswith(f"{self._layout.worktrees}/"):
-            raise BadName(f"{path} is no worktree of ours", "see `atm worktrees`")
+            raise BadName(f"{path} is no worktree of ours", "only what atm made there is removed")
         return decode(parts[1]), names[0]
 
     def _give_up(self, worktree: Worktree) -> None:

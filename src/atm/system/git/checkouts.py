@@ -87,7 +87,7 @@ def notes_on(place: Checkout) -> list[str]:
     elif not place.branch:
         notes.append("no branch is checked out: worktrees begin with the commit that is")
     if place.root and (count := _count_changes(git)):
-        notes.append(f"{count} changed or new files are not committed: worktrees do not have them")
+        notes.append(f"not committed, and so not in worktrees: changed or new files, {count} of them")
     if git.ask("rev-parse", "--is-shallow-repository") == "true":
         notes.append("the clone is shallow: older history is not there")
     if git.is_on("core.sparsecheckout"):

@@ -7,8 +7,11 @@ said with the next prompt. Nothing is ever allowed for longer than once, and no 
 
 from __future__ import annotations
 
+import glob
+import os
 import secrets
 import threading
+import time
 
 from atm.ports.crew.drivers import DEFAULT, EDITS, GONE, IDLE, OUTPUT, PLAN, PROCESS, READY, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, JsonLines, Questions
@@ -37,6 +40,16 @@ LEAVING = ("switch_mode", "other")
 
 MODE_UPDATE = "[MODE_UPDATE] "
 """How Gemini's own notes about modes begin, which it says as if they were its words."""
+
+
+def began_this_minute(session: str) -> bool:
+    """
+    Would Gemini CLI lose this conversation? It names transcripts by the minute and the session, and one that is loaded
+    in the minute in which it began is begun anew over what was said (seen with 0.61.0).
+    """
+    minute = time.strftime("%Y-%m-%dT%H-%M", time.gmtime())
+    place = os.path.expanduser("~/.gemini/tmp/*/chats")
+    return bool(glob.glob(f"{place}/session-{minute}-{glob.escape(session[:8])}.jsonl"))
 
 
 class AcpDriver:
@@ -112,6 +125,10 @@ class AcpDriver:
         place: Record = {"cwd": self._brief.cwd, "mcpServers": []}
         if error:
             self._give_up(error)
+        elif self._session and began_this_minute(self._session):
+            self._give_up(
+                "its conversation began in this very minute, and it would write over it: try again in a minute"
+            )
         elif self._session:
             self._rpc.ask("session/load", {"sessionId": self._session, **place}, self._opened)
         else:

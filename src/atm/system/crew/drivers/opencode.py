@@ -12,6 +12,7 @@ import threading
 import time
 
 from atm.domain.crew.runtimes import opencode_rules
+from atm.domain.plain import dicts_in
 from atm.ports.crew.drivers import GONE, IDLE, OUTPUT, READY, SESSION, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, Questions
 from atm.system.crew.drivers.lines import Lines
@@ -26,7 +27,7 @@ from atm.system.crew.drivers.said import (
     text_in,
     value_in,
 )
-from atm.system.crew.drivers.wording import NO_REASON
+from atm.system.crew.drivers.wording import NO_REASON, with_reasons
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ MOST_BREAKS = 20
 
 MOST_JOBS = 256
 MOST_MESSAGES = 64
+LAST_MESSAGES = 20
+"""Among which its own last one is looked for: mail may have come after it."""
 
 
 class OpenCodeDriver:
@@ -64,6 +67,8 @@ class OpenCodeDriver:
         self._printed = threading.Event()
         self._over = threading.Event()
         self._session = ""
+        # Not as the prompt's `system`: it counts for the last message only, and mail that comes after it is that.
+        self._first = [brief.instructions] if brief.instructions and not brief.resume else []
         self._is_working = False
         self._error = ""
         self._roles: dict[str, str] = {}
@@ -73,6 +78,7 @@ class OpenCodeDriver:
             "session.error": self._hear_error,
             "permission.asked": self._hear_question,
             "permission.replied": self._hear_reply,
+            "question.asked": self._hear_choice,
             "message.updated": self._hear_message,
             "message.part.updated": self._hear_part,
         }
@@ -129,11 +135,9 @@ class OpenCodeDriver:
             self._ear.tell(TROUBLE, shortened(str(error)))
 
     def _prompt(self, text: str) -> None:
-        body: Record = {"parts": [{"type": "text", "text": text}], "agent": "plan" if self._brief.plans else "build"}
-        if self._brief.instructions:
-            body["system"] = self._brief.instructions
-        if self._brief.tools:
-            body["tools"] = {"*": False, **dict.fromkeys(self._brief.tools, True)}
+        first, self._first = self._first, []
+        words = with_reasons(first, text)
+        body: Record = {"parts": [{"type": "text", "text": words}], "agent": "plan" if self._brief.plans else "build"}
         provider, slash, model = self._brief.model.partition("/")
         if slash:
             body["model"] = {"providerID": provider, "modelID": model}
@@ -176,20 +180,20 @@ class OpenCodeDriver:
         self._ear.tell(READY, session=session)
 
     def _find_session(self) -> str:
-        """With rules of its own, so that a mode does not hang on the process's environment alone."""
-        if not self._brief.resume:
-            rules: list[Plain] = [*opencode_rules(self._brief.mode)]
-            made = text_in(self._http.ask("POST", "/session", {"title": "atm", "permission": rules}), "id")
-            if not made:
-                raise OSError("it made no session")
-            return made
-        self._http.ask("GET", f"/session/{quoted(self._brief.resume)}")
-        return self._brief.resume
+        """With this mode's rules: those that a session had before would count more than the process's environment."""
+        rules: list[Plain] = [*opencode_rules(self._brief.mode, self._brief.tools)]
+        if self._brief.resume:
+            self._http.ask("PATCH", f"/session/{quoted(self._brief.resume)}", {"permission": rules})
+            return self._brief.resume
+        made = text_in(self._http.ask("POST", "/session", {"title": "atm", "permission": rules}), "id")
+        if not made:
+            raise OSError("it made no session")
+        return made
 
     def _catch_up(self) -> None:
         """The stream was broken: what happened meanwhile is asked for."""
         try:
-            for question in records_in({"open": self._http.ask("GET", "/permission")}, "open"):
+            for question in dicts_in(self._http.ask("GET", "/permission")):
                 self._hear_question(question)
         except OSError as error:
             self._ear.tell(TROUBLE, shortened(str(error)))
@@ -234,12 +238,13 @@ class OpenCodeDriver:
         try:
             if text_in(self._http.ask("GET", "/session/status"), self._session, "type") in ("busy", "retry"):
                 return  # this is about the turn before
-            messages = self._http.ask("GET", f"{self._path}/message?limit=1")
+            messages = self._http.ask("GET", f"{self._path}/message?limit={LAST_MESSAGES}")
             self._tell_usage(self._http.ask("GET", self._path))
         except OSError as error:
             messages = []
             self._ear.tell(TROUBLE, shortened(str(error)))
-        last = (records_in({"all": messages}, "all") or [{}])[-1]
+        its_own = [one for one in dicts_in(messages) if text_in(one, "info", "role") == "assistant"]
+        last = its_own[-1] if its_own else {}
         self._is_working = False
         self._questions.withdraw_all()
         why = error_text(value_in(last, "info", "error")) or self._error
@@ -268,6 +273,10 @@ class OpenCodeDriver:
 
     def _hear_reply(self, facts: Record) -> None:
         self._questions.withdraw(text_in(facts, "requestID"))
+
+    def _hear_choice(self, facts: Record) -> None:
+        """It was told not to ask people what they like: nobody would see it, and it would wait for ever."""
+        self._soon(lambda: self._post(f"/question/{quoted(text_in(facts, 'id'))}/reject", {}))
 
     def _hear_message(self, facts: Record) -> None:
         if len(self._roles) > MOST_MESSAGES:

@@ -108,6 +108,20 @@ def _end_agents(session: Session, team: str, *, force: bool) -> Crewroom | None:
     return crew
 
 
+def _clear_left_agents(session: Session, team: str) -> None:
+    """Agents whose host is gone, and worktrees that nobody uses."""
+    import os
+
+    if not os.path.isdir(f"{session.layout.crews}/{team}"):
+        return
+    from atm.services.crew.reaping import reconcile
+    from atm.wiring.crew import build_crewroom
+
+    crew = build_crewroom(session.layout, session.settings, session.boardroom, session.environment)
+    for trouble in reconcile(crew, team).troubles:
+        session.warn(f"Warning: {trouble}")
+
+
 def _ask_for_yes(session: Session, team: str) -> int:
     """Says what stands in the way, and changes nothing."""
     from atm.services.roster.ending import why_in_use
@@ -134,6 +148,7 @@ def _cleanup(args: Args, session: Session) -> int:
     items = plan_cleanup(session.room, team, args.text("agent"), force=force, first=HeldTasks(session, team).free)
     if doing:
         clean_up(items)
+        _clear_left_agents(session, team)
     if session.as_json:
         rows = [_item_json(item) for item in items]
         session.print_json({"action": "cleanup", "team": team, "dry_run": not doing, "items": rows})
