@@ -10,7 +10,7 @@ from atm.ui.demo import board_run as run
 from atm.ui.demo.board_proof import prove
 from atm.ui.demo.board_run import Crew
 
-TASKS = 200 if LONG else 80
+TASKS = 200 if LONG else 40
 
 pytestmark = pytest.mark.campaign
 

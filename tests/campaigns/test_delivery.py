@@ -38,7 +38,7 @@ from atm.system.daemon.seat import find_running
 from atm.system.machine import find_layout
 from atm.wiring.mail import build_room
 
-MESSAGES = 1000 if LONG else 80
+MESSAGES = 1000 if LONG else 40
 TEAM = "crew"
 AGENTS, SENDERS, VICTIMS = 20, 5, 5
 """The rival writes to the inboxes of the first so many agents."""

@@ -297,7 +297,7 @@ def test_killed_at_any_moment_of_a_storm_it_loses_and_doubles_nothing(mortal, se
 
     def write_to(name: str) -> None:
         room = mortal.a_room()
-        for number in range(67 if LONG else 50):
+        for number in range(67 if LONG else 25):
             sent[name].append(mortal.write(name, f"{number}", room))
             crowd.done.wait(0.05)  # so that the storm lasts for several daemons
 
@@ -367,7 +367,7 @@ def _names(folder: Path) -> list[str]:
         return []
 
 
-TIMES = 8 if LONG else 4
+TIMES = 8 if LONG else 2
 """How often a daemon is killed at the same step before one is left alone."""
 
 

@@ -7,97 +7,29 @@ A turn is held in the model, not by sleeping: the model answers when the test ha
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
 import subprocess
-import time
-import uuid
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from threading import Event
 
 import pytest
-from tests.lab.conftest import PROC, LabAgent, processes_of, until
-from tests.system.crew.fake_agents import Host
+from tests.lab.conftest import until
+from tests.lab.driving import (
+    LONG,
+    PATIENCE,
+    SLEEP,
+    Live,
+    asking,
+    killed_in_its_tool,
+    running,
+    wait_for_gemini,
+    writing,
+)
 
-from atm.domain.crew.runtimes import KNOWN, command_line, opencode_permission
-from atm.ports.crew.drivers import GONE, IDLE, QUESTION, READY, USAGE, WITHDRAWN, WORKING, Brief, Heard
-from atm.system.crew.drivers.choice import build_driver
-from atm.testing.model.story import StoryLine
+from atm.domain.crew.runtimes import KNOWN
+from atm.ports.crew.drivers import GONE, IDLE, QUESTION, READY, USAGE, WITHDRAWN, WORKING
 
 pytestmark = pytest.mark.lab
-
-PATIENCE = 120.0
-"""Seconds for one thing to be heard. OpenCode needs many on a machine that is busy with other things."""
-
-PASSWORD = "only-for-this-test"
-SLEEP = "sleep 4321"
-LONG = f"touch began.txt; {SLEEP}"
-"""A command that is asked for, and then runs for longer than anybody waits."""
-
-
-class Live:
-    """A program that runs, its driver, and what was heard of it."""
-
-    def __init__(self, agent: LabAgent, **more: object) -> None:
-        self.agent = agent
-        self.host = Host()
-        runtime = KNOWN[agent.vendor.name]
-        settings: dict[str, object] = {"cwd": str(agent.folder), "password": PASSWORD, **more}
-        if runtime.protocol == "opencode":
-            settings["port"] = free_port()
-        if runtime.protocol == "stream-json" and "resume" not in more:
-            settings["session"] = str(uuid.uuid4())
-        self.brief = Brief(**settings)  # type: ignore[arg-type]
-        values = {
-            "session": self.brief.session,
-            "resume": self.brief.resume,
-            "mode": runtime.modes.get(self.brief.mode, ""),
-            "instructions": self.brief.instructions,
-            "model": {"gemini": "gemini-2.5-flash"}.get(runtime.name, ""),
-            "port": str(self.brief.port),
-        }
-        extra = {"OPENCODE_PERMISSION": opencode_permission(self.brief.mode), "OPENCODE_SERVER_PASSWORD": PASSWORD}
-        with (agent.home / "driver.err").open("ab") as errors:
-            self.process = subprocess.Popen(
-                command_line(runtime.headless, values),
-                env={**agent.environment, **runtime.environment, **extra},
-                cwd=self.brief.cwd,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                start_new_session=True,
-            )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.driver = build_driver(runtime.protocol, self.process.stdin, self.process.stdout, self.brief)
-        self.driver.begin(self.host.hear)
-
-    def hears(self, kind: str) -> Heard:
-        try:
-            return self.host.until(kind, patience=PATIENCE)
-        except AssertionError as error:
-            words = (self.agent.home / "driver.err").read_text(errors="replace")[-3000:]
-            raise AssertionError(f"{error}\n{words}") from None
-
-    def ready(self) -> Live:
-        self.session = str(self.hears(READY).facts["session"])
-        self.minute = time.strftime("%H:%M")
-        return self
-
-    def says(self, text: str) -> None:
-        assert self.driver.say(text)
-
-    def kill(self) -> None:
-        """As a machine would: the program and whatever wraps it."""
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-
-    def end(self) -> None:
-        if self.process.poll() is None:
-            self.kill()
-        self.driver.forget()
 
 
 @pytest.fixture
@@ -112,31 +44,6 @@ def live(agent) -> Iterator[Callable[..., Live]]:
     yield start
     for one in made:
         one.end()
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def asking(agent: LabAgent, line: StoryLine, command: str) -> StoryLine:
-    """Let the model run something that needs a permission. Codex's sandbox asks only if the model wants out of it."""
-    if agent.vendor.name == "codex":
-        return line.runs("exec_command", cmd=command, sandbox_permissions="require_escalated", justification="need it")
-    return agent.vendor.shell(line, command)
-
-
-def running(home: Path, words: str) -> list[int]:
-    """Processes of this home with these words in their command line."""
-    found = []
-    for pid in processes_of(home):
-        try:
-            if words in (PROC / str(pid) / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"):
-                found.append(pid)
-        except OSError:
-            continue
-    return found
 
 
 def test_a_prompt_is_answered_and_the_turn_ends(agent, live):
@@ -241,6 +148,22 @@ def test_an_interrupt_ends_the_turn_and_its_tool_and_the_next_one_begins(agent, 
     assert one.host.rest() == []
 
 
+def test_an_interrupt_ends_also_what_went_to_the_background(agent, live):
+    if agent.vendor.name != "codex":
+        pytest.skip("its commands go to the background only if the model says so")
+    is_over = Event()
+    agent.story.first().runs("exec_command", cmd=SLEEP, yield_time_ms=250)
+    agent.story.then().waits_for(is_over).says("nobody hears this")
+    one = live(mode="edits")
+    one.says("begin")
+    agent.seen.asks(2)
+    assert running(agent.home, SLEEP)
+    one.driver.interrupt()
+    assert one.hears(IDLE).facts["ok"] is False
+    until(lambda: not running(agent.home, SLEEP), 20)
+    is_over.set()
+
+
 def test_an_interrupt_withdraws_what_it_asked(agent, live):
     asking(agent, agent.story.first(), "touch made.txt")
     agent.story.otherwise().says("done")
@@ -284,24 +207,6 @@ def test_a_session_goes_on_that_was_killed_in_its_first_turn(agent, live):
     assert any("red-42" in piece.text for piece in agent.seen.requests[-1].told)
 
 
-def killed_in_its_tool(one: Live, prompt: str) -> None:
-    """Prompted, allowed, and killed when the tool runs; also the tool, which may outlive it."""
-    one.says(prompt)
-    one.driver.answer(str(one.hears(QUESTION).facts["id"]), allow=True)
-    until(lambda: running(one.agent.home, SLEEP), PATIENCE)
-    one.kill()
-    one.driver.forget()
-    one.hears(GONE)
-    for pid in running(one.agent.home, SLEEP):
-        os.kill(pid, signal.SIGKILL)
-    wait_for_gemini(one)
-
-
-def wait_for_gemini(one: Live) -> None:
-    """It would write over a session that it loads in the minute in which it began (see `began_this_minute`)."""
-    until(lambda: one.agent.vendor.name != "gemini" or time.strftime("%H:%M") != one.minute, 90)
-
-
 def test_a_session_that_nobody_knows_is_its_end(agent):
     one = Live(
         agent, resume="0b5f0e2c-6e44-4d7a-9b1c-9f2f4b7d1c11" if agent.vendor.name != "opencode" else "ses_nobody"
@@ -340,26 +245,40 @@ def test_who_plans_writes_nothing(agent, live, how):
     assert len(agent.seen.requests) == 2
 
 
-def test_a_session_that_goes_on_in_another_mode_has_the_rules_of_that_one(agent, live):
-    agent.story.first().says("I see")
-    writing(agent, agent.story.then(), "planned.txt")
-    agent.story.then().says("here is my plan")
-    writing(agent, agent.story.then(), "made.txt")
+@pytest.mark.parametrize(("before", "after"), [("edits", "plan"), ("plan", "edits")])
+def test_a_session_that_goes_on_in_another_mode_has_the_rules_of_that_one(agent, live, before, after):
+    writing(agent, agent.story.first(), "before.txt")
+    agent.story.then().says("I see")
+    writing(agent, agent.story.then(), "after.txt")
     agent.story.otherwise().says("done")
-    one = live(mode="edits")
+    one = live(mode=before)
     one.says("begin")
-    assert one.hears(IDLE).facts["ok"]
+    assert one.host.until(IDLE, QUESTION, patience=PATIENCE).text == "I see"
     one.end()
     wait_for_gemini(one)
-    two = live(mode="plan", resume=one.session)
-    two.says("plan first")
-    assert two.host.until(IDLE, QUESTION, patience=PATIENCE).kind == IDLE
-    two.end()
-    three = live(mode="edits", resume=one.session)
-    three.says("now do it")
-    assert three.hears(IDLE).facts["ok"]
-    assert not (agent.folder / "planned.txt").exists()
-    assert (agent.folder / "made.txt").exists()
+    two = live(mode=after, resume=one.session)
+    two.says("go on")
+    assert two.host.until(IDLE, QUESTION, patience=PATIENCE).text == "done"
+    assert (agent.folder / "before.txt").exists() == (before == "edits")
+    assert (agent.folder / "after.txt").exists() == (after == "edits")
+
+
+def test_a_session_goes_on_more_than_once(agent, live, request):
+    if agent.vendor.name == "gemini":
+        why = "0.61.0 leaves an empty twin of a session that it loads, and deletes both at its next start"
+        request.applymarker(pytest.mark.xfail(reason=why, strict=True))
+    agent.story.otherwise().says("done")
+    sessions = [live()]
+    for number in range(3):
+        sessions[-1].says(f"colour {number} is red-{number}")
+        sessions[-1].hears(IDLE)
+        sessions[-1].end()
+        wait_for_gemini(sessions[-1])
+        sessions.append(live(resume=sessions[0].session))
+    sessions[-1].says("which colours?")
+    assert sessions[-1].hears(IDLE).text == "done"
+    told = "".join(piece.text for piece in agent.seen.requests[-1].told)
+    assert ["red-0" in told, "red-1" in told, "red-2" in told] == [True, True, True]
 
 
 def test_only_the_tools_that_were_named_are_offered(agent, live):
@@ -370,18 +289,6 @@ def test_only_the_tools_that_were_named_are_offered(agent, live):
     offers = agent.seen.asks(1).said.offers
     assert {"read", "bash"} <= set(offers)
     assert not {"write", "edit", "webfetch", "question"} & set(offers)
-
-
-def writing(agent: LabAgent, line: StoryLine, name: str) -> StoryLine:
-    """Let the model write a file with the tool that the program has for it."""
-    path = str(agent.folder / name)
-    if agent.vendor.name == "claude":
-        return line.runs("Write", file_path=path, content="x")
-    if agent.vendor.name == "gemini":
-        return line.runs("write_file", file_path=path, content="x")
-    if agent.vendor.name == "opencode":
-        return line.runs("write", filePath=path, content="x")
-    return agent.vendor.shell(line, f"touch {name}")
 
 
 def test_a_model_that_refuses_ends_the_turn_as_one_that_failed(agent, live):

@@ -32,7 +32,7 @@ from atm.wiring.mail import build_room
 
 TEXTS = ["the first", "the second"]
 CALL = json.dumps({"session_id": "s-1", "hook_event_name": "PostToolUse"})
-STRIDE = 1 if LONG else 15
+STRIDE = 1 if LONG else 25
 """Steps between two strikes, where any step is as good as any other."""
 
 ANN = {"ATM_TEAM": "crew", "ATM_IDENTITY": "ann"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from atm.domain.crew.runtimes import BOARD, PLAIN
 from atm.domain.errors import RuntimeMissing
+from atm.domain.untrusted_text import shell_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def look(
     version = ask_version(runtime.version) if runtime.version and path else ""
     tools = set_up(runtime.vendor) if runtime.vendor and runtime.protocol not in (BOARD, PLAIN) else {}
     wanting = [name for name, is_there in tools.items() if not is_there]
-    missing = [f"{' and '.join(wanting)}: atm init --vendor {runtime.vendor}"] if wanting else []
+    missing = [f"{' and '.join(wanting)}: atm init --vendor {shell_word(runtime.vendor)}"] if wanting else []
     return Equipment(runtime, path, version, tools, missing)
 
 
@@ -58,5 +59,5 @@ def check_tools(found: Equipment, required: Sequence[str]) -> None:
     if wanting:
         raise RuntimeMissing(
             f"{found.runtime.name} has no {' and no '.join(wanting)}, which crew.require_tools asks for",
-            f"set it up with `atm init --vendor {found.runtime.vendor}`, or change the setting",
+            f"set it up with `atm init --vendor {shell_word(found.runtime.vendor)}`, or change the setting",
         )

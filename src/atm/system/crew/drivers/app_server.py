@@ -229,7 +229,7 @@ class AppServerDriver:
             self._items.clear()
         self._questions.withdraw_all()
         if status == "interrupted":
-            # The command that ran goes on otherwise, until the whole server ends.
+            # A command that went to the background goes on otherwise, until the whole server ends.
             self._rpc.ask("thread/backgroundTerminals/clean", {"threadId": self._thread}, _nothing)
         ok = status == "completed"
         why = text_in(params, "turn", "error", "message") or status or "unknown"

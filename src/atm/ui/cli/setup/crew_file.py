@@ -24,5 +24,5 @@ def write_crew(session: Session) -> int:
     if os.path.lexists(path):
         raise UsageError(f"there is a {path} already", "look at it, or remove it first")
     change_settings(session.layout, path, lambda _: commented(name_of_folder(folder)))
-    session.tell({"action": "init", "crew": path}, f"wrote {one_line(path)}; look at it, then: atm up --crew {NAME}")
+    session.tell({"action": "init", "crew": path}, f"wrote {one_line(path)}; look at it, then: atm up --crew crew.toml")
     return 0
