@@ -13,7 +13,7 @@ from atm.domain.team.team import Member
 from atm.services.crew.crewroom import CrewPolicy, Fenced, change
 from atm.services.crew.ending import down, keep, kill, stop
 from atm.services.crew.reaping import clear_away, reconcile
-from atm.services.crew.spawning import AgentWish, spawn
+from atm.services.crew.spawning import AgentWish, agent_environment, spawn
 from atm.services.roster.members import add_member, create_team
 from atm.testing.agents import memory_crewroom
 from atm.testing.rooms import memory_boardroom
@@ -262,3 +262,29 @@ def test_what_an_agent_notes_while_somebody_comes_for_it_is_cleared_too(crew):
     clear_away(crew, record)  # as it was before
     assert nothing_is_left(crew)
     assert crew.records.read("crew", "ann").worktree == ""
+
+
+def test_an_agent_inherits_the_environment_is_told_who_it_is_and_commits_as_itself(crew):
+    crew.environment = {"PATH": "/bin", "ATM_TASK": "7", "ATM_AGENT": "home/crew/lena/1/k", "GIT_AUTHOR_NAME": "Uma"}
+    record = spawn(crew, wish(runtime="gemini", environment={"CI": "1"}))
+    found = agent_environment(crew, record)
+    assert {
+        key: found[key] for key in ("PATH", "CI", "ATM_TEAM", "ATM_IDENTITY", "ATM_GENERATION", "ATM_PORT_BASE")
+    } == {
+        "PATH": "/bin",
+        "CI": "1",
+        "ATM_TEAM": "crew",
+        "ATM_IDENTITY": "ann",
+        "ATM_GENERATION": "1",
+        "ATM_PORT_BASE": "20000",
+    }
+    assert "ATM_TASK" not in found
+    assert found["ATM_AGENT"] == record.mark
+    assert (found["GIT_AUTHOR_NAME"], found["GIT_COMMITTER_NAME"]) == ("Uma", "ann")
+    assert "GIT_COMMITTER_NAME" not in agent_environment(crew, spawn(crew, wish("bob", runtime="script")))
+
+
+def test_opencode_gets_a_password_and_is_told_to_ask(crew):
+    found = agent_environment(crew, spawn(crew, wish(runtime="opencode")))
+    assert len(found["OPENCODE_SERVER_PASSWORD"]) >= 16
+    assert '"bash": "ask"' in found["OPENCODE_PERMISSION"]

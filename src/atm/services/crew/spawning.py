@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from atm.domain.board.acceptance import said_by
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.crew.marks import VARIABLE, AgentMark
+from atm.domain.crew.refs import encode
 from atm.domain.crew.runtimes import BOARD, HEADLESS, OPENCODE, PLAIN, TMUX, command_line, opencode_permission
 from atm.domain.crew.states import ERROR, SPAWNING
 from atm.domain.errors import AtmError, MemberInUse, RuntimeMissing, SpawnFailed, TeamStopped
@@ -202,7 +203,8 @@ def _with_worktree(crew: Crewroom, record: AgentRecord) -> AgentRecord:
     repository = crew.worktrees.repository(record.folder)
     if repository is None:
         return record  # no git here: it works in the folder itself
-    made = crew.worktrees.make(repository, record.team, HOME_TASK, record.member)
+    left_alone = crew.runtimes[record.runtime].ignored
+    made = crew.worktrees.make(repository, record.team, HOME_TASK, record.member, ignored=left_alone)
     facts = {"worktree": made.path, "branch": made.branch, "base": made.base, "common": made.common}
     noted = change(crew, record.team, record.member, record.generation, **facts)
     if crew.policy.setup:
@@ -260,7 +262,17 @@ def agent_environment(crew: Crewroom, record: AgentRecord) -> dict[str, str]:
         **_for_its_server(crew, record),
     }
     kept = {key: value for key, value in crew.environment.items() if key not in ("ATM_TASK", "ATM_RUN", "ATM_WORKTREE")}
-    return {**kept, **crew.runtimes[record.runtime].environment, **record.environment, **ours}
+    runtime = crew.runtimes[record.runtime]
+    return {**_as_author(runtime, record), **kept, **runtime.environment, **record.environment, **ours}
+
+
+def _as_author(runtime: Runtime, record: AgentRecord) -> dict[str, str]:
+    """What it commits is its own. Gemini CLI hides the user's identity from git, which then refuses to commit."""
+    if not runtime.vendor:
+        return {}
+    email = f"{encode(record.member)}@atm.invalid"
+    who = {"NAME": record.member, "EMAIL": email}
+    return {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
 
 
 def _for_its_server(crew: Crewroom, record: AgentRecord) -> dict[str, str]:
