@@ -423,3 +423,13 @@ def test_a_member_that_must_plan_gets_nothing_done_before_its_plan_is_approved(c
     assert crew.task("1")["state"] == "completed"
     crew("down")
     assert crew.left() == NOTHING
+
+
+def test_stop_works_with_settings_that_cannot_be_read(crew: Crew) -> None:
+    crew("up", "script:ann")
+    Path(crew.layout.settings).parent.mkdir(parents=True, exist_ok=True)
+    Path(crew.layout.settings).write_text("[[[")
+    said = crew("stop", "--team", "crew", "--json")
+    assert [one["member"] for one in said.json["stopped"]] == ["ann"]
+    assert "is not a settings file" in said.err
+    assert crew.running() == []

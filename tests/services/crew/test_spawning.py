@@ -288,3 +288,16 @@ def test_opencode_gets_a_password_and_is_told_to_ask(crew):
     found = agent_environment(crew, spawn(crew, wish(runtime="opencode")))
     assert len(found["OPENCODE_SERVER_PASSWORD"]) >= 16
     assert '"bash": "ask"' in found["OPENCODE_PERMISSION"]
+
+
+def test_an_agent_that_was_started_while_somebody_looked_around_is_no_orphan(crew):
+    looked = crew.processes.running
+
+    def starts_meanwhile() -> Any:
+        crew.processes.running = looked
+        spawn(crew, wish())
+        return looked()
+
+    crew.processes.running = starts_meanwhile
+    assert reconcile(crew).orphans == []
+    assert not nothing_is_left(crew)

@@ -230,21 +230,22 @@ def _look_after(crew: Crewroom, record: AgentRecord, done: Reconciled) -> None:
 
 
 def _end_orphans(crew: Crewroom, team: str, marks: set[str], done: Reconciled) -> None:
-    """A record is written before the first process is made: a mark that none has is of a life that is over."""
-    strays = [
-        one for one in crew.processes.running() if one.mark and one.mark not in marks and _is_ours(crew, one, team)
-    ]
+    """
+    A record is written before the first process is made: a mark that none has is of a life that is over. Looked at once
+    more after the processes: an agent may have been started since the records were read.
+    """
+    unknown = [one for one in crew.processes.running() if one.mark and one.mark not in marks]
+    strays = [one for one in unknown if _is_over_here(crew, one, team)]
     if strays:
         ran, left = end_processes(crew, {one.mark for one in strays})
         done.orphans = strays if ran else []
         done.troubles += [f"process {one.pid} ({one.command[:60]}) could not be ended" for one in left]
 
 
-def _is_ours(crew: Crewroom, process: RunningProcess, team: str) -> bool:
+def _is_over_here(crew: Crewroom, process: RunningProcess, team: str) -> bool:
+    """Is it of this home, and of a life that no record tells of any more?"""
     mark = read_mark(process.mark)
-    return (
-        mark is not None
-        and mark.home == crew.records.home
-        and (not team or mark.team == team)
-        and process.pid != crew.pid
-    )
+    if mark is None or mark.home != crew.records.home or (team and mark.team != team) or process.pid == crew.pid:
+        return False
+    record = crew.records.read(mark.team, mark.member)
+    return record is None or record.mark != process.mark

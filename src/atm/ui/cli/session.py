@@ -61,6 +61,15 @@ class Session:
                 self._settings = self._load_settings()
         return self._settings
 
+    def do_without_bad_settings(self) -> str:
+        """For what has to work whatever lies there: defaults, if the settings cannot be read. Why, then."""
+        try:
+            self.settings.text("core.identity")
+        except AtmError as error:
+            self._settings = config.Settings({}, [], None, working_folder())
+            return str(error)
+        return ""
+
     def _load_settings(self) -> Settings:
         return config.load(self.layout, self.environment, working_folder(), {}, self._speaker)
 

@@ -27,6 +27,8 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
+    if trouble := session.do_without_bad_settings():
+        session.warn(f"Warning: {trouble}")
     crew = open_crew(session)
     teams = [] if args.flag("all") else [_team(args, session)]
     for team in teams:
