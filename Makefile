@@ -91,7 +91,7 @@ bench: $(READY)
 	@$(BIN)/python benchmarks/run.py
 
 chaos: $(READY) $(NODE_READY)
-	@ATM_CHAOS=long $(BIN)/python -m pytest -m campaign -n $(JOBS)
+	@ATM_CHAOS=long $(BIN)/python -m pytest -m "campaign or sparse" -n $(JOBS)
 	@ATM_CHAOS=long $(BIN)/python -m pytest tests/domain tests/formats tests/services tests/crew -n $(JOBS)
 
 # What the tests would not notice: half an hour on two cores.

@@ -22,6 +22,40 @@ ROUNDS = range(len(WAYS)) if LONG else range(1)
 """For `parametrize`: in each round every step is refused in another way."""
 
 
+SPARSE = {
+    "test_a_kill_at_any_step_leaves_a_change_done_or_undone": 3,
+    "test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one_and_the_next_run_finishes": 3,
+    "test_a_number_that_no_task_has_is_an_error_with_a_way_out": 8,
+    "test_a_plugin_that_fails_is_told_apart_and_in_the_end_left_alone": 3,
+    "test_a_team_whose_files_are_broken_costs_nobody_else_anything": 3,
+    "test_an_answer_that_is_none_puts_nothing_into_the_session": 3,
+    "test_an_error_at_any_step_is_a_clear_refusal_or_success_and_nothing_half_made": 3,
+    "test_an_error_at_any_step_is_done_or_a_clear_refusal": 2,
+    "test_an_error_at_any_step_is_no_traceback_no_lie_and_no_second_nudge": 3,
+    "test_an_inbox_of_brackets_keeps_nobody_for_long": 2,
+    "test_everybody_else_is_served_too": 3,
+    "test_killed_at_a_step_of_draining_the_spool_it_delivers_everything_once_and_in_order": 2,
+    "test_killed_at_a_step_of_pasting_mail_it_is_submitted_once": 3,
+    "test_killed_at_a_step_of_putting_rows_back_it_puts_each_back_once": 2,
+    "test_killed_at_a_step_of_waking_an_agent_its_hook_shows_the_mail_once": 2,
+    "test_killed_at_any_step_everybody_is_told_once": 2,
+    "test_killed_at_any_step_there_is_one_nudge_and_no_lost_report": 3,
+    "test_mail_that_a_server_in_this_process_did_not_hand_over_is_given_back": 3,
+    "test_mail_that_nobody_could_hear_stays_unread": 5,
+    "test_no_field_of_any_file_reaches_a_model_raw_in_any_answer": 4,
+    "test_no_mode_is_made_worse_for_its_owner": 2,
+    "test_no_pattern_makes_it_look_at_a_folder_again_and_again": 4,
+    "test_no_single_switch_carries_it_all": 3,
+    "test_refused_before_anything_is_written": 3,
+    "test_sends_beside_a_rival_end_in_time_and_neither_loses_a_row": 3,
+    "test_text_that_is_more_than_text_is_refused": 3,
+    "test_whatever_the_umask_all_of_ours_is_private_and_nothing_shared_is_wider_than_documented": 2,
+    "test_with_a_folder_of_roots_doctor_looks_at_everything_else_and_names_it": 2,
+    "test_whoever_is_killed_at_any_step_loses_nothing": 5,
+}
+"""Dear tests of which every so manieth case is tried in every run, and all of them in `make chaos`."""
+
+
 def examples(usual: int) -> int:
     """So many generated cases; ten times as many in `make chaos`, where they are new ones each time."""
     return usual * 10 if LONG else usual

@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 from tests import leftovers
+from tests.chaos import LONG, SPARSE
 from tests.optional import skip_without
 from tests.quick_atm import MOST_INPUT, ForkServers
 
@@ -37,7 +39,8 @@ UNHURRIED = Path(__file__).parent / "unhurried"
 settings.register_profile(
     "atm",
     deadline=None,
-    derandomize=os.environ.get("ATM_CHAOS") != "long",
+    derandomize=not LONG,
+    max_examples=100 if LONG else 60,
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("atm")
@@ -58,6 +61,28 @@ class Result:
     @property
     def json(self) -> Any:
         return json.loads(self.out)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "sparse: dear; every so manieth case in every run, all in `make chaos`")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """See `SPARSE`."""
+    seen: Counter[str] = Counter()
+    dropped: list[pytest.Item] = []
+    for item in items:
+        name = getattr(item, "originalname", "")
+        if name in SPARSE:
+            item.add_marker("sparse")
+            number = seen[place := item.nodeid.partition("[")[0]]
+            seen[place] += 1
+            if number % SPARSE[name] and not LONG:
+                dropped.append(item)
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        gone = set(dropped)
+        items[:] = [item for item in items if item not in gone]
 
 
 _servers = ForkServers(usual={str(UNHURRIED)}, share=leftovers.shared_by_tests)

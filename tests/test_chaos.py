@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
+from pathlib import Path
 
-from tests.chaos import WAYS, refusals
+from tests.chaos import SPARSE, WAYS, refusals
 
 STEPS = ["look", "create", "write", "sync"] * 5 + ["rename"]
 
@@ -32,3 +33,9 @@ def test_a_refusal_says_what_the_system_would():
     refusal = next(refusals(["look"], turn=1))
     assert isinstance(refusal.error, PermissionError)
     assert str(refusal) == "EACCES at step 0 (look)"
+
+
+def test_what_is_tried_sparsely_is_there_and_has_cases():
+    files = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py")]
+    for name in SPARSE:
+        assert any(f"def {name}(" in text for text in files), name

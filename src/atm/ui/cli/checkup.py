@@ -79,7 +79,9 @@ class Doctor:
     def _more(self, boardroom: FullBoardroom) -> list[tuple[str, Look]]:
         """What surrounds the mail."""
         from atm.services.checkup import surroundings as around
+        from atm.services.checkup.crew import examine_agents
         from atm.wiring.checkup import find_extras, find_program, look_at_daemon
+        from atm.wiring.crew import build_crewroom
         from atm.wiring.setup import build_vendor_files
 
         layout, environment, settings = self._session.layout, self._session.environment, self._settings
@@ -92,6 +94,7 @@ class Doctor:
                 "tmux",
                 lambda: around.examine_tmux(room, known_teams(room), find_program("tmux", environment), has_tmux),
             ),
+            ("agents", lambda: examine_agents(build_crewroom(layout, settings, boardroom, environment))),
             ("hooks", lambda: around.examine_hooks(vendors, settings.root)),
             ("versions", lambda: around.examine_versions(vendors, settings.root)),
             ("extras", lambda: around.examine_extras(vendors, settings.root, find_extras())),
