@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import time
+from dataclasses import replace
 
 from atm.domain.errors import SpawnFailed
 from atm.system.files.disk import make_private, open_private
@@ -36,13 +37,24 @@ class ProgramChild:
 
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        return build_driver(protocol, self.process.stdin, self.process.stdout, brief)
+        told = replace(brief, writable=[*brief.writable, *git_folder_of(brief.cwd)])
+        return build_driver(protocol, self.process.stdin, self.process.stdout, told)
 
     def ask_to_end(self) -> None:
         try:
             self.process.terminate()
         except OSError:
             return
+
+
+def git_folder_of(worktree: str) -> list[str]:
+    """Where git keeps the index of a worktree. Codex cannot commit unless its sandbox is told of this very folder."""
+    try:
+        with open(f"{worktree}/.git", encoding="utf-8", errors="surrogateescape") as file:
+            found = file.read(4096).partition("gitdir:")[2].strip()
+    except OSError:
+        return []  # no worktree: a repository of its own, or none
+    return [os.path.join(worktree, found)] if found else []
 
 
 class RealHostMachine:
