@@ -23,13 +23,13 @@ ROUNDS = range(len(WAYS)) if LONG else range(1)
 
 
 SPARSE = {
-    "test_a_kill_at_any_step_leaves_a_change_done_or_undone": 3,
+    "test_a_kill_at_any_step_leaves_a_change_done_or_undone": 5,
     "test_a_kill_at_any_step_leaves_the_old_file_or_the_new_one_and_the_next_run_finishes": 3,
     "test_a_number_that_no_task_has_is_an_error_with_a_way_out": 8,
-    "test_a_plugin_that_fails_is_told_apart_and_in_the_end_left_alone": 3,
-    "test_a_team_whose_files_are_broken_costs_nobody_else_anything": 3,
+    "test_a_plugin_that_fails_is_told_apart_and_in_the_end_left_alone": 5,
+    "test_a_team_whose_files_are_broken_costs_nobody_else_anything": 5,
     "test_an_answer_that_is_none_puts_nothing_into_the_session": 3,
-    "test_an_error_at_any_step_is_a_clear_refusal_or_success_and_nothing_half_made": 3,
+    "test_an_error_at_any_step_is_a_clear_refusal_or_success_and_nothing_half_made": 5,
     "test_an_error_at_any_step_is_done_or_a_clear_refusal": 2,
     "test_an_error_at_any_step_is_no_traceback_no_lie_and_no_second_nudge": 3,
     "test_an_inbox_of_brackets_keeps_nobody_for_long": 2,
@@ -52,6 +52,15 @@ SPARSE = {
     "test_whatever_the_umask_all_of_ours_is_private_and_nothing_shared_is_wider_than_documented": 2,
     "test_with_a_folder_of_roots_doctor_looks_at_everything_else_and_names_it": 2,
     "test_whoever_is_killed_at_any_step_loses_nothing": 5,
+    "test_each_finding_has_a_command_that_mends_it": 3,
+    "test_a_hostile_text_is_finished_in_the_time_that_its_length_deserves": 4,
+    "test_an_inbox_of_another_shape_is_never_repaired_and_loses_nothing": 2,
+    "test_no_checklist_takes_long": 3,
+    "test_a_lock_that_somebody_left_long_ago_is_taken_over": 3,
+    "test_a_command_ends_with_a_code_and_what_it_said": 2,
+    "test_mail_that_stuck_in_a_full_pipe_is_given_back": 3,
+    "test_mail_that_came_after_the_kill_comes_after_the_mail_before_it": 2,
+    "test_killed_anywhere_while_it_starts_an_agent_the_next_command_leaves_nothing_half_made": 3,
 }
 """Dear tests of which every so manieth case is tried in every run, and all of them in `make chaos`."""
 
