@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -200,13 +199,25 @@ def test_nobody_is_started_twice_and_two_who_try_at_once_get_one(crew: Crew) -> 
     assert crew.left() == NOTHING
 
 
-@pytest.mark.parametrize("moment", range(6))
-def test_killed_anywhere_while_it_starts_an_agent_the_next_command_leaves_nothing_half_made(crew: Crew, moment) -> None:
+STAGES = {
+    "the record is there": lambda _: True,
+    "it has a slot": lambda record: record.slot >= 0,
+    "it has a worktree": lambda record: record.worktree,
+    "it has a command": lambda record: record.command,
+    "it has a process": lambda record: record.pid,
+    "it is there": lambda record: record.state != "spawning",
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_killed_anywhere_while_it_starts_an_agent_the_next_command_leaves_nothing_half_made(crew: Crew, stage) -> None:
     started = crew.atm.start("up", "command:bob", "--team", "crew")
-    marks = Path(crew.layout.agent_record("crew", "bob"))
-    crew.eventually(lambda: marks.exists() or started.poll() is not None)
-    for _ in range(moment * 3):
-        time.sleep(0.02)
+
+    def is_reached() -> bool:
+        record = crew.record("bob")
+        return started.poll() is not None or (record is not None and bool(STAGES[stage](record)))
+
+    crew.eventually(is_reached)
     started.kill()
     started.communicate()
     found = crew("down", "--json", code=None)
@@ -433,3 +444,37 @@ def test_stop_works_with_settings_that_cannot_be_read(crew: Crew) -> None:
     assert [one["member"] for one in said.json["stopped"]] == ["ann"]
     assert "is not a settings file" in said.err
     assert crew.running() == []
+
+
+def test_no_agent_stops_everybody(crew: Crew) -> None:
+    crew("tasks", "add", "Try", "--run", f"{_atm(crew)} stop --all", "--max-retries", "0")
+    crew("up", "script:ann")
+    crew.is_done("1")
+    assert "only a person or the lead may stop a team" in crew.task("1")["error"]
+    assert crew.records.latch("crew") is None
+    crew("down")
+
+
+def test_a_crew_file_may_have_any_name_and_its_prompts_lie_beside_it(crew: Crew) -> None:
+    folder = crew.folder / "setup"
+    folder.mkdir()
+    (folder / "first.txt").write_text("echo from-the-file; exec cat")
+    agent = '[[agents]]\nname = "bob"\nruntime = "command"\nprompt_file = "first.txt"\n'
+    (folder / "team.toml").write_text(agent)
+    crew("up", "--crew", "setup/team.toml", "--yes", "--team", "crew")
+    assert crew.record("bob").command == ["/bin/sh", "-c", "echo from-the-file; exec cat"]
+    crew("down")
+    (folder / "team.toml").write_text("not a crew")
+    assert "is no crew file" in crew("up", "--crew", "setup/team.toml", "--yes", code=1).err
+
+
+def test_saved_work_is_dropped_by_people_alone(crew: Crew) -> None:
+    crew("tasks", "add", "Break", "--run", "echo half > half.txt; exit 7", "--max-retries", "0")
+    crew("up", "script:ann")
+    crew.is_done("1")
+    saved = crew("salvage", "list", "--json").json["items"][0]["id"]
+    crew("tasks", "add", "Drop", "--run", f"{_atm(crew)} salvage drop {saved} --yes", "--max-retries", "0")
+    crew.is_done("2")
+    assert "only a person may drop saved work" in crew.task("2")["error"]
+    crew("down")
+    assert len(crew("salvage", "list", "--json").json["items"]) >= 1

@@ -33,7 +33,7 @@ CREW_FILE = "crew.toml"
 class Examined:
     """A file of a repository: what it asks for, and where the user's consent stands."""
 
-    __slots__ = ("asks", "at", "file", "owner", "path", "sha256", "state")
+    __slots__ = ("asks", "at", "content", "file", "owner", "path", "sha256", "state")
 
     def __init__(self, path: str, found: RepoFile | None, asks: list[Ask], at: str = "") -> None:
         self.path = path
@@ -45,6 +45,13 @@ class Examined:
         self.state = found.state if found else NONE
         self.owner = found.owner if found else None
         self.asks = asks
+        self.content = found.content if found else b""
+        """What the checksum is of: whoever acts on the file acts on this, and never reads it again."""
+
+
+def examine_crew(layout: Layout, path: str) -> Examined:
+    """A crew file that a command names, whatever it is called."""
+    return _examined(layout, _place(path), _agents_in)
 
 
 def examine(layout: Layout, given: str | None) -> Examined:
@@ -56,7 +63,10 @@ def examine(layout: Layout, given: str | None) -> Examined:
     file = place if os.path.isfile(place) else config.find_repo_file(place)[1] if os.path.isdir(place) else None
     if file is None:
         return Examined(place, None, [])
-    asks_in = _reader_of(file)
+    return _examined(layout, file, _reader_of(file))
+
+
+def _examined(layout: Layout, file: str, asks_in: Callable[[RepoFile], list[Ask]]) -> Examined:
     try:
         found = read_repo_file(layout, file)
     except OSError as error:

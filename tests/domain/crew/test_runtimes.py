@@ -16,7 +16,7 @@ def test_six_come_with_atm():
 
 @pytest.mark.parametrize("runtime", BUILT_IN, ids=lambda runtime: runtime.name)
 def test_none_is_started_in_a_mode_that_skips_its_permissions(runtime):
-    lines = (runtime.headless, runtime.terminal, runtime.resume, runtime.plan, runtime.tools, runtime.modes.values())
+    lines = (runtime.headless, runtime.terminal, runtime.resume, runtime.tools, runtime.modes.values())
     words = [word for line in lines for word in line]
     assert [word for word in words for bad in DANGEROUS if bad in word.lower()] == []
 

@@ -301,3 +301,38 @@ def test_an_agent_that_was_started_while_somebody_looked_around_is_no_orphan(cre
     crew.processes.running = starts_meanwhile
     assert reconcile(crew).orphans == []
     assert not nothing_is_left(crew)
+
+
+def test_whoever_is_starting_an_agent_when_a_team_is_stopped_is_ended_too(crew):
+    spawner = crew.processes.make(command="atm up")
+    crew.backends["headless"].refusal = "not yet"
+    with pytest.raises(SpawnFailed):
+        spawn(crew, wish())
+    with crew.records.turn("crew", "ann") as turn:
+        facts = {"state": "spawning", "spawner": spawner.pid, "spawner_began": spawner.began}
+        turn.write(type(turn.record)(**{**_fields(turn.record), **facts}))
+    stop(crew, ["crew"], "zoe")
+    assert crew.processes.began(spawner.pid) == ""
+
+
+def test_tools_are_limited_where_that_can_be_and_refused_where_not(crew):
+    record = spawn(crew, wish(runtime="claude", tools=["Read", "Grep"]))
+    assert record.command[:3] == ["claude", "--tools", "Read,Grep"]
+    with pytest.raises(RuntimeMissing):
+        spawn(crew, wish("bob", runtime="codex", tools=["Read"]))
+    assert "--tools" not in spawn(crew, wish("cat", runtime="claude")).command
+
+
+@pytest.mark.parametrize(("runtime", "words"), [("codex", ["resume", "s-1"]), ("opencode", ["--session", "s-1"])])
+def test_in_a_window_a_conversation_goes_on_too(crew, runtime, words):
+    crew.backends["tmux"] = crew.backends["headless"]
+    record = spawn(crew, wish(runtime=runtime, backend="tmux", resume="s-1"))
+    assert record.command[1:3] == words
+
+
+def test_one_that_has_refused_is_not_asked_any_more_until_somebody_asks_again(crew):
+    record = spawn(crew, wish())
+    change(crew, "crew", "ann", record.generation, asked_at=1.0, asked_by="zoe")
+    assert crew.records.read("crew", "ann").is_asked
+    keep(crew, "crew", "ann", "a migration runs")
+    assert not crew.records.read("crew", "ann").is_asked

@@ -37,6 +37,8 @@ class AgentRecord:
     environment: dict[str, str] = field(default_factory=dict)
     """What the user gave on top."""
     requires_plan: bool = False
+    tools: list[str] = field(default_factory=list)
+    """The only ones that it may use; empty for all."""
     spawner: int = 0
     spawner_began: str = ""
     is_enrolled: bool = False
@@ -73,7 +75,8 @@ class AgentRecord:
 
     @property
     def is_asked(self) -> bool:
-        return self.asked_at > 0
+        """To end, and it has not refused."""
+        return self.asked_at > 0 and self.answer != REFUSED
 
     @property
     def may_end_now(self) -> bool:

@@ -49,7 +49,6 @@ class Runtime:
         "modes",
         "name",
         "origin",
-        "plan",
         "program",
         "protocol",
         "remarks",
@@ -69,7 +68,6 @@ class Runtime:
         headless: Sequence[str] = (),
         terminal: Sequence[str] = (),
         resume: Sequence[str] = (),
-        plan: Sequence[str] = (),
         tools: Sequence[str] = (),
         modes: Mapping[str, str] | None = None,
         environment: Mapping[str, str] | None = None,
@@ -91,10 +89,8 @@ class Runtime:
         """In a pane, for eyes; the prompt is part of the line."""
         self.resume = [*resume]
         """Words more, to go on with a session of the vendor's."""
-        self.plan = [*plan]
-        """Words more, to plan and write nothing."""
         self.tools = [*tools]
-        """Words more, to limit its tools."""
+        """Words more, to limit its tools; without them only OpenCode's server can be told."""
         self.modes = dict(modes or {})
         """What it calls our modes (`default`, `edits`, `plan`) on its command line."""
         self.environment = dict(environment or {})
@@ -127,7 +123,6 @@ BUILT_IN = (
             *("claude", "--session-id", "{session}", "--resume", "{resume}", "--model", "{model}"),
             *("--permission-mode", "{mode}", "--append-system-prompt", "{instructions}", "{prompt}"),
         ),
-        plan=("--permission-mode", "plan"),
         tools=("--tools", "{tools}"),
         modes={"default": "default", "edits": "acceptEdits", "plan": "plan"},
         environment={"CLAUDE_CODE_MAX_RETRIES": "4"},
@@ -212,6 +207,10 @@ def opencode_rules(mode: str, tools: Sequence[str] = ()) -> list[dict[str, Plain
     actions = OPENCODE_ACTIONS[mode]
     wanted = {"*": "deny", **{tool: actions.get(tool, "allow") for tool in tools}} if tools else actions
     return [{"permission": what, "pattern": "*", "action": action} for what, action in wanted.items()]
+
+
+def can_limit_tools(runtime: Runtime) -> bool:
+    return bool(runtime.tools) or runtime.protocol == OPENCODE
 
 
 def command_line(template: Sequence[str], values: Mapping[str, str]) -> list[str]:

@@ -22,6 +22,7 @@ AGENT_KEYS = {
     "cwd": "work in this folder, and in no worktree of its own",
     "require_plan": "it plans first and writes nothing until its plan is approved",
     "backend": "auto, headless or tmux",
+    "tools": "the only tools that it may use (claude, opencode)",
 }
 CREW_KEYS = {"team": "the team's name", "backend": "for all agents", "agents": "one table for each"}
 
@@ -44,6 +45,7 @@ class AgentPlan:
     cwd: str = ""
     require_plan: bool = False
     backend: str = ""
+    tools: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -96,12 +98,15 @@ def _agent(said: object, where: str) -> AgentPlan:
     words = [command] if isinstance(command, str) else command
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
         raise NotACrew(f"{where} ({name}): command must be a list of words")
+    tools = said.get("tools", [])
+    if not isinstance(tools, list) or not all(isinstance(word, str) for word in tools):
+        raise NotACrew(f"{where} ({name}): tools must be a list of names")
     if not isinstance(env, dict) or not all(isinstance(value, str) for value in env.values()):
         raise NotACrew(f"{where} ({name}): env must be a table of texts")
     if not isinstance(plan, bool):
         raise NotACrew(f"{where} ({name}): require_plan must be true or false")
     texts = {key: _text(said, key, where) for key in ("model", "prompt", "prompt_file", "cwd", "backend")}
-    return AgentPlan(name, runtime, command=words, env=env, require_plan=plan, **texts)
+    return AgentPlan(name, runtime, command=words, env=env, require_plan=plan, tools=tools, **texts)
 
 
 def _check_keys(said: dict[str, object], known: dict[str, str], where: str) -> None:
@@ -137,6 +142,7 @@ def schema() -> dict[str, object]:
     """For editors: JSON schema."""
     kinds: dict[str, dict[str, object]] = {
         "command": {"type": "array", "items": {"type": "string"}},
+        "tools": {"type": "array", "items": {"type": "string"}},
         "env": {"type": "object", "additionalProperties": {"type": "string"}},
         "require_plan": {"type": "boolean"},
     }

@@ -10,7 +10,7 @@ from atm.domain.errors import AtmError, BadMove, NoSuchAgent, TeamInUse
 from atm.domain.team import lifecycle
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.times import to_iso
-from atm.services.crew.crewroom import change, is_running
+from atm.services.crew.crewroom import change, is_being_started, is_running
 from atm.services.crew.reaping import clear_away, end_processes, reconcile
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -75,23 +75,28 @@ def down(
     by: str,
     names: Sequence[str] = (),
     *,
-    told: Callable[[str, str], None] = lambda *_: None,
+    waits_for: Callable[[AgentRecord], None] = lambda _: None,
 ) -> list[AgentEnd]:
-    """End agents of a team gracefully. Without names it is the whole team, which is stopped then. `told` hears how."""
+    """
+    End agents of a team gracefully. Without names it is the whole team, which is stopped then. `waits_for` hears once
+    of each that finishes its task first.
+    """
     wanted = [agent_named(crew, team, name) for name in names] if names else agents_of(crew, team)
     waiting = {record.member: record for record in wanted}
     for record in wanted:
         _ask(crew, record, by)
     done: list[AgentEnd] = []
+    finishing: set[str] = set()
     began = crew.clock.monotonic()
     while waiting:
         for member, record in list(waiting.items()):
             how = _is_over(crew, record, crew.clock.monotonic() - began)
             if how is not None:
                 del waiting[member]
-                ended = _finish(crew, record, *how)
-                told(member, ended.how)
-                done.append(ended)
+                done.append(_finish(crew, record, *how))
+            elif member not in finishing and _finishes(crew, record):
+                finishing.add(member)
+                waits_for(record)
         if waiting:
             crew.clock.sleep(NAP)
     if not names:
@@ -134,6 +139,11 @@ def _is_over(crew: Crewroom, record: AgentRecord, waited: float) -> tuple[str, s
     if now.answer and now.answer != FINISHING and waited >= crew.policy.shutdown:
         return TERMINATED, f"it agreed, and did not end within {crew.policy.shutdown:g} s"
     return None
+
+
+def _finishes(crew: Crewroom, record: AgentRecord) -> bool:
+    now = crew.records.read(record.team, record.member)
+    return now is not None and now.answer == FINISHING
 
 
 def _finish(crew: Crewroom, record: AgentRecord, how: str, why: str) -> AgentEnd:
@@ -194,6 +204,8 @@ def stop(crew: Crewroom, teams: Sequence[str], by: str) -> Stopped:
     records = [one for team in teams or crew.records.teams() for one in _all_records(crew, team)]
     marks = {record.mark for record in records} | _marks_that_run(crew, teams)
     heads = [(record.pid, record.began) for record in records if record.pid and record.began]
+    # Whoever is about to start one has seen no latch: it would start it after the last look.
+    heads += [(record.spawner, record.spawner_began) for record in records if is_being_started(crew, record)]
     at_work = {record.mark for record in records if is_running(crew, record)} | _marks_that_run(crew, teams)
     _, done.left = end_processes(crew, marks, heads)
     for record in records:

@@ -41,6 +41,8 @@ class Host:
         self.machine = machine
         self.record = record
         self._beaten = 0.0
+        self._unnoted: dict[str, Any] = {}
+        """Facts that could not be written when they became true."""
         self._news: object = None
 
     @property
@@ -48,11 +50,13 @@ class Host:
         return find_team(self.crew.room, self.record.team)
 
     def note(self, **facts: Any) -> None:
-        """Into the record. A record that somebody holds for long is written next time; a fenced host ends."""
+        """Into the record; with the next facts if somebody holds it for long. A fenced host ends."""
+        facts = {**self._unnoted, **facts}
         try:
             self.record = change(self.crew, self.record.team, self.record.member, self.record.generation, **facts)
+            self._unnoted = {}
         except FileBusy:
-            self.record = replace(self.record, **facts)
+            self._unnoted, self.record = facts, replace(self.record, **facts)
 
     def begin(self) -> None:
         """It is there, and whatever runs under this process is the member's."""

@@ -75,6 +75,7 @@ class ProgramWork:
             writable=[record.common] if record.common else [],
             environment={key: value for key, value in host.crew.environment.items() if key.startswith("ATM_")},
             port=port_base(host.crew, record),
+            tools=record.tools,
             password=host.crew.environment.get("OPENCODE_SERVER_PASSWORD", ""),
         )
         self._driver = child.driver(runtime.protocol, brief)
@@ -193,6 +194,7 @@ class ProgramWork:
         self._host.note(state=SHUTTING_DOWN)
         if self._driver is not None:
             self._driver.close()
-            self._host.machine.pause(CLOSES_WITHIN, lambda: child.code() is not None)
+            ends_by_itself = not self._host.crew.runtimes[self._host.record.runtime].ends_by_signal
+            self._host.machine.pause(CLOSES_WITHIN if ends_by_itself else 0.0, lambda: child.code() is not None)
         if child.code() is None:
             child.ask_to_end()

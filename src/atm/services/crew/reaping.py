@@ -8,6 +8,7 @@ be there, and the next command goes on with it.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from atm.domain.board import claims
 from atm.domain.crew.marks import family, read_mark
@@ -189,7 +190,7 @@ def reconcile(crew: Crewroom, team: str = "") -> Reconciled:
         marks |= {record.mark for record in records}
         for record in records:
             _look_after(crew, record, done)
-        _try(lambda name=name: _clear_trees(crew, name, done), "worktrees", done.troubles)  # type: ignore[misc]
+        _try(partial(_clear_trees, crew, name, done), "worktrees", done.troubles)
     _end_orphans(crew, team, marks, done)
     return done
 

@@ -13,7 +13,16 @@ from atm.domain.board.acceptance import said_by
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.crew.marks import VARIABLE, AgentMark
 from atm.domain.crew.refs import encode
-from atm.domain.crew.runtimes import BOARD, HEADLESS, OPENCODE, PLAIN, TMUX, command_line, opencode_permission
+from atm.domain.crew.runtimes import (
+    BOARD,
+    HEADLESS,
+    OPENCODE,
+    PLAIN,
+    TMUX,
+    can_limit_tools,
+    command_line,
+    opencode_permission,
+)
 from atm.domain.crew.states import ERROR, SPAWNING
 from atm.domain.errors import AtmError, MemberInUse, RuntimeMissing, SpawnFailed, TeamStopped
 from atm.domain.names import check_new_name, same_name
@@ -52,6 +61,7 @@ class AgentWish:
     """For `command`: the program."""
     environment: dict[str, str] = field(default_factory=dict)
     requires_plan: bool = False
+    tools: list[str] = field(default_factory=list)
     in_place: bool = False
     """Work in the folder itself: the user named it (`--cwd`)."""
     resume: str = ""
@@ -66,6 +76,8 @@ def launch(crew: Crewroom, wish: AgentWish) -> AgentRecord:
     """The same without waiting for its host: several can begin at once. Whoever calls this calls `await_ready`."""
     runtime = runtime_of(crew, wish.runtime)
     backend = choose_backend(crew, runtime, wish.backend)
+    if wish.tools and not can_limit_tools(runtime):
+        raise RuntimeMissing(f"the tools of {runtime.name} cannot be limited", "leave --tools out, or use claude")
     team = find_team(crew.room, wish.team)
     check_not_stopped(crew, team.name)
     known = team.member(wish.member)
@@ -166,6 +178,7 @@ def _begin(crew: Crewroom, wish: AgentWish, team: str, member: str, backend: str
             prompt=wish.prompt,
             environment=wish.environment,
             requires_plan=wish.requires_plan,
+            tools=wish.tools,
             spawner=crew.pid,
             spawner_began=crew.processes.began(crew.pid),
             is_enrolled=is_new,
@@ -222,12 +235,14 @@ def program_words(crew: Crewroom, runtime: Runtime, wish: AgentWish, record: Age
         return wish.command or runtime.headless or [crew.environment.get("SHELL") or "/bin/sh"]
     in_pane = record.backend == TMUX
     words = runtime.terminal if in_pane else runtime.headless
+    words = [words[0], *runtime.tools, *(runtime.resume if in_pane and wish.resume else ()), *words[1:]]
     mode = runtime.modes.get(mode_of(crew, record), "")
     values = {
         "model": wish.model,
         "mode": mode,
         "port": str(port_base(crew, record)),
         "resume": wish.resume,
+        "tools": ",".join(wish.tools),
         "session": "" if wish.resume else _uuid(record),
         "prompt": f" {wish.prompt}" if wish.prompt.startswith("-") else wish.prompt,  # words, and no option
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.errors import AtmError
 from atm.domain.team import lifecycle
@@ -33,20 +35,13 @@ def up(
     team: str,
     by: str,
     wishes: Sequence[AgentWish],
-    *,
-    told: Callable[[Upped], None] = lambda _: None,
 ) -> list[Upped]:
     """Start them, and then wait for all of them. What a crash left behind is cleared away first."""
     reconcile(crew, team)
     if standing(crew.room, team).status == lifecycle.STOPPED:
         walk(crew.room, team, lifecycle.ACTIVE, by)
-    done = [_tried(wish, lambda wish=wish: launch(crew, wish)) for wish in wishes]  # type: ignore[misc]
-    for number, begun in enumerate(done):
-        record = begun.record
-        if record is not None:
-            done[number] = _tried(begun.wish, lambda record=record: await_ready(crew, record))  # type: ignore[misc]
-        told(done[number])
-    return done
+    begun = [_tried(wish, partial(launch, crew, wish)) for wish in wishes]
+    return [_tried(one.wish, partial(await_ready, crew, one.record)) if one.record else one for one in begun]
 
 
 def _tried(wish: AgentWish, start: Callable[[], AgentRecord]) -> Upped:
@@ -74,4 +69,5 @@ def _wish(record: AgentRecord) -> AgentWish:
         command=record.command if record.runtime == "command" else [],
         environment=record.environment,
         requires_plan=record.requires_plan,
+        tools=record.tools,
     )

@@ -95,7 +95,7 @@ class AgentFileTurn:
             self._lock.__enter__()
             try:
                 self._read()
-            except BaseException:
+            except BaseException:  # Ctrl-C too: a lock that nobody holds must not stay
                 self._lock.release()
                 raise
         return self

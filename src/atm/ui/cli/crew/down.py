@@ -10,6 +10,7 @@ from atm.ui.cli.crew.wishes import PARTLY, open_crew
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.crew.agents import AgentRecord
     from atm.ui.cli.session import Session
 
 COMMAND = Command(
@@ -38,7 +39,11 @@ def execute(args: Args, session: Session) -> int:
         session.tell({"action": "down", "team": team, "kept": who}, f"{who} goes on; whoever asked is told why")
         return 0
     check_roster(session.room, team, "end agents")
-    done: list[AgentEnd] = down(crew, team, session.named(args), args.many("agents"))
+
+    def waits_for(record: AgentRecord) -> None:
+        session.warn(f"{record.member} finishes its task first")
+
+    done: list[AgentEnd] = down(crew, team, session.named(args), args.many("agents"), waits_for=waits_for)
     session.tell(
         {"action": "down", "team": team, "members": [ended_json(one) for one in done]},
         "\n".join(map(ended_words, done)) or "no agent of this team runs",

@@ -6,6 +6,7 @@ import os
 
 from atm.domain.untrusted_text import one_line
 from atm.services.crew.salvaging import drop_saved, find_saved, restore_saved, saved_around
+from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.session import working_folder
 
@@ -122,6 +123,7 @@ def _restore(args: Args, session: Session, worktrees: Worktrees, one: Saved) -> 
 def _drop(args: Args, session: Session, worktrees: Worktrees, one: Saved) -> int:
     doing = args.flag("yes")
     if doing:
+        check_person(session.room, "drop saved work")
         drop_saved(worktrees, one)
     words = f"dropped {one.id}" if doing else f"would drop {one.id} ({_count(one)} files); add --yes to do it"
     session.tell({"action": "salvage drop", "dry_run": not doing, "item": _as_json(one)}, words)

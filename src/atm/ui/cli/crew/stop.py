@@ -31,7 +31,7 @@ def execute(args: Args, session: Session) -> int:
         session.warn(f"Warning: {trouble}")
     crew = open_crew(session)
     teams = [] if args.flag("all") else [_team(args, session)]
-    for team in teams:
+    for team in teams or crew.records.teams():
         check_roster(session.room, team, "stop a team")
     done = stop(crew, teams, session.named(args))
     left = [{"pid": one.pid, "command": one.command[:200]} for one in done.left]

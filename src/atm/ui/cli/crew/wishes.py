@@ -8,7 +8,7 @@ from atm.domain.errors import NoSuchTeam, NotTrusted, UsageError
 from atm.domain.names import check_new_name
 from atm.domain.trust import TRUSTED
 from atm.domain.untrusted_text import one_line, shell_words
-from atm.formats.crew.crew_file import AgentPlan, CrewPlan, NotACrew, name_of_folder, read_crew
+from atm.formats.crew.crew_file import AgentPlan, CrewPlan, name_of_folder, read_crew
 from atm.services.crew.spawning import AgentWish
 from atm.services.roster.members import create_team
 from atm.services.team.registry import find_team
@@ -16,7 +16,7 @@ from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.arguments import MANY, TEAM, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.session import working_folder
-from atm.wiring.trust import check_not_foreign, examine, give_consent
+from atm.wiring.trust import check_not_foreign, examine_crew, give_consent
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ OPTIONS = (
     Option("--model", value="NAME", help="which model (default: the program's own choice)"),
     Option("--prompt", value="TEXT", help="what it is told first; for `command`, the command line"),
     Option("--prompt-file", value="FILE", help="the same, from a file"),
+    Option("--tools", value="NAME", kind=MANY, help="the only tools that it may use (claude, opencode)"),
     Option("--require-plan", help="it plans first and writes nothing until its plan is approved"),
     Option("--env", value="K=V", kind=MANY, help="variables that it gets on top"),
     Option("--cwd", value="DIR", help="work in this folder, and in no worktree of its own"),
@@ -81,6 +82,7 @@ def wish_of(args: Args, team: str, plan: AgentPlan, backend: str = "") -> AgentW
         command=command,
         environment={**plan.env, **_variables(args.many("env"))},
         requires_plan=args.flag("require_plan") or plan.require_plan,
+        tools=args.many("tools") or plan.tools,
         in_place=bool(cwd),
     )
 
@@ -105,15 +107,9 @@ def _variables(given: list[str]) -> dict[str, str]:
 
 def crew_in(session: Session, path: str, *, is_said: bool) -> CrewPlan:
     """A crew file, after the user's yes to exactly what it says (D25)."""
-    found = examine(session.layout, path)
-    try:
-        with open(path, encoding="utf-8") as file:
-            plan = read_crew(file.read())
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path} cannot be read: {error}", "name a crew file; `atm init --crew` writes one") from None
-    except NotACrew as error:
-        raise UsageError(f"{path}: {error}", "mend it; `atm init --crew` shows every key") from None
+    found = examine_crew(session.layout, path)
     check_not_foreign(found)
+    plan = read_crew(found.content.decode("utf-8"))
     if found.state != TRUSTED:
         check_person(session.room, "start what a file names")
         agents = [f"{one.runtime}:{one.name} {' '.join(one.command)}" for one in plan.agents]
@@ -121,6 +117,9 @@ def crew_in(session: Session, path: str, *, is_said: bool) -> CrewPlan:
         if not is_said and not (can_ask(session) and said_yes_to(f"{shown}\n\nDo you want that?")):
             raise NotTrusted(f"{path} is not trusted", "look at it, then add --yes", path)
         give_consent(session.layout, found)
+    for agent in plan.agents:
+        if agent.prompt_file:
+            agent.prompt_file = os.path.join(os.path.dirname(found.file), agent.prompt_file)
     return plan
 
 
