@@ -227,6 +227,7 @@ def test_closing_ends_the_process_and_leaves_nothing(agent, live):
     one.hears(GONE)
     one.process.wait(PATIENCE)
     until(lambda: not running(agent.home, agent.vendor.name), 20, lambda: running(agent.home, agent.vendor.name))
+    assert one.process.returncode is not None
 
 
 @pytest.mark.parametrize("how", ["command", "file"])
