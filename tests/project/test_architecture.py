@@ -32,6 +32,7 @@ TOPICS = (
     ("worksync",),
     ("access", "setup"),
     ("crew",),
+    ("sessions",),
     ("checkup",),
     ("plugins",),
     ("daemon",),

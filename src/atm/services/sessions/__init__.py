@@ -1,0 +1,1 @@
+"""Sessions that survive their lead: checkpoints, resuming, time-outs, consolidation."""
