@@ -36,7 +36,10 @@ Every error that a user can meet, in one tree.
     │   ├── RuntimeMissing      what an agent would be run with is not here
     │   ├── NoSuchAgent         atm has started none of that name
     │   ├── SpawnFailed         an agent did not come up, and nothing of it is left
-    │   └── TeamStopped         a person stopped the team
+    │   ├── TeamStopped         a person stopped the team
+    │   ├── LeadPresent         another session leads the team, and was seen a moment ago
+    │   ├── TeamNotInitialized  it was made, and nobody has begun to work
+    │   └── ConsolidationRunning  somebody is bringing the team's work together
     └── DiskError               what we found on disk is not what it should be
         ├── UnreadableFile      not JSON, or not the shape that belongs there
         ├── DamagedBackup       a backup that is not what its manifest says
@@ -57,6 +60,8 @@ class AtmError(Exception):
     """The root: catch it and you have caught every error that atm raises on purpose."""
 
     code = "error"
+    exit_code = 1
+    """Of a command that ends with it."""
     has_output = False
     """Does it carry what a program said, line by line?"""
 
@@ -280,6 +285,24 @@ class TeamStopped(RequestError):
     """A person stopped the team: nothing is started in it until a person does."""
 
     code = "team-stopped"
+
+
+class LeadPresent(RequestError):
+    """Another session leads the team, and was seen not long ago."""
+
+    code = "lead-present"
+
+
+class TeamNotInitialized(RequestError):
+    """It was made, and nobody has begun to work in it."""
+
+    code = "team-not-initialized"
+
+
+class ConsolidationRunning(RequestError):
+    """Somebody who is there is bringing the team's work together."""
+
+    code = "consolidation-running"
 
 
 class DiskError(AtmError):

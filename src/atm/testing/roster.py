@@ -57,6 +57,12 @@ class MemoryStates:
         self._rosters.marks[team] = mark
         return True
 
+    def set_lead_away(self, team: str, mark: bytes | None) -> bool:
+        former = self._rosters.away.pop(team, None)
+        if mark is not None:
+            self._rosters.away[team] = mark
+        return (former is None) != (mark is None)
+
 
 class MemoryTeamFiles:
     """Twin of `TeamFiles`: what the other twins do not hold, and taking all of it away."""
@@ -98,6 +104,9 @@ class MemoryTeamFiles:
 
     def holds(self, team: str, path: str) -> bool:
         return TEAM + path in self.files_of(team, with_team=self._rosters.find(team) is not None)
+
+    def content(self, team: str, path: str) -> bytes | None:
+        return self.files_of(team, with_team=self._rosters.find(team) is not None).get(TEAM + path)
 
     def tasks(self, team: str) -> TasksFound:
         files = {number: decode_task(data) for number, data in self.lists.get(team, {}).items()}

@@ -40,6 +40,9 @@ class MemoryPresence:
     def process_runs(self, pid: int) -> bool:
         return pid in self.running
 
+    def began(self, pid: int) -> str:
+        return f"at {pid}" if pid in self.running else ""
+
 
 class MemoryProcesses:
     """A tree of processes, and whose they are."""
@@ -73,6 +76,8 @@ class MemoryRosters:
         self._content: dict[str, bytes] = {}
         self.marks: dict[str, bytes] = {}
         """Of completed teams; the twin of `States` sets them."""
+        self.away: dict[str, bytes] = {}
+        """And of those whose lead is away."""
         self._cut_off: dict[str, list[dict[str, str]]] = {}
 
     def teams(self) -> list[str]:
@@ -87,15 +92,20 @@ class MemoryRosters:
         found = decode_team(self._content[team], team)
         found.read_from, found.written_at = f"memory/{team}/config.json", 0.0
         found.completed = self.is_completed(team)
+        found.lead_is_away = self.is_lead_away(team)
         return found
 
     def is_completed(self, team: str) -> bool:
         return team in self.marks
 
+    def is_lead_away(self, team: str) -> bool:
+        return team in self.away
+
     def take_away(self, team: str) -> None:
         """What happens to a roster when its team's folder is moved."""
         self._content.pop(team, None)
         self.marks.pop(team, None)
+        self.away.pop(team, None)
 
     def content(self, team: str) -> bytes:
         return self._content[team]

@@ -19,6 +19,11 @@ URGENT_MARK = "[URGENT] "
 """In the text itself, because that is all that every vendor's agent gets to see."""
 
 
+INFO = "info"
+INTENTS = (INFO, "question", "challenge", "resolution")
+"""What a message can be meant as (seed 003). In rows `kind`; `type` is Claude Code's."""
+
+
 class Message:
     """
     One inbox row as the rules see it. `raw` is the row as it lies in the file and stays the truth.
@@ -29,6 +34,7 @@ class Message:
     __slots__ = (
         "color",
         "id",
+        "intent",
         "kind",
         "raw",
         "read",
@@ -51,6 +57,7 @@ class Message:
         summary: str | None = None,
         color: str | None = None,
         kind: str = "message",
+        intent: str = INFO,
         raw: str = "",
         unknown: tuple[str, ...] = (),
         understood: bool = True,
@@ -63,6 +70,8 @@ class Message:
         self.summary = summary
         self.color = color
         self.kind = kind
+        self.intent = intent
+        """What it is meant as: one of INTENTS."""
         self.raw = raw
         self.unknown = unknown
         self.understood = understood

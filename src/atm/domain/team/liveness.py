@@ -22,7 +22,21 @@ CLOCK_TOLERANCE = 5.0
 class Beat:
     """One sign of life, as its writer left it."""
 
-    __slots__ = ("at", "boot", "host", "pid", "source", "state", "state_since", "state_source", "uptime")
+    __slots__ = (
+        "at",
+        "boot",
+        "checkpoint",
+        "context",
+        "host",
+        "message",
+        "pid",
+        "source",
+        "state",
+        "state_since",
+        "state_source",
+        "task",
+        "uptime",
+    )
 
     def __init__(
         self,
@@ -36,8 +50,19 @@ class Beat:
         state_source: str = "",
         uptime: float | None = None,
         boot: str = "",
+        task: str = "",
+        context: int | None = None,
+        message: int = 0,
+        checkpoint: int = 0,
     ) -> None:
         self.at = at
+        self.task = task
+        """What it has claimed, as its writer knew."""
+        self.message = message
+        """The number of its last message in the ledger, and of its team's last checkpoint, when that was looked up."""
+        self.checkpoint = checkpoint
+        self.context = context
+        """Per cent of its context that are used, where its program says so."""
         self.source = source
         self.host = host
         self.pid = pid

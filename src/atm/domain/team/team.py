@@ -35,6 +35,7 @@ class Member:
         "model",
         "name",
         "pane_id",
+        "quantum",
         "raw",
         "session_id",
     )
@@ -52,9 +53,12 @@ class Member:
         pane_id: str = "",
         session_id: str = "",
         color: str = "",
+        quantum: str = "",
         raw: str = "",
     ) -> None:
         self.name = name
+        self.quantum = quantum
+        """The part of the work that is its own (seed 003): `engine`, `schema`."""
         self.agent_type = agent_type
         self.model = model
         self.cwd = cwd
@@ -84,7 +88,17 @@ class Member:
 class Team:
     """A roster as it was read, with the time the file carried."""
 
-    __slots__ = ("completed", "created_at", "description", "lead", "members", "name", "read_from", "written_at")
+    __slots__ = (
+        "completed",
+        "created_at",
+        "description",
+        "lead",
+        "lead_is_away",
+        "members",
+        "name",
+        "read_from",
+        "written_at",
+    )
 
     def __init__(
         self,
@@ -106,6 +120,8 @@ class Team:
         self.written_at = written_at
         self.completed = False
         """Has it been marked as done? Then nothing in it may change; see `check_open`."""
+        self.lead_is_away = False
+        """Has a daemon marked it so? Then what its members say to one another waits."""
 
     def copy(self) -> Team:
         """As it was read. Members are never changed, so they are shared."""

@@ -98,6 +98,13 @@ class Layout:
         """Its presence makes a team immutable."""
         return f"{self.our_data(team)}/COMPLETED"
 
+    def lead_away(self, team: str) -> str:
+        """Its presence says that the lead is away, and holds its teammates' mail back."""
+        return f"{self.our_data(team)}/lead-away"
+
+    def member_checkpoint(self, team: str, member: str) -> str:
+        return f"{self.our_data(team)}/{member}_checkpoint.json"
+
     def task_intent(self, team: str) -> str:
         return f"{self.our_data(team)}/tasks.intent.json"
 
@@ -131,7 +138,7 @@ class Layout:
 
     def private_in(self, team: str) -> tuple[str, ...]:
         """What is ours alone among our data about a team, though its folder may be shared."""
-        files = (self.ledger, self.task_history, self.state, self.completed_mark, self.task_intent)
+        files = (self.ledger, self.task_history, self.state, self.completed_mark, self.task_intent, self.lead_away)
         folders = (self.heartbeats, self._endpoints, self.sync_folder)
         return (*(path(team) for path in (*files, *folders)), self.records(team, STALL_JOURNAL))
 

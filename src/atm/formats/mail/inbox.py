@@ -9,7 +9,7 @@ looks only at unread rows, `Inbox` reads everything.
 
 from __future__ import annotations
 
-from atm.domain.mail.messages import Message
+from atm.domain.mail.messages import INFO, INTENTS, Message
 from atm.formats.files.json_record import NotJson, RawArray, RawObject, decode, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ ID_SPELLINGS = ("message_id", "msg_id", "messageId", "id")
 KNOWN_FIELDS = frozenset(
     (
         *("from", "text", "content", "timestamp", "read", "summary", "color", "msgV", "type", *ID_SPELLINGS),
-        *("messageKind", "source", "actionMode", "taskRefs"),  # ours, of nudges
+        *("messageKind", "source", "actionMode", "taskRefs", "kind"),  # ours
     )
 )
 EMPTY = b"[]\n"
@@ -43,6 +43,8 @@ def encode_row(message: Message, *, claudes_team: bool) -> str:
         row["color"] = message.color
     if not claudes_team:
         row["message_id"] = message.id
+        if message.intent != INFO:
+            row["kind"] = message.intent
     row |= {"msgV": 1, "msg_id": message.id, "type": "message", "read": message.read}
     return encode(row)
 
@@ -72,9 +74,14 @@ def message_from(value: Plain, raw: str) -> Message | None:
         summary=_string(value.get("summary")) or None,
         color=_string(value.get("color")) or None,
         kind=_string(value.get("type")) or "message",
+        intent=_intent(value.get("kind")),
         raw=raw,
         unknown=tuple(key for key in value if key not in KNOWN_FIELDS),
     )
+
+
+def _intent(value: Plain) -> str:
+    return value if isinstance(value, str) and value in INTENTS else INFO
 
 
 def _id_in(value: dict[str, Plain]) -> str | None:

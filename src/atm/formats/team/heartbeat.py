@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 def encode_beat(member: str, beat: Beat) -> bytes:
     fields: dict[str, Plain] = {"member": member, "at": to_iso(beat.at), "source": beat.source, "host": beat.host}
+    fields |= {"teammate_id": member, "timestamp_utc_ms": round(beat.at * 1000), "task_claimed": beat.task or None}
+    fields |= {"context_usage_percent": beat.context, "status": "in_progress" if beat.task else "idle"}
+    fields |= {"message_seq": beat.message, "checkpoint_seq": beat.checkpoint}
     if beat.pid is not None:
         fields["pid"] = beat.pid
     if beat.uptime is not None:
@@ -29,6 +32,19 @@ def encode_beat(member: str, beat: Beat) -> bytes:
 def _seconds(value: Plain) -> float | None:
     is_time = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e12
     return float(value) if is_time else None  # type: ignore[arg-type]
+
+
+def _text(value: Plain) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _count(value: Plain) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def _percent(value: Plain) -> int | None:
+    is_one = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 100
+    return round(value) if is_one else None  # type: ignore[arg-type]
 
 
 def decode_beat(data: bytes) -> Beat | None:
@@ -48,4 +64,8 @@ def decode_beat(data: bytes) -> Beat | None:
         state_source=str(fields.get("stateSource") or ""),
         uptime=_seconds(uptime),
         boot=str(fields.get("boot") or ""),
+        task=_text(fields.get("task_claimed")),
+        context=_percent(fields.get("context_usage_percent")),
+        message=_count(fields.get("message_seq")),
+        checkpoint=_count(fields.get("checkpoint_seq")),
     )

@@ -21,7 +21,7 @@ KNOWN_MEMBER_FIELDS = frozenset(
     (
         *("agentId", "name", "agentType", "model", "prompt", "color", "planModeRequired", "joinedAt"),
         *("tmuxPaneId", "cwd", "subscriptions", "backendType", "isActive", "mode"),
-        "sessionId",
+        *("sessionId", "quantum"),
     )
 )
 STALE_FIELDS = ("isActive", "lastActive", "sessionId", "opencodeSessionId")
@@ -78,6 +78,7 @@ def _member(raw: str) -> Member | None:
         pane_id=_text(record.get("tmuxPaneId")),
         session_id=_text(record.get("sessionId")),
         color=_text(record.get("color")),
+        quantum=_text(record.get("quantum")),
         raw=raw,
     )
 
@@ -115,6 +116,8 @@ def new_member(member: Member, team: str, now: float) -> str:
         record["isActive"] = member.is_active
     if member.session_id:
         record["sessionId"] = member.session_id
+    if member.quantum:
+        record["quantum"] = member.quantum
     return encode(record)
 
 

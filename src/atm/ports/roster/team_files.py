@@ -53,6 +53,9 @@ class TeamFiles(Protocol):
     def holds(self, team: str, path: str) -> bool:
         """Does something lie at that place below the team's folder?"""
 
+    def content(self, team: str, path: str) -> bytes | None:
+        """Of a file below the team's folder; None if there is none."""
+
     def tasks(self, team: str) -> TasksFound: ...
 
     def put_tasks(self, team: str, files: dict[int, bytes], least_mark: int) -> tuple[list[int], int]:

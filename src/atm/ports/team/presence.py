@@ -35,3 +35,6 @@ class Presence(Protocol):
         """Everybody with a heartbeat, on the roster or not."""
 
     def process_runs(self, pid: int) -> bool: ...
+
+    def began(self, pid: int) -> str:
+        """When a process began, which makes its number mean one process; empty if there is none."""

@@ -32,6 +32,9 @@ class Rosters(Protocol):
     def is_completed(self, team: str) -> bool:
         """Is the team marked as done? One small look; `load` says it too."""
 
+    def is_lead_away(self, team: str) -> bool:
+        """Has a daemon that lives marked it so? `load` says it too."""
+
     def undertaking(self, team: str, verb: str, name: str, detail: str = "") -> Undertaking:
         """A change of several files, written down while it is made."""
 

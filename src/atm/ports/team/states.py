@@ -27,3 +27,6 @@ class States(Protocol):
 
     def complete(self, team: str, mark: bytes) -> bool:
         """Set the mark. From then on nobody writes to the team. False if it was set before."""
+
+    def set_lead_away(self, team: str, mark: bytes | None) -> bool:
+        """Set the mark that holds mail back, or take it away (None); False if that was so before."""

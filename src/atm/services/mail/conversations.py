@@ -12,7 +12,7 @@ from atm.services.mail.bookkeeping import all_told, enter, record
 from atm.services.mail.mailroom import find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
 from atm.services.mail.reading import Filter, Reading
-from atm.services.mail.spooling import check_spool, drain_target, put_in_spool
+from atm.services.mail.spooling import LEAD_AWAY, check_spool, drain_target, is_held, put_in_spool
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -193,7 +193,8 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
         drain_target(room, to.team_name, to.agent)  # it may have been read since
     check_spool(room, Allowance(room.quota, to.team, to.agent, done.reply), to.team_name, to.agent)
     answers = {"team": done.team, "agent": done.agent, "message_id": done.message.id or ""}
-    path = put_in_spool(room, to.team, to.agent, done.reply, "reply under way", answers)
+    reason = LEAD_AWAY if is_held(to.team, to.agent, done.reply) else "reply under way"
+    path = put_in_spool(room, to.team, to.agent, done.reply, reason, answers)
     try:
         room.inboxes.mark(done.team, done.agent, {done.message.key}, True)
     except DiskError:
@@ -203,7 +204,7 @@ def _reply(room: Mailroom, done: Acknowledged, text: str) -> Acknowledged:
         raise
     drain_target(room, to.team_name, to.agent)
     if any(spooled.entry.message_id == done.reply.id for spooled in room.spool.pending(to.team_name, to.agent)):
-        done.outcome, done.spool_path = "queued", path
+        done.outcome, done.spool_path = "held" if reason == LEAD_AWAY else "queued", path
     return done
 
 

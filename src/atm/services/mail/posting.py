@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError, FileBusy, InboxFull, NoSuchMessage, UnreadableFile, WriteRefused
 from atm.domain.mail.messages import (
+    INFO,
     URGENT_MARK,
     Message,
     check_text,
@@ -28,10 +29,12 @@ from atm.formats.mail.protocol_message import check_may_be_sent
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.retention import compact_if_due
 from atm.services.mail.spooling import (
+    LEAD_AWAY,
     STILL_WAITS,
     check_spool,
     drain_on_the_way,
     drain_target,
+    is_held,
     put_in_spool,
     waits_behind,
 )
@@ -51,6 +54,7 @@ BETWEEN_ATTEMPTS = 0.1
 
 QUEUED_WARNING = "Message queued for delivery (could not write to inbox immediately)"
 FULL_WARNING = "inbox-full: your earlier mail there is unread; this follows when it has been read"
+HELD_WARNING = "lead-away: the team's lead is away, so this waits until it is back; --urgent does not wait"
 NOT_POLLED_WARNING = (
     "{} leads a Claude Code session that has no teammate now, and Claude Code looks into a lead's inbox only while it "
     "has one: this lies there until then"
@@ -60,7 +64,7 @@ NOT_POLLED_WARNING = (
 class Draft:
     """What a sender wants to say, before it has an address."""
 
-    __slots__ = ("ack_minutes", "action", "home", "is_urgent", "reply_to", "sender", "summary", "text")
+    __slots__ = ("ack_minutes", "action", "home", "intent", "is_urgent", "reply_to", "sender", "summary", "text")
 
     def __init__(
         self,
@@ -73,7 +77,9 @@ class Draft:
         home: str | None = None,
         is_urgent: bool = False,
         ack_minutes: float | None = None,
+        intent: str = INFO,
     ) -> None:
+        self.intent = intent
         self.sender = sender
         self.text = text
         self.summary = summary
@@ -87,7 +93,7 @@ class Draft:
 
 
 class Posted:
-    """Where a message went. `outcome` is success, conflict_resolved, queued or failed."""
+    """Where a message went. `outcome` is success, conflict_resolved, queued, held or failed."""
 
     __slots__ = (
         "agent",
@@ -143,6 +149,7 @@ def compose(room: Mailroom, to: Recipient, letter: Draft, message_id: str | None
         timestamp=to_iso(room.clock.now()),
         read=False,
         summary=defuse(letter.summary or summarize(letter.text)),
+        intent=letter.intent,
     )
     message.raw = encode_row(message, claudes_team=to.in_claudes_team)
     return message
@@ -190,6 +197,8 @@ def deliver(
     allowance = Allowance(room.quota, to.team, to.agent, message)
     until = room.clock.monotonic() + SEND_WITHIN if deadline is None else deadline
     waiting = [] if room.spool.is_empty() else drain_target(room, to.team_name, to.agent, until)
+    if may_wait and is_held(to.team, to.agent, message):
+        return _queue(room, sent, LEAD_AWAY, ack_minutes, allowance)
     if behind := waits_behind(waiting, message, allowance):
         if not may_wait:
             raise FileBusy(STILL_WAITS, "see `atm spool list`")
@@ -229,12 +238,15 @@ def _append(
 
 def _queue(room: Mailroom, sent: Posted, reason: str, ack_minutes: float | None, allowance: Allowance) -> Posted:
     check_spool(room, allowance, sent.team, sent.agent)
-    sent.outcome, sent.reason = "queued", reason
+    sent.outcome, sent.reason = "held" if reason == LEAD_AWAY else "queued", reason
     sent.spool_path = put_in_spool(room, allowance.team, sent.agent, sent.message, reason)
-    sent.warnings.append(QUEUED_WARNING)
-    sent.warnings.append(FULL_WARNING if reason == INBOX_FULL else reason)
+    sent.warnings += [HELD_WARNING] if reason == LEAD_AWAY else [QUEUED_WARNING, _in_words(reason)]
     _record(room, sent, "queued", reason, ack_minutes)
     return sent
+
+
+def _in_words(reason: str) -> str:
+    return FULL_WARNING if reason == INBOX_FULL else reason
 
 
 def _record(room: Mailroom, sent: Posted, state: str, evidence: str, ack_minutes: float | None) -> None:

@@ -7,6 +7,7 @@ Every mail command tries a little of it on its way; `atm spool retry` and the da
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, DiskError, InboxFull, NoSuchTeam
+from atm.domain.mail.messages import URGENT_MARK
 from atm.domain.mail.quotas import INBOX_FULL, Allowance, Backlog
 from atm.domain.mail.receipts import FAILED
 from atm.domain.mail.retries import (
@@ -18,6 +19,7 @@ from atm.domain.mail.retries import (
     wait_after,
 )
 from atm.domain.names import is_claudes_team, same_name
+from atm.domain.team.authority import is_boss, is_human
 from atm.formats.mail.inbox import decode_row
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import record
@@ -40,6 +42,10 @@ LOOKS, BETWEEN_LOOKS = 20, 0.05
 
 
 STILL_WAITS = "earlier mail for this recipient still waits"
+
+
+LEAD_AWAY = "lead-away"
+"""Why mail of teammates waits that have lost their lead (zombies, seed 003)."""
 
 
 class Drained:
@@ -150,10 +156,30 @@ def waits_behind(waiting: list[Spooled], message: Message, allowance: Allowance)
     Where the inbox cannot be written, behind everything. Where only its senders have used up their room, behind their
     own mail; and what is urgent waits for nobody's reading.
     """
-    if any(spooled.entry.reason != INBOX_FULL for spooled in waiting):
+    if any(spooled.entry.reason not in (INBOX_FULL, LEAD_AWAY) for spooled in waiting):
         return STILL_WAITS
-    is_own = any(same_name(_sender_of(spooled), message.sender) for spooled in waiting)
+    full = [spooled for spooled in waiting if spooled.entry.reason == INBOX_FULL]
+    is_own = any(same_name(_sender_of(spooled), message.sender) for spooled in full)
     return INBOX_FULL if is_own and not allowance.is_urgent else ""
+
+
+def is_held(team: Team, agent: str, message: Message) -> bool:
+    """
+    Does this wait until the team's lead is back? What teammates say to one another does; what is urgent, for a person,
+    from the lead or from nobody in the team does not.
+    """
+    if not team.lead_is_away or message.text.startswith(URGENT_MARK) or is_human(team, agent):
+        return False
+    return team.member(message.sender) is not None and not is_boss(team, message.sender)
+
+
+def _is_still_held(room: Mailroom, spooled: Spooled) -> bool:
+    if spooled.entry.reason != LEAD_AWAY:
+        return False
+    try:
+        return room.rosters.is_lead_away(spooled.entry.team)
+    except AtmError:
+        return False
 
 
 def _sender_of(spooled: Spooled) -> str:
@@ -176,6 +202,9 @@ def _drain(
     tried = 0
     for spooled in waiting:
         target = (spooled.entry.team, spooled.entry.agent)
+        if _is_still_held(room, spooled):
+            done.waiting += 1  # nobody waits behind it but what is held as well
+            continue
         left = None if deadline is None else time_left(deadline, room.clock.monotonic())
         due = insist or (_is_due(room, spooled) and tried < MOST_AT_ONCE)
         if target in blocked or not due or (left == 0.0 and tried):

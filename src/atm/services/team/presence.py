@@ -20,6 +20,10 @@ def beat(
     *,
     pid: int | None = None,
     state: str = "",
+    task: str | None = None,
+    context: int | None = None,
+    message: int = 0,
+    checkpoint: int = 0,
 ) -> Beat | None:
     """Leave a sign of life; the former one. What the new one does not say stays as it was."""
     former = last_beat(presence, team, member, now)
@@ -39,6 +43,10 @@ def beat(
             state_source=former.state_source if former and is_same and not is_by_hook(source) else source,
             uptime=presence.uptime(),
             boot=presence.boot,
+            task=(former.task if former else "") if task is None else task,
+            message=message or (former.message if former else 0),
+            checkpoint=checkpoint or (former.checkpoint if former else 0),
+            context=(former.context if former else None) if context is None else context,
         ),
     )
     return former

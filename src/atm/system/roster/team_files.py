@@ -59,6 +59,15 @@ class TeamFolders:
         with explained(target):
             return self._disk.look(target) is not None
 
+    def content(self, team: str, path: str) -> bytes | None:
+        target = f"{self._layout.team(team)}/{path}"
+        with explained(target):
+            self._check_inside(self._layout.team(team), path)
+            try:
+                return read_whole(self._disk, target)
+            except (FileNotFoundError, NotADirectoryError):
+                return None
+
     def _check_inside(self, root: str, relative: str) -> str:
         """The real path of something below a root; no link may stand on the way."""
         real = self._disk.real_path(f"{root}/{relative}")

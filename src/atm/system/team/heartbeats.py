@@ -6,7 +6,7 @@ from atm.domain.names import is_safe_name
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.layout import inbox_owner
 from atm.formats.team.heartbeat import decode_beat, encode_beat
-from atm.system.files.processes import boot_id, process_is_alive
+from atm.system.files.processes import began, boot_id, process_is_alive
 from atm.system.files.refusals import refused, untold
 from atm.system.files.whole_files import read_whole, write_over
 
@@ -85,3 +85,6 @@ class HeartbeatFiles:
 
     def process_runs(self, pid: int) -> bool:
         return process_is_alive(pid)
+
+    def began(self, pid: int) -> str:
+        return began(pid)

@@ -71,3 +71,13 @@ class StateFiles:
         path = self._layout.completed_mark(team)
         with in_team(path), self._locks.private(path):
             return place(self._disk, path, mark)
+
+    def set_lead_away(self, team: str, mark: bytes | None) -> bool:
+        path = self._layout.lead_away(team)
+        with in_team(path), self._locks.private(path):
+            was_there = self._disk.look(path) is not None
+            if mark is not None:
+                write_over(self._disk, path, mark, durable=False)
+            elif was_there:
+                self._disk.remove(path)
+        return was_there == (mark is None)

@@ -100,12 +100,26 @@ class TeamStore:
         team.read_from = path
         team.written_at = stamp.mtime_ns / 1e9 if stamp else None
         team.completed = self.is_completed(team.name)
+        team.lead_is_away = self.is_lead_away(team.name)
         return team
 
     def is_completed(self, team: str) -> bool:
         path = self._layout.completed_mark(team)
         with explained(path):
             return not is_claudes_team(team) and self._disk.look(path) is not None
+
+    def is_lead_away(self, team: str) -> bool:
+        path = self._layout.lead_away(team)
+        if is_claudes_team(team) or self._disk.look(path) is None:
+            return False
+        from atm.formats.team.lead_fields import decode_away
+        from atm.system.files.processes import began, boot_id
+
+        try:
+            pid, when, boot = decode_away(read_whole(self._disk, path))
+        except OSError:
+            return False
+        return pid > 0 and boot == boot_id() and began(pid) == when != ""
 
     def _no_such(self, team: str) -> NoSuchTeam:
         known = self.teams()

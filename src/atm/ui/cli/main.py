@@ -187,4 +187,4 @@ def _say(error: AtmError, as_json: bool) -> int:
             return ERROR
         parts = {"code": error.code, "message": str(error), "remedy": error.remedy, "path": error.path}
         sys.stdout.write(encode({"error": parts}) + "\n")
-    return ERROR
+    return error.exit_code

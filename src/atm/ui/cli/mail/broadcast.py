@@ -7,7 +7,7 @@ from atm.domain.mail.quotas import INBOX_FULL
 from atm.services.mail.posting import Posted
 from atm.services.mail.sending import broadcast
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
-from atm.ui.cli.mail.send import URGENCY, report_warnings, watch_for_ack, write_letter
+from atm.ui.cli.mail.send import KIND, URGENCY, report_warnings, watch_for_ack, write_letter
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ COMMAND = Command(
         Option("--summary", value="TEXT", help="a summary instead of the first words"),
         Option("--offline-action", value="TEXT", help='tag for recipients who are away; "" for none'),
         Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        KIND,
         *URGENCY,
     ),
     examples=(

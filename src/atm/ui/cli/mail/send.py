@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from atm.domain.errors import BadMessage, UsageError
-from atm.domain.mail.messages import LARGEST_TEXT
+from atm.domain.mail.messages import INFO, INTENTS, LARGEST_TEXT
 from atm.domain.names import same_name
 from atm.services.mail.posting import Draft, Posted
 from atm.services.mail.sending import plan, send
@@ -22,6 +22,8 @@ URGENCY = (
     Option("--ack-within", value="MINUTES", kind=NUMBER, help="the time for that (default: delivery.ack_minutes)"),
 )
 
+KIND = Option("--kind", value="KIND", choices=INTENTS, help="what it is meant as (default: info)")
+
 COMMAND = Command(
     "send",
     "send a message to a member",
@@ -37,6 +39,7 @@ COMMAND = Command(
         Option("--summary", value="TEXT", help="a summary instead of the first words"),
         Option("--offline-action", value="TEXT", help='tag for a recipient who is away; "" for none'),
         Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
+        KIND,
         Option("--reply-to", value="ID", help="the message that this one answers"),
         *URGENCY,
         Option("--dry-run", help="show what would be written, and write nothing"),
@@ -86,6 +89,7 @@ def write_letter(args: Args, session: Session, team: str) -> Draft:
         home=home,
         is_urgent=args.flag("urgent"),
         ack_minutes=ack_minutes(args, session),
+        intent=args.text("kind") or INFO,
     )
 
 
@@ -189,6 +193,8 @@ def _words(sent: Posted) -> str:
     where = f"{sent.agent}@{sent.team}"
     if sent.outcome == "queued":
         return f"queued for {where}  {sent.message_id[:8]}  {sent.spool_path}"
+    if sent.outcome == "held":
+        return f"held for {where} until the lead is back  {sent.message_id[:8]}"
     merged = f", {sent.merged} rows of another writer kept" if sent.merged else ""
     number = "not in the ledger" if sent.seq is None else f"seq {sent.seq}"
     return f"sent to {where}  {sent.message_id[:8]}  {number}{merged}"

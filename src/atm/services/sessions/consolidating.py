@@ -1,0 +1,384 @@
+"""
+Bringing a team's work together: gate, checks, hooks, commit, push, mark.
+
+The step that is about to be done stands in the state before it is done. Whoever was killed in the middle is found by
+two signs, that note and a working tree with changes; nothing is ever committed without somebody who asks for it again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from atm.domain.errors import AtmError, BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
+from atm.domain.names import same_name
+from atm.domain.sessions import consolidation as plan
+from atm.domain.sessions.consolidation import Consolidation, Readiness, said_of_edits, steps_from, why_not_green
+from atm.domain.team import lifecycle
+from atm.domain.team.team import AGENT, check_open
+from atm.domain.untrusted_text import shell_words
+from atm.formats.files.json_record import NotJson
+from atm.formats.mail.journal import MESSAGE
+from atm.formats.sessions.consolidation_fields import consolidation_in, with_consolidation
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
+from atm.services.roster.ending import archive_team
+from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
+from atm.services.sessions.overview import look_at
+from atm.services.sessions.teammates import checkpoint_in, save_member
+from atm.services.team.leading import change_lead, lead_of
+from atm.services.team.lifecycle import check_ours, standing, walk
+from atm.services.team.registry import find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.board.acceptance import Ran
+    from atm.domain.team.team import Team
+    from atm.services.sessions.overview import MemberView, TeamView
+    from atm.services.sessions.sessionroom import SessionRoom
+
+VERIFY = (
+    "Consolidation interrupted. Verify your changes? Look at them, then tell the lead one of: "
+    '"My edits OK", "Need to fix: …".'
+)
+NAP = 0.5
+MOST_SAID = 1500
+
+
+@dataclass(slots=True, kw_only=True)
+class Interrupted:
+    """A consolidation that nobody is at any more."""
+
+    step: str
+    since: float
+    session: str
+    files: list[str] = field(default_factory=list)
+    """What is staged or changed in the lead's folder."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Consolidated:
+    """How far it came."""
+
+    team: str
+    steps: list[str] = field(default_factory=list)
+    commit: str = ""
+    branch: str = ""
+    pushed: str = ""
+    backup: str = ""
+    skipped: list[str] = field(default_factory=list)
+    """Steps for which there was nothing to do, with the reason."""
+    status: str = ""
+
+
+def consolidation_of(desk: SessionRoom, team: str) -> Consolidation | None:
+    data = desk.room.states.read(team)
+    try:
+        return consolidation_in(data) if data is not None else None
+    except NotJson:
+        return None
+
+
+def is_at_work(desk: SessionRoom, team: str) -> bool:
+    """Is the process that consolidates there?"""
+    found = consolidation_of(desk, team)
+    return found is not None and found.partial and _lives(desk, found)
+
+
+def _lives(desk: SessionRoom, found: Consolidation) -> bool:
+    is_here = found.pid > 0 and found.boot == desk.room.presence.boot and found.pid != desk.crew.pid
+    return is_here and desk.room.presence.began(found.pid) == found.began != ""
+
+
+def interrupted_in(desk: SessionRoom, team: str) -> Interrupted | None:
+    """Both signs are needed: the note in the state, and changes in the working tree."""
+    found = consolidation_of(desk, team)
+    if found is None or not found.partial or _lives(desk, found):
+        return None
+    status = desk.tree.status(lead_of(desk.room, team).folder or desk.caller.folder)
+    if status is None or status.is_clean:
+        return None
+    files = sorted({*status.staged, *status.unstaged, *status.untracked})
+    return Interrupted(step=found.step, since=found.at, session=found.session, files=files)
+
+
+class Consolidating:
+    """One run of it."""
+
+    def __init__(
+        self, desk: SessionRoom, team: str, by: str, *, force: bool = False, heard: Callable[[str], None] | None = None
+    ) -> None:
+        self.desk = desk
+        self.team = check_open(check_ours(find_team(desk.room, team)))
+        self.by = by
+        self.force = force
+        self.heard = heard or (lambda _: None)
+        self.done = Consolidated(team=self.team.name)
+        lead = lead_of(desk.room, self.team.name)
+        self.folder = lead.folder or desk.caller.folder
+        self.now = Consolidation(step=plan.GATE)
+
+    # What stands in the state.
+
+    def _note(self, made: Consolidation | None) -> None:
+        desk = self.desk
+
+        def change(data: bytes | None) -> bytes | None:
+            if data is None:
+                raise BadMove(
+                    f"team {self.team.name!r} has no state", "make a checkpoint first: atm session checkpoint"
+                )
+            there = consolidation_in(data)
+            if there is not None and there.partial and _lives(desk, there):
+                raise ConsolidationRunning(
+                    f"process {there.pid} is consolidating {self.team.name}", "wait until it is done"
+                )
+            return with_consolidation(data, made)
+
+        desk.room.states.change(self.team.name, change)
+        if made is not None:
+            self.now = made
+
+    def _mine(self, **facts: object) -> Consolidation:
+        presence, pid = self.desk.room.presence, self.desk.crew.pid
+        kept = replace(self.now, **facts)  # type: ignore[arg-type]
+        kept.by, kept.session, kept.at = self.by, self.desk.caller.session, kept.at or self.desk.clock.now()
+        kept.pid, kept.began, kept.boot = pid, presence.began(pid), presence.boot
+        return kept
+
+    # From the beginning, from the middle, and back.
+
+    def begin(self, message: str, push: str) -> Consolidated:
+        former = consolidation_of(self.desk, self.team.name)
+        if former is not None and former.partial and not _lives(self.desk, former):
+            words = f"atm session consolidate {shell_words(self.team.name)}"
+            raise BadMove(
+                f"a consolidation of {self.team.name} was interrupted at {former.step!r}",
+                f"go on with {words} --continue, or go back with {words} --abort",
+            )
+        self.now = Consolidation(step=plan.GATE, message=message, push=push)
+        return self._run(plan.STEPS)
+
+    def go_on(self) -> Consolidated:
+        former = consolidation_of(self.desk, self.team.name)
+        if former is None or not former.partial:
+            raise BadMove(f"no consolidation of {self.team.name} was interrupted", "begin one without --continue")
+        self.now = former
+        self._note(self._mine())
+        if not self.force:
+            self._ask_members()
+        return self._run(steps_from(former.step))
+
+    def abort(self) -> Consolidated:
+        """Back to work. What was staged for it is not staged any more; no file is changed."""
+        former = consolidation_of(self.desk, self.team.name)
+        if former is None or not former.partial:
+            raise BadMove(f"no consolidation of {self.team.name} is under way", "there is nothing to go back from")
+        if former.index and not former.commit:
+            self.desk.tree.restore_index(self.folder, former.index)
+            self.done.steps.append("index restored")
+        self._back_to_work()
+        return self.done
+
+    def _back_to_work(self) -> None:
+        self._note(None)
+        if standing(self.desk.room, self.team.name).status == lifecycle.CONSOLIDATING:
+            walk(self.desk.room, self.team.name, lifecycle.ACTIVE, self.by)
+        self.done.status = standing(self.desk.room, self.team.name).status
+
+    def _run(self, steps: tuple[str, ...]) -> Consolidated:
+        verbs = {
+            plan.GATE: self._gate,
+            plan.CHECKS: self._checks,
+            plan.HOOKS: self._hooks,
+            plan.COMMIT: self._commit,
+            plan.PUSH: self._push,
+            plan.MARK: self._mark,
+        }
+        for step in steps:
+            self._note(self._mine(step=step, partial=True))
+            self.heard(step)
+            verbs[step]()
+            self.done.steps.append(step)
+        self.done.status = standing(self.desk.room, self.team.name).status
+        return self.done
+
+    # The steps.
+
+    def _gate(self) -> None:
+        """A full checkpoint, then everybody must be green."""
+        view = look_at(self.desk, self.team.name)
+        for one in view.members:
+            if one.kind == AGENT and one.task:
+                save_member(self.desk, self.team, one.name, one.task)
+        checkpoint(self.desk, self.team.name, facts=True, view=view)
+        commit_checkpoint(self.desk, self.team.name, "gate")
+        red = [one for one in readiness(self.desk, view) if one.reasons]
+        open_tasks = [*view.pending, *(task.id for task in view.in_progress)]
+        if (red or open_tasks) and not self.force:
+            self._back_to_work()
+            why = [f"{one.name}: {', '.join(one.reasons)}" for one in red]
+            why += [f"open tasks: {', '.join(f'#{id}' for id in open_tasks[:10])}"] if open_tasks else []
+            raise ChecksFailed(
+                f"{self.team.name} is not ready to be consolidated: {'; '.join(why)}", "finish that, or --force"
+            )
+        walk(self.desk.room, self.team.name, lifecycle.CONSOLIDATING, self.by)
+
+    def _checks(self) -> None:
+        commands = self.desk.policy.checks
+        if not commands:
+            self.done.skipped.append("checks: none are set (sessions.checks)")
+        for command in commands:
+            ran = self.desk.boardroom.programs.run(
+                command,
+                folder=self.folder,
+                seconds=self.desk.policy.task,
+                facts={"ATM_TEAM": self.team.name},
+                meanwhile=self._still_here,
+            )
+            self._need(ran, command)
+
+    def _still_here(self) -> None:
+        change_lead(self.desk.room, self.team.name, lambda lead: replace(lead, last_seen=self.desk.clock.now()))
+
+    def _hooks(self) -> None:
+        if self.desk.tree.status(self.folder) is None:
+            self.done.skipped.append("hooks: the lead works in no repository")
+            return
+        self._need(self.desk.tree.hooks(self.folder, self.desk.policy.task), "the pre-commit hook")
+
+    def _need(self, ran: Ran, what: str) -> None:
+        """Red: everybody is told, work goes on, and the lead tries again."""
+        if ran.code == 0:
+            return
+        said = ran.output[-MOST_SAID:].strip()
+        for member in self.team.members:
+            if not self.team.is_lead(member.name):
+                text = f"Consolidation stopped: {what} failed. Please fix what is yours.\n\n{said}"
+                _try_to_tell(self.desk, self.team, member.name, text)
+        self._back_to_work()
+        raise ChecksFailed(
+            f"{what} ended with {ran.code}: {said}", "the members were told; try again when it is mended"
+        )
+
+    def _commit(self) -> None:
+        status = self.desk.tree.status(self.folder)
+        if status is None:
+            self.done.skipped.append("commit: the lead works in no repository")
+            return
+        if status.is_half_done:
+            raise GitTrouble(
+                f"a {status.is_half_done} waits in {status.root}", "finish it, then --continue", status.root
+            )
+        self.done.branch = status.branch
+        if status.is_clean:
+            self.done.commit = status.head
+            self.done.skipped.append("commit: nothing had changed")
+            return
+        if not status.staged:
+            self._note(self._mine(index=self.desk.tree.index(self.folder)))
+            self.desk.tree.stage_all(self.folder)
+        message = self.now.message or f"{self.team.name}: work of {len(self.team.members)} members"
+        self.done.commit = self.desk.tree.commit(self.folder, message)
+        self._note(self._mine(commit=self.done.commit))
+
+    def _push(self) -> None:
+        if not self.now.push:
+            self.done.skipped.append("push: not asked for")
+            return
+        ran = self.desk.tree.push(self.folder, self.now.push)
+        if ran.code != 0:
+            raise GitTrouble(
+                f"git push {self.now.push} ended with {ran.code}: {ran.output[-MOST_SAID:].strip()}",
+                "mend that, then go on with --continue",
+                self.folder,
+            )
+        self.done.pushed = self.now.push
+
+    def _mark(self) -> None:
+        """The last checkpoint goes into git before the team becomes immutable."""
+        checkpoint(self.desk, self.team.name, good=self.done.commit or self.now.commit)
+        commit_checkpoint(self.desk, self.team.name, "complete")
+        self._note(self._mine(partial=False))
+        self.done.backup = archive_team(self.desk.room, self.team.name, self.by, force=True).backup_path or ""
+
+    # After an interruption.
+
+    def _ask_members(self) -> None:
+        """Each who is there says that its changes are fine, or has them mended first."""
+        view = look_at(self.desk, self.team.name)
+        names = [one.name for one in view.members if _can_answer(self.team, one)]
+        if not names:
+            return
+        if not self.now.asked_at:
+            self._note(self._mine(asked_at=self.desk.clock.now()))
+            for name in names:
+                _try_to_tell(self.desk, self.team, name, VERIFY)
+        self.heard(f"waiting for {', '.join(names)}")
+        answers = self._wait_for(names)
+        to_fix = [name for name, said in answers.items() if said == plan.TO_FIX]
+        silent = [name for name in names if name not in answers]
+        if to_fix:
+            self._back_to_work()
+            raise ChecksFailed(f"{', '.join(to_fix)} must fix something first", "consolidate again when that is done")
+        if silent:
+            raise RequestError(
+                f"{', '.join(silent)} did not say whether their changes are fine",
+                "ask them, and go on with --continue; or --continue --force",
+            )
+
+    def _wait_for(self, names: list[str]) -> dict[str, str]:
+        end = self.desk.clock.monotonic() + self.desk.policy.confirm
+        while True:
+            answers = _answers(self.desk, self.team, self.now.asked_at)
+            if all(name in answers for name in names) or self.desk.clock.monotonic() >= end:
+                return answers
+            self._still_here()
+            self.desk.clock.sleep(NAP)
+
+
+def _can_answer(team: Team, one: MemberView) -> bool:
+    return one.kind == AGENT and one.is_online and not team.is_lead(one.name)
+
+
+def _answers(desk: SessionRoom, team: Team, since: float) -> dict[str, str]:
+    """What members told the lead about their changes since they were asked; the last word counts."""
+    from atm.formats.files.times import to_iso
+
+    found: dict[str, str] = {}
+    for entry in desk.room.ledger.entries(team.name)[0]:
+        message = entry.message if entry.kind == MESSAGE and entry.at >= to_iso(since) else None
+        said = said_of_edits(message.text) if message is not None else ""
+        member = team.member(message.sender) if message is not None and said else None
+        if member is not None and not same_name(member.name, team.lead):
+            found[member.name] = said
+    return found
+
+
+def _try_to_tell(desk: SessionRoom, team: Team, name: str, text: str) -> None:
+    try:
+        send(desk.room, team.name, name, Draft(sender=team.lead, text=text, is_urgent=True, intent="question"))
+    except AtmError as error:
+        desk.room.troubles.note(f"{name} could not be told: {error}")
+
+
+def readiness(desk: SessionRoom, view: TeamView) -> list[Readiness]:
+    """Everybody, and why they are not green."""
+    found = []
+    for one in view.members:
+        if one.kind != AGENT or view.team.is_lead(one.name):
+            continue
+        saved = checkpoint_in(desk, view.team.name, one.name)
+        record = desk.crew.records.read(view.team.name, one.name)
+        is_clean = (
+            record is None or not record.worktree or (saved is not None and bool(saved.salvage or not saved.files))
+        )
+        reasons = why_not_green(
+            task=one.task,
+            last_check=saved.code if saved is not None and saved.task == one.task else None,
+            is_clean=is_clean,
+            status=one.status,
+        )
+        found.append(Readiness(one.name, reasons))
+    return found

@@ -1,0 +1,154 @@
+"""
+What the daemon does for sessions: notices that a lead is away, looks after its teammates, and that it is back.
+
+Only teams with a recorded lead session, and only while a daemon lives: its mark goes with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from atm.domain.errors import AtmError
+from atm.domain.names import is_claudes_team
+from atm.domain.sessions import timeouts
+from atm.domain.team import lifecycle
+from atm.domain.team.team import AGENT
+from atm.formats.files.times import to_iso
+from atm.formats.team.lead_fields import away_mark
+from atm.services.crew.ending import agents_of, down
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
+from atm.services.mail.spooling import drain
+from atm.services.sessions.overview import lead_state_of, look_at
+from atm.services.sessions.resuming import RESUMED
+from atm.services.sessions.teammates import release, save_member
+from atm.services.team.leading import change_lead, lead_of
+from atm.services.team.lifecycle import standing
+from atm.services.team.registry import find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.team.lead_session import LeadSession
+    from atm.domain.team.team import Team
+    from atm.services.sessions.overview import TeamView
+    from atm.services.sessions.sessionroom import SessionRoom
+
+AWAY = "The lead has been away for {:g} min. Go on with your task; mail to teammates waits until it is back."
+OVER = "The lead has been away for {:g} min: this team's agents are shut down now. Save your work and end."
+
+
+@dataclass(slots=True, kw_only=True)
+class Watched:
+    """What one look at a team led to."""
+
+    team: str
+    lead: str = timeouts.HERE
+    changed: str = ""
+    """`away`, `back` or `over`, at the look at which it becomes so."""
+    released: list[str] = field(default_factory=list)
+    ended: list[str] = field(default_factory=list)
+    delivered: int = 0
+    saved: list[str] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+
+
+def watch_lead(desk: SessionRoom, team: str) -> Watched:
+    """One look. Everything can be done again: what was told once is not told again."""
+    done = Watched(team=team)
+    if is_claudes_team(team) or standing(desk.room, team).status != lifecycle.ACTIVE:
+        return done
+    lead = lead_of(desk.room, team)
+    if not lead.session:
+        return done
+    found = find_team(desk.room, team)
+    _, done.lead = lead_state_of(desk, found, lead)
+    if done.lead == timeouts.HERE:
+        _is_back(desk, found, lead, done)
+        return done
+    if lead.away_since is None:
+        lead = _is_gone(desk, found, done)
+    if done.lead == timeouts.OVER:
+        _end(desk, found, lead, done)
+        return done
+    _hold(desk, team)
+    _look_after(desk, found, lead, done)
+    return done
+
+
+def _hold(desk: SessionRoom, team: str) -> None:
+    """Again in every round: the mark is that of the daemon that lives now."""
+    presence, pid = desk.room.presence, desk.crew.pid
+    since = to_iso(desk.clock.now())
+    if not desk.room.rosters.is_lead_away(team):
+        desk.room.states.set_lead_away(team, away_mark(since, pid, presence.began(pid), presence.boot))
+
+
+def _is_gone(desk: SessionRoom, team: Team, done: Watched) -> LeadSession:
+    now = desk.clock.now()
+    lead = change_lead(
+        desk.room, team.name, lambda lead: replace(lead, away_since=now) if lead.away_since is None else None
+    )
+    done.changed = "away"
+    _tell_all(desk, team, AWAY.format(desk.policy.lead_away / 60), done)
+    return lead
+
+
+def _is_back(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) -> None:
+    """By its heartbeat: it went on without saying so. (`resume` has cleared all of it before.)"""
+    desk.room.states.set_lead_away(team.name, None)
+    if lead.away_since is None:
+        return
+    change_lead(desk.room, team.name, lambda lead: replace(lead, away_since=None))
+    done.changed = "back"
+    done.delivered = drain(desk.room, everything=True).delivered
+    _tell_all(desk, find_team(desk.room, team.name), RESUMED, done)
+
+
+def _look_after(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) -> None:
+    view, now = look_at(desk, team.name, is_marked=True), desk.clock.now()
+    away = now - lead.away_since if lead.away_since is not None else 0.0
+    for one in view.members:
+        if one.kind != AGENT or team.is_lead(one.name) or not one.task:
+            continue
+        try:
+            if save_member(desk, team, one.name, one.task).salvage:
+                done.saved.append(one.name)
+        except AtmError as error:
+            done.troubles.append(f"the work of {one.name} could not be saved: {error}")
+        why = timeouts.why_task_returns(away=away, waits=one.waits, idle=one.idle, policy=desk.policy)
+        if why:
+            done.released += release(desk, team, one.name, "", why, one.task)
+
+
+def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) -> None:
+    """The bound: agents of ours are asked to end, others are told. Once."""
+    _save_all(desk, look_at(desk, team.name, is_marked=True), done)
+    mine = [record.member for record in agents_of(desk.crew, team.name)]
+    if mine:
+        done.ended = [one.member for one in down(desk.crew, team.name, "atm", mine)]
+    if team.lead_is_away:
+        done.changed = "over"
+        away = (desk.clock.now() - (lead.away_since or 0.0)) / 60
+        _tell_all(desk, team, OVER.format(round(away)), done)
+    desk.room.states.set_lead_away(team.name, None)
+    done.delivered = drain(desk.room, everything=True).delivered
+
+
+def _save_all(desk: SessionRoom, view: TeamView, done: Watched) -> None:
+    for one in view.members:
+        if one.task and one.kind == AGENT:
+            try:
+                save_member(desk, view.team, one.name, one.task)
+                done.saved.append(one.name)
+            except AtmError as error:
+                done.troubles.append(f"the work of {one.name} could not be saved: {error}")
+
+
+def _tell_all(desk: SessionRoom, team: Team, text: str, done: Watched) -> None:
+    for member in team.members:
+        if team.is_lead(member.name) or member.kind != AGENT:
+            continue
+        try:
+            send(desk.room, team.name, member.name, Draft(sender=team.lead, text=text))
+        except AtmError as error:
+            done.troubles.append(f"{member.name} could not be told: {error}")
