@@ -76,6 +76,18 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "crew.setup": (TEXT, "", "a command that is run in every new worktree before the work begins"),
     "crew.accept_edits": (YES_NO, True, "may agents edit files in their own worktree without being asked"),
     "crew.require_tools": (TEXTS, "", "what an agent's program must have before it is started: hooks, mcp"),
+    "sessions.lead_away_minutes": (NUMBER, 5, "minutes of a lead's silence after which mail of its teammates waits"),
+    "sessions.takeover_minutes": (NUMBER, 30, "minutes of a lead's silence after which another session may take over"),
+    "sessions.zombie_minutes": (NUMBER, 30, "minutes that agents wait for a lead before they are shut down"),
+    "sessions.zombie_idle_minutes": (NUMBER, 10, "minutes that an idle agent keeps its task while the lead is away"),
+    "sessions.blocked_minutes": (NUMBER, 10, "minutes that a task waits for the word of a lead who is away"),
+    "sessions.checkpoint_seconds": (NUMBER, 30, "seconds between two checkpoints of a team"),
+    "sessions.git_seconds": (NUMBER, 30, "seconds between two checkpoints in git"),
+    "sessions.undelivered_minutes": (NUMBER, 5, "minutes that a message may lie unseen before an agent that is there"),
+    "sessions.restart_minutes": (NUMBER, 5, "minutes that an agent that died in the middle of a task is waited for"),
+    "sessions.confirm_minutes": (NUMBER, 5, "minutes that members have to look at their changes"),
+    "sessions.keep_commits": (WHOLE, 200, "checkpoints that are kept in git"),
+    "sessions.checks": (TEXTS, "", "commands that must pass before a team's work is committed"),
     "retention.keep_read": (WHOLE, 500, "read messages that are always kept"),
     "retention.keep_days": (NUMBER, 7, "days for which read messages are always kept"),
     "retention.keep_idle": (WHOLE, 10, "read idle notices that are kept for each sender"),
@@ -98,8 +110,8 @@ What bounds whoever runs a command. The user's own file sets the most; a reposit
 names, can only lower it: whoever floods a teammate could write either.
 """
 
-FREE_SECTIONS = ("aliases", "plugins", "runtimes")
-"""Sections whose keys are the user's own: short names for addresses, settings of plugins, ways to run an agent."""
+FREE_SECTIONS = ("aliases", "facts", "plugins", "runtimes")
+"""Sections whose keys are the user's own: short names, what a state rests on, plugins, ways to run an agent."""
 
 SECTIONS = {*FREE_SECTIONS, *(key.partition(".")[0] for key in KNOWN)}
 DEFAULT_TEAM = "core.default_team"

@@ -62,6 +62,7 @@ LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]
     ("turns", lambda work: work.delivery.end_unsaid_turns, 4.0, 60.0),
     ("worksync", lambda work: work.sync.work, 60.0, 120.0),
     ("crew", lambda work: work.crew.reconcile, 20.0, 120.0),
+    ("sessions", lambda work: work.session.keep, 30.0, 180.0),
     ("stalls", lambda work: work.sync.watch_stalls, 60.0, 120.0),
 ]
 """Name, work, period and bound in seconds. Later parts add theirs here."""
@@ -265,6 +266,8 @@ class Daemon:
                 self._work.sync.lost_some()
             if self._work.sync.hear(event):
                 self._loops["worksync"].wake()
+            if self._work.session.hear(event):
+                self._loops["sessions"].wake()
             self._plugins.publish(event)
 
     def _listen_to_signals(self) -> None:

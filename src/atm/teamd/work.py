@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from atm.services.sessions.sessionroom import Caller
 from atm.teamd.board import BoardLoops
 from atm.teamd.crew import CrewLoops
 from atm.teamd.delivery import DeliveryLoops
 from atm.teamd.mail import MailLoops
 from atm.teamd.rounds import Rounds
+from atm.teamd.sessions import SessionLoops
 from atm.teamd.team import TeamLoops
 from atm.teamd.worksync import SyncWork
 from atm.wiring.board import build_boardroom
@@ -17,6 +19,7 @@ from atm.wiring.checkup import build_files_around
 from atm.wiring.crew import build_crewroom
 from atm.wiring.delivery import build_channels, build_sessions
 from atm.wiring.mail import build_room
+from atm.wiring.sessions import build_sessionroom
 from atm.wiring.worksync import build_syncroom
 
 if TYPE_CHECKING:
@@ -25,15 +28,17 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.board.tasks import Tasks
     from atm.services.crew.crewroom import Crewroom
+    from atm.services.sessions.sessionroom import SessionRoom
     from atm.services.worksync.syncroom import SyncRoom
 
 
 class Work:
     """The loops of every topic over the same rounds."""
 
-    def __init__(self, rounds: Rounds, crewroom: Crewroom) -> None:
+    def __init__(self, rounds: Rounds, crewroom: Crewroom, sessionroom: SessionRoom) -> None:
         self.rounds = rounds
         self.crew = CrewLoops(rounds, crewroom)
+        self.session = SessionLoops(rounds, sessionroom)
         self.mail = MailLoops(rounds)
         self.delivery = DeliveryLoops(rounds)
         self.board = BoardLoops(rounds)
@@ -51,6 +56,7 @@ class Work:
         rounds.syncroom = _syncroom(layout, settings, rounds.boardroom.tasks)
         rounds.channels = build_channels(settings)
         self.crew.crewroom = build_crewroom(layout, settings, rounds.boardroom, self.crew.crewroom.environment)
+        self.session.sessionroom = _sessionroom(layout, settings, self.crew.crewroom)
         rounds.board_minutes = settings.number("board.remind_minutes")
         rounds.stall_minutes = settings.number("board.stall_minutes")
 
@@ -78,7 +84,14 @@ def build_work(
         settings.number("board.stall_minutes"),
         build_sessions(layout),
     )
-    return Work(rounds, build_crewroom(layout, settings, rounds.boardroom, environment))
+    crewroom = build_crewroom(layout, settings, rounds.boardroom, environment)
+    return Work(rounds, crewroom, _sessionroom(layout, settings, crewroom))
+
+
+def _sessionroom(layout: Layout, settings: Settings, crewroom: Crewroom) -> SessionRoom:
+    """The daemon leads nothing itself; its folder is nobody's."""
+    caller = Caller(session="", folder="")
+    return build_sessionroom(layout, settings, crewroom, caller, crewroom.environment, is_server=True)
 
 
 def _syncroom(layout: Layout, settings: Settings, tasks: Tasks) -> SyncRoom:

@@ -127,7 +127,8 @@ def commit_checkpoint(desk: SessionRoom, team: str, why: str) -> Made:
     """What is in the home now, onto the team's branch of checkpoints. Says why there is none."""
     made = Made(team=team)
     lead = lead_of(desk.room, team)
-    common = lead.common or (desk.git.repository(lead.folder) if lead.folder else "")
+    folder = lead.folder or desk.caller.folder
+    common = lead.common or (desk.git.repository(folder) if folder else "")
     if not common or is_claudes_team(team):
         made.trouble = "no git copy: the lead does not work in a repository"
         return made

@@ -132,7 +132,7 @@ class CheckpointBranches:
             return 0
         tip.check_movable(git)
         made = ObjectsToBe(git)
-        commit = _rewritten(made, kept[::-1], _contents(git, kept[::-1]), oldest=known[-1].commit)
+        commit = _rewritten(made, _contents(git, kept[::-1]))
         made.write(git)
         return len(known) - len(kept) if tip.move(git, commit) else 0
 
@@ -280,12 +280,11 @@ def _commit_of(tree: str, parent: str, text: str, at: int) -> bytes:
     return "\n".join(lines).encode("utf-8", "replace")
 
 
-def _rewritten(made: ObjectsToBe, kept: Sequence[str], contents: Sequence[bytes], *, oldest: str) -> str:
-    """Commits, the oldest first, each with the one before as its only parent; what the last one will be called."""
+def _rewritten(made: ObjectsToBe, commits: Sequence[bytes]) -> str:
+    """The oldest first, each with the one before as its only parent; what the last one will be called."""
     parent = ""
-    for commit, content in zip(kept, contents, strict=True):
-        # The oldest of all stays as it is: in a shallow clone its parent is known and not there.
-        parent = made.add(COMMIT, content if commit == oldest else _with_parent(content, parent))
+    for content in commits:
+        parent = made.add(COMMIT, _with_parent(content, parent))
     return parent
 
 

@@ -21,7 +21,7 @@ TEXT, WHOLE, NUMBER, FLAG, MANY = "text", "whole number", "number", "flag", "lis
 class Option:
     """`--name VALUE`, `--name` alone for a flag, or `--name VALUE …`, which may also be repeated (MANY)."""
 
-    __slots__ = ("choices", "default", "help", "kind", "names", "value")
+    __slots__ = ("choices", "default", "help", "kind", "names", "optional", "value")
 
     def __init__(
         self,
@@ -31,7 +31,10 @@ class Option:
         kind: str = "",
         default: Parsed = None,
         choices: tuple[str, ...] = (),
+        optional: str = "",
     ) -> None:
+        self.optional = optional
+        """The value if none is given."""
         self.names = names
         self.help = help
         self.value = value
@@ -206,6 +209,8 @@ def _option(command: Command, word: str, rest: list[str]) -> tuple[Option, Parse
         if equals:
             raise UsageError(f"{name} takes no value", f"see `atm {command.name} --help`")
         return option, True
+    if option.optional and not equals and (not rest or rest[0].startswith("-")):
+        return option, option.optional
     if not equals and not rest:
         raise UsageError(f"{name} needs a value", f"see `atm {command.name} --help`")
     if option.kind == MANY and not equals:

@@ -31,6 +31,7 @@ COMMANDS = {
     "kill": "end one agent at once, and everything that it started",
     "stop": "emergency stop: every agent ends now, and that is proven",
     "runtimes": "what agents can be run with, and what is missing",
+    "session": "teams that outlive their lead: find, resume, hand over, finish",
     "salvage": "work that was saved before a worktree was taken away",
     "daemon": "the daemon that delivers, watches and carries plugins",
     "plugins": "what the daemon can do more: list, enable, write your own",
@@ -61,10 +62,28 @@ TOPICS = {
     **dict.fromkeys(("up", "spawn", "peek", "attach", "down", "kill", "stop", "runtimes", "salvage"), "crew"),
     "mcp": "mcp",
     "plugins": "plugins",
+    "session": "sessions",
     "sync": "worksync",
     "tasks": "board",
 }
 """The folder in which the module of a command lies. It has the command's name."""
+
+SEED_WORDS = {
+    "--list-teams": ("session", "list"),
+    "--resume-team": ("session", "resume"),
+    "--probe-team": ("session", "probe"),
+    "--review-team": ("session", "review"),
+    "--checkpoint-team": ("session", "checkpoint"),
+    "--abort-team": ("session", "abort"),
+    "--force-reassign": ("session", "reassign"),
+}
+"""How the specification of sessions spells some commands, as the first word."""
+
+
+def as_command(words: list[str]) -> list[str]:
+    """The same words, with a command in front."""
+    return [*SEED_WORDS[words[0]], *words[1:]] if words and words[0] in SEED_WORDS else words
+
 
 ELSEWHERE = {
     "completion": "atm.ui.cli.completion",

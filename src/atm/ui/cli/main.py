@@ -6,7 +6,7 @@ import os
 import sys
 
 from atm.domain.errors import AtmError
-from atm.ui.cli.catalog import load
+from atm.ui.cli.catalog import as_command, load
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -89,6 +89,7 @@ class ClosedOutput:
 
 
 def dispatch(words: list[str], *, is_program: bool = False) -> int:
+    words = as_command(words)
     if not words or words[0] in ("--help", "-h", "help"):
         from atm.ui.cli.help import overview
 

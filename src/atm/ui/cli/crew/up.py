@@ -6,7 +6,7 @@ from atm.domain.errors import UsageError
 from atm.formats.crew.crew_file import AgentPlan, NotACrew, read_short
 from atm.services.crew.upping import again, up
 from atm.ui.cli.arguments import Args, Argument, Command, Option
-from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, crew_in, open_crew, report, team_for, wish_of
+from atm.ui.cli.crew.wishes import OPTIONS, check_may_start, crew_in, note_leader, open_crew, report, team_for, wish_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +41,7 @@ def execute(args: Args, session: Session) -> int:
     if not wishes:
         raise UsageError("there is nobody to start", "name agents, for example: atm up script:ann command:bob")
     check_may_start(session, crew, team)
+    note_leader(session, team)
     return report(session, "up", team, up(crew, team, session.named(args), wishes), is_new=is_new)
 
 

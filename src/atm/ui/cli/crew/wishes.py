@@ -11,11 +11,13 @@ from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.crew.crew_file import AgentPlan, CrewPlan, name_of_folder, read_crew
 from atm.services.crew.spawning import AgentWish
 from atm.services.roster.members import create_team
+from atm.services.team.leading import note_lead
 from atm.services.team.registry import find_team
 from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.arguments import MANY, TEAM, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
 from atm.ui.cli.session import working_folder
+from atm.wiring.sessions import lead_here
 from atm.wiring.trust import check_not_foreign, examine_crew, give_consent
 
 TYPE_CHECKING = False
@@ -121,6 +123,12 @@ def crew_in(session: Session, path: str, *, is_said: bool) -> CrewPlan:
         if agent.prompt_file:
             agent.prompt_file = os.path.join(os.path.dirname(found.file), agent.prompt_file)
     return plan
+
+
+def note_leader(session: Session, team: str) -> None:
+    """Whoever starts a team's agents leads it: while they are away for long, its agents wait (see `atm session`)."""
+    lead = lead_here(session.environment, working_folder())
+    note_lead(session.room, team, lead, session.settings.number("sessions.takeover_minutes") * 60)
 
 
 def report(session: Session, action: str, team: str, done: list[Upped], *, is_new: bool = False) -> int:

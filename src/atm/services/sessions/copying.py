@@ -1,0 +1,59 @@
+"""A team of Claude Code's session goes on as one of ours: its roster, open tasks and unread mail (decision 11)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from atm.domain.errors import RequestError
+from atm.domain.names import check_new_name, is_claudes_team
+from atm.domain.team.team import Member
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
+from atm.services.roster.members import add_member, create_team
+from atm.services.team.lifecycle import note_activity
+from atm.services.team.registry import find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.services.sessions.sessionroom import SessionRoom
+
+
+@dataclass(slots=True, kw_only=True)
+class Copied:
+    """What went along."""
+
+    team: str
+    members: list[str] = field(default_factory=list)
+    tasks: list[str] = field(default_factory=list)
+    messages: int = 0
+
+
+def copy_into(desk: SessionRoom, source: str, new: str) -> Copied:
+    """The source stays as it is. Claims do not go along: whoever held them is in another session."""
+    from atm.formats.board.task import detached
+
+    old = find_team(desk.room, source)
+    if not is_claudes_team(old.name):
+        raise RequestError(f"{old.name!r} is a team of yours: resume it", f"atm session resume {old.name}")
+    if not create_team(desk.room, check_new_name(new, "team"), description=f"from {old.name}", lead=old.lead):
+        raise RequestError(f"there is a team {new!r} already", "choose another name")
+    done = Copied(team=new)
+    for member in old.members:
+        add_member(
+            desk.room, new, Member(member.name, agent_type=member.agent_type, model=member.model, cwd=member.cwd)
+        )
+        done.members.append(member.name)
+    board = desk.boardroom.tasks.board(old.name)
+    files = {
+        card.number: detached(desk.boardroom.tasks.read(old.name, card.id).raw.encode())
+        for card in board.sorted()
+        if not (card.is_finished or card.problem or card.is_hidden)
+    }
+    came, _ = desk.room.files.put_tasks(new, files, max(files, default=0))
+    done.tasks = [str(number) for number in came]
+    for member in old.members:
+        for row in desk.room.inboxes.unread(old.name, member.name):
+            send(desk.room, new, member.name, Draft(sender=row.sender, text=row.text, summary=row.summary))
+            done.messages += 1
+    note_activity(desk.room, new)
+    return done

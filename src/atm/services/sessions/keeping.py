@@ -1,0 +1,95 @@
+"""What the daemon keeps doing for a team that is led: signs of life it can see, checkpoints, one restart."""
+
+from __future__ import annotations
+
+from atm.domain.crew.states import ERROR
+from atm.domain.errors import AtmError
+from atm.domain.names import same_name
+from atm.domain.team import lifecycle
+from atm.domain.team.liveness import ENDED
+from atm.services.crew.spawning import spawn
+from atm.services.crew.upping import again
+from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
+from atm.services.sessions.overview import look_at
+from atm.services.team.lifecycle import standing
+from atm.services.team.presence import beat, last_beat
+from atm.services.team.registry import find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.crew.agents import AgentRecord
+    from atm.services.sessions.checkpointing import Made
+    from atm.services.sessions.overview import MemberView, TeamView
+    from atm.services.sessions.sessionroom import SessionRoom
+
+SOURCE = "atm daemon (its process runs)"
+LOST_HOST = "its host is gone"
+
+
+def keep(desk: SessionRoom, team: str, *, git: bool, why: str = "milestone") -> tuple[Made, Made | None]:
+    """One checkpoint of a team; into git too, if its time has come. Signs of life of those who can be seen first."""
+    view = look_at(desk, team)
+    seen = [one for one in view.members if _beat_for(desk, view, one)]
+    made = checkpoint(desk, team, view=look_at(desk, team) if seen else view)
+    return made, commit_checkpoint(desk, team, why) if git else None
+
+
+def _beat_for(desk: SessionRoom, view: TeamView, one: MemberView) -> bool:
+    """A process that is known to be the member's own is as good as its word."""
+    room, now = desk.room, desk.clock.now()
+    last = last_beat(room.presence, view.team, one.name, now)
+    if last is None or last.pid is None or last.state == ENDED or last.host != room.presence.host:
+        return False
+    if now - last.at < desk.policy.checkpoint or last.boot != room.presence.boot:
+        return False
+    owners = room.processes.owners(last.pid)  # of this very process, not of another with its number
+    if not any(same_name(owner.team, view.team.name) and same_name(owner.member, one.name) for owner in owners):
+        return False
+    beat(room.presence, view.team, one.name, now, SOURCE, task=one.task, message=one.last_message)
+    return True
+
+
+def restart_lost(desk: SessionRoom, team: str) -> list[str]:
+    """
+    Agents whose host died in the middle are started again, with their conversation: once in `restart` seconds.
+
+    One that dies again sooner is left alone: its task is free, and whoever leads decides.
+    """
+    if standing(desk.room, team).status != lifecycle.ACTIVE or desk.crew.records.latch(team) is not None:
+        return []
+    done: list[str] = []
+    for member in desk.crew.records.names(team):
+        record = desk.crew.records.read(team, member)
+        if record is None or not _died_alone(desk, record):
+            continue
+        try:
+            (wish,) = again(desk.crew, team, [member])
+            wish.resume = record.session if desk.crew.runtimes[record.runtime].vendor else ""
+            wish.prompt = "" if wish.resume else wish.prompt
+            spawn(desk.crew, wish)
+            done.append(member)
+        except (AtmError, KeyError, ValueError) as error:
+            desk.room.troubles.note(f"{member}@{team} could not be started again: {error}")
+    return done
+
+
+def _died_alone(desk: SessionRoom, record: AgentRecord) -> bool:
+    if record.state != ERROR or record.error != LOST_HOST or record.worktree or record.pid:
+        return False
+    now = desk.clock.now()
+    lived = record.since - record.at
+    return now - record.since <= desk.policy.restart and (record.generation == 1 or lived > desk.policy.restart)
+
+
+def led_teams(desk: SessionRoom) -> list[str]:
+    """Teams with a recorded lead session that are not over."""
+    from atm.services.team.leading import lead_of
+
+    found = []
+    for name in desk.room.rosters.teams():
+        try:
+            if not find_team(desk.room, name).completed and lead_of(desk.room, name).session:
+                found.append(name)
+        except AtmError:
+            continue  # whoever looks at that team is told
+    return found

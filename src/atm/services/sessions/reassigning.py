@@ -1,0 +1,89 @@
+"""Handing a task over: the new owner gets what the old one left, and the old one's late word does not count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from atm.domain.errors import MemberInUse, NoSuchMember, TaskClosed
+from atm.domain.names import same_name
+from atm.domain.team.liveness import ONLINE
+from atm.domain.untrusted_text import shell_words
+from atm.formats.sessions.member_checkpoint import MemberCheckpoint, encode_member
+from atm.services.board.working import assign
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
+from atm.services.sessions.checkpointing import checkpoint
+from atm.services.sessions.teammates import checkpoint_in, save_member
+from atm.services.team.presence import liveness
+from atm.services.team.registry import find_team
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.tasks import Task
+    from atm.services.sessions.sessionroom import SessionRoom
+
+
+@dataclass(slots=True, kw_only=True)
+class Reassigned:
+    """What was handed over, from whom to whom."""
+
+    task: Task
+    former: str
+    to: str
+    inherited: MemberCheckpoint | None
+    warnings: list[str]
+
+
+def reassign(desk: SessionRoom, team: str, id: str, to: str, by: str, *, force: bool = False) -> Reassigned:
+    """Raises MemberInUse while the owner is online, unless forced."""
+    found = find_team(desk.room, team)
+    member = found.member(to)
+    if member is None:
+        raise NoSuchMember(f"team {found.name!r} has no member {to!r}", f"members: {', '.join(found.names[:10])}")
+    task = desk.boardroom.tasks.read(found.name, id)
+    former = task.owner
+    if task.is_finished:
+        raise TaskClosed(f"#{task.id} is finished: there is nothing to hand over", "see `atm tasks list`")
+    if former and not same_name(former, member.name):
+        known = liveness(desk.room.presence, found, former, desk.clock.now())
+        if known.value == ONLINE and not force:
+            raise MemberInUse(
+                f"{former} is online and works on #{task.id} ({known.source})",
+                f"ask {former} to give it back, or add --force: "
+                f"atm session reassign {shell_words(task.id, member.name)} --force",
+            )
+    inherited = _inherit(desk, team, former, member.name, task.id) if former else None
+    task, warnings = assign(desk.boardroom, found.name, by, task.id, member.name)
+    if inherited is not None:
+        send(desk.room, found.name, member.name, Draft(sender=by, text=_hand_over(task, former, inherited)))
+    checkpoint(desk, found.name)
+    return Reassigned(task=task, former=former, to=member.name, inherited=inherited, warnings=warnings)
+
+
+def _inherit(desk: SessionRoom, team: str, former: str, to: str, task: str) -> MemberCheckpoint | None:
+    """The old owner's work is saved as it is now; the new one's checkpoint says where it is."""
+    if same_name(former, to):
+        return None
+    found = find_team(desk.room, team)
+    kept = checkpoint_in(desk, found.name, former)
+    now = save_member(desk, found, former, task)
+    # What is left of a worktree that was taken away is what was saved before.
+    best = now if now.salvage or now.worktree or kept is None or kept.task != task else kept
+    made = replace(best, member=to, task=task, at=desk.clock.now(), inherited_from=former)
+    desk.members.write(found.name, to, encode_member(made))
+    return made
+
+
+def _hand_over(task: Task, former: str, kept: MemberCheckpoint) -> str:
+    lines = [f"#{task.id} {task.subject} is yours now; {former} began it."]
+    if kept.salvage:
+        lines.append(f"What {former} changed is saved as {kept.salvage}:")
+        lines += [f"  {path}" for path in kept.files[:20]]
+        lines.append("Look at it with `atm salvage list` and `atm salvage restore ID --to DIR`.")
+    if kept.branch:
+        lines.append(f"Its branch: {kept.branch}")
+    if kept.command:
+        lines.append(f"Its last check, `{kept.command}`, ended with {kept.code}.")
+    if kept.good:
+        lines.append(f"The last commit whose checks passed: {kept.good}")
+    return "\n".join(lines)

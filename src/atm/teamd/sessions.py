@@ -1,0 +1,67 @@
+"""The loop of sessions: leads that are away or back, checkpoints, agents that died in the middle."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+from atm.domain.events import TASK_CHANGED
+from atm.teamd.attempts import Attempt
+
+if TYPE_CHECKING:
+    from atm.domain.events import TeamEvent
+    from atm.services.sessions.sessionroom import SessionRoom
+    from atm.teamd.rounds import Rounds
+
+
+class SessionLoops:
+    """What the daemon does for teams that are led."""
+
+    def __init__(self, rounds: Rounds, sessionroom: SessionRoom) -> None:
+        self._rounds = rounds
+        self.sessionroom = sessionroom
+        self._attempt = Attempt(rounds.log, "sessions")
+        self._committed: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._finished: set[str] = set()
+        """Teams in which a task was completed since the last round: these are committed at once."""
+
+    def hear(self, event: TeamEvent) -> bool:
+        """Was something finished? Then a checkpoint is due now."""
+        if event.kind != TASK_CHANGED or event.detail.get("status") != "completed":
+            return False
+        with self._lock:
+            self._finished.add(event.team)
+        return True
+
+    def keep(self) -> int:
+        from atm.services.sessions.keeping import led_teams
+
+        desk = self.sessionroom
+        with self._lock:
+            finished, self._finished = self._finished, set()
+        teams = self._attempt(led_teams, desk) or []
+        for gone in set(self._committed) - set(teams):
+            self._committed.pop(gone)
+        done = sum(self._attempt(self._keep, team, team in finished) or 0 for team in teams)
+        self._rounds.ask_again("sessions", desk.policy.checkpoint)
+        return done
+
+    def _keep(self, team: str, is_finished: bool) -> int:
+        from atm.services.sessions.keeping import keep, restart_lost
+        from atm.services.sessions.zombies import watch_lead
+
+        desk, log = self.sessionroom, self._rounds.log
+        watched = watch_lead(desk, team)
+        if watched.changed:
+            log("warn", "sessions", f"the lead is {watched.changed}", team=team, released=watched.released)
+        for trouble in watched.troubles:
+            log("error", "sessions", trouble, team=team)
+        for member in restart_lost(desk, team):
+            log("warn", "sessions", f"{member} had died and was started again", team=team)
+        now = desk.clock.monotonic()
+        is_due = is_finished or now - self._committed.get(team, float("-inf")) >= desk.policy.git
+        made, committed = keep(desk, team, git=is_due, why="completion" if is_finished else "milestone")
+        if is_due:
+            self._committed[team] = now
+        return int(made.is_new) + int(committed is not None and committed.is_new)

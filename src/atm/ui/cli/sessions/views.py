@@ -1,0 +1,157 @@
+"""A team and its session, in JSON and in words."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import one_line, shell_words
+from atm.formats.files.times import to_iso
+from atm.ui.cli.render import ago, table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.services.sessions.overview import MemberView, TeamView
+    from atm.services.sessions.resuming import Resumed
+
+SHOWN = 10
+"""Messages on the screen; JSON has all fifty."""
+
+SYMBOLS = {"idle": "○", "in_progress": "◉", "blocked": "◌", "complete": "✓", "zombie": "☾", "shutdown": "✗"}
+RESUME_WORDS = {
+    "claude": "claude --resume {}",
+    "codex": "codex resume {}",
+    "gemini": "gemini --resume {}",
+    "opencode": "opencode --session {}",
+}
+
+
+def iso(at: float | None) -> str | None:
+    return None if at is None else to_iso(at)
+
+
+def member_json(one: MemberView, resumable: dict[str, bool | None]) -> dict[str, object]:
+    age = one.liveness.age
+    vendor = {"runtime": one.runtime, "id": one.session, "resumable": resumable.get(one.name)} if one.session else None
+    return {
+        "name": one.name,
+        "index": one.index,
+        "role": one.role,
+        "quantum": one.quantum,
+        "status": one.status,
+        "liveness": one.liveness.value,
+        "source": one.liveness.source,
+        "age_seconds": None if age is None else round(age, 1),
+        "context_usage_percent": one.context,
+        "task": one.task or None,
+        "last_message_seq": one.last_message,
+        "vendor_session": vendor,
+    }
+
+
+def view_json(view: TeamView, resumable: dict[str, bool | None] | None = None) -> dict[str, object]:
+    """What every command says of a team."""
+    progress, numbers = view.progress, view.numbers
+    eta = None if progress.eta is None else round(progress.eta, 1)
+    return {
+        "members": [member_json(one, resumable or {}) for one in view.members],
+        "messages": [
+            {
+                "seq": one.seq,
+                "from": one.sender,
+                "to": one.to,
+                "text": one.body,
+                "timestamp": one.at,
+                "kind": one.kind,
+            }
+            for one in view.tail
+        ],
+        "tasks": {
+            "pending": view.pending,
+            "in_progress": [one.as_fields() for one in view.in_progress],
+            "completed": view.completed,
+        },
+        "progress": {"done": progress.done, "total": progress.total, "percent": progress.percent, "eta_seconds": eta},
+        "mailbox": {
+            "last_seq": numbers.last,
+            "gaps": [[*gap] for gap in numbers.gaps],
+            "duplicates": numbers.duplicates,
+            "torn": view.torn > 0,
+        },
+        "troubles": view.troubles,
+    }
+
+
+def resumed_json(action: str, done: Resumed) -> dict[str, object]:
+    view = done.view
+    assert view is not None, "a team that was found was looked at"
+    interrupted = done.interrupted
+    return {
+        "action": action,
+        "team": done.team,
+        "team_id": done.id,
+        "status": view.standing.status,
+        "lead": {
+            "member": view.team.lead,
+            "session": done.session or None,
+            "session_old": done.session_old or None,
+            "last_seen": iso(done.last_seen),
+        },
+        "steps": [{"n": one.number, "name": one.name, "ok": True, "ms": one.ms} for one in done.steps],
+        **view_json(view, done.resumable),
+        "changed": {"since": iso(done.last_seen), "messages": done.messages_since},
+        "facts": {"stale": [{"name": name, "command": command} for name, command in done.stale]},
+        "restored_from": done.restored_from,
+        "interrupted_consolidation": None
+        if interrupted is None
+        else {"step": interrupted.step, "since": iso(interrupted.since), "files": interrupted.files},
+        "warnings": [{"code": one.code, "message": one.message} for one in done.warnings],
+        "next": next_commands(done),
+    }
+
+
+def next_commands(done: Resumed) -> list[str]:
+    """What a lead would do now: finish what was cut off, hand over what nobody does, consolidate, or look on."""
+    view, words = done.view, shell_words(done.team)
+    if view is None:
+        return []
+    if done.interrupted is not None:
+        base = f"atm session consolidate {words}"
+        return [f"{base} --continue", f"{base} --abort", "git status"]
+    lost = [one for one in view.members if one.task and one.liveness.value == "offline"]
+    found = [f"atm session reassign {shell_words(one.task)} MEMBER --team {words}" for one in lost[:5]]
+    for one in view.members:
+        if done.resumable.get(one.name) and not one.is_online:
+            agent = shell_words(f"{one.runtime}:{one.name}")
+            found.append(f"atm spawn {agent} --resume {shell_words(one.session)} --team {words}")
+    if not view.pending and not view.in_progress:
+        return [*found, f"atm session consolidate {words}"]
+    return [*found, f"atm tasks list --team {words}", f'atm broadcast --team {words} "…"', f"atm session show {words}"]
+
+
+def team_words(view: TeamView, resumable: dict[str, bool | None] | None = None) -> list[str]:
+    """Members, the last messages and the queue."""
+    rows = [
+        [
+            f"{SYMBOLS.get(one.status, '?')} {one_line(one.name)}",
+            one.status,
+            one.liveness.value,
+            one_line(one.liveness.source) + (f", {ago(one.liveness.age)}" if one.liveness.age is not None else ""),
+            f"#{one.task}" if one.task else "",
+            _vendor(one, resumable or {}),
+        ]
+        for one in view.members
+    ]
+    lines = table(["Member", "Status", "Liveness", "Known by", "Task", "Session"], rows) if rows else ["no members"]
+    progress = view.progress
+    eta = "" if progress.eta is None else f", about {ago(progress.eta).removesuffix(' ago')} left"
+    lines += ["", f"Tasks: {progress.done} of {progress.total} done ({progress.percent} %){eta}"]
+    lines += [f"  ◉ #{one.id} {one_line(one.subject)}  ({one_line(one.owner)})" for one in view.in_progress]
+    lines += [f"  ○ pending: {', '.join(f'#{id}' for id in view.pending[:20])}"] if view.pending else []
+    lines += ["", f"Last messages (of {view.numbers.last} entries):"] if view.tail else ["", "No messages yet."]
+    for one in view.tail[-SHOWN:]:
+        lines.append(f"  {one.seq:>4}  {one_line(one.sender)} → {one_line(one.to)}: {one_line(one.body)[:100]}")
+    return lines
+
+
+def _vendor(one: MemberView, resumable: dict[str, bool | None]) -> str:
+    if not one.session or resumable.get(one.name) is not True:
+        return ""
+    return RESUME_WORDS.get(one.runtime, "{}").format(one_line(one.session))

@@ -1,0 +1,140 @@
+"""Sessions over real files and git."""
+
+from __future__ import annotations
+
+import os
+
+from atm.domain.errors import BadSetting
+from atm.system.files.disk import RealDisk
+from atm.system.files.processes import began, boot_id
+from atm.system.machine import RealClock, host_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.config import Settings
+    from atm.domain.sessions.policy import SessionPolicy
+    from atm.domain.team.lead_session import LeadSession
+    from atm.formats.files.layout import Layout
+    from atm.ports.sessions.surroundings import FactSource
+    from atm.services.crew.crewroom import Crewroom
+    from atm.services.sessions.sessionroom import Caller, SessionRoom
+
+
+def build_sessionroom(
+    layout: Layout,
+    settings: Settings,
+    crew: Crewroom,
+    caller: Caller,
+    environment: Mapping[str, str],
+    *,
+    is_server: bool = False,
+) -> SessionRoom:
+    """A server that works for others runs no command that a repository names as a fact."""
+    from atm.services.sessions.sessionroom import SessionRoom
+    from atm.system.board.programs import RealPrograms
+    from atm.system.sessions.fact_sums import FactSums
+    from atm.system.sessions.git_checkpoints import CheckpointBranches
+    from atm.system.sessions.member_files import CheckpointFiles
+    from atm.system.sessions.transcripts import TranscriptFiles
+    from atm.system.sessions.working_tree import LeadsTree
+
+    programs = RealPrograms(layout)
+    return SessionRoom(
+        crew=crew,
+        git=CheckpointBranches(RealClock()),
+        members=CheckpointFiles(RealDisk(layout.private_roots), layout),
+        facts=FactSums(programs),
+        fact_sources=() if is_server else read_facts(settings),
+        transcripts=TranscriptFiles(environment),
+        tree=LeadsTree(programs),
+        caller=caller,
+        policy=build_session_policy(settings),
+    )
+
+
+def build_session_policy(settings: Settings) -> SessionPolicy:
+    from atm.domain.sessions.policy import SessionPolicy
+
+    return SessionPolicy(
+        lead_away=settings.number("sessions.lead_away_minutes") * 60,
+        takeover=settings.number("sessions.takeover_minutes") * 60,
+        zombie=settings.number("sessions.zombie_minutes") * 60,
+        zombie_idle=settings.number("sessions.zombie_idle_minutes") * 60,
+        blocked=settings.number("sessions.blocked_minutes") * 60,
+        checkpoint=settings.number("sessions.checkpoint_seconds"),
+        git=settings.number("sessions.git_seconds"),
+        undelivered=settings.number("sessions.undelivered_minutes") * 60,
+        restart=settings.number("sessions.restart_minutes") * 60,
+        confirm=settings.number("sessions.confirm_minutes") * 60,
+        keep_commits=settings.whole("sessions.keep_commits"),
+        checks=tuple(settings.texts("sessions.checks")),
+        task=settings.number("crew.task_minutes") * 60,
+    )
+
+
+def read_facts(settings: Settings) -> list[FactSource]:
+    """`[facts.NAME]` with `path` (a file, a glob, or a list) or `command`, and `renew`: the command that renews it."""
+    from atm.ports.sessions.surroundings import FactSource
+
+    said: dict[str, dict[str, object]] = {}
+    for key, setting in settings.all().items():
+        section, _, rest = key.partition(".")
+        name, _, fact = rest.rpartition(".")
+        if section == "facts" and name:
+            said.setdefault(name, {})[fact] = setting.value
+    found = []
+    for name, facts in sorted(said.items()):
+        unknown = sorted({*facts} - {"path", "command", "renew"})
+        paths = facts.get("path") or []
+        if unknown or not (paths or facts.get("command")):
+            what = f"has no {unknown[0]!r}" if unknown else "needs a path or a command"
+            raise BadSetting(f"facts.{name} {what}", "give path or command, and renew")
+        listed = [paths] if isinstance(paths, str) else paths if isinstance(paths, list) else []
+        source = FactSource(
+            name=name,
+            paths=tuple(str(path) for path in listed),
+            command=str(facts.get("command") or ""),
+            renew=str(facts.get("renew") or ""),
+        )
+        found.append(source)
+    return found
+
+
+def find_caller(environment: Mapping[str, str], folder: str, session: str = "", recorded: str = "") -> Caller:
+    """
+    Which session this is: as it says, as its variables say, as its hooks recorded, else the terminal's own.
+
+    Of the last kind alone a process is known that stands for it, and only where a person sits at a terminal.
+    """
+    from atm.services.sessions.sessionroom import Caller
+
+    said = session or environment.get("ATM_SESSION_ID", "") or recorded
+    if said:
+        return Caller(session=said, folder=folder)
+    leader = os.getsid(0)
+    named = f"cli-{host_name()}-{leader}"
+    if not _has_terminal():
+        return Caller(session=named, folder=folder)
+    return Caller(session=named, folder=folder, pid=leader, began=began(leader), boot=boot_id())
+
+
+def lead_here(environment: Mapping[str, str], folder: str) -> LeadSession:
+    """Whoever gives a command, as the lead of a team."""
+    from atm.domain.team.lead_session import LeadSession
+    from atm.system.sessions.git_checkpoints import CheckpointBranches
+
+    caller = find_caller(environment, folder)
+    common = CheckpointBranches(RealClock()).repository(folder)
+    return LeadSession(
+        session=caller.session, pid=caller.pid, began=caller.began, boot=caller.boot, folder=folder, common=common
+    )
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDWR | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
