@@ -90,7 +90,8 @@ class Worktrees(Protocol):
     def save(self, worktree: Worktree, team: str, task: str, why: str) -> Saved | None:
         """
         Dirty, untracked and unmerged work under a salvage ref. None if there is nothing that is not elsewhere: a clean
-        tree whose head is the base. (A head beyond the base on a kept branch is elsewhere.)
+        tree whose head is the base. (A head beyond the base on a kept branch is elsewhere.) Also of the user's own
+        checkout, which is only looked at.
         """
 
     def remove(self, worktree: Worktree, *, branch: bool) -> None:

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 
 STEPS = ("load", "status", "lead", "probe", "facts", "mailbox", "summary")
 RESUMED, INTERRUPTED = "Lead resumed. Proceed or wait?", "Detected you were interrupted. Status?"
-NAMES = {"load": "loaded", "status": "status", "lead": "lead", "probe": "teammates", "facts": "facts"}
+NOTICE = "atm-session"
+"""Who tells of what happened to a session: no member has that name by itself."""
 
 
 @dataclass(slots=True)
@@ -397,6 +398,6 @@ def _tell_former(desk: SessionRoom, team: Team, done: Resumed) -> None:
         f"`atm session takeover {team.name} --force`."
     )
     try:
-        send(desk.room, team.name, team.lead, Draft(sender="atm-session", text=text, is_urgent=True))
+        send(desk.room, team.name, team.lead, Draft(sender=NOTICE, text=text, is_urgent=True))
     except AtmError as error:
         desk.room.troubles.note(f"the former lead could not be told: {error}")

@@ -76,7 +76,9 @@ def tree_of(desk: SessionRoom, team: Team, member: str) -> Worktree | None:
 
 
 def _drop_autosave(desk: SessionRoom, common: str, team: str, ref: str) -> None:
-    """Only what we saved in passing. What was saved because something went away stays."""
+    """Only what we saved in passing, and nobody's checkpoint names any more. Members of one folder share theirs."""
+    if sum(ref.encode() in content for content in desk.members.all(team).values()) > 1:
+        return
     for one in desk.crew.worktrees.saved(common, team):
         if one.ref == ref and one.why == AUTOSAVE:
             desk.crew.worktrees.drop(one)

@@ -20,7 +20,7 @@ from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.sessions.overview import lead_state_of, look_at
-from atm.services.sessions.resuming import RESUMED
+from atm.services.sessions.resuming import NOTICE, RESUMED
 from atm.services.sessions.teammates import release, save_member
 from atm.services.team.leading import change_lead, lead_of
 from atm.services.team.lifecycle import standing
@@ -89,7 +89,7 @@ def _is_gone(desk: SessionRoom, team: Team, done: Watched) -> LeadSession:
         desk.room, team.name, lambda lead: replace(lead, away_since=now) if lead.away_since is None else None
     )
     done.changed = "away"
-    _tell_all(desk, team, AWAY.format(desk.policy.lead_away / 60), done)
+    _tell_all(desk, team, AWAY.format(desk.policy.lead_away / 60), done, NOTICE)
     return lead
 
 
@@ -129,7 +129,7 @@ def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) -> Non
     if team.lead_is_away:
         done.changed = "over"
         away = (desk.clock.now() - (lead.away_since or 0.0)) / 60
-        _tell_all(desk, team, OVER.format(round(away)), done)
+        _tell_all(desk, team, OVER.format(round(away)), done, NOTICE)
     desk.room.states.set_lead_away(team.name, None)
     done.delivered = drain(desk.room, everything=True).delivered
 
@@ -144,11 +144,11 @@ def _save_all(desk: SessionRoom, view: TeamView, done: Watched) -> None:
                 done.troubles.append(f"the work of {one.name} could not be saved: {error}")
 
 
-def _tell_all(desk: SessionRoom, team: Team, text: str, done: Watched) -> None:
+def _tell_all(desk: SessionRoom, team: Team, text: str, done: Watched, sender: str = "") -> None:
     for member in team.members:
         if team.is_lead(member.name) or member.kind != AGENT:
             continue
         try:
-            send(desk.room, team.name, member.name, Draft(sender=team.lead, text=text))
+            send(desk.room, team.name, member.name, Draft(sender=sender or team.lead, text=text))
         except AtmError as error:
             done.troubles.append(f"{member.name} could not be told: {error}")

@@ -205,15 +205,16 @@ class GitWorktrees:
 
     def _save(self, worktree: Worktree, team: str, task: str, why: str, *, keeps_branch: bool) -> Saved | None:
         common = self._git(worktree.common)
-        notes = checkouts.folder_of_notes(worktree.common, worktree.path)
+        is_users_own = os.path.realpath(f"{worktree.path}/.git") == os.path.realpath(worktree.common)
+        notes = worktree.common if is_users_own else checkouts.folder_of_notes(worktree.common, worktree.path)
         head = self._git(notes).commit_of("HEAD") if notes else ""
         head = head or common.commit_of(f"refs/heads/{worktree.branch}") or common.commit_of(worktree.base or "HEAD")
         with Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
             is_usable = notes and self._git(notes).ask("rev-parse", "--git-dir")
             git_dir = notes if is_usable else self._stand_in(scratch, worktree.common, head)
             git = self._git(git_dir, worktree.path)
-            found = take(git, scratch, self._beginning(notes, head))
-        tips = lost_tips(common, notes, worktree.branch, worktree.base, keeps_branch=keeps_branch)
+            found = take(git, scratch, self._beginning(notes, head, is_users_own=is_users_own))
+        tips = [] if is_users_own else self._tips(common, notes, worktree, keeps_branch=keeps_branch)
         if found.is_clean and not tips:
             return None
         parents = [head, *(tip for tip in tips if tip != head)] if head else tips
@@ -232,7 +233,13 @@ class GitWorktrees:
         made = salvage.keep(common, refs, tree=tree, parents=parents, message=encode_note(note), now=now)
         return _saved(made, common.git_dir)
 
-    def _beginning(self, notes: str, head: str) -> Beginning:
+    @staticmethod
+    def _tips(common: Git, notes: str, worktree: Worktree, *, keeps_branch: bool) -> list[str]:
+        return lost_tips(common, notes, worktree.branch, worktree.base, keeps_branch=keeps_branch)
+
+    def _beginning(self, notes: str, head: str, *, is_users_own: bool = False) -> Beginning:
+        if is_users_own:
+            return Beginning(head=head, index=f"{notes}/index")
         record = self._record(notes)
         if record is None:
             return Beginning(head=head, index=f"{notes}/index" if notes else "", is_half_made=bool(notes))

@@ -76,7 +76,9 @@ class _Taking(Looking):
                 entries.append(TreeEntry.gone(path))
                 nested.append(f"{path}/")
         entries += [each for path in nested for each in self._nested(path.rstrip("/"))]
-        if os.path.isdir(f"{self.root}/.git"):  # somebody made another repository in the place of ours
+        own = f"{self.root}/.git"
+        if os.path.isdir(own) and os.path.realpath(own) != os.path.realpath(self.git.git_dir):
+            # somebody made another repository in the place of ours
             entries += entries_below(f"{self.root}/.git", ".git")
             untracked.append(".git/")
         self._enter(entries)
