@@ -18,10 +18,11 @@ import pytest
 from tests.crew.repositories import GIT, alone, git, new_repository
 from tests.in_memory import in_memory
 
+from atm.domain.crew.refs import checkpoint_branch
 from atm.domain.errors import AtmError, GitTrouble, WriteRefused
 from atm.system.git import asking, running
 from atm.system.machine import RealClock
-from atm.system.sessions.git_checkpoints import CheckpointBranches, branch_of
+from atm.system.sessions.git_checkpoints import CheckpointBranches
 from atm.testing.time_and_chance import FakeClock
 
 FILES = {"state.json": b'{"a": 1}\n', "mailbox.log": b"one\ntwo\n", "tasks.jsonl": b""}
@@ -315,7 +316,7 @@ def test_a_branch_that_is_in_the_way_is_named(folder, checkpoints, other):
 @pytest.mark.parametrize("place", ["main", "linked", "unborn"])
 def test_a_branch_that_somebody_has_checked_out_stays_where_it_is(folder, clock, checkpoints, place):
     common = checkpoints.repository(str(folder))
-    branch, there = branch_of("crew"), folder / "linked" if place == "linked" else folder
+    branch, there = checkpoint_branch("crew"), folder / "linked" if place == "linked" else folder
     made = [] if place == "unborn" else make(checkpoints, clock, common, 3)
     if place == "linked":
         git(folder, "worktree", "add", "-q", "linked", branch)
@@ -488,16 +489,16 @@ def test_of_writers_at_one_time_each_gets_in_or_is_told(folder):
 def test_thinned_commits_keep_tree_times_author_and_message(folder, clock, checkpoints):
     common = checkpoints.repository(str(folder))
     make(checkpoints, clock, common, 3)
-    git(folder, "worktree", "add", "-q", "look", branch_of("crew"))
+    git(folder, "worktree", "add", "-q", "look", checkpoint_branch("crew"))
     git(folder / "look", "merge", "-q", "--no-commit", "--allow-unrelated-histories", "main")
     who = ("-c", "user.name=Zoë", "-c", "user.email=zoe@example.org")
     git(folder / "look", *who, "commit", "-q", "--date=@1700000000 +0530", "-m", "by hand\n\nwith a body")
     git(folder, "worktree", "remove", "--force", "look")
     make(checkpoints, clock, common, 2)
     told = ("log", "--first-parent", "--format=%T %an %ae %ad %cn %ce %cd%n%B", "--date=raw")
-    before = git(folder, *told, branch_of("crew")).split("\n\n")
+    before = git(folder, *told, checkpoint_branch("crew")).split("\n\n")
     assert checkpoints.thin(common, "crew", lambda known: [known[2], known[4]]) == 3
-    kept = git(folder, *told, branch_of("crew")).split("\n\n")
+    kept = git(folder, *told, checkpoint_branch("crew")).split("\n\n")
     assert kept == [before[0], before[2], *before[3:4], before[5]]  # the third one's body is a block of its own
 
 
@@ -522,7 +523,7 @@ def test_what_somebody_put_in_the_place_of_a_commit_is_not_what_is_written_anew(
 
 def test_thinning_where_older_commits_were_never_fetched(folder, clock, checkpoints, tmp_path):
     make(checkpoints, clock, checkpoints.repository(str(folder)), 5)
-    branch = branch_of("crew")
+    branch = checkpoint_branch("crew")
     git(tmp_path, "clone", "-q", "--depth=3", "--no-single-branch", f"file://{folder}", "clone")
     git(tmp_path / "clone", "branch", "-q", "--no-track", branch, f"origin/{branch}")
     common = checkpoints.repository(str(tmp_path / "clone"))
@@ -538,7 +539,7 @@ def test_a_branch_that_was_pushed_is_known_to_be_there_and_nothing_of_ours_pushe
     common = checkpoints.repository(str(folder))
     checkpoints.commit(common, "x.lock", FILES, "first")
     assert checkpoints.on_remotes(common, "x.lock") == []
-    git(folder, "push", "-q", "up/stream", branch_of("x.lock"))
+    git(folder, "push", "-q", "up/stream", checkpoint_branch("x.lock"))
     checkpoints.commit(common, "x.lock", {"a": b""}, "second")
     assert checkpoints.on_remotes(common, "x.lock") == ["up/stream"]
-    assert git(tmp_path / "remote", "log", "--format=%s", branch_of("x.lock")) == "first"
+    assert git(tmp_path / "remote", "log", "--format=%s", checkpoint_branch("x.lock")) == "first"

@@ -37,6 +37,7 @@ from atm.testing import memory_boardroom
 from atm.testing.agents import memory_crewroom
 from atm.testing.delivery import MemoryTerminals
 from atm.testing.rooms import memory_syncroom
+from atm.testing.session_rooms import memory_sessionroom
 
 
 class Servers:
@@ -76,7 +77,8 @@ class Stage:
         """As a daemon does that was started just now."""
         channels = Channels(MemoryTerminals(), self.servers)
         rounds = Rounds(memory_syncroom(self.boardroom), channels, self.events.append, self.log)
-        self.work = Work(rounds, memory_crewroom(self.boardroom))
+        crewroom = memory_crewroom(self.boardroom)
+        self.work = Work(rounds, crewroom, memory_sessionroom(crewroom))
         return self.work
 
     def log(self, level: str, source: str, text: str, **_: object) -> None:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
+from atm.domain.errors import AtmError
 from atm.domain.events import TeamEvent
-from atm.teamd.attempts import Attempt
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
@@ -33,6 +33,26 @@ below the five minutes that the look back into a ledger takes in.
 
 Log = Callable[..., None]
 """`log(level, source, text, **fields)`."""
+
+
+T = TypeVar("T")
+
+
+class Attempt:
+    """Call it with work and its arguments: the result, or None and a line in the log."""
+
+    def __init__(self, log: Callable[..., None], source: str) -> None:
+        self._log = log
+        self._source = source
+
+    def __call__(self, work: Callable[..., T], *args: object) -> T | None:
+        try:
+            return work(*args)
+        except AtmError as error:
+            self._log("debug", self._source, str(error))
+        except Exception as error:  # noqa: BLE001 - a bug that one team's files bring out must not stop the others
+            self._log("error", self._source, f"unexpected {type(error).__name__}: {error}")
+        return None
 
 
 class Rounds:

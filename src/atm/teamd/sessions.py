@@ -6,7 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from atm.domain.events import TASK_CHANGED
-from atm.teamd.attempts import Attempt
+from atm.teamd.rounds import Attempt
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent

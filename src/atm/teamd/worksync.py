@@ -21,7 +21,7 @@ from atm.services.worksync.queue import SyncQueue
 from atm.services.worksync.reports import replay
 from atm.services.worksync.rounds import SyncRound, forget_members, members_of, run_round
 from atm.services.worksync.syncroom import running
-from atm.teamd.attempts import Attempt
+from atm.teamd.rounds import Attempt
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from atm.domain.crew.refs import checkpoint_branch
 from atm.domain.errors import AtmError, GitTrouble
 from atm.ports.files.clock import Clock
 from atm.ports.sessions.checkpoints import CheckpointCommit
-from atm.system.sessions.git_checkpoints import branch_of, check_part
+from atm.system.sessions.git_checkpoints import check_part
 from atm.testing.time_and_chance import FakeClock
 
 TYPE_CHECKING = False
@@ -108,7 +109,7 @@ class MemoryCheckpoints:
         return sorted(self.remotes.get((common, team), []))
 
     def _branch(self, common: str, team: str) -> list[MemoryCheckpoint]:
-        branch_of(team)  # raises for a name that no branch can have
+        checkpoint_branch(team)  # raises for a name that no branch can have
         if common not in self.branches:
             raise GitTrouble(f"{common} is no git folder", "see what git says about it", common)
         return self.branches[common].get(team, [])

@@ -14,6 +14,8 @@ WORK = "atm/work"
 
 SALVAGE = "refs/atm/salvage"
 
+CHECKPOINTS = "atm/checkpoints"
+
 LONGEST_IN_BYTES = 240
 """A file name has at most 255 bytes, and git's locks on a ref need five of them."""
 
@@ -81,6 +83,11 @@ def work_folder(team: str) -> str:
 
 def work_branch(team: str, task: str, agent: str) -> str:
     return f"{work_folder(team)}{folder_name(task, agent)}"
+
+
+def checkpoint_branch(team: str) -> str:
+    """Where the checkpoints of a team are committed."""
+    return f"{CHECKPOINTS}/{encode(team)}"
 
 
 def salvage_ref(team: str, task: str, time: str) -> str:

@@ -18,7 +18,7 @@ class CheckpointCommit:
     def __init__(self, commit: str, at: float, text: str) -> None:
         self.commit = commit
         self.at = at
-        """Seconds since 1970, by the clock of whoever wrote it."""
+        """Whole seconds since 1970, by the clock of whoever wrote it."""
         self.text = text
         """The first line of its message."""
 
@@ -37,19 +37,21 @@ class GitCheckpoints(Protocol):
         """
         These files (names such as `state.json`), and no others, in the folder `.claude/teams/{team}` of the tree. The
         new commit; empty if the last one has exactly that. Raises GitTrouble (also if another writer of the branch was
-        quicker three times in a row) and WriteRefused where the disk does not take it.
+        quicker three times in a row), WriteRefused where the disk does not take it, and BadName for a name that cannot
+        stand in a tree.
         """
 
     def latest(self, common: str, team: str) -> dict[str, bytes] | None:
         """The files of the last commit; None if there is no such branch, or nothing of that on it."""
 
     def commits(self, common: str, team: str, most: int) -> list[CheckpointCommit]:
-        """The last ones, newest first."""
+        """The last ones, newest first, by first parents."""
 
     def thin(self, common: str, team: str, keep: Callable[[list[CheckpointCommit]], list[CheckpointCommit]]) -> int:
         """
         Write the branch anew with only those that `keep` picks (newest first, the newest always among them), each with
-        its tree, time, author and message; how many are gone. Nothing changes if somebody wrote to it meanwhile.
+        its tree, time, author and message; how many are gone. All after the first gap get new ids, the newest too.
+        Nothing changes, and 0 is returned, if somebody wrote to it meanwhile. Raises GitTrouble.
         """
 
     def on_remotes(self, common: str, team: str) -> list[str]:

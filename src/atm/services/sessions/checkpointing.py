@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from atm.domain.crew.refs import checkpoint_branch
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team
 from atm.domain.sessions.thinning import which_stay
@@ -145,22 +146,22 @@ def commit_checkpoint(desk: SessionRoom, team: str, why: str) -> Made:
     try:
         made.sequence = sequence_in(state)
         made.commit = desk.git.commit(common, team, files, f"atm: checkpoint {made.sequence} of {team} ({why})")
-        made.branch = f"atm/checkpoints/{team}"
+        made.branch = checkpoint_branch(team)
         made.is_new = bool(made.commit)
-        if made.commit:
-            _thin(desk, common, team)
+        if made.commit and _thin(desk, common, team):
+            made.commit = desk.git.commits(common, team, 1)[0].commit  # those after the first gap are written anew
     except (AtmError, NotJson) as error:
         made.trouble = f"no git copy: {error}"
     return made
 
 
-def _thin(desk: SessionRoom, common: str, team: str) -> None:
+def _thin(desk: SessionRoom, common: str, team: str) -> bool:
     most = desk.policy.keep_commits
     if len(desk.git.commits(common, team, int(most * MOST_THINNED) + 1)) <= most * MOST_THINNED:
-        return
+        return False
 
     def keep(commits: list[CheckpointCommit]) -> list[CheckpointCommit]:
         stay = which_stay([one.at for one in commits], desk.clock.now(), most)
         return [commits[position] for position in stay]
 
-    desk.git.thin(common, team, keep)
+    return desk.git.thin(common, team, keep) > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from atm.domain.board.acceptance import said_by
 from atm.domain.errors import AtmError, BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
 from atm.domain.names import same_name
 from atm.domain.sessions import consolidation as plan
@@ -252,7 +253,7 @@ class Consolidating:
         """Red: everybody is told, work goes on, and the lead tries again."""
         if ran.code == 0:
             return
-        said = ran.output[-MOST_SAID:].strip()
+        said = said_by(ran)[-MOST_SAID:].strip()
         for member in self.team.members:
             if not self.team.is_lead(member.name):
                 text = f"Consolidation stopped: {what} failed. Please fix what is yours.\n\n{said}"
@@ -290,7 +291,7 @@ class Consolidating:
         ran = self.desk.tree.push(self.folder, self.now.push)
         if ran.code != 0:
             raise GitTrouble(
-                f"git push {self.now.push} ended with {ran.code}: {ran.output[-MOST_SAID:].strip()}",
+                f"git push {self.now.push} ended with {ran.code}: {said_by(ran)[-MOST_SAID:].strip()}",
                 "mend that, then go on with --continue",
                 self.folder,
             )

@@ -7,7 +7,7 @@ What follows can be done again: resuming twice tells nobody twice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from atm.domain.errors import (
     AtmError,
@@ -30,9 +30,10 @@ from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint, facts_now
-from atm.services.sessions.consolidating import Interrupted, interrupted_in, is_at_work
+from atm.services.sessions.consolidating import interrupted_in, is_at_work
 from atm.services.sessions.overview import TeamView, look_at
 from atm.services.sessions.restoring import GIT, HOME, Copies, bring_back, compare, repository_for, take_better
+from atm.services.sessions.resumed import Resumed, Step
 from atm.services.sessions.teammates import roll_back
 from atm.services.team.leading import change_lead, lead_of, seconds_unseen
 from atm.services.team.lifecycle import standing, team_id, walk
@@ -45,62 +46,9 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.services.sessions.sessionroom import SessionRoom
 
-STEPS = ("load", "status", "lead", "probe", "facts", "mailbox", "summary")
 RESUMED, INTERRUPTED = "Lead resumed. Proceed or wait?", "Detected you were interrupted. Status?"
 NOTICE = "atm-session"
 """Who tells of what happened to a session: no member has that name by itself."""
-
-
-@dataclass(slots=True)
-class Step:
-    """One that was done."""
-
-    name: str
-    ms: float
-    said: str = ""
-
-    @property
-    def number(self) -> int:
-        return STEPS.index(self.name) + 1
-
-
-@dataclass(slots=True, kw_only=True)
-class SessionWarning:
-    """Something that stops nobody."""
-
-    code: str
-    message: str
-
-
-@dataclass(slots=True, kw_only=True)
-class Resumed:
-    """What a lead inherits (2.3)."""
-
-    team: str
-    id: str = ""
-    how: str = ""
-    """Empty: nobody was attached, it was only looked at."""
-    view: TeamView | None = None
-    session: str = ""
-    session_old: str = ""
-    last_seen: float | None = None
-    steps: list[Step] = field(default_factory=list)
-    warnings: list[SessionWarning] = field(default_factory=list)
-    stale: list[tuple[str, str]] = field(default_factory=list)
-    """Facts that changed, and the command that renews each."""
-    restored_from: str = HOME
-    brought_back: list[str] = field(default_factory=list)
-    interrupted: Interrupted | None = None
-    resumable: dict[str, bool | None] = field(default_factory=dict)
-    messages_since: int = 0
-    released: int = 0
-    """Messages that had been held, and are delivered now."""
-    asked: list[str] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
-    rolled_back: dict[str, list[str]] = field(default_factory=dict)
-
-    def warn(self, code: str, message: str) -> None:
-        self.warnings.append(SessionWarning(code=code, message=message))
 
 
 class _Resuming:

@@ -12,7 +12,7 @@ import hashlib
 import re
 import zlib
 
-from atm.domain.crew.refs import encode
+from atm.domain.crew.refs import checkpoint_branch
 from atm.domain.errors import BadName, GitTrouble, WriteRefused
 from atm.ports.sessions.checkpoints import CheckpointCommit
 from atm.system.files.refusals import explained
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
     from atm.ports.files.clock import Clock
     from atm.system.git.asking import GitOutput
-
-CHECKPOINTS = "atm/checkpoints"
-"""Branches of teams: `atm/checkpoints/{team}`."""
 
 FOLDERS = (".claude", "teams")
 """In the tree the files lie where Claude Code has them below the user's home: there they can be compared."""
@@ -71,10 +68,6 @@ UNSIGNED_HEADERS = (b"tree ", b"author ", b"committer ", b"encoding ")
 """What a commit is written anew with, beside its parent. A signature would not be true any more."""
 
 
-def branch_of(team: str) -> str:
-    return f"{CHECKPOINTS}/{encode(team)}"
-
-
 def check_part(name: str) -> str:
     """A name as it stands in the tree. Raises BadName for what git could not check out, or only over something else."""
     if not name.isprintable() or "/" in name or name.casefold() in ("", ".", "..", ".git"):
@@ -104,7 +97,7 @@ class CheckpointBranches:
     # Writing.
 
     def commit(self, common: str, team: str, files: Mapping[str, bytes], text: str) -> str:
-        git, branch = self._git(common), branch_of(team)
+        git, branch = self._git(common), checkpoint_branch(team)
         content = ObjectsToBe(git)
         tree = _tree_of(content, team, files)
         for _ in range(MOST_TRIES):
@@ -122,7 +115,7 @@ class CheckpointBranches:
 
     def thin(self, common: str, team: str, keep: Callable[[list[CheckpointCommit]], list[CheckpointCommit]]) -> int:
         git = self._git(common)
-        tip = BranchTip(git, branch_of(team))
+        tip = BranchTip(git, checkpoint_branch(team))
         known = _history(git, tip.commit, most=-1)  # all of them
         if not known:
             return 0
@@ -140,7 +133,7 @@ class CheckpointBranches:
 
     def latest(self, common: str, team: str) -> dict[str, bytes] | None:
         git = self._git(common)
-        tip = BranchTip(git, branch_of(team))
+        tip = BranchTip(git, checkpoint_branch(team))
         if not tip.commit:
             return None
         folder = "/".join((*FOLDERS, check_part(team), ""))
@@ -150,10 +143,10 @@ class CheckpointBranches:
 
     def commits(self, common: str, team: str, most: int) -> list[CheckpointCommit]:
         git = self._git(common)
-        return _history(git, BranchTip(git, branch_of(team)).commit, max(most, 0))
+        return _history(git, BranchTip(git, checkpoint_branch(team)).commit, max(most, 0))
 
     def on_remotes(self, common: str, team: str) -> list[str]:
-        begin, end = "refs/remotes/", f"/{branch_of(team)}"
+        begin, end = "refs/remotes/", f"/{checkpoint_branch(team)}"
         said = self._git(common).need("for-each-ref", "--format=%(refname)", f"{begin}**{end}")
         return sorted(ref.removeprefix(begin).removesuffix(end) for ref in said.split("\n") if ref.endswith(end))
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, BadName, NoSuchTeam, TeamCompleted, TeamNotInitialized, TeamNotOurs
 from atm.domain.untrusted_text import one_line
 from atm.services.sessions.copying import copy_into
-from atm.services.sessions.resuming import Resumed, Step, probe, resume
+from atm.services.sessions.resumed import Resumed, Step
+from atm.services.sessions.resuming import probe, resume
 from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.sessions.desk import open_desk
 from atm.ui.cli.sessions.views import resumed_json, team_words

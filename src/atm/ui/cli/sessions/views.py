@@ -9,7 +9,7 @@ from atm.ui.cli.render import ago, table
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.services.sessions.overview import MemberView, TeamView
-    from atm.services.sessions.resuming import Resumed
+    from atm.services.sessions.resumed import Resumed
 
 SHOWN = 10
 """Messages on the screen; JSON has all fifty."""
