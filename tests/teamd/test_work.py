@@ -37,7 +37,7 @@ from atm.testing import memory_boardroom
 from atm.testing.agents import memory_crewroom
 from atm.testing.delivery import MemoryTerminals
 from atm.testing.rooms import memory_syncroom
-from atm.testing.session_rooms import memory_sessionroom
+from atm.testing.sessions import memory_sessionroom
 
 
 class Servers:
