@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from atm.services.sessions.sessionroom import Caller
+from atm.services.sessions.sessionroom import SessionCaller
 from atm.teamd.board import BoardLoops
 from atm.teamd.crew import CrewLoops
 from atm.teamd.delivery import DeliveryLoops
@@ -90,7 +90,7 @@ def build_work(
 
 def _sessionroom(layout: Layout, settings: Settings, crewroom: Crewroom) -> SessionRoom:
     """The daemon leads nothing itself; its folder is nobody's."""
-    caller = Caller(session="", folder="")
+    caller = SessionCaller(session="", folder="")
     return build_sessionroom(layout, settings, crewroom, caller, crewroom.environment, is_server=True)
 
 

@@ -12,7 +12,7 @@ from atm.ports.files.clock import Clock
 from atm.ports.sessions.checkpoints import CheckpointCommit
 from atm.ports.sessions.surroundings import FactSource, TreeStatus
 from atm.services.crew.crewroom import Crewroom
-from atm.services.sessions.sessionroom import Caller, SessionRoom
+from atm.services.sessions.sessionroom import SessionCaller, SessionRoom
 from atm.system.sessions.git_checkpoints import check_part
 from atm.testing.agents import memory_crewroom
 from atm.testing.rooms import memory_boardroom
@@ -214,6 +214,6 @@ def memory_sessionroom(
         fact_sources=(),
         transcripts=MemoryTranscripts(),
         tree=MemoryTree(),
-        caller=Caller(session=session, folder="/r"),
+        caller=SessionCaller(session=session, folder="/r"),
         policy=policy or SessionPolicy(),
     )

@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.ports.sessions.surroundings import FactSource
     from atm.services.crew.crewroom import Crewroom
-    from atm.services.sessions.sessionroom import Caller, SessionRoom
+    from atm.services.sessions.sessionroom import SessionCaller, SessionRoom
 
 
 def build_sessionroom(
     layout: Layout,
     settings: Settings,
     crew: Crewroom,
-    caller: Caller,
+    caller: SessionCaller,
     environment: Mapping[str, str],
     *,
     is_server: bool = False,
@@ -102,22 +102,22 @@ def read_facts(settings: Settings) -> list[FactSource]:
     return found
 
 
-def find_caller(environment: Mapping[str, str], folder: str, session: str = "", recorded: str = "") -> Caller:
+def find_caller(environment: Mapping[str, str], folder: str, session: str = "", recorded: str = "") -> SessionCaller:
     """
     Which session this is: as it says, as its variables say, as its hooks recorded, else the terminal's own.
 
     Of the last kind alone a process is known that stands for it, and only where a person sits at a terminal.
     """
-    from atm.services.sessions.sessionroom import Caller
+    from atm.services.sessions.sessionroom import SessionCaller
 
     said = session or environment.get("ATM_SESSION_ID", "") or recorded
     if said:
-        return Caller(session=said, folder=folder)
+        return SessionCaller(session=said, folder=folder)
     leader = os.getsid(0)
     named = f"cli-{host_name()}-{leader}"
     if not _has_terminal():
-        return Caller(session=named, folder=folder)
-    return Caller(session=named, folder=folder, pid=leader, began=began(leader), boot=boot_id())
+        return SessionCaller(session=named, folder=folder)
+    return SessionCaller(session=named, folder=folder, pid=leader, began=began(leader), boot=boot_id())
 
 
 def lead_here(environment: Mapping[str, str], folder: str) -> LeadSession:

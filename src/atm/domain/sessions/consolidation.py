@@ -41,7 +41,7 @@ def steps_from(step: str) -> tuple[str, ...]:
     return STEPS[STEPS.index(step) :] if step in STEPS else STEPS
 
 
-class Readiness:
+class MemberReadiness:
     """One member, and why it is not green; empty if it is."""
 
     __slots__ = ("name", "reasons")

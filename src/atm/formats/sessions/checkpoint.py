@@ -76,6 +76,7 @@ class TailMessage:
     at: str
     kind: str
     body: str
+    id: str = ""
 
     def as_fields(self) -> dict[str, Plain]:
         return {

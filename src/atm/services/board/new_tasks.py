@@ -31,6 +31,7 @@ class NewTask:
         "parts",
         "place",
         "priority",
+        "quantum",
         "reviewer",
         "run",
         "subject",
@@ -50,6 +51,7 @@ class NewTask:
         max_retries: int | None = None,
         reviewer: str = "",
         needs_plan: bool = False,
+        quantum: str = "",
         folder: str = "",
         is_done: bool = False,
         parts: Sequence[int] = (),
@@ -69,6 +71,7 @@ class NewTask:
         self.max_retries = max_retries
         self.reviewer = check_known_name(reviewer, "member") if reviewer else ""
         self.needs_plan = needs_plan
+        self.quantum = quantum
         self.folder = folder
         self.is_done = is_done
         self.parts = list(parts)

@@ -225,6 +225,7 @@ def _file(
         "folder": wish.folder or None,
         "needsReview": True if wish.reviewer else None,
         "reviewer": wish.reviewer or None,
+        "quantum": wish.quantum or None,
         "plan": {"state": "required"} if wish.needs_plan else None,
     }
     own |= {key: value for key, value in said.items() if value is not None}
@@ -324,6 +325,7 @@ def _heir(wish: NewTask, card: Card, waits_for: list[str]) -> NewTask:
         max_retries=wish.max_retries,
         reviewer=wish.reviewer,
         needs_plan=wish.needs_plan,
+        quantum=wish.quantum,
         folder=wish.folder,
     )
 

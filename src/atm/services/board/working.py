@@ -56,9 +56,11 @@ class Claimed:
 class _Sign:
     """The one sign of life that a claim leaves: with what the claimant does from now on, as soon as that is clear."""
 
-    __slots__ = ("_boardroom", "_former", "_said", "_team", "_who")
+    __slots__ = ("_boardroom", "_former", "_said", "_team", "_who", "task")
 
     def __init__(self, boardroom: Boardroom, team: Team, who: str) -> None:
+        self.task: str | None = None
+        """What was claimed, once that is known."""
         self._boardroom = boardroom
         self._team = team
         self._who = who
@@ -71,7 +73,7 @@ class _Sign:
         wanted = state or self._former or (IDLE if self._said else "")
         if self._said is None or self._said != wanted:
             now, source = self._boardroom.clock.now(), self._boardroom.source("claim")
-            former = beat(self._boardroom.presence, self._team, self._who, now, source, state=wanted)
+            former = beat(self._boardroom.presence, self._team, self._who, now, source, state=wanted, task=self.task)
             if self._said is None:
                 self._former = former.state if former is not None else ""
             self._said = wanted
@@ -91,6 +93,7 @@ def claim(boardroom: Boardroom, team: str | Team, who: str, id: str | None = Non
             if choice.card is None:
                 break
             # Before the claim can be seen: whoever looks next must not take it back from a claimant never heard of.
+            sign.task = choice.card.id
             sign.leave(WORKING)
             done.task = _take_or_pass(boardroom, found, turn, who, choice, wanted)
             if done.task is not None:

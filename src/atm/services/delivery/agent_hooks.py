@@ -26,6 +26,7 @@ from atm.domain.names import is_claudes_team
 from atm.domain.team.authority import is_human
 from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
+from atm.domain.untrusted_text import line_in_brackets
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.surfacing import Surfacing, glance_for
 from atm.services.team.presence import beat, is_by_hook, last_beat
@@ -51,6 +52,11 @@ GOES_ON = ("clear", "resume")
 """Why a session ends in a program that goes on with another one, which will say so itself."""
 
 MAIL_WAITS = "mail waits for you"
+
+LOST_LEAD = (
+    "\n\nThis session does not lead team {team} any more: session {session} has taken over. Do not assign, reassign "
+    "or consolidate; to lead it again: atm session takeover {team} --force"
+)
 
 ASKS = ("permission", "elicitation")
 """Words in the names of notices that wait for a person."""
@@ -112,13 +118,13 @@ def attend(visit: HookVisit) -> list[Message]:
         _settle_in(visit, visit.locate())
         # It waits for its first prompt, except in the middle of a turn whose context was cut.
         _sign(visit, WORKING if visit.call.reason == "compact" else IDLE, pid)
-        return _speak(visit, visit.brief() if visit.carries == "context" else "")
+        return _speak(visit, f"{visit.brief()}{_lost_lead(visit)}" if visit.carries == "context" else "")
     if moment in (PROMPT, TOOL):
         pid = visit.introduce() if moment == PROMPT else None
         if moment == PROMPT and _is_foreign(visit):  # it has begun without a word
             _settle_in(visit, visit.locate())
         _sign(visit, WORKING, pid)
-        return _speak(visit)
+        return _speak(visit, _lost_lead(visit).strip() if moment == PROMPT and visit.carries == "context" else "")
     if moment == MAIL:
         return _offer(visit)
     if moment == STOP:
@@ -132,6 +138,18 @@ def _settle_in(visit: HookVisit, endpoint: Endpoint) -> None:
     from atm.services.team.endpoints import put_endpoint
 
     put_endpoint(visit.room, visit.team, visit.me, endpoint)
+
+
+def _lost_lead(visit: HookVisit) -> str:
+    """For a session that led the team until another one took over (D17): that it does so no more."""
+    if not visit.team.is_lead(visit.me) or not visit.call.session or is_claudes_team(visit.team.name):
+        return ""
+    from atm.services.team.leading import lead_of
+
+    lead = lead_of(visit.room, visit.team.name)
+    if lead.former != visit.call.session or lead.session in ("", visit.call.session):
+        return ""
+    return LOST_LEAD.format(team=visit.team.name, session=line_in_brackets(lead.session, 60))
 
 
 def _is_foreign(visit: HookVisit) -> bool:

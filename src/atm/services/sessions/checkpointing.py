@@ -47,7 +47,13 @@ class Made:
 
 
 def checkpoint(
-    desk: SessionRoom, team: str, *, facts: bool = False, good: str = "", view: TeamView | None = None
+    desk: SessionRoom,
+    team: str,
+    *,
+    facts: bool = False,
+    good: str = "",
+    is_divergent: bool = False,
+    view: TeamView | None = None,
 ) -> Made:
     """
     Into the home. With `facts` the checksums of what it rests on are taken anew: only when somebody who answers for it
@@ -57,6 +63,7 @@ def checkpoint(
     name, now = view.team.name, desk.clock.now()
     sums = facts_now(desk, view.lead.folder) if facts or not _has_facts(desk, name) else None
     said = replace(checkpoint_of(desk, view), facts=sums, commit=good)
+    said.metadata = {"divergence_detected": is_divergent}
     made = Made(team=name)
 
     def change(data: bytes | None) -> bytes:

@@ -13,7 +13,7 @@ from atm.domain.board.acceptance import said_by
 from atm.domain.errors import AtmError, BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
 from atm.domain.names import same_name
 from atm.domain.sessions import consolidation as plan
-from atm.domain.sessions.consolidation import Consolidation, Readiness, said_of_edits, steps_from, why_not_green
+from atm.domain.sessions.consolidation import Consolidation, MemberReadiness, said_of_edits, steps_from, why_not_green
 from atm.domain.team import lifecycle
 from atm.domain.team.team import AGENT, check_open
 from atm.domain.untrusted_text import shell_words
@@ -364,7 +364,7 @@ def _try_to_tell(desk: SessionRoom, team: Team, name: str, text: str) -> None:
         desk.room.troubles.note(f"{name} could not be told: {error}")
 
 
-def readiness(desk: SessionRoom, view: TeamView) -> list[Readiness]:
+def readiness(desk: SessionRoom, view: TeamView) -> list[MemberReadiness]:
     """Everybody, and why they are not green."""
     found = []
     for one in view.members:
@@ -381,5 +381,5 @@ def readiness(desk: SessionRoom, view: TeamView) -> list[Readiness]:
             is_clean=is_clean,
             status=one.status,
         )
-        found.append(Readiness(one.name, reasons))
+        found.append(MemberReadiness(one.name, reasons))
     return found

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from atm.domain.crew.states import OVER as OVER_STATES
 from atm.domain.errors import AtmError
+from atm.domain.mail.receipts import standing as standing_of
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.sessions import timeouts
 from atm.domain.sessions.mailbox_order import LedgerNumbers, look_at_numbers
@@ -15,7 +16,7 @@ from atm.domain.team.liveness import IDLE as AT_REST
 from atm.domain.team.liveness import ONLINE, Liveness
 from atm.domain.team.team import AGENT, DEFAULT_TYPE
 from atm.formats.files.times import from_iso
-from atm.formats.mail.journal import MESSAGE
+from atm.formats.mail.journal import MESSAGE, histories
 from atm.formats.sessions.checkpoint import MOST_MESSAGES, TailMessage, TaskInProgress
 from atm.services.team.endpoints import endpoint_of
 from atm.services.team.leading import lead_of, seconds_unseen, sits_at_terminal
@@ -83,6 +84,8 @@ class TeamView:
     numbers: LedgerNumbers
     torn: int = 0
     tail: list[TailMessage] = field(default_factory=list)
+    undelivered: list[TailMessage] = field(default_factory=list)
+    """Written to the inbox of a member who is there, and not shown to it for too long."""
     troubles: list[str] = field(default_factory=list)
 
     def member(self, name: str) -> MemberView | None:
@@ -134,6 +137,7 @@ def look_at(desk: SessionRoom, team: str, *, is_marked: bool | None = None) -> T
         tail=tail,
     )
     view.in_progress = [_in_progress(desk, found, card, view) for card in cards if card.is_claimed]
+    view.undelivered = _undelivered(desk, view, entries)
     left = sum(not card.is_finished for card in cards)
     view.progress = progress(len(view.completed), left, _durations(desk, found.name), view.online)
     return view
@@ -210,8 +214,23 @@ def _conversation(entries: Iterable[Entry], team: Team) -> tuple[list[TailMessag
         if len(tail) < MOST_MESSAGES:
             at, kind = message.timestamp or entry.at, message.intent
             one = TailMessage(seq=entry.seq, sender=message.sender, to=entry.agent, at=at, kind=kind, body=message.text)
+            one.id = message.id or ""
             tail.append(one)
     return tail[::-1], last_by
+
+
+def _undelivered(desk: SessionRoom, view: TeamView, entries: list[Entry]) -> list[TailMessage]:
+    """Of the last messages: those that the ledger knows to be written and of which it has heard nothing since."""
+    states = histories(entries)
+    found, online = [], {one.name for one in view.members if one.is_online}
+    ids = {entry.seq: entry.ids for entry in entries if entry.kind == MESSAGE}
+    for one in view.tail:
+        at = from_iso(one.at)
+        past = [state for id in ids.get(one.seq, ()) for state in states.get((id, one.to), [])]
+        is_old = at is not None and desk.clock.now() - at > desk.policy.undelivered
+        if is_old and one.to in online and standing_of(past) == "written":
+            found.append(one)
+    return found
 
 
 def _in_progress(desk: SessionRoom, team: Team, card: Card, view: TeamView) -> TaskInProgress:

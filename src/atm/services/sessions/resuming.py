@@ -314,7 +314,7 @@ def _take_up(run: _Resuming, go_on: Sequence[str], back: Sequence[str]) -> None:
     for name in back:
         saved, freed = roll_back(desk, team, name, team.lead)
         done.rolled_back[name] = [saved.ref, *freed] if saved is not None else freed
-    made = checkpoint(desk, team.name)
+    made = checkpoint(desk, team.name, is_divergent=run.copies.is_divergent)
     if made.sequence:
         commit_checkpoint(desk, team.name, "resume")
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Caller:
+class SessionCaller:
     """The session that a command is given in."""
 
     session: str
@@ -48,7 +48,7 @@ class SessionRoom:
     fact_sources: Sequence[FactSource]
     transcripts: Transcripts
     tree: WorkingTree
-    caller: Caller
+    caller: SessionCaller
     policy: SessionPolicy
 
     @property

@@ -38,7 +38,7 @@ OVER = "The lead has been away for {:g} min: this team's agents are shut down no
 
 
 @dataclass(slots=True, kw_only=True)
-class Watched:
+class WatchedLead:
     """What one look at a team led to."""
 
     team: str
@@ -52,9 +52,9 @@ class Watched:
     troubles: list[str] = field(default_factory=list)
 
 
-def watch_lead(desk: SessionRoom, team: str) -> Watched:
+def watch_lead(desk: SessionRoom, team: str) -> WatchedLead:
     """One look. Everything can be done again: what was told once is not told again."""
-    done = Watched(team=team)
+    done = WatchedLead(team=team)
     if is_claudes_team(team) or standing(desk.room, team).status != lifecycle.ACTIVE:
         return done
     lead = lead_of(desk.room, team)
@@ -83,7 +83,7 @@ def _hold(desk: SessionRoom, team: str) -> None:
         desk.room.states.set_lead_away(team, away_mark(since, pid, presence.began(pid), presence.boot))
 
 
-def _is_gone(desk: SessionRoom, team: Team, done: Watched) -> LeadSession:
+def _is_gone(desk: SessionRoom, team: Team, done: WatchedLead) -> LeadSession:
     now = desk.clock.now()
     lead = change_lead(
         desk.room, team.name, lambda lead: replace(lead, away_since=now) if lead.away_since is None else None
@@ -93,7 +93,7 @@ def _is_gone(desk: SessionRoom, team: Team, done: Watched) -> LeadSession:
     return lead
 
 
-def _is_back(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) -> None:
+def _is_back(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead) -> None:
     """By its heartbeat: it went on without saying so. (`resume` has cleared all of it before.)"""
     desk.room.states.set_lead_away(team.name, None)
     if lead.away_since is None:
@@ -104,7 +104,7 @@ def _is_back(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) ->
     _tell_all(desk, find_team(desk.room, team.name), RESUMED, done)
 
 
-def _look_after(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) -> None:
+def _look_after(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead) -> None:
     view, now = look_at(desk, team.name, is_marked=True), desk.clock.now()
     away = now - lead.away_since if lead.away_since is not None else 0.0
     for one in view.members:
@@ -120,7 +120,7 @@ def _look_after(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched)
             done.released += release(desk, team, one.name, "", why, one.task)
 
 
-def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) -> None:
+def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead) -> None:
     """The bound: agents of ours are asked to end, others are told. Once."""
     _save_all(desk, look_at(desk, team.name, is_marked=True), done)
     mine = [record.member for record in agents_of(desk.crew, team.name)]
@@ -134,7 +134,7 @@ def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: Watched) -> Non
     done.delivered = drain(desk.room, everything=True).delivered
 
 
-def _save_all(desk: SessionRoom, view: TeamView, done: Watched) -> None:
+def _save_all(desk: SessionRoom, view: TeamView, done: WatchedLead) -> None:
     for one in view.members:
         if one.task and one.kind == AGENT:
             try:
@@ -144,7 +144,7 @@ def _save_all(desk: SessionRoom, view: TeamView, done: Watched) -> None:
                 done.troubles.append(f"the work of {one.name} could not be saved: {error}")
 
 
-def _tell_all(desk: SessionRoom, team: Team, text: str, done: Watched, sender: str = "") -> None:
+def _tell_all(desk: SessionRoom, team: Team, text: str, done: WatchedLead, sender: str = "") -> None:
     for member in team.members:
         if team.is_lead(member.name) or member.kind != AGENT:
             continue

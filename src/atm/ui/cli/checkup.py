@@ -80,13 +80,17 @@ class Doctor:
         """What surrounds the mail."""
         from atm.services.checkup import surroundings as around
         from atm.services.checkup.crew import examine_agents
+        from atm.services.checkup.sessions import examine_sessions
         from atm.wiring.checkup import find_extras, find_program, look_at_daemon
         from atm.wiring.crew import build_crewroom
+        from atm.wiring.sessions import build_sessionroom, find_caller
         from atm.wiring.setup import build_vendor_files
 
         layout, environment, settings = self._session.layout, self._session.environment, self._settings
         vendors = build_vendor_files(layout, environment)
         room, has_tmux = boardroom.room, settings.yes("delivery.tmux")
+        crew = build_crewroom(layout, settings, boardroom, environment)
+        caller = find_caller(environment, working_folder())
         return [
             ("settings", lambda: around.examine_settings(settings.files, self._broken)),
             ("daemon", lambda: around.examine_daemon(look_at_daemon(layout), __version__)),
@@ -94,7 +98,8 @@ class Doctor:
                 "tmux",
                 lambda: around.examine_tmux(room, known_teams(room), find_program("tmux", environment), has_tmux),
             ),
-            ("agents", lambda: examine_agents(build_crewroom(layout, settings, boardroom, environment))),
+            ("agents", lambda: examine_agents(crew)),
+            ("sessions", lambda: examine_sessions(build_sessionroom(layout, settings, crew, caller, environment))),
             ("hooks", lambda: around.examine_hooks(vendors, settings.root)),
             ("versions", lambda: around.examine_versions(vendors, settings.root)),
             ("extras", lambda: around.examine_extras(vendors, settings.root, find_extras())),

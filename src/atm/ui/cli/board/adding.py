@@ -32,6 +32,7 @@ def _add(args: Args, session: Session) -> int:
         priority=args.text("priority") or "normal",
         files=args.many("files"),
         owner=args.text("owner") or "",
+        quantum=args.text("quantum") or "",
         reviewer=args.text("reviewer") or "",
         needs_plan=args.flag("plan"),
         acceptance=_checks(args),

@@ -217,7 +217,10 @@ def _beat(args: Args, session: Session) -> int:
         raise UsageError(f"no process {pid} runs here", "give the number of a running process, such as $$")
     if pid is not None:
         record_named(session.room, found, who, pid)
-    beat(boardroom.presence, found, who, boardroom.clock.now(), "atm tasks beat", pid=pid)
+    context = args.whole("context")
+    if context is not None and context > 100:
+        raise UsageError(f"--context is a percentage, not {context}", "give 0 to 100")
+    beat(boardroom.presence, found, who, boardroom.clock.now(), "atm tasks beat", pid=pid, context=context)
     session.tell({"action": "beat", "team": team, "member": who, "pid": pid}, f"{who} is there")
     every = args.number("every") or 60.0
     while lasting is not None and boardroom.presence.process_runs(lasting):

@@ -7,8 +7,9 @@ from atm.domain.untrusted_text import one_line
 from atm.services.delivery.pushing import Pushed, push
 from atm.services.mail.mailroom import find_recipient
 from atm.services.mail.spooling import drain_on_the_way
+from atm.services.mail.tracing import trace
 from atm.services.team.registry import find_team
-from atm.ui.cli.arguments import TEAM, Args, Argument, Command
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import table
 
 TYPE_CHECKING = False
@@ -26,8 +27,8 @@ COMMAND = Command(
         "same by itself. Exit code 3: nobody has unread mail."
     ),
     arguments=(Argument("agent", "only this member", required=False, complete="member"),),
-    options=(TEAM,),
-    examples=("atm deliver", "atm deliver ann --json"),
+    options=(Option("--message", value="ID", help="only to whom this message waits for"), TEAM),
+    examples=("atm deliver", "atm deliver ann --json", "atm deliver --message 4f0c19"),
 )
 
 
@@ -40,6 +41,8 @@ def execute(args: Args, session: Session) -> int:
     drain_on_the_way(session.room)
     channels = build_channels(session.settings)
     names = [find_recipient(session.room, team.name, session.address(named, args)[0]).agent] if named else team.names
+    if args.text("message"):
+        names = [one.agent for one in trace(session.room, args.need("message"), [team.name])]
     done = [pushed for name in names if (pushed := _push(session, channels, team, name)) is not None]
     if session.as_json:
         session.print_json({"action": "deliver", "team": team.name, "members": [_as_json(one) for one in done]})

@@ -52,6 +52,7 @@ def _counts(copies: list[Posted]) -> dict[str, int]:
         "total": len(copies),
         "succeeded": outcomes.count("success") + outcomes.count("conflict_resolved"),
         "queued": outcomes.count("queued"),
+        **({"held": held} if (held := outcomes.count("held")) else {}),
         "conflicts": outcomes.count("conflict_resolved"),
         "failed": outcomes.count("failed"),
     }

@@ -29,6 +29,7 @@ FIELDS = {
     "pane_id": "tmuxPaneId",
     "session_id": "sessionId",
     "color": "color",
+    "quantum": "quantum",
 }
 """Options of `update-member`, and the fields of the roster that they set."""
 
@@ -44,6 +45,7 @@ def _described(name: str, args: Args) -> Member:
         model=args.text("model") or "",
         cwd=_folder(args.text("cwd") or working_folder()),
         backend=args.text("backend_type") or "",
+        quantum=args.text("quantum") or "",
         is_active=False if args.flag("inactive") else None,
     )
 

@@ -45,6 +45,7 @@ STATE = Command(
     options=(Option("--by", value="NAME", help="who says so (default: you)"),),
     examples=("atm teams state backend", "atm teams state backend stopped --by ann"),
 )
+_QUANTUM = Option("--quantum", value="PART", help="the part of the work that is its own, such as engine or schema")
 ADD = Command(
     "teams add-member",
     "add a member and its inbox",
@@ -54,6 +55,7 @@ ADD = Command(
         _MODEL,
         Option("--cwd", value="PATH", help="its working folder (default: this one)"),
         _BACKEND,
+        _QUANTUM,
         Option("--inactive", help="it is away for now"),
     ),
     examples=(
@@ -71,6 +73,7 @@ UPDATE = Command(
         _MODEL,
         Option("--cwd", value="PATH", help="its working folder"),
         _BACKEND,
+        _QUANTUM,
         Option("--active", value="YES", choices=("true", "false"), help="is it busy? a hint, no more"),
         Option("--pane-id", value="ID", help="its tmux pane"),
         Option("--session-id", value="ID", help="its session"),

@@ -75,6 +75,7 @@ def view_json(view: TeamView, resumable: dict[str, bool | None] | None = None) -
             "duplicates": numbers.duplicates,
             "torn": view.torn > 0,
         },
+        "undelivered": [{"message_id": one.id, "seq": one.seq, "to": one.to} for one in view.undelivered],
         "troubles": view.troubles,
     }
 
@@ -148,6 +149,9 @@ def team_words(view: TeamView, resumable: dict[str, bool | None] | None = None) 
     lines += ["", f"Last messages (of {view.numbers.last} entries):"] if view.tail else ["", "No messages yet."]
     for one in view.tail[-SHOWN:]:
         lines.append(f"  {one.seq:>4}  {one_line(one.sender)} → {one_line(one.to)}: {one_line(one.body)[:100]}")
+    for one in view.undelivered[:5]:
+        again = f"atm deliver --message {shell_words(one.id)}"
+        lines.append(f"⚠ undelivered: {one_line(one.to)} is there and has not been shown {one.seq}; try again: {again}")
     return lines
 
 

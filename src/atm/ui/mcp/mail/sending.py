@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import RequestError
+from atm.domain.mail.messages import INFO, INTENTS
 from atm.domain.names import parse_address, same_name
 from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
 from atm.services.mail.mailroom import find_recipient, sender_address
@@ -15,7 +16,7 @@ from atm.services.team.standing import check_member
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, message_fields
-from atm.ui.mcp.schema import count, gives, number, takes, text, yes_no
+from atm.ui.mcp.schema import choice, count, gives, number, takes, text, yes_no
 from atm.ui.mcp.wording import NOTICE, known, lines
 from atm.wiring.events import build_watch
 
@@ -60,6 +61,7 @@ def _letter(caller: Caller, team: Team, me: str, target: str, given: Given) -> D
         home=team.name,
         is_urgent=given.flag("urgent"),
         ack_minutes=given.number("ack_minutes") if given.has("ack_minutes") else None,
+        intent=given.text("kind") or INFO,
     )
 
 
@@ -98,6 +100,7 @@ def _broadcast(caller: Caller, given: Given) -> dict[str, Plain]:
         "message_id": message_id,
         "delivered": outcomes.count("success") + outcomes.count("conflict_resolved"),
         "queued": outcomes.count("queued"),
+        **({"held": held} if (held := outcomes.count("held")) else {}),
         **known({"failed": lines(failed), "warnings": lines(warnings)}),
     }
 
@@ -166,7 +169,13 @@ TOOLS = (
         _send,
         takes=takes(
             {"to": TO, "text": TEXT},
-            {"summary": text(longest=200), "reply_to": text(), "urgent": URGENT, "ack_minutes": ACK},
+            {
+                "summary": text(longest=200),
+                "reply_to": text(),
+                "urgent": URGENT,
+                "ack_minutes": ACK,
+                "kind": choice(*INTENTS),
+            },
         ),
         gives=gives({"message_id": text(), "to": text(), "outcome": text()}),
     ),

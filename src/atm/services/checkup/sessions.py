@@ -1,0 +1,40 @@
+"""What `atm doctor` finds about sessions: copies of mail that left the machine, states that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from atm.domain.crew.refs import checkpoint_branch
+from atm.domain.errors import AtmError
+from atm.domain.names import is_claudes_team
+from atm.domain.untrusted_text import shell_word
+from atm.services.checkup.findings import WARNING, Finding
+from atm.services.sessions.restoring import compare, repository_for
+
+if TYPE_CHECKING:
+    from atm.services.sessions.sessionroom import SessionRoom
+
+
+def examine_sessions(desk: SessionRoom) -> Iterator[Finding | str]:
+    """Reads only."""
+    led = 0
+    for team in desk.room.rosters.teams():
+        common = "" if is_claudes_team(team) else repository_for(desk, team)
+        if not common:
+            continue
+        try:
+            copies, remotes = compare(desk, team, common), desk.git.on_remotes(common, team)
+        except AtmError as error:
+            yield Finding("checkpoints", WARNING, f"the checkpoints of {team} cannot be read: {error}", error.remedy)
+            continue
+        led += copies.git is not None
+        branch = checkpoint_branch(team)
+        for remote in remotes:
+            what = f"the remote {remote} has the branch {branch}, which holds the mail of team {team}"
+            mend = f"git push {shell_word(remote)} --delete {shell_word(branch)}"
+            yield Finding("checkpoints-pushed", WARNING, what, mend, subject=team)
+        if copies.is_home_torn or (copies.home is None and copies.git is not None):
+            what = f"the state of team {team} is lost or torn; its checkpoint in git has it"
+            yield Finding("lost-state", WARNING, what, f"atm session resume {shell_word(team)}", subject=team)
+    yield f"{led} teams have checkpoints in git" if led else "no checkpoints in git"
