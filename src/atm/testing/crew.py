@@ -137,7 +137,7 @@ class MemoryWorktrees:
             if kept.files == files and kept.parents == [self._head(worktree)]:
                 return former
         commit = self._commit(files, self._head(worktree))
-        ref = salvage_ref(team, task, f"{len(self._saved):017d}Z")
+        ref = salvage_ref(team, task, f"{len(self._bases):017d}Z")
         made = Saved(
             id=commit[-12:],
             ref=ref,

@@ -13,7 +13,7 @@ from atm.domain.errors import AtmError, UnreadableFile
 from atm.domain.mail.receipts import standing
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import NotJson, encode, to_bytes
-from atm.formats.mail.inbox import only
+from atm.formats.mail.inbox import EMPTY, only
 from atm.formats.mail.journal import MESSAGE, decode_lines
 from atm.formats.sessions.checkpoint import checkpointed, lead_member_in, open_tasks_in, sequence_in, teammates_in
 from atm.formats.team.lead_fields import text_in
@@ -98,7 +98,8 @@ def bring_back(desk: SessionRoom, team: str, common: str) -> list[str]:
     numbered = {int(id): to_bytes(encode(one) + "\n") for one in tasks if (id := text_in(one, "id")).isdecimal()}
     came, _ = room.files.put_tasks(team, numbered, max(numbered, default=0))
     done += [f"task {number}" for number in came]
-    for agent, content in _unread(files.get(LEDGER, b"")).items():
+    unread = _unread(files.get(LEDGER, b""))
+    for agent, content in {**{one.id: EMPTY for one in people}, **unread}.items():
         done += [f"inbox of {agent}"] if room.files.put(team, f"inboxes/{agent}.json", content) else []
     done += ["config.json"] if room.rosters.create(team, roster) else []  # last: from now on there is a team
     return [*done, *([HISTORY] if HISTORY in files and HISTORY not in done else [])]

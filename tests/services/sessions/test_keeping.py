@@ -1,0 +1,231 @@
+"""What is kept of a team: checkpoints at home and in git, signs of life, lost teams, hand-overs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.services.sessions.stage import MINUTE, SessionStage
+
+from atm.domain.crew.states import ERROR, READY
+from atm.domain.errors import MemberInUse, NoSuchMember, NotClaimant, TaskClosed
+from atm.domain.sessions.policy import SessionPolicy
+from atm.domain.team.agent_processes import owner_in
+from atm.services.board import working
+from atm.services.crew.crewroom import change
+from atm.services.crew.reaping import reconcile
+from atm.services.crew.spawning import AgentWish, spawn
+from atm.services.roster.members import create_team
+from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
+from atm.services.sessions.keeping import keep, led_teams, restart_lost
+from atm.services.sessions.listing import list_teams
+from atm.services.sessions.reassigning import reassign
+from atm.services.sessions.resuming import resume
+from atm.services.sessions.teammates import checkpoint_in, save_member
+from atm.services.team.leading import note_lead
+from atm.services.team.lifecycle import note_activity
+
+
+@pytest.fixture
+def stage() -> SessionStage:
+    made = SessionStage(SessionPolicy(keep_commits=4))
+    made.task("parse", owner="bob")
+    made.task("lex")
+    resume(made.as_session("one"), "crew")
+    return made
+
+
+def state(stage: Any) -> Any:
+    return json.loads(stage.room.states.content["crew"])
+
+
+# Checkpoints.
+
+
+def test_a_team_that_rests_is_not_written_to(stage):
+    before = stage.room.states.content["crew"]
+    assert not checkpoint(stage.desk, "crew").is_new
+    assert stage.room.states.content["crew"] == before
+    assert commit_checkpoint(stage.desk, "crew", "test").commit == ""
+
+
+def test_every_change_is_one_more_checkpoint_and_one_commit(stage):
+    first = state(stage)["checkpoint_sequence"]
+    stage.say("bob", "ann", "it is done")
+    stage.done("1", "bob")
+    made, committed = keep(stage.desk, "crew", git=True, why="completion")
+    assert committed is not None
+    assert (made.sequence, committed.is_new) == (first + 1, True)
+    files: Any = stage.desk.git.latest("/r/.git", "crew")
+    assert {*files} >= {"state.json", "mailbox.log"}
+    assert json.loads(files["state.json"])["task_queue"]["completed"] == ["1"]
+
+
+def test_commits_are_thinned(stage):
+    for number in range(12):
+        stage.later(2 * 3600)
+        stage.task(f"more {number}")
+        checkpoint(stage.desk, "crew")
+        commit_checkpoint(stage.desk, "crew", "test")
+    assert len(stage.desk.git.commits("/r/.git", "crew", 99)) <= 5
+
+
+def test_without_a_repository_there_is_no_copy_and_that_is_said(stage):
+    create_team(stage.room, "bare", lead="ann")
+    stage.desk.caller = replace(stage.desk.caller, folder="/nowhere")
+    checkpoint(stage.desk, "bare")
+    assert "does not work in a repository" in commit_checkpoint(stage.desk, "bare", "test").trouble
+
+
+def test_only_teams_that_somebody_leads_are_kept_by_the_daemon(stage):
+    create_team(stage.room, "mail", lead="ann")
+    assert led_teams(stage.desk) == ["crew"]
+
+
+def test_whoever_starts_agents_leads_unless_another_does(stage):
+    mine = stage.as_session("two").as_lead()
+    note_lead(stage.room, "crew", mine, 1800.0)
+    assert state(stage)["lead_session_id"] == "one"
+    stage.later(31 * MINUTE)
+    note_lead(stage.room, "crew", mine, 1800.0)
+    assert (state(stage)["lead_session_id"], state(stage)["lead_session_old"]) == ("two", "one")
+
+
+# Signs of life.
+
+
+def test_a_process_that_is_known_to_be_a_members_own_keeps_it_online(stage):
+    stage.room.presence.running.add(77)
+    stage.alive("bob", pid=77)
+    team = stage.room.rosters.load("crew")
+    stage.later(11 * MINUTE)
+    keep(stage.desk, "crew", git=False)
+    assert stage.room.presence.last("crew", "bob").source == "test"  # anybody could have that number now
+    stage.room.processes.record(77, owner_in(team, "bob"))
+    keep(stage.desk, "crew", git=False)
+    beat = stage.room.presence.last("crew", "bob")
+    assert (beat.source, beat.task, beat.state) == ("atm daemon (its process runs)", "1", "working")
+
+
+# Agents that died.
+
+
+def started(stage: Any) -> Any:
+    stage.crew.worktrees.add_repository("/src", {"a.txt": "one\n"})
+
+    def host(launch: Any, pid: int) -> None:
+        record = stage.crew.records.read(launch.team, launch.member)
+        began = stage.crew.processes.began(pid)
+        change(stage.crew, launch.team, launch.member, record.generation, state=READY, pid=pid, began=began)
+
+    stage.crew.backends["headless"].answers = host
+    return spawn(stage.crew, AgentWish(team="crew", member="dan", runtime="command", folder="/src", command=["x"]))
+
+
+def die(stage: Any) -> Any:
+    record = stage.crew.records.read("crew", "dan")
+    del stage.crew.processes.processes[record.pid]
+    reconcile(stage.crew, "crew")
+    return stage.crew.records.read("crew", "dan")
+
+
+def test_an_agent_that_died_is_started_again_once(stage):
+    started(stage)
+    assert die(stage).state == ERROR
+    assert restart_lost(stage.desk, "crew") == ["dan"]
+    assert stage.crew.records.read("crew", "dan").generation == 2
+    stage.later(60)
+    die(stage)
+    assert restart_lost(stage.desk, "crew") == []
+
+
+def test_one_that_had_lived_for_long_is_started_again(stage):
+    started(stage)
+    die(stage)
+    restart_lost(stage.desk, "crew")
+    stage.later(6 * MINUTE)
+    die(stage)
+    assert restart_lost(stage.desk, "crew") == ["dan"]
+
+
+def test_a_stopped_team_stays_stopped(stage):
+    started(stage)
+    die(stage)
+    stage.crew.records.set_latch("crew", {"by": "human"})
+    assert restart_lost(stage.desk, "crew") == []
+
+
+# Hand-overs.
+
+
+def test_an_owner_who_is_online_keeps_its_task(stage):
+    with pytest.raises(MemberInUse, match="bob is online"):
+        reassign(stage.desk, "crew", "1", "cat", "ann")
+    assert reassign(stage.desk, "crew", "1", "cat", "ann", force=True).to == "cat"
+
+
+def test_the_new_owner_gets_what_the_old_one_left_and_the_old_ones_late_word_does_not_count(stage):
+    record = started(stage)
+    working.claim(stage.boardroom, "crew", "dan", "2")
+    stage.crew.worktrees.trees[record.worktree]["a.txt"] = "two\n"
+    kept = save_member(stage.desk, stage.room.rosters.load("crew"), "dan", "2")
+    assert kept.files == ["a.txt"]
+    stage.later(11 * MINUTE)
+    done: Any = reassign(stage.desk, "crew", "2", "cat", "ann")
+    assert (done.former, done.inherited.salvage, done.inherited.files) == ("dan", kept.salvage, ["a.txt"])
+    mine: Any = checkpoint_in(stage.desk, "crew", "cat")
+    assert mine.inherited_from == "dan"
+    assert kept.salvage in stage.inbox("cat")[-1]
+    with pytest.raises(NotClaimant):
+        stage.done("2", "dan")
+
+
+def test_what_cannot_be_handed_over_is_said(stage):
+    stage.later(11 * MINUTE)
+    with pytest.raises(NoSuchMember):
+        reassign(stage.desk, "crew", "1", "nobody", "ann")
+    stage.done("1", "bob")
+    with pytest.raises(TaskClosed):
+        reassign(stage.desk, "crew", "1", "cat", "ann")
+
+
+def test_the_former_autosave_goes_when_a_newer_one_is_there(stage):
+    record = started(stage)
+    team = stage.room.rosters.load("crew")
+    refs = []
+    for number in range(3):
+        stage.later(30)
+        stage.crew.worktrees.trees[record.worktree]["a.txt"] = f"{number} more\n"
+        refs.append(save_member(stage.desk, team, "dan", "2").salvage)
+    assert len({*refs}) == 3
+    assert [one.ref for one in stage.crew.worktrees.saved(record.common, "crew")] == refs[-1:]
+
+
+# Lost teams.
+
+
+def test_a_lost_team_comes_back_with_its_members_tasks_and_unread_mail(stage):
+    stage.say("bob", "cat", "look at line 427")
+    checkpoint(stage.desk, "crew")
+    commit_checkpoint(stage.desk, "crew", "test")
+    room = stage.room
+    room.rosters.take_away("crew")
+    room.states.content.pop("crew")
+    room.ledger.take_away("crew")
+    done = resume(stage.desk, "crew")
+    team = room.rosters.load("crew")
+    assert (team.names, team.lead, done.restored_from) == (["ann", "bob", "cat"], "ann", "git")
+    assert {*room.files.lists["crew"]} == {1, 2}
+    assert room.ledger.content("crew") != b""
+
+
+def test_dormant_teams_are_those_whose_lead_is_not_there(stage):
+    create_team(room := stage.room, "fresh", lead="ann")
+    note_activity(room, "fresh")
+    assert [one.team for one in list_teams(stage.desk)] == ["fresh"]
+    stage.later(6 * MINUTE)
+    found = {one.team: one for one in list_teams(stage.desk)}
+    assert {*found} == {"crew", "fresh"}
+    assert (found["crew"].session, found["fresh"].last_seen) == ("one", None)

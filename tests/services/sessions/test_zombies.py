@@ -1,0 +1,121 @@
+"""A lead that is away: its teammates go on, wait, and are shut down in the end. With a clock in hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.services.sessions.stage import MINUTE, SessionStage
+
+from atm.domain.team.team import Member
+from atm.services.board.reviews import ask as ask_question
+from atm.services.roster.members import add_member
+from atm.services.sessions.overview import look_at
+from atm.services.sessions.resuming import RESUMED, resume
+from atm.services.sessions.zombies import watch_lead
+from atm.services.team.leading import change_lead, lead_of
+
+
+@pytest.fixture
+def stage() -> SessionStage:
+    made = SessionStage()
+    made.task("parse", owner="bob")
+    resume(made.as_session("one"), "crew")
+    return made
+
+
+def status(stage: Any, name: str) -> str:
+    found = look_at(stage.desk, "crew").member(name)
+    assert found is not None
+    return found.status
+
+
+def away(stage: Any, minutes: float = 5.1) -> Any:
+    stage.later(minutes * MINUTE)
+    stage.alive("bob")
+    return watch_lead(stage.desk, "crew")
+
+
+def test_for_five_minutes_nothing_happens(stage):
+    done = away(stage, 5)
+    assert (done.lead, done.changed, status(stage, "bob")) == ("here", "", "in_progress")
+    assert not stage.room.rosters.is_lead_away("crew")
+
+
+def test_then_its_teammates_are_zombies_and_hear_of_it_once(stage):
+    done = away(stage)
+    assert (done.lead, done.changed, status(stage, "bob")) == ("away", "away", "zombie")
+    assert lead_of(stage.room, "crew").away_since is not None
+    watch_lead(stage.desk, "crew")
+    assert len([text for text in stage.inbox("bob") if "has been away" in text]) == 1
+
+
+def test_their_mail_to_one_another_waits_and_nothing_else_does(stage):
+    add_member(stage.room, "crew", Member("hal", backend="human"))
+    away(stage)
+    assert stage.say("bob", "cat").outcome == "held"
+    assert stage.say("bob", "ann").outcome == "held"
+    assert stage.say("bob", "cat", is_urgent=True).outcome == "success"
+    assert stage.say("bob", "hal").outcome == "success"
+    assert stage.say("ann", "bob").outcome == "success"
+    assert stage.say("hal", "bob").outcome == "success"
+    assert stage.say("script", "bob").outcome == "success"
+
+
+def test_a_team_that_nobody_leads_by_word_is_never_held_up():
+    stage = SessionStage()
+    stage.task("parse", owner="bob")
+    assert away(stage, 600).lead == "here"
+    assert stage.say("bob", "cat").outcome == "success"
+
+
+def test_when_the_lead_is_heard_of_again_all_is_as_it_was(stage):
+    away(stage)
+    stage.say("bob", "cat", "held")
+    stage.alive("ann")
+    done = watch_lead(stage.desk, "crew")
+    assert (done.changed, done.delivered) == ("back", 1)
+    assert stage.inbox("cat")[-2:] == ["held", RESUMED]
+    assert (lead_of(stage.room, "crew").away_since, status(stage, "bob")) == (None, "in_progress")
+    assert watch_lead(stage.desk, "crew").changed == ""
+
+
+def test_an_open_terminal_is_not_away_though_nobody_types(stage):
+    stage.room.presence.running.add(50)
+    change_lead(stage.room, "crew", lambda lead: replace(lead, pid=50, began="at 50"))
+    assert away(stage, 600).lead == "here"
+    stage.room.presence.running.discard(50)
+    assert away(stage, 1).lead == "away"
+
+
+@pytest.mark.parametrize(("minutes", "owner"), [(9.9, "bob"), (10.1, "")])
+def test_an_idle_zombie_loses_its_task_after_ten_minutes(stage, minutes, owner):
+    away(stage)
+    stage.alive("bob", state="idle")
+    stage.later(minutes * MINUTE)
+    stage.alive("bob", state="idle")
+    watch_lead(stage.desk, "crew")
+    assert stage.card("1").owner == owner
+
+
+@pytest.mark.parametrize(("minutes", "claimed"), [(9.9, True), (10.1, False)])
+def test_a_task_that_waits_for_the_lead_returns_after_ten_minutes(stage, minutes, claimed):
+    ask_question(stage.boardroom, "crew", "bob", "1", "lead", "which grammar?")
+    away(stage)
+    stage.later(minutes * MINUTE)
+    stage.alive("bob")
+    watch_lead(stage.desk, "crew")
+    assert stage.card("1").is_claimed is claimed
+
+
+@pytest.mark.parametrize(("minutes", "expected"), [(29, "away"), (31, "over")])
+def test_after_half_an_hour_they_are_shut_down(stage, minutes, expected):
+    away(stage)
+    stage.say("bob", "cat", "held until the end")
+    done = away(stage, minutes)
+    assert done.lead == expected
+    assert ("held until the end" in stage.inbox("cat")) is (expected == "over")
+    assert any("shut down" in text for text in stage.inbox("bob")) is (expected == "over")
+    again = away(stage, 1)
+    assert again.changed == ""
