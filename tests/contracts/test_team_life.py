@@ -12,9 +12,11 @@ from atm.domain.team.agent_processes import ProcessOwner, program_in
 from atm.domain.team.liveness import Beat
 from atm.formats.board.task import decode_task
 from atm.formats.files.json_record import decode_object
+from atm.formats.team.lead_fields import away_mark
 from atm.formats.team.team_config import new_team
 from atm.ports.roster.team_files import Deletion
 from atm.services.roster.teamroom import Teamroom
+from atm.system.files.processes import began, boot_id
 from atm.system.machine import find_layout
 from atm.testing import FakeClock, make_message, memory_room
 from atm.testing.team import MemoryProcesses
@@ -57,6 +59,15 @@ class TestStates:
     def test_a_team_that_is_gone_has_no_state_to_change(self, stores):
         with pytest.raises(NoSuchTeam):
             stores.states.change("other", lambda _: b"{}")
+
+    def test_a_lead_that_is_away_is_marked_and_unmarked(self, stores):
+        mark = away_mark("2026-11-16T10:00:00.000Z", os.getpid(), began(os.getpid()), boot_id())
+        assert stores.states.set_lead_away("crew", None) is False
+        assert stores.states.set_lead_away("crew", mark) is True
+        assert stores.states.set_lead_away("crew", mark) is False
+        assert stores.rosters.load("crew").lead_is_away is True
+        assert stores.states.set_lead_away("crew", None) is True
+        assert stores.rosters.load("crew").lead_is_away is False
 
     def test_a_mark_is_set_once_and_loading_sees_it(self, stores):
         assert stores.rosters.load("crew").completed is False

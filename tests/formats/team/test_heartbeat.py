@@ -12,10 +12,22 @@ from atm.domain.team.liveness import Beat
 from atm.formats.files.json_record import NotJson
 from atm.formats.team.heartbeat import decode_beat, encode_beat
 
+SEEDS = {
+    "teammate_id": "ann",
+    "timestamp_utc_ms": 1_788_000_000_500,
+    "task_claimed": None,
+    "context_usage_percent": None,
+    "status": "idle",
+    "message_seq": 0,
+    "checkpoint_seq": 0,
+}
+"""What seed 003 section 3.1 wants in every heartbeat; unknown is null."""
+
 
 def test_a_beat_says_what_is_known_and_nothing_else():
     data = encode_beat("ann", Beat(at=1_788_000_000.5, source="test", host="here"))
-    assert json.loads(data) == {"member": "ann", "at": "2026-08-29T10:40:00.500Z", "source": "test", "host": "here"}
+    own = {"member": "ann", "at": "2026-08-29T10:40:00.500Z", "source": "test", "host": "here"}
+    assert json.loads(data) == {**own, **SEEDS}
     assert data.endswith(b"}\n")
 
 
@@ -76,3 +88,14 @@ def test_an_uptime_that_no_clock_can_show_breaks_nobodys_liveness():
     found = decode_beat(data)
     assert found is not None
     assert found.at
+
+
+def test_the_seeds_fields_are_read_back_and_garbage_in_them_is_unknown():
+    said = Beat(at=1.0, source="test", task="3", context=47, message=43, checkpoint=127)
+    found = decode_beat(encode_beat("ann", said))
+    assert found is not None
+    assert (found.task, found.context, found.message, found.checkpoint) == ("3", 47, 43, 127)
+    wrong = b'{"at": "2026-08-29T10:40:00.500Z", "task_claimed": 3, "context_usage_percent": 470, "message_seq": -1}'
+    found = decode_beat(wrong)
+    assert found is not None
+    assert (found.task, found.context, found.message) == ("", None, 0)

@@ -33,7 +33,8 @@ class SessionStage:
             add_member(self.room, "crew", Member(name))
         self.crew: Any = memory_crewroom(boardroom, policy=CrewPolicy(shutdown=1.0, gone=0.5))
         self.desk: Any = memory_sessionroom(self.crew, policy=policy)
-        self.room.presence.running.add(self.crew.pid)
+        presence: Any = boardroom.room.presence
+        presence.running.add(self.crew.pid)
 
     def as_session(self, session: str) -> Any:
         self.desk.caller = SessionCaller(session=session, folder="/r")
