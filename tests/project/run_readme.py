@@ -16,7 +16,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/tutorial-agents.md")
+PAGES = ("README.md", "docs/tutorial-agents.md", "docs/tutorial-sessions.md")
 
 VARIABLE = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<id>"),
