@@ -9,12 +9,14 @@ from benchmarks.baseline import DURABLE, NAMES, STYLES
 from benchmarks.board import CLAIMANTS, LARGE, SHARED, SMALL, Claimants
 from benchmarks.busy_team import Busy, busy_targets
 from benchmarks.cases import CROWD, FEW, HUGE, MANY, UNREAD, Crowds, Effort
+from benchmarks.checkpoints import CheckpointFigures, checkpoint_targets
 from benchmarks.crew import CrewFigures, crew_targets
 from benchmarks.daemon import MEMBERS, TEAMS, DaemonFigures
 from benchmarks.mail_talk import MailTalk, mail_talk_context, mail_talk_targets
 from benchmarks.mcp import CALLS, McpFigures
 from benchmarks.measure import Machine, Times
 from benchmarks.rows import Row, at_most, beside, rounded
+from benchmarks.sessions import SessionFigures, session_targets
 from benchmarks.sync_rows import mcp_context, mcp_targets, size_rows, worksync_context, worksync_targets
 from benchmarks.worksync import BURST, LOOKS, QUIET, SyncFigures
 
@@ -35,6 +37,8 @@ class Results:
     mail_talk: MailTalk
     busy: list[Busy]
     crew: CrewFigures
+    checkpoints: CheckpointFigures
+    sessions: SessionFigures
     effort: Effort
     pip: str
 
@@ -90,6 +94,8 @@ def targets(results: Results) -> list[Row]:
         *mail_talk_targets(results.mail_talk),
         *busy_targets(results.busy),
         *crew_targets(results.crew),
+        *session_targets(results.sessions),
+        *checkpoint_targets(results.checkpoints),
     ]
 
 

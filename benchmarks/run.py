@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from benchmarks.board import run_claimants, time_board
 from benchmarks.busy_team import measure_busy_teams
 from benchmarks.cases import CROWD, QUICK, THOROUGH, Bench, run_crowds, time_large_append, time_programs
+from benchmarks.checkpoints import measure_checkpoints
 from benchmarks.crew import measure_crew
 from benchmarks.daemon import measure_daemon
 from benchmarks.installation import PROJECT, install
@@ -26,6 +27,7 @@ from benchmarks.mail_talk import measure_mail_talk
 from benchmarks.mcp import measure_mcp
 from benchmarks.measure import describe_machine
 from benchmarks.report import Results, context, page, sizes, table, targets
+from benchmarks.sessions import measure_sessions
 from benchmarks.worksync import measure_worksync
 
 PAGE = PROJECT / "docs" / "benchmarks.md"
@@ -64,6 +66,8 @@ def measure_all(folder: Path, quick: bool) -> Results:
         mail_talk=measure_mail_talk(bench),
         busy=measure_busy_teams(bench),
         crew=measure_crew(bench),
+        checkpoints=measure_checkpoints(bench),
+        sessions=measure_sessions(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -67,11 +67,18 @@ def test_red_checks_are_told_to_the_members_and_work_goes_on(stage):
     assert begin(stage).status == "complete"
 
 
-def test_a_hook_that_refuses_stops_it_before_the_commit(stage):
-    stage.desk.tree.hook = Ran(1, "no")
+def test_a_hook_sees_what_is_staged_and_one_that_refuses_leaves_the_index_as_it_was(stage):
+    seen: list[list[str]] = []
+
+    def hook(*_: object) -> Ran:
+        seen.append([*stage.desk.tree.now.staged])
+        return Ran(1, "no")
+
+    stage.desk.tree.hooks = hook
     with pytest.raises(ChecksFailed, match="pre-commit hook"):
         begin(stage)
-    assert (where(stage), stage.desk.tree.messages) == ("active", [])
+    assert seen == [["a.py", "b.py"]]
+    assert (where(stage), stage.desk.tree.messages, stage.desk.tree.now.staged) == ("active", [], [])
 
 
 def cut_off(stage: Any, verb: str) -> None:
@@ -95,7 +102,7 @@ def test_whoever_was_killed_in_the_middle_is_found_by_both_signs_and_nothing_is_
     cut_off(stage, verb)
     found = interrupted_in(stage.desk, "crew")
     assert found is not None
-    assert found.step == ("hooks" if verb == "hooks" else "commit")
+    assert found.step == ("commit" if verb == "commit" else "hooks")
     assert probe(stage.desk, "crew").interrupted is not None
     assert stage.desk.tree.messages == []
     with pytest.raises(BadMove, match="was interrupted at"):
@@ -106,13 +113,13 @@ def test_whoever_was_killed_in_the_middle_is_found_by_both_signs_and_nothing_is_
 def test_it_goes_on_with_the_step_that_was_cut_off(stage, verb):
     cut_off(stage, verb)
     done = Consolidating(stage.desk, "crew", "ann", force=True).go_on()
-    assert (done.steps[0], done.status) == ("hooks" if verb == "hooks" else "commit", "complete")
+    assert (done.steps[0], done.status) == ("commit" if verb == "commit" else "hooks", "complete")
     assert stage.desk.tree.messages == ["all of it"]
 
 
 def test_a_clean_tree_is_no_interrupted_consolidation(stage):
     cut_off(stage, "hooks")
-    stage.desk.tree.now = replace(stage.desk.tree.now, unstaged=[], untracked=[])
+    stage.desk.tree.now = replace(stage.desk.tree.now, staged=[], unstaged=[], untracked=[])
     assert interrupted_in(stage.desk, "crew") is None
 
 
@@ -171,7 +178,8 @@ def test_a_push_that_fails_can_be_tried_again(stage):
         Consolidating(stage.desk, "crew", "ann").begin("m", "origin")
     assert where(stage) == "consolidating"
     stage.desk.tree.pushes = Ran(0, "")
-    done = Consolidating(stage.desk, "crew", "ann", force=True).go_on()
+    stage.alive("bob")
+    done = Consolidating(stage.desk, "crew", "ann").go_on()  # committed is committed: nobody is asked about it
     assert (done.pushed, done.status, stage.desk.tree.messages) == ("origin", "complete", ["m"])
 
 

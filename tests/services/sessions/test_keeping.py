@@ -10,13 +10,15 @@ import pytest
 from tests.services.sessions.stage import MINUTE, SessionStage
 
 from atm.domain.crew.states import ERROR, READY
-from atm.domain.errors import MemberInUse, NoSuchMember, NotClaimant, TaskClosed
+from atm.domain.errors import MemberInUse, NoSuchMember, NotClaimant, TaskClosed, TeamCompleted
 from atm.domain.sessions.policy import SessionPolicy
 from atm.domain.team.agent_processes import owner_in
 from atm.services.board import working
+from atm.services.board.leaving import release_silent
 from atm.services.crew.crewroom import change
 from atm.services.crew.reaping import reconcile
 from atm.services.crew.spawning import AgentWish, spawn
+from atm.services.roster.ending import archive_team
 from atm.services.roster.members import create_team
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
 from atm.services.sessions.keeping import keep, led_teams, restart_lost
@@ -180,6 +182,24 @@ def test_the_new_owner_gets_what_the_old_one_left_and_the_old_ones_late_word_doe
     assert kept.salvage in stage.inbox("cat")[-1]
     with pytest.raises(NotClaimant):
         stage.done("2", "dan")
+
+
+def test_what_went_back_to_the_board_is_still_handed_over_by_who_had_it(stage):
+    record = started(stage)
+    working.claim(stage.boardroom, "crew", "dan", "2")
+    stage.crew.worktrees.trees[record.worktree]["a.txt"] = "two\n"
+    stage.later(11 * MINUTE)
+    assert release_silent(stage.boardroom, "crew") == ["1", "2"]
+    done: Any = reassign(stage.desk, "crew", "2", "cat", "ann")
+    assert (done.former, done.inherited.files) == ("dan", ["a.txt"])
+
+
+def test_nothing_of_a_complete_team_is_written(stage):
+    stage.later(11 * MINUTE)
+    archive_team(stage.room, "crew", "ann", force=True)
+    with pytest.raises(TeamCompleted):
+        reassign(stage.desk, "crew", "1", "cat", "ann")
+    assert stage.desk.members.content == {}
 
 
 def test_what_cannot_be_handed_over_is_said(stage):

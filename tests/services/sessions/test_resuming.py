@@ -77,6 +77,28 @@ def test_after_that_it_takes_over_and_everybody_hears_of_it_once(stage):
     assert "session one has lost it" in stage.inbox("ann")[-1]
 
 
+def test_one_that_was_cut_off_in_the_middle_tells_everybody_the_next_time(stage):
+    resume(stage.as_session("one"), "crew")
+    stage.later(31 * MINUTE)
+
+    def cut(step: Any) -> None:
+        if step.name == "mailbox":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        resume(stage.as_session("two"), "crew", heard=cut)
+    done = resume(stage.desk, "crew")
+    assert (done.how, done.told, done.asked) == ("reattached", ["bob", "cat"], ["bob"])
+    assert resume(stage.desk, "crew").told == []
+
+
+def test_a_latch_is_lifted_and_said(stage):
+    resume(stage.desk, "crew")
+    stage.crew.records.set_latch("crew", {"by": "human"})
+    assert codes(resume(stage.desk, "crew")) == ["was-stopped"]
+    assert stage.crew.records.latch("crew") is None
+
+
 def test_a_lead_whose_process_runs_is_never_away(stage):
     resume(stage.as_session("one"), "crew")
     stage.room.presence.running.add(77)

@@ -15,6 +15,8 @@ class LeadSession:
     last_seen: float | None = None
     away_since: float | None = None
     """When the daemon noticed that the lead is away; None while it is not."""
+    is_untold: bool = False
+    """Its teammates have not been told yet that it is there again."""
     pid: int = 0
     began: str = ""
     boot: str = ""

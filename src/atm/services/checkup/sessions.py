@@ -34,7 +34,7 @@ def examine_sessions(desk: SessionRoom) -> Iterator[Finding | str]:
             what = f"the remote {remote} has the branch {branch}, which holds the mail of team {team}"
             mend = f"git push {shell_word(remote)} --delete {shell_word(branch)}"
             yield Finding("checkpoints-pushed", WARNING, what, mend, subject=team)
-        if copies.is_home_torn or (copies.home is None and copies.git is not None):
+        if copies.home is None and copies.git is not None:
             what = f"the state of team {team} is lost or torn; its checkpoint in git has it"
             yield Finding("lost-state", WARNING, what, f"atm session resume {shell_word(team)}", subject=team)
     yield f"{led} teams have checkpoints in git" if led else "no checkpoints in git"

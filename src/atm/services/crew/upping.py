@@ -10,7 +10,7 @@ from atm.domain.team import lifecycle
 from atm.services.crew.ending import agent_named
 from atm.services.crew.reaping import reconcile
 from atm.services.crew.spawning import AgentWish, await_ready, launch
-from atm.services.team.lifecycle import standing, walk
+from atm.services.team.lifecycle import note_activity, standing, walk
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,7 +41,10 @@ def up(
     if standing(crew.room, team).status == lifecycle.STOPPED:
         walk(crew.room, team, lifecycle.ACTIVE, by)
     begun = [_tried(wish, partial(launch, crew, wish)) for wish in wishes]
-    return [_tried(one.wish, partial(await_ready, crew, one.record)) if one.record else one for one in begun]
+    done = [_tried(one.wish, partial(await_ready, crew, one.record)) if one.record else one for one in begun]
+    if any(one.record is not None for one in done):
+        note_activity(crew.room, team)
+    return done
 
 
 def _tried(wish: AgentWish, start: Callable[[], AgentRecord]) -> Upped:

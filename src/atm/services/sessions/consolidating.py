@@ -167,7 +167,7 @@ class Consolidating:
             raise BadMove(f"no consolidation of {self.team.name} was interrupted", "begin one without --continue")
         self.now = former
         self._note(self._mine())
-        if not self.force:
+        if not self.force and not former.commit:
             self._ask_members()
         return self._run(steps_from(former.step))
 
@@ -247,13 +247,24 @@ class Consolidating:
         if self.desk.tree.status(self.folder) is None:
             self.done.skipped.append("hooks: the lead works in no repository")
             return
+        self._stage()
         self._need(self.desk.tree.hooks(self.folder, self.desk.policy.task), "the pre-commit hook")
+
+    def _stage(self) -> None:
+        """What is staged already is what the lead wants; else everything that changed."""
+        status = self.desk.tree.status(self.folder)
+        if status is None or status.is_clean or status.staged:
+            return
+        self._note(self._mine(index=self.desk.tree.index(self.folder)))
+        self.desk.tree.stage_all(self.folder)
 
     def _need(self, ran: Ran, what: str) -> None:
         """Red: everybody is told, work goes on, and the lead tries again."""
         if ran.code == 0:
             return
         said = said_by(ran)[-MOST_SAID:].strip()
+        if self.now.index:
+            self.desk.tree.restore_index(self.folder, self.now.index)
         for member in self.team.members:
             if not self.team.is_lead(member.name):
                 text = f"Consolidation stopped: {what} failed. Please fix what is yours.\n\n{said}"
@@ -277,9 +288,7 @@ class Consolidating:
             self.done.commit = status.head
             self.done.skipped.append("commit: nothing had changed")
             return
-        if not status.staged:
-            self._note(self._mine(index=self.desk.tree.index(self.folder)))
-            self.desk.tree.stage_all(self.folder)
+        self._stage()
         message = self.now.message or f"{self.team.name}: work of {len(self.team.members)} members"
         self.done.commit = self.desk.tree.commit(self.folder, message)
         self._note(self._mine(commit=self.done.commit))

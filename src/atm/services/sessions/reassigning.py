@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from atm.domain.errors import MemberInUse, NoSuchMember, TaskClosed
 from atm.domain.names import same_name
 from atm.domain.team.liveness import ONLINE
+from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import shell_words
 from atm.formats.sessions.member_checkpoint import MemberCheckpoint, encode_member
 from atm.services.board.working import assign
@@ -36,21 +37,21 @@ class Reassigned:
 
 def reassign(desk: SessionRoom, team: str, id: str, to: str, by: str, *, force: bool = False) -> Reassigned:
     """Raises MemberInUse while the owner is online, unless forced."""
-    found = find_team(desk.room, team)
+    found = check_open(find_team(desk.room, team))
     member = found.member(to)
     if member is None:
         raise NoSuchMember(f"team {found.name!r} has no member {to!r}", f"members: {', '.join(found.names[:10])}")
     task = desk.boardroom.tasks.read(found.name, id)
-    former = task.owner
+    former = task.owner or last_claimant(task)
     if task.is_finished:
         raise TaskClosed(f"#{task.id} is finished: there is nothing to hand over", "see `atm tasks list`")
-    if former and not same_name(former, member.name):
+    if task.owner and not same_name(former, member.name):
         known = liveness(desk.room.presence, found, former, desk.clock.now())
         if known.value == ONLINE and not force:
             raise MemberInUse(
                 f"{former} is online and works on #{task.id} ({known.source})",
                 f"ask {former} to give it back, or add --force: "
-                f"atm session reassign {shell_words(task.id, member.name)} --force",
+                f"atm session reassign {shell_words(task.id, member.name)} --force --team {shell_words(found.name)}",
             )
     inherited = _inherit(desk, team, former, member.name, task.id) if former else None
     task, warnings = assign(desk.boardroom, found.name, by, task.id, member.name)
@@ -58,6 +59,12 @@ def reassign(desk: SessionRoom, team: str, id: str, to: str, by: str, *, force: 
         send(desk.room, found.name, member.name, Draft(sender=by, text=_hand_over(task, former, inherited)))
     checkpoint(desk, found.name)
     return Reassigned(task=task, former=former, to=member.name, inherited=inherited, warnings=warnings)
+
+
+def last_claimant(task: Task) -> str:
+    """Whose it was before its claim went back to the board, because they fell silent."""
+    claimed = [one.get("owner") for one in task.events if one.get("to") == "in_progress"]
+    return next((name for name in reversed(claimed) if isinstance(name, str)), "")
 
 
 def _inherit(desk: SessionRoom, team: str, former: str, to: str, task: str) -> MemberCheckpoint | None:

@@ -120,7 +120,7 @@ class _Resuming:
             raise TeamNotInitialized(
                 "Team not initialized. Spawn with --create-team", f"begin its work: atm up RUNTIME:NAME --team {words}"
             )
-        if now == lifecycle.STOPPED:
+        if now == lifecycle.STOPPED or desk.crew.records.latch(done.team) is not None:
             done.warn("was-stopped", "the team was stopped; it goes on now")
         if now == lifecycle.CONSOLIDATING:
             if is_at_work(desk, done.team):
@@ -156,8 +156,10 @@ class _Resuming:
             self.lead, done.how = recorded, how
             done.session, done.last_seen = mine.session, recorded.last_seen
             done.session_old = recorded.session if how != REATTACHED else recorded.former
+            was_away = recorded.away_since is not None or (how != REATTACHED and bool(recorded.session))
             return replace(
                 mine,
+                is_untold=was_away or recorded.is_untold,
                 former=done.session_old,
                 folder=mine.folder if how != REATTACHED or not recorded.folder else recorded.folder,
                 common=mine.common if how != REATTACHED or not recorded.common else recorded.common,
@@ -217,7 +219,7 @@ class _Resuming:
             done.warn("mailbox-torn", f"{view.torn} lines of the ledger cannot be read")
         since = self.lead.last_seen
         done.messages_since = sum((from_iso(one.at) or 0.0) > since for one in view.tail) if since else 0
-        return f"{len(view.tail)} messages, last number {numbers.last}"
+        return f"messages: {len(view.tail)} of the last, up to number {numbers.last}"
 
     def summary(self) -> str:
         view = self._view
@@ -297,18 +299,18 @@ def _take_up(run: _Resuming, go_on: Sequence[str], back: Sequence[str]) -> None:
     """What follows from a lead that is there again."""
     desk, done = run.desk, run.done
     team = find_team(desk.room, done.team)
-    if standing(desk.room, team.name).status == lifecycle.STOPPED:
+    if desk.crew.records.latch(team.name) is not None:
         desk.crew.records.set_latch(team.name, None)
+    if standing(desk.room, team.name).status == lifecycle.STOPPED:
         walk(desk.room, team.name, lifecycle.ACTIVE, done.session)
     desk.room.states.set_lead_away(team.name, None)
     done.released = drain(desk.room, everything=True).delivered
     team = find_team(desk.room, done.team)
-    was_away = run.lead.away_since is not None or (done.how != REATTACHED and bool(run.lead.session))
-    if was_away:
+    if lead_of(desk.room, team.name).is_untold:
         done.told = _tell(desk, team, [one.name for one in team.members if not team.is_lead(one.name)], RESUMED)
         done.asked = _tell(desk, team, _interrupted_members(run, {*go_on, *back}), INTERRUPTED)
-        if done.how != REATTACHED:
-            _tell_former(desk, team, done)
+        _tell_former(desk, team, done)
+        change_lead(desk.room, team.name, lambda lead: replace(lead, is_untold=False))
     for name in go_on:
         _tell(desk, team, [name], "Continue: go on from your checkpoint.")
     for name in back:
@@ -338,7 +340,7 @@ def _tell(desk: SessionRoom, team: Team, names: Sequence[str], text: str) -> lis
 
 def _tell_former(desk: SessionRoom, team: Team, done: Resumed) -> None:
     """The one who lost: in its inbox, which its hooks put before it at once."""
-    if team.member(team.lead) is None or not done.session_old:
+    if team.member(team.lead) is None or not done.session_old or done.how == REATTACHED:
         return
     text = (
         f"Session {done.session} leads this team now; session {done.session_old} has lost it at "

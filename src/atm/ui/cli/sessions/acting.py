@@ -51,7 +51,7 @@ def _checkpoint(args: Args, session: Session, desk: SessionRoom, team: str) -> i
         result |= {"commit": saved.commit or None, "branch": saved.branch or None, "note": saved.trouble or None}
         found = f"git: {saved.commit[:12] or 'nothing had changed'} on {saved.branch}"
         words += f"; {saved.trouble or found}"
-    session.tell(result, words if made.is_new else f"{words}: nothing had changed")
+    session.tell(result, words if made.is_new or args.flag("git") else f"{words}: nothing had changed")
     return 0
 
 

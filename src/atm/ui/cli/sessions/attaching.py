@@ -41,7 +41,10 @@ def _run(args: Args, session: Session) -> int:
 
     def heard(step: Step) -> None:
         if not session.as_json:
-            session.print(f"✓ {step.number}/7 {step.name}: {one_line(step.said)}")
+            try:
+                session.print(f"✓ {step.number}/7 {step.name}: {one_line(step.said)}")
+            except (OSError, ValueError):
+                return  # nobody listens any more; what was begun is finished all the same
 
     go_on, back = args.many("continue"), args.many("rollback")
     done = resume(desk, team, force=args.flag("force"), go_on=go_on, back=back, heard=heard)
@@ -78,7 +81,8 @@ def _report(session: Session, action: str, done: Resumed) -> None:
     result = {**resumed_json(action, done), "attached": True, "how": done.how, **extra, **more}
     lines = [*_warnings(done), "", *(team_words(done.view, done.resumable) if done.view is not None else [])]
     if done.released:
-        lines.append(f"\n{done.released} messages that were held are delivered.")
+        one = done.released == 1
+        lines.append(f"\n{done.released} {'message' if one else 'messages'} that had been held: delivered now.")
     if done.asked:
         lines.append(f"Asked how far they are: {', '.join(map(one_line, done.asked))}")
     for name, kept in done.rolled_back.items():

@@ -80,7 +80,8 @@ def _show(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
         session.print_json({**head, "status": view.standing.status, "lead": lead, **view_json(view)})
         return 0
     led = f"led by {one_line(view.lead.session)}" if view.lead.session else "nobody has led it yet"
-    session.print(f"{one_line(team)} is {view.standing.status}; {led}; the lead is {view.lead_state}\n")
+    state = f"; the lead is {view.lead_state}" if view.lead.session else ""
+    session.print(f"{one_line(team)} is {view.standing.status}; {led}{state}\n")
     session.print("\n".join(team_words(view)))
     return 0
 

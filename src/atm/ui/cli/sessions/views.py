@@ -118,6 +118,8 @@ def next_commands(done: Resumed) -> list[str]:
         return [f"{base} --continue", f"{base} --abort", "git status"]
     lost = [one for one in view.members if one.task and one.liveness.value == "offline"]
     found = [f"atm session reassign {shell_words(one.task)} MEMBER --team {words}" for one in lost[:5]]
+    if any(one.status == "shutdown" for one in view.members):
+        found.append(f"atm up --team {words}")
     for one in view.members:
         if done.resumable.get(one.name) and not one.is_online:
             agent = shell_words(f"{one.runtime}:{one.name}")
@@ -142,15 +144,15 @@ def team_words(view: TeamView, resumable: dict[str, bool | None] | None = None) 
     ]
     lines = table(["Member", "Status", "Liveness", "Known by", "Task", "Session"], rows) if rows else ["no members"]
     progress = view.progress
-    eta = "" if progress.eta is None else f", about {ago(progress.eta).removesuffix(' ago')} left"
+    eta = f", about {ago(progress.eta).removesuffix(' ago')} left" if progress.eta else ""
     lines += ["", f"Tasks: {progress.done} of {progress.total} done ({progress.percent} %){eta}"]
     lines += [f"  ◉ #{one.id} {one_line(one.subject)}  ({one_line(one.owner)})" for one in view.in_progress]
     lines += [f"  ○ pending: {', '.join(f'#{id}' for id in view.pending[:20])}"] if view.pending else []
-    lines += ["", f"Last messages (of {view.numbers.last} entries):"] if view.tail else ["", "No messages yet."]
+    lines += ["", "Last messages:"] if view.tail else ["", "No messages yet."]
     for one in view.tail[-SHOWN:]:
         lines.append(f"  {one.seq:>4}  {one_line(one.sender)} → {one_line(one.to)}: {one_line(one.body)[:100]}")
     for one in view.undelivered[:5]:
-        again = f"atm deliver --message {shell_words(one.id)}"
+        again = f"atm deliver --message {shell_words(one.id)} --team {shell_words(view.team.name)}"
         lines.append(f"⚠ undelivered: {one_line(one.to)} is there and has not been shown {one.seq}; try again: {again}")
     return lines
 
