@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from atm.domain.crew.states import ERROR
 from atm.domain.errors import AtmError
-from atm.domain.names import same_name
+from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team import lifecycle
 from atm.domain.team.liveness import ENDED
 from atm.services.crew.spawning import spawn
 from atm.services.crew.upping import again
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
 from atm.services.sessions.overview import look_at
+from atm.services.team.leading import lead_of
 from atm.services.team.lifecycle import standing
 from atm.services.team.presence import beat, last_beat
 from atm.services.team.registry import find_team
@@ -82,13 +83,12 @@ def _died_alone(desk: SessionRoom, record: AgentRecord) -> bool:
 
 
 def led_teams(desk: SessionRoom) -> list[str]:
-    """Teams with a recorded lead session that are not over."""
-    from atm.services.team.leading import lead_of
-
+    """Teams with a recorded lead session that are not over; and sessions of Claude Code, which are only observed."""
     found = []
     for name in desk.room.rosters.teams():
         try:
-            if not find_team(desk.room, name).completed and lead_of(desk.room, name).session:
+            is_led = is_claudes_team(name) or bool(lead_of(desk.room, name).session)
+            if is_led and not find_team(desk.room, name).completed:
                 found.append(name)
         except AtmError:
             continue  # whoever looks at that team is told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import OutsideLink, UnreadableFile
+from atm.domain.names import is_claudes_team
 from atm.formats.files.json_record import NotJson
 from atm.system.files.refusals import explained, in_team
 from atm.system.files.trees import place
@@ -54,6 +55,8 @@ class StateFiles:
     def change(self, team: str, change: Callable[[bytes | None], bytes | None]) -> None:
         path = self._layout.state(team)
         with in_team(path), self._locks.private(path):
+            if is_claudes_team(team):  # its folder is Claude Code's, ours lies elsewhere
+                self._disk.make_folders(self._layout.our_data(team), private=True)
             former = self._read(path)
             try:
                 content = change(former)

@@ -39,7 +39,9 @@ def _list(args: Args, session: Session, desk: SessionRoom) -> int:
     elif found:
         rows = [_line_cells(session, one) for one in found]
         session.print("\n".join(table(["Team", "Status", "Lead", "Last seen", "Online"], rows)))
-        session.print(f"\nresume one: atm session resume {shell_words(found[0].team)}")
+        dormant = next((one.team for one in found if one.is_dormant), "")
+        if dormant:
+            session.print(f"\nresume one: atm session resume {shell_words(dormant)}")
     else:
         session.print("No team waits for its lead. See the others with --all.")
     return 0 if found else NOTHING
