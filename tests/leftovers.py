@@ -28,6 +28,9 @@ PROC = Path("/proc")
 PATIENCE = 10.0
 """Seconds for what is ending just now. Nothing waits here when all is well."""
 
+ENDING = 0.25
+"""Seconds that a thread or a child may need to end by itself. Looking through all objects of this process takes long."""
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM, *(getattr(signal, name) for name in ("SIGHUP",) if hasattr(signal, name))]
 
 
@@ -136,7 +139,8 @@ class Watch:
 
     def _settled(self, marks: list[bytes]) -> tuple[Traces, dict[int, str]]:
         """What is left when everything that was about to end has ended."""
-        end = time.monotonic() + PATIENCE
+        begun = time.monotonic()
+        end = begun + PATIENCE
         collected = False
         while True:
             left = look() - self.before - self.shared
@@ -144,7 +148,7 @@ class Watch:
             strangers = {pid: words for pid, words in found.items() if pid not in self.shared.processes}
             if (not left and not strangers) or time.monotonic() > end:
                 return left, strangers
-            if not collected:
+            if not collected and time.monotonic() > begun + ENDING:
                 gc.collect()  # a socket that nobody holds is open until then
                 collected = True
             time.sleep(0.02)
@@ -186,6 +190,12 @@ def pytest_configure() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, signal.SIG_DFL)
+
+
+def pytest_collection_finish() -> None:
+    """Twenty thousand tests live as long as this process does: nobody need look through them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
