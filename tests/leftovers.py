@@ -29,7 +29,7 @@ PATIENCE = 10.0
 """Seconds for what is ending just now. Nothing waits here when all is well."""
 
 ENDING = 0.25
-"""Seconds that a thread or a child may need to end by itself. Looking through all objects of this process takes long."""
+"""Seconds that a thread or a child may need to end by itself. Looking through all objects takes long."""
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, *(getattr(signal, name) for name in ("SIGHUP",) if hasattr(signal, name))]
 
