@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from atm.domain.errors import BadSetting
+from atm.domain.errors import AtmError, BadSetting
 from atm.system.files.disk import RealDisk
 from atm.system.files.processes import began, boot_id
 from atm.system.machine import RealClock, host_name
@@ -110,6 +110,7 @@ def find_caller(environment: Mapping[str, str], folder: str, session: str = "", 
     """
     from atm.services.sessions.sessionroom import SessionCaller
 
+    folder = _root_of(folder)
     said = session or environment.get("ATM_SESSION_ID", "") or recorded
     if said:
         return SessionCaller(session=said, folder=folder)
@@ -126,10 +127,25 @@ def lead_here(environment: Mapping[str, str], folder: str) -> LeadSession:
     from atm.system.sessions.git_checkpoints import CheckpointBranches
 
     caller = find_caller(environment, folder)
-    common = CheckpointBranches(RealClock()).repository(folder)
     return LeadSession(
-        session=caller.session, pid=caller.pid, began=caller.began, boot=caller.boot, folder=folder, common=common
+        session=caller.session,
+        pid=caller.pid,
+        began=caller.began,
+        boot=caller.boot,
+        folder=caller.folder,
+        common=CheckpointBranches(RealClock()).repository(caller.folder),
     )
+
+
+def _root_of(folder: str) -> str:
+    """The working tree that a folder lies in, or the folder itself."""
+    from atm.system.git.checkouts import find
+
+    try:
+        place = find(folder, RealClock().sleep)
+    except AtmError:
+        return folder
+    return place.root if place is not None and place.root else folder
 
 
 def _has_terminal() -> bool:

@@ -44,6 +44,7 @@ def test_one_of_a_daemon_that_was_killed_does_not(room):
         away_mark("", os.getpid(), began(os.getpid()), "another start of the machine"),
         away_mark("", 0, "", ""),
     ],
+    ids=["empty", "garbage", "another time", "another start", "nobody"],
 )
 def test_neither_does_one_of_another_process_or_garbage(room, mark):
     room.states.set_lead_away("crew", mark)

@@ -84,7 +84,7 @@ def down(
     wanted = [agent_named(crew, team, name) for name in names] if names else agents_of(crew, team)
     waiting = {record.member: record for record in wanted}
     for record in wanted:
-        _ask(crew, record, by)
+        ask_to_end(crew, record, by)
     done: list[AgentEnd] = []
     finishing: set[str] = set()
     began = crew.clock.monotonic()
@@ -105,7 +105,7 @@ def down(
     return done
 
 
-def _ask(crew: Crewroom, record: AgentRecord, by: str) -> None:
+def ask_to_end(crew: Crewroom, record: AgentRecord, by: str) -> None:
     """Its host hears of it at once. One with a mind of its own also gets it in words, and may say no."""
     if record.is_over or not is_running(crew, record):
         return
@@ -115,6 +115,12 @@ def _ask(crew: Crewroom, record: AgentRecord, by: str) -> None:
             send(crew.room, record.team, record.member, Draft(sender=by, text=REQUEST, is_urgent=True))
     except (AtmError, KeyError):
         return
+
+
+def end_if_over(crew: Crewroom, record: AgentRecord) -> AgentEnd | None:
+    """For whoever has asked it and has other things to do meanwhile: None while it still has time."""
+    how = _is_over(crew, record, crew.clock.now() - record.asked_at)
+    return _finish(crew, record, *how) if how is not None else None
 
 
 def keep(crew: Crewroom, team: str, member: str, reason: str) -> None:

@@ -61,7 +61,7 @@ def checkpoint(
     """
     view = view or look_at(desk, team)
     name, now = view.team.name, desk.clock.now()
-    sums = facts_now(desk, view.lead.folder) if facts or not _has_facts(desk, name) else None
+    sums = facts_now(desk) if facts or not _has_facts(desk, name) else None
     said = replace(checkpoint_of(desk, view), facts=sums, commit=good)
     said.metadata = {"divergence_detected": is_divergent}
     made = Made(team=name)
@@ -86,8 +86,9 @@ def _has_facts(desk: SessionRoom, team: str) -> bool:
         return False
 
 
-def facts_now(desk: SessionRoom, folder: str) -> dict[str, str]:
-    return {source.name: desk.facts.checksum(folder or desk.caller.folder, source) for source in desk.fact_sources}
+def facts_now(desk: SessionRoom) -> dict[str, str]:
+    """Where the caller stands: the state names a folder too, but whoever can write it would choose where we run."""
+    return {source.name: desk.facts.checksum(desk.caller.folder, source) for source in desk.fact_sources}
 
 
 def checkpoint_of(desk: SessionRoom, view: TeamView) -> Checkpoint:

@@ -97,7 +97,7 @@ def interrupted_in(desk: SessionRoom, team: str) -> Interrupted | None:
     found = consolidation_of(desk, team)
     if found is None or not found.partial or _lives(desk, found):
         return None
-    status = desk.tree.status(lead_of(desk.room, team).folder or desk.caller.folder)
+    status = desk.tree.status(desk.caller.folder)
     if status is None or status.is_clean:
         return None
     files = sorted({*status.staged, *status.unstaged, *status.untracked})
@@ -116,9 +116,19 @@ class Consolidating:
         self.force = force
         self.heard = heard or (lambda _: None)
         self.done = Consolidated(team=self.team.name)
-        lead = lead_of(desk.room, self.team.name)
-        self.folder = lead.folder or desk.caller.folder
+        self.folder = desk.caller.folder
+        self._check_here()
         self.now = Consolidation(step=plan.GATE)
+
+    def _check_here(self) -> None:
+        """Only where the caller stands: a state that somebody else can write does not choose whose files we commit."""
+        led_from = lead_of(self.desk.room, self.team.name).folder
+        if led_from and led_from != self.folder:
+            raise RequestError(
+                f"{self.team.name} is led from {led_from}, and this is {self.folder}",
+                f"cd {shell_words(led_from)}; or lead it from here: atm session resume {shell_words(self.team.name)}",
+                led_from,
+            )
 
     # What stands in the state.
 

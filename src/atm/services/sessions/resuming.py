@@ -161,8 +161,7 @@ class _Resuming:
                 mine,
                 is_untold=was_away or recorded.is_untold,
                 former=done.session_old,
-                folder=mine.folder if how != REATTACHED or not recorded.folder else recorded.folder,
-                common=mine.common if how != REATTACHED or not recorded.common else recorded.common,
+                common=mine.common or recorded.common,
             )
 
         change_lead(desk.room, team.name, decide)
@@ -189,14 +188,14 @@ class _Resuming:
         return f"{view.online} of {len(view.members)} online"
 
     def facts(self) -> str:
-        desk, done, view = self.desk, self.done, self._view
+        desk, done = self.desk, self.done
         data = desk.room.states.read(done.team)
         try:
             recorded = facts_in(data) if data is not None else {}
         except NotJson:
             recorded = {}
         renew = {source.name: source.renew for source in desk.fact_sources}
-        now = facts_now(desk, view.lead.folder) if recorded else {}
+        now = facts_now(desk) if recorded else {}
         done.stale = [(name, renew.get(name, "")) for name, sum in recorded.items() if now.get(name, "") != sum]
         for name, command in done.stale:
             done.warn("facts-stale", f"Facts stale. Run `{command}`" if command else f"Facts stale: {name}")

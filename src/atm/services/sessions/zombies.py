@@ -15,7 +15,7 @@ from atm.domain.team import lifecycle
 from atm.domain.team.team import AGENT
 from atm.formats.files.times import to_iso
 from atm.formats.team.lead_fields import away_mark
-from atm.services.crew.ending import agents_of, down
+from atm.services.crew.ending import agents_of, ask_to_end, end_if_over
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
@@ -121,12 +121,17 @@ def _look_after(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedL
 
 
 def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead) -> None:
-    """The bound: agents of ours are asked to end, others are told. Once."""
-    _save_all(desk, look_at(desk, team.name, is_marked=True), done)
-    mine = [record.member for record in agents_of(desk.crew, team.name)]
-    if mine:
-        done.ended = [one.member for one in down(desk.crew, team.name, "atm", mine)]
+    """
+    The bound: agents of ours are asked to end, others are told. Once. Who finishes its task first is looked at again in
+    the next round: nobody waits here.
+    """
+    for record in agents_of(desk.crew, team.name):
+        if not record.asked_at:
+            ask_to_end(desk.crew, record, NOTICE)
+        elif (ended := end_if_over(desk.crew, record)) is not None:
+            done.ended.append(ended.member)
     if team.lead_is_away:
+        _save_all(desk, look_at(desk, team.name, is_marked=True), done)
         done.changed = "over"
         away = (desk.clock.now() - (lead.away_since or 0.0)) / 60
         _tell_all(desk, team, OVER.format(round(away)), done, NOTICE)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, UsageError
+from atm.domain.errors import NoSuchTeam, UnreadableFile, UsageError
+from atm.domain.names import check_known_name
 from atm.domain.team.lifecycle import CONSOLIDATING
 from atm.domain.team.team import check_open
 from atm.domain.untrusted_text import one_line
@@ -35,7 +36,7 @@ def run(args: Args, session: Session) -> int:
         return _reassign(args, session)
     desk = open_desk(args, session, args.text("team") or "")
     if args.command.name == "session abort":
-        return _abort(args, session, desk, args.need("team"))
+        return _abort(args, session, desk, check_known_name(args.need("team"), "team"))
     team = team_named(args, desk)
     check_open(find_team(session.room, team))
     return verb(args, session, desk, team)
@@ -112,8 +113,10 @@ def _abort(args: Args, session: Session, desk: SessionRoom, team: str) -> int:
     check_roster(session.room, team, "stop it")
     try:
         check_open(find_team(session.room, team))
-    except AtmError as error:
-        if error.code == "team-completed":
+    except UnreadableFile:
+        pass  # an emergency stop needs no file that can be read
+    except NoSuchTeam:
+        if team not in desk.crew.records.teams():
             raise
     done = stop(desk.crew, [team], session.named(args))
     left = [{"pid": one.pid, "command": one.command[:200]} for one in done.left]
