@@ -27,11 +27,22 @@ _ROW = ', "row": '
 class Line:
     """One line of the ledger, before it has its number."""
 
-    __slots__ = ("agent", "at", "evidence", "ids", "kind", "raw", "state")
+    __slots__ = ("agent", "at", "evidence", "ids", "intent", "kind", "raw", "state")
 
     def __init__(
-        self, *, kind: str, ids: list[str], agent: str, state: str, at: str, evidence: str, raw: str = ""
+        self,
+        *,
+        kind: str,
+        ids: list[str],
+        agent: str,
+        state: str,
+        at: str,
+        evidence: str,
+        raw: str = "",
+        intent: str = "",
     ) -> None:
+        self.intent = intent
+        """What a message is meant as, where its row does not say: Claude Code's own teams know no such field."""
         self.kind = kind
         self.ids = ids
         self.agent = agent
@@ -47,6 +58,7 @@ class Line:
             "state": self.state,
             "at": self.at,
             "evidence": self.evidence,
+            **({"intent": self.intent} if self.intent else {}),
         }
         row = f"{_ROW}{self.raw}" if self.raw else ""
         ids = f'"id": {quote(self.ids[0])}' if len(self.ids) == 1 else f'"ids": {encode(self.ids)}'
@@ -56,12 +68,12 @@ class Line:
 class Entry:
     """One line of the ledger as it was read."""
 
-    __slots__ = ("agent", "at", "evidence", "ids", "kind", "raw", "seq", "state")
+    __slots__ = ("agent", "at", "evidence", "ids", "intent", "kind", "raw", "seq", "state")
 
     def __init__(self, seq: int, line: Line) -> None:
         self.seq = seq
         self.kind, self.ids, self.agent, self.state = line.kind, line.ids, line.agent, line.state
-        self.at, self.evidence, self.raw = line.at, line.evidence, line.raw
+        self.at, self.evidence, self.raw, self.intent = line.at, line.evidence, line.raw, line.intent
 
     @property
     def message(self) -> Message | None:
@@ -82,7 +94,7 @@ def decode_line(line: bytes) -> Entry | None:
     if not isinstance(seq, int) or not isinstance(ids, list):
         return None
     named = [id for id in ids if isinstance(id, str)]
-    fields = {key: str(record.get(key) or "") for key in ("kind", "agent", "state", "at", "evidence")}
+    fields = {key: str(record.get(key) or "") for key in ("kind", "agent", "state", "at", "evidence", "intent")}
     return Entry(seq, Line(ids=named, raw=_row_in(text, record), **fields))
 
 

@@ -44,6 +44,8 @@ class Host:
         self._unnoted: dict[str, Any] = {}
         """Facts that could not be written when they became true."""
         self._news: object = None
+        self.context: int | None = None
+        """Per cent of its context that are used, as its program said last."""
 
     @property
     def team(self) -> Team:
@@ -74,7 +76,12 @@ class Host:
         self._beaten = now
         crew, record = self.crew, self.record
         try:
-            beat(crew.room.presence, self.team, record.member, crew.clock.now(), SOURCE, pid=crew.pid, state=state)
+            beat(
+                *(crew.room.presence, self.team, record.member, crew.clock.now(), SOURCE),
+                pid=crew.pid,
+                state=state,
+                context=self.context,
+            )
             if record.slot >= 0:
                 crew.slots.renew(record.slot, record.mark, crew.policy.lease)
         except (AtmError, OSError):

@@ -149,6 +149,9 @@ class ProgramWork:
             tokens=tokens if isinstance(tokens, int) else self._host.record.tokens,
             cost=float(cost) if isinstance(cost, int | float) else self._host.record.cost,
         )
+        percent = heard.facts.get("context_percent")
+        if isinstance(percent, int | float):
+            self._host.context = max(0, min(100, round(percent)))
 
     def _speak(self) -> None:
         """What waits, then mail. A plain program gets neither: what it reads it would take for input."""

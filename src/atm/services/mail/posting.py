@@ -21,6 +21,7 @@ from atm.domain.mail.messages import (
 from atm.domain.mail.quotas import INBOX_FULL, Allowance
 from atm.domain.mail.receipts import ACK_DUE
 from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN, time_left
+from atm.domain.names import is_claudes_team
 from atm.domain.team.team import appears_offline, nobody_polls_for
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import encode_row
@@ -264,6 +265,7 @@ def _record(room: Mailroom, sent: Posted, state: str, evidence: str, ack_minutes
         at=sent.message.timestamp,
         evidence=evidence,
         raw=sent.message.raw,
+        intent=sent.message.intent if is_claudes_team(sent.team) and sent.message.intent != INFO else "",
     )
     lines = [line]
     if ack_minutes is not None:

@@ -212,7 +212,7 @@ def _conversation(entries: Iterable[Entry], team: Team) -> tuple[list[TailMessag
             continue
         last_by.setdefault(message.sender, entry.seq)
         if len(tail) < MOST_MESSAGES:
-            at, kind = message.timestamp or entry.at, message.intent
+            at, kind = message.timestamp or entry.at, entry.intent or message.intent
             one = TailMessage(seq=entry.seq, sender=message.sender, to=entry.agent, at=at, kind=kind, body=message.text)
             one.id = message.id or ""
             tail.append(one)

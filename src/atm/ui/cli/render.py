@@ -81,5 +81,7 @@ def message_block(session: Session, style: Style, message: Message) -> list[str]
     """One message for a person: a head line, then the text indented."""
     mark = " " if message.read else style("●", GREEN)
     identity = style(f"  {one_line(message.id)[:8]}", DIM) if message.id else ""
-    head = f"{mark} {style(one_line(message.sender), BOLD)}  {style(when(session, message.timestamp), DIM)}{identity}"
+    meant = f"  {message.intent}" if message.intent != "info" else ""
+    at = style(when(session, message.timestamp), DIM)
+    head = f"{mark} {style(one_line(message.sender), BOLD)}  {at}{identity}{meant}"
     return [head, *(f"    {line}" for line in many_lines(message.text).split("\n"))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from atm.domain.mail.messages import INFO
 from atm.domain.mail.receipts import MAYBE_SHOWN
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import idle_sender, parse
@@ -67,4 +68,6 @@ def message_json(message: Message, *, in_doubt: bool = False) -> dict[str, objec
         "summary": message.summary,
         "read": message.read,
     }
+    if message.intent != INFO:
+        fields["kind"] = message.intent
     return {**fields, "may_have_been_shown": True} if in_doubt else fields

@@ -41,6 +41,7 @@ def message_fields(
         "id": line(handle_of(message), 64),
         "from": line(message.sender, 128),
         **known({"at": line(message.timestamp, 40)}),
+        **({"kind": message.intent} if message.intent != "info" else {}),
         **({"may_have_been_shown": True} if in_doubt else {}),
         **shown,
     }
