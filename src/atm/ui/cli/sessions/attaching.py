@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, BadName, NoSuchTeam, TeamCompleted, TeamNotInitialized, TeamNotOurs
+from atm.domain.names import check_known_name
 from atm.domain.untrusted_text import one_line
 from atm.services.sessions.copying import copy_into
 from atm.services.sessions.resumed import Resumed, Step
-from atm.services.sessions.resuming import probe, resume
+from atm.services.sessions.resuming import named, probe, resume
 from atm.services.team.standing import check_person, check_roster
 from atm.ui.cli.sessions.desk import open_desk
 from atm.ui.cli.sessions.views import resumed_json, team_words
@@ -32,6 +33,7 @@ def run(args: Args, session: Session) -> int:
 def _run(args: Args, session: Session) -> int:
     action, team = args.command.name, args.need("team")
     desk = open_desk(args, session, team)
+    team = named(desk, check_known_name(team, "team"))  # who may is asked of the team that is meant
     if args.text("into"):
         return _copy(args, session, desk, team)
     if action == "session probe":
