@@ -31,7 +31,7 @@ needs_user = pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, re
 posix = pytest.mark.skipif(sys.platform == "win32", reason="modes and signals of POSIX")
 
 ALWAYS = {"home", "space", "clock", "owners", "files", "permissions", "homes", "settings", "daemon", "tmux", "hooks"}
-ALWAYS |= {"extras", "spool", "formats", "processes", "deletions", "teams", "versions", "agents"}
+ALWAYS |= {"extras", "spool", "formats", "processes", "deletions", "teams", "versions", "agents", "sessions"}
 
 
 @pytest.fixture

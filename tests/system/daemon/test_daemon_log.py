@@ -490,6 +490,25 @@ def test_lines_of_other_processes_are_followed_without_loss(path, start, eventua
     assert sorted(reader.stop()) == sorted(str(n) for n in range(1500) for _ in range(2))
 
 
+def test_a_writer_that_slept_while_the_log_was_turned_over_twice_is_heard(log, path, start, eventually):
+    log.write("info", "x", "before")
+    sleeper = os.open(path, os.O_WRONLY | os.O_APPEND)
+    reader = start(path, last=None)
+    try:
+        for number in (1, 2):
+            for file in sorted(path.parent.glob("log.jsonl*[0-9l]"), reverse=True):
+                kept = int(file.suffix[1:]) if file.suffix[1:].isdecimal() else 0
+                file.rename(path.with_name(f"log.jsonl.{kept + 1}"))
+            JsonLog(str(path), RealClock()).write("info", "x", f"after {number}")
+            eventually(lambda number=number: f"after {number}" in reader.seen)
+        looks = reader.looks
+        eventually(lambda: reader.looks > looks + 2)
+        os.write(sleeper, b'{"v": 1, "ts": "2026-08-27T10:15:30.123Z", "text": "late"}\n')
+        eventually(lambda: reader.seen == ["before", "after 1", "after 2", "late"])
+    finally:
+        os.close(sleeper)
+
+
 def test_a_truncated_log_is_followed_from_its_new_beginning(log, path, start, eventually):
     log.write("info", "x", "a long line that is there")
     reader = start(path, last=None)

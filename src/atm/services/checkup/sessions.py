@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atm.domain.crew.refs import checkpoint_branch
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team
-from atm.domain.untrusted_text import shell_word
+from atm.domain.untrusted_text import shell_word, shell_words
 from atm.services.checkup.findings import WARNING, Finding
 from atm.services.sessions.restoring import compare, repository_for
 
@@ -36,5 +36,5 @@ def examine_sessions(desk: SessionRoom) -> Iterator[Finding | str]:
             yield Finding("checkpoints-pushed", WARNING, what, mend, subject=team)
         if copies.home is None and copies.git is not None:
             what = f"the state of team {team} is lost or torn; its checkpoint in git has it"
-            yield Finding("lost-state", WARNING, what, f"atm session resume {shell_word(team)}", subject=team)
+            yield Finding("lost-state", WARNING, what, f"atm session resume {shell_words(team)}", subject=team)
     yield f"{led} teams have checkpoints in git" if led else "no checkpoints in git"

@@ -26,7 +26,7 @@ from atm.domain.names import is_claudes_team
 from atm.domain.team.authority import is_human
 from atm.domain.team.endpoints import MOST_UNCONFIRMED, Endpoint
 from atm.domain.team.liveness import ENDED, IDLE, WAITING, WORKING
-from atm.domain.untrusted_text import line_in_brackets
+from atm.domain.untrusted_text import line_in_brackets, shell_words
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.surfacing import Surfacing, glance_for
 from atm.services.team.presence import beat, is_by_hook, last_beat
@@ -149,7 +149,7 @@ def _lost_lead(visit: HookVisit) -> str:
     lead = lead_of(visit.room, visit.team.name)
     if lead.former != visit.call.session or lead.session in ("", visit.call.session):
         return ""
-    return LOST_LEAD.format(team=visit.team.name, session=line_in_brackets(lead.session, 60))
+    return LOST_LEAD.format(team=shell_words(visit.team.name), session=line_in_brackets(lead.session, 60))
 
 
 def _is_foreign(visit: HookVisit) -> bool:

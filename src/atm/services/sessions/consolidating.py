@@ -10,20 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from atm.domain.board.acceptance import said_by
-from atm.domain.errors import AtmError, BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
-from atm.domain.names import same_name
+from atm.domain.errors import BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
 from atm.domain.sessions import consolidation as plan
-from atm.domain.sessions.consolidation import Consolidation, MemberReadiness, said_of_edits, steps_from, why_not_green
+from atm.domain.sessions.consolidation import Consolidation, MemberReadiness, steps_from, why_not_green
 from atm.domain.team import lifecycle
 from atm.domain.team.team import AGENT, check_open
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.json_record import NotJson
-from atm.formats.mail.journal import MESSAGE
 from atm.formats.sessions.consolidation_fields import consolidation_in, with_consolidation
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
 from atm.services.roster.ending import archive_team
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
+from atm.services.sessions.confirming import VERIFY, answers_since, can_answer, try_to_tell
 from atm.services.sessions.overview import look_at
 from atm.services.sessions.teammates import checkpoint_in, save_member
 from atm.services.team.leading import change_lead, lead_of
@@ -35,14 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.board.acceptance import Ran
-    from atm.domain.team.team import Team
-    from atm.services.sessions.overview import MemberView, TeamView
+    from atm.services.sessions.overview import TeamView
     from atm.services.sessions.sessionroom import SessionRoom
 
-VERIFY = (
-    "Consolidation interrupted. Verify your changes? Look at them, then tell the lead one of: "
-    '"My edits OK", "Need to fix: …".'
-)
 NAP = 0.5
 MOST_SAID = 1500
 
@@ -278,7 +270,7 @@ class Consolidating:
         for member in self.team.members:
             if not self.team.is_lead(member.name):
                 text = f"Consolidation stopped: {what} failed. Please fix what is yours.\n\n{said}"
-                _try_to_tell(self.desk, self.team, member.name, text)
+                try_to_tell(self.desk, self.team, member.name, text)
         self._back_to_work()
         raise ChecksFailed(
             f"{what} ended with {ran.code}: {said}", "the members were told; try again when it is mended"
@@ -328,13 +320,13 @@ class Consolidating:
     def _ask_members(self) -> None:
         """Each who is there says that its changes are fine, or has them mended first."""
         view = look_at(self.desk, self.team.name)
-        names = [one.name for one in view.members if _can_answer(self.team, one)]
+        names = [one.name for one in view.members if can_answer(self.team, one)]
         if not names:
             return
         if not self.now.asked_at:
             self._note(self._mine(asked_at=self.desk.clock.now()))
             for name in names:
-                _try_to_tell(self.desk, self.team, name, VERIFY)
+                try_to_tell(self.desk, self.team, name, VERIFY)
         self.heard(f"waiting for {', '.join(names)}")
         answers = self._wait_for(names)
         to_fix = [name for name, said in answers.items() if said == plan.TO_FIX]
@@ -351,36 +343,11 @@ class Consolidating:
     def _wait_for(self, names: list[str]) -> dict[str, str]:
         end = self.desk.clock.monotonic() + self.desk.policy.confirm
         while True:
-            answers = _answers(self.desk, self.team, self.now.asked_at)
+            answers = answers_since(self.desk, self.team, self.now.asked_at)
             if all(name in answers for name in names) or self.desk.clock.monotonic() >= end:
                 return answers
             self._still_here()
             self.desk.clock.sleep(NAP)
-
-
-def _can_answer(team: Team, one: MemberView) -> bool:
-    return one.kind == AGENT and one.is_online and not team.is_lead(one.name)
-
-
-def _answers(desk: SessionRoom, team: Team, since: float) -> dict[str, str]:
-    """What members told the lead about their changes since they were asked; the last word counts."""
-    from atm.formats.files.times import to_iso
-
-    found: dict[str, str] = {}
-    for entry in desk.room.ledger.entries(team.name)[0]:
-        message = entry.message if entry.kind == MESSAGE and entry.at >= to_iso(since) else None
-        said = said_of_edits(message.text) if message is not None else ""
-        member = team.member(message.sender) if message is not None and said else None
-        if member is not None and not same_name(member.name, team.lead):
-            found[member.name] = said
-    return found
-
-
-def _try_to_tell(desk: SessionRoom, team: Team, name: str, text: str) -> None:
-    try:
-        send(desk.room, team.name, name, Draft(sender=team.lead, text=text, is_urgent=True, intent="question"))
-    except AtmError as error:
-        desk.room.troubles.note(f"{name} could not be told: {error}")
 
 
 def readiness(desk: SessionRoom, view: TeamView) -> list[MemberReadiness]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from atm.domain.errors import RequestError
 from atm.domain.names import check_new_name, is_claudes_team
 from atm.domain.team.team import Member
+from atm.domain.untrusted_text import shell_words
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
@@ -34,7 +35,7 @@ def copy_into(desk: SessionRoom, source: str, new: str) -> Copied:
 
     old = find_team(desk.room, source)
     if not is_claudes_team(old.name):
-        raise RequestError(f"{old.name!r} is a team of yours: resume it", f"atm session resume {old.name}")
+        raise RequestError(f"{old.name!r} is a team of yours: resume it", f"atm session resume {shell_words(old.name)}")
     if not create_team(desk.room, check_new_name(new, "team"), description=f"from {old.name}", lead=old.lead):
         raise RequestError(f"there is a team {new!r} already", "choose another name")
     done = Copied(team=new)

@@ -344,7 +344,7 @@ def _tell_former(desk: SessionRoom, team: Team, done: Resumed) -> None:
     text = (
         f"Session {done.session} leads this team now; session {done.session_old} has lost it at "
         f"{to_iso(desk.clock.now())}. If that is you: stop leading, or take it back with "
-        f"`atm session takeover {team.name} --force`."
+        f"`atm session takeover {shell_words(team.name)} --force`."
     )
     try:
         send(desk.room, team.name, team.lead, Draft(sender=NOTICE, text=text, is_urgent=True))

@@ -8,6 +8,7 @@ line of the log, or was torn by a full disk, is passed over.
 from __future__ import annotations
 
 import os
+import time
 
 from atm.formats.files.json_record import NotJson, decode_object
 from atm.formats.files.times import to_iso
@@ -27,6 +28,9 @@ LOOK_EVERY = 1.0
 MOST_FILES = 99
 MOST_READ = 64 << 20
 """Bytes of one file that are looked at, from its end: ours are far smaller."""
+
+LATE = 10.0
+"""Seconds for which a file that was moved is still looked at: who writes to it began before it was moved."""
 
 _CHUNK = 1 << 20
 _START = '{"v": 1, "ts": '
@@ -111,6 +115,22 @@ class Wanted:
         )
 
 
+class _Late:
+    """A file that was moved, and how far it has been read."""
+
+    def __init__(self, fd: int, position: int) -> None:
+        self.fd = fd
+        self.until = time.monotonic() + LATE
+        self._position = position
+
+    def lines(self) -> list[bytes]:
+        """The whole lines that came since the last look."""
+        os.lseek(self.fd, self._position, os.SEEK_SET)
+        whole, newline, _ = os.read(self.fd, _CHUNK).rpartition(b"\n")
+        self._position += len(whole) + len(newline)
+        return whole.split(b"\n") if newline else []
+
+
 class _Tail:
     """The file that has the log's name, and how far it has been read."""
 
@@ -119,17 +139,16 @@ class _Tail:
         self._fd = -1
         self._position = 0
         self._rest = b""
-        self._late = -1
-        """The file before this one: a writer may just have been about to write to it when it was moved."""
-        self._late_position = 0
+        self._late: list[_Late] = []
+        """Files before this one: a writer that was about to write when one was moved may have been put to sleep."""
         self._waiting: list[int] = []
         """Files that came after this one, open, newest first."""
 
     def close(self) -> None:
-        for fd in (self._fd, self._late, *self._waiting):
+        for fd in (self._fd, *(late.fd for late in self._late), *self._waiting):
             if fd != -1:
                 os.close(fd)
-        self._fd, self._late, self._waiting = -1, -1, []
+        self._fd, self._late, self._waiting = -1, [], []
 
     def beginning(self, last: int | None, wanted: Wanted) -> list[Record]:
         """The lines that are there already. The newest file stays open, behind its last whole line."""
@@ -153,18 +172,20 @@ class _Tail:
         while self._waiting:
             yield from self._drain()  # what came between the last look and the move
             yield self._rest
-            yield from self._late_lines()
-            self._late, self._late_position = self._fd, self._position
+            if self._fd != -1:
+                self._late.append(_Late(self._fd, self._position))
             self._fd, self._position, self._rest = self._waiting.pop(), 0, b""
             yield from self._drain()
 
     def _late_lines(self) -> Iterator[bytes]:
-        fd, self._late = self._late, -1
-        if fd != -1:
-            os.lseek(fd, self._late_position, os.SEEK_SET)
-            data = os.read(fd, _CHUNK)
-            os.close(fd)
-            yield from data.split(b"\n")
+        """What came into files that were moved, for as long as somebody may still write to them."""
+        now = time.monotonic()
+        for late in self._late:
+            yield from late.lines()
+        over = [late for late in self._late if now > late.until]
+        self._late = [late for late in self._late if late not in over]
+        for late in over:
+            os.close(late.fd)
 
     def _drain(self) -> Iterator[bytes]:
         if self._fd == -1:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
+INTO_GIT = "git"
+
 
 def run(args: Args, session: Session) -> int:
     verbs = {
@@ -47,12 +49,12 @@ def _checkpoint(args: Args, session: Session, desk: SessionRoom, team: str) -> i
     result: dict[str, object] = {"action": "session checkpoint", "team": team, "sequence": made.sequence}
     result |= {"changed": made.is_new, "bytes": made.size, "commit": None, "branch": None}
     words = f"checkpoint {made.sequence} of {one_line(team)}"
-    if args.flag("git"):
+    if args.flag(INTO_GIT):
         saved = commit_checkpoint(desk, team, "by hand")
         result |= {"commit": saved.commit or None, "branch": saved.branch or None, "note": saved.trouble or None}
         found = f"git: {saved.commit[:12] or 'nothing had changed'} on {saved.branch}"
         words += f"; {saved.trouble or found}"
-    session.tell(result, words if made.is_new or args.flag("git") else f"{words}: nothing had changed")
+    session.tell(result, words if made.is_new or args.flag(INTO_GIT) else f"{words}: nothing had changed")
     return 0
 
 
