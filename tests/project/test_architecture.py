@@ -33,6 +33,7 @@ TOPICS = (
     ("access", "setup"),
     ("crew",),
     ("sessions",),
+    ("snapshot",),
     ("checkup",),
     ("plugins",),
     ("daemon",),

@@ -116,6 +116,9 @@ class MemoryInboxes:
     def size(self, team: str, agent: str) -> int:
         return sum(len(row.raw) for row in self.rows(team, agent))
 
+    def version(self, team: str, agent: str) -> object:
+        return tuple(row.raw for row in self.rows(team, agent)) if self.exists(team, agent) else None
+
     def most_rows(self, team: str, agent: str) -> int:
         return len(self.rows(team, agent))
 

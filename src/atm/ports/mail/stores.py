@@ -105,6 +105,9 @@ class Inboxes(Protocol):
 
     def size(self, team: str, agent: str) -> int: ...
 
+    def version(self, team: str, agent: str) -> object:
+        """Another value after every change; None if there is no inbox. One small look."""
+
     def most_rows(self, team: str, agent: str) -> int:
         """No more rows than this are in it: a bound that costs no parsing."""
 

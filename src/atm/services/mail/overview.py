@@ -60,10 +60,10 @@ def inbox_facts(room: Mailroom, team: Team) -> list[InboxFacts | InboxProblem]:
     owners = room.inboxes.owners(team.name)
     folded = {name.casefold() for name in team.names}
     strangers = [name for name in owners if name.casefold() not in folded]
-    return [_facts(room, team.name, name) for name in [*team.names, *strangers]]
+    return [facts_of_inbox(room, team.name, name) for name in [*team.names, *strangers]]
 
 
-def _facts(room: Mailroom, team: str, agent: str) -> InboxFacts | InboxProblem:
+def facts_of_inbox(room: Mailroom, team: str, agent: str) -> InboxFacts | InboxProblem:
     try:
         rows = room.inboxes.rows(team, agent)
         note_drift(room, rows)

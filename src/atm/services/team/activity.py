@@ -6,6 +6,7 @@ from atm.services.team import presence
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.plain import Plain
     from atm.domain.team.liveness import Liveness
     from atm.domain.team.team import Member, Team
     from atm.services.team.registry import Registry
@@ -22,9 +23,9 @@ class Activity:
         self.state_age = age
         self.liveness = liveness
 
-    def as_fields(self) -> dict[str, object]:
+    def as_fields(self) -> dict[str, Plain]:
         known = self.liveness
-        warning = {"liveness_warning": known.warning} if known.warning else {}
+        warning: dict[str, Plain] = {"liveness_warning": known.warning} if known.warning else {}
         return {
             "state": self.state,
             "state_source": self.state_source,

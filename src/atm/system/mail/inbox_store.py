@@ -325,6 +325,16 @@ class InboxStore:
             found = self._disk.look(path)
             return found.size if found else 0
 
+    def version(self, team: str, agent: str) -> object:
+        path = self._path(team, agent)
+        with explained(path):
+            found = self._disk.look(path)
+            if found is None:
+                return None
+            # A second write within a tick of the file system's clock would not show in one that was just written.
+            is_settled = self._clock.now() - found.mtime_ns / 1e9 > 2.0
+            return found.content if is_settled else object()
+
     def most_rows(self, team: str, agent: str) -> int:
         path = self._path(team, agent)
         with in_team(path):

@@ -42,6 +42,7 @@ COMMANDS = {
     "mcp": "the MCP server for agents of every vendor",
     "members": "who is in a team",
     "status": "a team at a glance",
+    "snapshot": "everything that is known of teams at this moment, for programs",
     "config": "show and change settings",
     "trust": "say yes to what a repository's settings ask for",
     "cleanup": "archive old read mail",
@@ -63,6 +64,7 @@ TOPICS = {
     "mcp": "mcp",
     "plugins": "plugins",
     "session": "sessions",
+    "snapshot": "snapshot",
     "sync": "worksync",
     "tasks": "board",
 }

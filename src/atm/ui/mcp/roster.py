@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from atm import __version__
 from atm.domain.names import same_name
 from atm.services.mail.surfacing import unread_for
+from atm.services.snapshot.members import member_facts
 from atm.services.team.activity import activity
 from atm.services.team.lifecycle import standing
 from atm.ui.mcp.actor import home
@@ -15,7 +16,7 @@ from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import count, gives, listed, takes, text, whole
 from atm.ui.mcp.serving.roles import OBSERVER
 from atm.ui.mcp.tool import EVERYBODY
-from atm.ui.mcp.wording import known, line
+from atm.ui.mcp.wording import LONGEST_LINE, known, line
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 MOST_MEMBERS = 50
 MOST_TASKS = 5
+UNTOLD = ("backend", "cwd")
+"""What no model need know of its teammates."""
+
+LONGEST = {"name": 128, "type": 64, "model": 64, "state": 40}
 
 
 def _members(caller: Caller, given: Given) -> dict[str, Plain]:
@@ -37,24 +42,14 @@ def _members(caller: Caller, given: Given) -> dict[str, Plain]:
 
 
 def _member(caller: Caller, team: Team, member: Member) -> dict[str, Plain]:
-    facts = activity(caller.room, team, member)
-    seen = facts.liveness
+    """The same facts as everywhere; every text in them is somebody's."""
+    said = member_facts(caller.room, team, member).fields()
+    shown = {key: value for key, value in said.items() if key not in UNTOLD}
+    told = {key: value for key, value in shown.items() if value is not None or key.endswith("_seconds")}
     return {
-        "name": line(member.name, 128),
-        "kind": member.kind,
-        **known({"type": line(member.agent_type, 64), "model": line(member.model, 64)}),
-        "state": line(facts.state, 40),
-        "state_source": line(facts.state_source),
-        "state_age_seconds": _rounded(facts.state_age),
-        "liveness": seen.value,
-        "liveness_source": line(seen.source),
-        "liveness_age_seconds": _rounded(seen.age),
-        **known({"warning": line(seen.warning)}),
+        key: line(value, LONGEST.get(key, LONGEST_LINE)) if isinstance(value, str) else value
+        for key, value in told.items()
     }
-
-
-def _rounded(age: float | None) -> float | None:
-    return None if age is None else round(age, 1)
 
 
 def _status(caller: Caller, _: Given) -> dict[str, Plain]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from atm.domain.board.acceptance import is_command
-from atm.domain.board.tasks import UNREACHABLE
 from atm.domain.untrusted_text import one_line
 from atm.services.board.boardroom import list_name
+from atm.services.snapshot.tasks import task_fields
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,32 +20,8 @@ if TYPE_CHECKING:
 
 def card_json(card: Card, board: Board) -> dict[str, Plain]:
     """What `list` says of a task."""
-    found: dict[str, Plain] = {
-        "id": card.id,
-        "subject": card.subject,
-        "status": card.status,
-        "state": board.state(card),
-        "owner": card.owner or None,
-        "blockedBy": [*board.blockers(card)],
-        "blocks": [other.id for other in board.dependants(card.id)],
-        "blocked_by_open": [*board.open_blockers(card)] if not card.is_finished else [],
-        "priority": card.priority,
-        "files": [*card.files],
-        "claim": {"id": card.claim_id, "by": card.owner, "at": card.claimed_at} if card.claim_id else None,
-        "failures": card.failures,
-        "maxRetries": card.max_retries,
-        "review": {"state": card.review or None, "reviewer": card.reviewer or None},
-        "plan": card.plan or None,
-        "needs": card.needs or None,
-    }
-    if card.problem:
-        found["problem"] = card.problem
-    if found["state"] == UNREACHABLE:
-        found["unreachable_because"] = board.lost()[card.number]
-    missing = board.broken_blockers(card) if not card.is_finished else []
-    if missing:
-        found["blocked_by_missing"] = [*missing]
-    return found
+    found = task_fields(card, board)
+    return {**found, "blockedBy": found["blocked_by"], "maxRetries": found["max_retries"]}  # until 1.0
 
 
 def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str, Plain]:

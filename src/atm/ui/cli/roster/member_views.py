@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
+from atm.services.snapshot.members import member_facts
 from atm.services.team.activity import activity
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import Args
@@ -25,15 +26,7 @@ def team_meant(args: Args, session: Session) -> Team:
 
 
 def member_json(room: Teamroom, team: Team, member: Member) -> dict[str, object]:
-    return {
-        "name": member.name,
-        "type": member.agent_type or None,
-        "model": member.model or None,
-        "backend": member.backend or None,
-        "cwd": member.cwd or None,
-        "kind": member.kind,
-        **activity(room, team, member).as_fields(),
-    }
+    return {**member_facts(room, team, member).fields()}
 
 
 def state_words(room: Teamroom, team: Team, member: Member) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from atm.formats.files.times import to_iso
 from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.spooling import drain_on_the_way
+from atm.services.snapshot.tasks import task_counts
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
 from atm.ui.cli.render import Style, table, when, when_epoch
 from atm.ui.cli.roster.member_views import member_json, state_words, team_meant
@@ -36,7 +37,7 @@ def execute(args: Args, session: Session) -> int:
     from atm.wiring.board import build_tasks
 
     mail = {facts.agent: facts for facts in inbox_facts(session.room, team)}
-    tasks = build_tasks(session.layout).board(team.name).counts()
+    tasks = task_counts(build_tasks(session.layout).board(team.name))
     if session.as_json:
         session.print_json(_as_json(session, team, mail, tasks))
     else:
@@ -45,7 +46,7 @@ def execute(args: Args, session: Session) -> int:
 
 
 def _as_json(
-    session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: dict[str, int]
+    session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: Mapping[str, object]
 ) -> dict[str, object]:
     now = session.room.clock.now()
     members = []
@@ -59,7 +60,7 @@ def _as_json(
         "description": team.description or None,
         "createdAt": to_iso(team.created_at) if team.created_at is not None else None,
         "members": members,
-        "tasks": {"pending": 0, "in_progress": 0, "completed": 0, **tasks},
+        "tasks": tasks,
         "spool": {"pending": _waiting(session, team.name)},
         "source": team.read_from,
         "read_at": to_iso(now),
@@ -72,7 +73,9 @@ def _waiting(session: Session, team: str) -> int:
     return sum(spooled.entry.team == team for spooled in session.room.spool.pending())
 
 
-def _show(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: dict[str, int]) -> None:
+def _show(
+    session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxProblem], tasks: Mapping[str, object]
+) -> None:
     style = Style(session)
     session.print(f"Team: {one_line(team.name)}" + (f"  {one_line(team.description)}" if team.description else ""))
     session.print(style(f"  created {when_epoch(session, team.created_at)}, roster {one_line(team.read_from)}", DIM))
@@ -89,7 +92,6 @@ def _show(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPro
         if rows
         else "  no members yet"
     )
-    counts = {"pending": 0, "in_progress": 0, "completed": 0, **tasks}
     waiting = _waiting(session, team.name)
-    session.print("\n  tasks: " + ", ".join(f"{count} {status}" for status, count in counts.items()))
+    session.print("\n  tasks: " + ", ".join(f"{count} {status}" for status, count in tasks.items()))
     session.print(f"  spool: {waiting} waiting" + ("  (atm spool list)" if waiting else ""))

@@ -1,0 +1,1 @@
+"""A team at one moment, composed once for everybody who shows it (D28)."""

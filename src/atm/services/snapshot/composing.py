@@ -1,0 +1,180 @@
+"""
+A team at one moment: members, tasks, mail, work-sync, sessions and agents, composed once (D28).
+
+What did not change since the last look is not read again: an inbox, the ledger and the state cost something only when
+their file is another one. Followers compare versions; ages alone make no new one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from atm.domain.errors import AtmError
+from atm.domain.names import is_claudes_team, same_name
+from atm.formats.files.times import to_iso
+from atm.services.mail.overview import InboxFacts, facts_of_inbox
+from atm.services.sessions.overview import lead_state_of
+from atm.services.snapshot.members import MemberFacts, facts_of_all
+from atm.services.snapshot.tasks import task_counts, task_fields
+from atm.services.team.leading import lead_of
+from atm.services.team.lifecycle import standing, team_id
+from atm.services.team.registry import find_team
+from atm.services.worksync.reading import views
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atm.domain.board.dependencies import Board
+    from atm.domain.plain import Plain
+    from atm.domain.team.team import Team
+    from atm.services.mail.overview import InboxProblem
+    from atm.services.sessions.sessionroom import SessionRoom
+    from atm.services.worksync.syncroom import SyncRoom
+
+T = TypeVar("T")
+
+AGES = ("state_age_seconds", "liveness_age_seconds", "seconds_unseen", "taken_at")
+"""Fields that change by themselves."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What was read of a team, and of which versions."""
+
+    inboxes: dict[str, tuple[object, InboxFacts | InboxProblem]] = field(default_factory=dict)
+    fields: dict[str, Plain] = field(default_factory=dict)
+    version: int = 0
+
+
+class Snapshots:
+    """Composes snapshots of teams, and remembers what they were made of."""
+
+    def __init__(self, desk: SessionRoom, syncroom: SyncRoom) -> None:
+        self._desk = desk
+        self._syncroom = syncroom
+        self._kept: dict[str, _Kept] = {}
+
+    def teams(self) -> list[str]:
+        return self._desk.room.rosters.teams()
+
+    def of(self, team: str) -> dict[str, Plain]:
+        """One team. A part that cannot be read says why, and the others are there all the same."""
+        found = find_team(self._desk.room, team)
+        kept = self._kept.setdefault(found.name, _Kept())
+        fields = self._compose(found, kept)
+        if not kept.version or _without_ages(fields) != _without_ages(kept.fields):
+            kept.version += 1
+        kept.fields = fields
+        return {"team": found.name, "version": kept.version, "taken_at": to_iso(self._desk.clock.now()), **fields}
+
+    def forget_all_but(self, teams: set[str]) -> None:
+        for gone in set(self._kept) - teams:
+            del self._kept[gone]
+
+    def _compose(self, team: Team, kept: _Kept) -> dict[str, Plain]:
+        desk = self._desk
+        troubles: list[Plain] = []
+        board = _tried(lambda: desk.boardroom.tasks.board(team.name), troubles, "tasks")
+        stands = standing(desk.room, team.name)
+        mail = self._mail(team, kept)
+        return {
+            "team_id": team_id(desk.room, team),
+            "description": team.description or None,
+            "created_at": to_iso(team.created_at) if team.created_at is not None else None,
+            "lead": self._lead(team),
+            "status": stands.status,
+            "status_source": stands.source,
+            "status_since": stands.since or None,
+            "members": self._members(team, mail, board, troubles),
+            "tasks": [task_fields(card, board) for card in board.sorted() if not card.is_hidden] if board else [],
+            "task_counts": task_counts(board) if board else {},
+            "spool": self._spool(team),
+            "troubles": troubles,
+        }
+
+    def _lead(self, team: Team) -> dict[str, Plain]:
+        lead = lead_of(self._desk.room, team.name) if not is_claudes_team(team.name) else None
+        age, state = lead_state_of(self._desk, team, lead) if lead is not None else (None, "unknown")
+        return {
+            "member": team.lead,
+            "session": (lead.session or None) if lead is not None else None,
+            "state": state,
+            "seconds_unseen": None if age is None else round(age, 1),
+            "mail_held": team.lead_is_away,
+        }
+
+    def _members(
+        self,
+        team: Team,
+        mail: Mapping[str, InboxFacts | InboxProblem],
+        board: Board | None,
+        troubles: list[Plain],
+    ) -> list[Plain]:
+        synced = _tried(lambda: views(self._syncroom, team, team.names), troubles, "work-sync") or []
+        sync = {one.member: one for one in synced}
+        rows: list[Plain] = []
+        for facts in facts_of_all(self._desk.room, team):
+            name = facts.member.name
+            known = sync.get(name)
+            row: dict[str, Plain] = {
+                **facts.fields(),
+                "is_lead": facts.is_lead,
+                "mail": mail_fields(mail.get(name)),
+                "tasks": _held(board, name),
+                "sync": {"state": known.state, "label": known.label, "why": known.why} if known is not None else None,
+                "agent": self._agent(team.name, facts),
+            }
+            rows.append(row)
+        return rows
+
+    def _agent(self, team: str, facts: MemberFacts) -> Plain:
+        """What atm knows of it because it started it."""
+        record = self._desk.crew.records.read(team, facts.member.name)
+        return {**record.facts()} if record is not None else None
+
+    def _mail(self, team: Team, kept: _Kept) -> dict[str, InboxFacts | InboxProblem]:
+        inboxes = self._desk.room.inboxes
+        found: dict[str, tuple[object, InboxFacts | InboxProblem]] = {}
+        for name in team.names:
+            version = inboxes.version(team.name, name)
+            known = kept.inboxes.get(name)
+            is_same = known is not None and known[0] == version and version is not None
+            found[name] = known if is_same and known else (version, facts_of_inbox(self._desk.room, team.name, name))
+        kept.inboxes = found
+        return {name: facts for name, (_, facts) in found.items()}
+
+    def _spool(self, team: Team) -> dict[str, Plain]:
+        spool = self._desk.room.spool
+        if spool.is_empty():
+            return {"pending": 0, "held": 0}
+        waiting = [one.entry for one in spool.pending() if same_name(one.entry.team, team.name)]
+        return {"pending": len(waiting), "held": sum(one.reason == "lead-away" for one in waiting)}
+
+
+def mail_fields(facts: InboxFacts | InboxProblem | None) -> dict[str, Plain]:
+    """How much mail somebody has; what cannot be counted says why."""
+    if isinstance(facts, InboxFacts):
+        return {"unread": facts.unread, "total": facts.total, "latest": facts.latest or None}
+    said = str(facts.error) if facts is not None else "no inbox"
+    return {"unread": None, "total": None, "latest": None, "problem": said}
+
+
+def _held(board: Board | None, name: str) -> list[Plain]:
+    mine = [card for card in board.sorted() if same_name(card.owner, name) and not card.is_finished] if board else []
+    return [card.id for card in mine]
+
+
+def _tried(work: Callable[[], T], troubles: list[Plain], what: str) -> T | None:
+    try:
+        return work()
+    except AtmError as error:
+        troubles.append(f"{what}: {error}")
+        return None
+
+
+def _without_ages(value: Plain) -> Plain:
+    if isinstance(value, dict):
+        return {key: _without_ages(inner) for key, inner in value.items() if key not in AGES}
+    return [_without_ages(inner) for inner in value] if isinstance(value, list) else value

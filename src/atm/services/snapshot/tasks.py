@@ -1,0 +1,46 @@
+"""A task in one vocabulary, for every surface. Claude Code's own names stand only in its own files."""
+
+from __future__ import annotations
+
+from atm.domain.board.tasks import UNREACHABLE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card
+    from atm.domain.plain import Plain
+
+
+def task_fields(card: Card, board: Board) -> dict[str, Plain]:
+    """What a list says of a task."""
+    found: dict[str, Plain] = {
+        "id": card.id,
+        "subject": card.subject,
+        "status": card.status,
+        "state": board.state(card),
+        "owner": card.owner or None,
+        "blocked_by": [*board.blockers(card)],
+        "blocks": [other.id for other in board.dependants(card.id)],
+        "blocked_by_open": [*board.open_blockers(card)] if not card.is_finished else [],
+        "priority": card.priority,
+        "files": [*card.files],
+        "claim": {"id": card.claim_id, "by": card.owner, "at": card.claimed_at} if card.claim_id else None,
+        "failures": card.failures,
+        "max_retries": card.max_retries,
+        "review": {"state": card.review or None, "reviewer": card.reviewer or None},
+        "plan": card.plan or None,
+        "needs": card.needs or None,
+    }
+    if card.problem:
+        found["problem"] = card.problem
+    if found["state"] == UNREACHABLE:
+        found["unreachable_because"] = board.lost()[card.number]
+    missing = board.broken_blockers(card) if not card.is_finished else []
+    if missing:
+        found["blocked_by_missing"] = [*missing]
+    return found
+
+
+def task_counts(board: Board) -> dict[str, Plain]:
+    """How many in each state; the three that everybody knows are always there."""
+    return {"pending": 0, "in_progress": 0, "completed": 0, **board.counts()}

@@ -1,0 +1,1 @@
+"""The command that prints a snapshot."""

@@ -1,0 +1,47 @@
+"""Snapshots over real files."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.config import Settings
+    from atm.domain.plain import Plain
+    from atm.formats.files.layout import Layout
+    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.snapshot.composing import Snapshots
+
+
+def build_snapshots(
+    layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
+) -> Snapshots:
+    from atm.services.snapshot.composing import Snapshots
+    from atm.wiring.crew import build_crewroom
+    from atm.wiring.sessions import build_sessionroom, find_caller
+    from atm.wiring.worksync import build_syncroom
+
+    crew = build_crewroom(layout, settings, boardroom, environment)
+    caller = find_caller(environment, os.getcwd())
+    desk = build_sessionroom(layout, settings, crew, caller, environment)
+    return Snapshots(desk, build_syncroom(layout, settings, boardroom))
+
+
+def daemon_facts(layout: Layout) -> dict[str, Plain]:
+    """Whether a daemon runs for this home, and how it and its plugins are."""
+    from atm.domain.errors import DaemonTrouble
+    from atm.system.daemon.client import ask
+    from atm.system.daemon.seat import find_running
+
+    running = find_running(layout)
+    if running is None:
+        return {"runs": False}
+    try:
+        said = ask(layout, "status", seconds=2.0)
+    except DaemonTrouble as error:
+        return {"runs": True, "pid": running.pid, "answers": False, "problem": str(error)}
+    facts = said if isinstance(said, dict) else {}
+    kept = ("version", "uptime", "memory", "loops", "plugins", "problems")
+    return {"runs": True, "pid": running.pid, "answers": True, **{key: facts.get(key) for key in kept}}

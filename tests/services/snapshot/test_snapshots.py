@@ -1,0 +1,93 @@
+"""A team at one moment, composed once: what changed costs, what did not is not read again, and all say the same."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.services.sessions.stage import SessionStage
+
+from atm.domain.errors import UnreadableFile
+from atm.services.mail.overview import InboxFacts
+from atm.services.sessions.resuming import resume
+from atm.services.snapshot.composing import Snapshots
+from atm.services.snapshot.members import member_facts
+from atm.testing.rooms import memory_syncroom
+
+
+@pytest.fixture
+def stage() -> SessionStage:
+    made = SessionStage()
+    made.task("parse", owner="bob")
+    made.task("lex")
+    made.say("bob", "cat", "hello")
+    return made
+
+
+@pytest.fixture
+def snapshots(stage: SessionStage) -> Snapshots:
+    return Snapshots(stage.desk, memory_syncroom(stage.boardroom))
+
+
+def member(found: Any, name: str) -> Any:
+    return next(one for one in found["members"] if one["name"] == name)
+
+
+def test_it_has_members_tasks_mail_lead_and_work_sync(stage, snapshots):
+    found: Any = snapshots.of("crew")
+    bob, cat = member(found, "bob"), member(found, "cat")
+    assert (bob["tasks"], bob["liveness"], bob["state"]) == (["1"], "online", "working")
+    assert (cat["mail"]["unread"], cat["mail"]["total"]) == (1, 1)
+    assert [(one["id"], one["state"], one["owner"]) for one in found["tasks"]] == [
+        ("1", "in_progress", "bob"),
+        ("2", "pending", None),
+    ]
+    assert found["task_counts"] == {"pending": 1, "in_progress": 1, "completed": 0}
+    assert (found["lead"]["member"], found["lead"]["session"]) == ("ann", None)
+    assert bob["sync"]["label"]
+    json.dumps(found)
+
+
+def test_its_version_rises_with_every_change_and_not_with_time(stage, snapshots):
+    one = snapshots.of("crew")["version"]
+    stage.later(5)
+    assert snapshots.of("crew")["version"] == one
+    stage.say("cat", "bob")
+    two = snapshots.of("crew")["version"]
+    resume(stage.as_session("s"), "crew")
+    three = snapshots.of("crew")["version"]
+    stage.later(11 * 60)
+    four = snapshots.of("crew")["version"]
+    assert [one, two, three, four] == [1, 2, 3, 4]
+
+
+def test_an_inbox_that_did_not_change_is_not_counted_again(stage, snapshots, monkeypatch):
+    snapshots.of("crew")
+    counted: list[str] = []
+
+    def count(agent: str, rows: list[Any], size: int) -> Any:
+        counted.append(agent)
+        return InboxFacts(agent, len(rows), len(rows), "", 0, 0, size)
+
+    monkeypatch.setattr("atm.services.mail.overview.sum_up", count)
+    stage.say("cat", "bob")
+    snapshots.of("crew")
+    assert counted == ["bob"]
+
+
+def test_everybody_says_the_same_of_a_member(stage, snapshots):
+    team = stage.room.rosters.load("crew")
+    said = member_facts(stage.room, team, team.members[1]).fields()
+    shown = member(snapshots.of("crew"), "bob")
+    assert {key: shown[key] for key in said} == said
+
+
+def test_a_part_that_cannot_be_read_is_said_and_the_rest_is_there(stage, snapshots, monkeypatch):
+    def broken(_: str) -> Any:
+        raise UnreadableFile("no board", "mend it")
+
+    monkeypatch.setattr(stage.boardroom.tasks, "board", broken)
+    found: Any = snapshots.of("crew")
+    assert any("no board" in trouble for trouble in found["troubles"])
+    assert len(found["members"]) == 3
