@@ -177,8 +177,8 @@ class MemoryTree:
     def index(self, folder: str) -> str:  # noqa: ARG002 - there is one
         return f"index:{','.join(self.now.staged)}"
 
-    def restore_index(self, folder: str, tree: str) -> None:  # noqa: ARG002
-        staged = [name for name in tree.removeprefix("index:").split(",") if name]
+    def restore_index(self, folder: str, kept: str) -> None:  # noqa: ARG002
+        staged = [name for name in kept.removeprefix("index:").split(",") if name]
         loose = sorted({*self.now.staged, *self.now.unstaged} - {*staged})
         self.now = replace(self.now, staged=staged, unstaged=loose)
 

@@ -30,7 +30,8 @@ class Consolidation:
     push: str = ""
     """The remote, if it is to be pushed."""
     index: str = ""
-    """The tree that the index had before anything was staged."""
+    """The index as it was before anything was staged, and the commit that was checked out then."""
+    head: str = ""
     commit: str = ""
     asked_at: float = 0.0
     """When teammates were asked to look at their changes, after an interruption."""

@@ -28,6 +28,7 @@ def consolidation_in(data: bytes) -> Consolidation | None:
         message=text_in(found, "message"),
         push=text_in(found, "push"),
         index=text_in(found, "index"),
+        head=text_in(found, "head"),
         commit=text_in(found, "commit"),
         asked_at=seconds_in(found, "asked_utc_ms") or 0.0,
     )
@@ -49,6 +50,7 @@ def with_consolidation(data: bytes, said: Consolidation | None) -> bytes:
         "message": said.message,
         "push": said.push,
         "index": said.index,
+        "head": said.head,
         "commit": said.commit,
         "asked_utc_ms": milliseconds(said.asked_at) if said.asked_at else None,
     }

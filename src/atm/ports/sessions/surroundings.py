@@ -76,10 +76,10 @@ class WorkingTree(Protocol):
         """None where there is no repository with a working tree."""
 
     def index(self, folder: str) -> str:
-        """The tree that the index holds now."""
+        """Keep the index as it is now; under which name."""
 
-    def restore_index(self, folder: str, tree: str) -> None:
-        """As it was before something was staged. No file is changed."""
+    def restore_index(self, folder: str, kept: str) -> None:
+        """As it was before something was staged. No file of the working tree is changed."""
 
     def stage_all(self, folder: str) -> None: ...
 

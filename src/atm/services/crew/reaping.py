@@ -150,6 +150,9 @@ def _say_ended(crew: Crewroom, record: AgentRecord) -> None:
     if crew.room.rosters.find(record.team) is None:
         return
     crew.room.endpoints.forget(record.team, record.member)
+    last = crew.room.presence.last(record.team, record.member)
+    if last is not None and last.state == ENDED:
+        return  # its host has said so itself; a second word would be a sign of life
     beat(crew.room.presence, record.team, record.member, crew.clock.now(), "atm crew", state=ENDED)
 
 

@@ -178,11 +178,23 @@ class Consolidating:
         former = consolidation_of(self.desk, self.team.name)
         if former is None or not former.partial:
             raise BadMove(f"no consolidation of {self.team.name} is under way", "there is nothing to go back from")
-        if former.index and not former.commit:
-            self.desk.tree.restore_index(self.folder, former.index)
-            self.done.steps.append("index restored")
+        self.now = former
+        self._note(self._mine())  # refused while somebody is at it
+        self._unstage()
         self._back_to_work()
         return self.done
+
+    def _unstage(self) -> None:
+        """The index as it was before we staged anything; not if that was committed since: a commit is not undone."""
+        status = self.desk.tree.status(self.folder) if self.now.index else None
+        if status is None:
+            return
+        if self.now.commit or status.head != self.now.head:
+            self.done.commit, self.done.branch = status.head, status.branch
+            self.done.skipped.append(f"index: {status.head[:12]} was committed already and stays")
+            return
+        self.desk.tree.restore_index(self.folder, self.now.index)
+        self.done.steps.append("index restored")
 
     def _back_to_work(self) -> None:
         self._note(None)
@@ -257,7 +269,7 @@ class Consolidating:
         status = self.desk.tree.status(self.folder)
         if status is None or status.is_clean or status.staged:
             return
-        self._note(self._mine(index=self.desk.tree.index(self.folder)))
+        self._note(self._mine(index=self.desk.tree.index(self.folder), head=status.head))
         self.desk.tree.stage_all(self.folder)
 
     def _need(self, ran: Ran, what: str) -> None:
@@ -265,8 +277,7 @@ class Consolidating:
         if ran.code == 0:
             return
         said = said_by(ran)[-MOST_SAID:].strip()
-        if self.now.index:
-            self.desk.tree.restore_index(self.folder, self.now.index)
+        self._unstage()
         for member in self.team.members:
             if not self.team.is_lead(member.name):
                 text = f"Consolidation stopped: {what} failed. Please fix what is yours.\n\n{said}"
@@ -332,6 +343,7 @@ class Consolidating:
         to_fix = [name for name, said in answers.items() if said == plan.TO_FIX]
         silent = [name for name in names if name not in answers]
         if to_fix:
+            self._unstage()
             self._back_to_work()
             raise ChecksFailed(f"{', '.join(to_fix)} must fix something first", "consolidate again when that is done")
         if silent:

@@ -8,6 +8,8 @@ from atm.domain.errors import RequestError
 from atm.domain.names import check_new_name, is_claudes_team
 from atm.domain.team.team import Member
 from atm.domain.untrusted_text import shell_words
+from atm.formats.board.task import detached
+from atm.formats.files.json_record import decode_object, encode, to_bytes
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team
@@ -29,10 +31,17 @@ class Copied:
     messages: int = 0
 
 
+def _open_task(desk: SessionRoom, team: str, id: str, open_ids: set[str]) -> bytes:
+    """Its file, without what was done before: nobody waits for that any more."""
+    fields = decode_object(desk.boardroom.tasks.read(team, id).raw)
+    for key in ("blockedBy", "blocks"):
+        listed = fields.get(key)
+        fields[key] = [one for one in listed if one in open_ids] if isinstance(listed, list) else []
+    return detached(to_bytes(encode(fields)))
+
+
 def copy_into(desk: SessionRoom, source: str, new: str) -> Copied:
     """The source stays as it is. Claims do not go along: whoever held them is in another session."""
-    from atm.formats.board.task import detached
-
     old = find_team(desk.room, source)
     if not is_claudes_team(old.name):
         raise RequestError(f"{old.name!r} is a team of yours: resume it", f"atm session resume {shell_words(old.name)}")
@@ -45,11 +54,8 @@ def copy_into(desk: SessionRoom, source: str, new: str) -> Copied:
         )
         done.members.append(member.name)
     board = desk.boardroom.tasks.board(old.name)
-    files = {
-        card.number: detached(desk.boardroom.tasks.read(old.name, card.id).raw.encode())
-        for card in board.sorted()
-        if not (card.is_finished or card.problem or card.is_hidden)
-    }
+    wanted = [card for card in board.sorted() if not (card.is_finished or card.problem or card.is_hidden)]
+    files = {card.number: _open_task(desk, old.name, card.id, {one.id for one in wanted}) for card in wanted}
     came, _ = desk.room.files.put_tasks(new, files, max(files, default=0))
     done.tasks = [str(number) for number in came]
     for member in old.members:

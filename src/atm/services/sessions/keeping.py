@@ -7,6 +7,8 @@ from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team import lifecycle
 from atm.domain.team.liveness import ENDED
+from atm.formats.files.json_record import NotJson
+from atm.formats.sessions.checkpoint import sequence_in
 from atm.services.crew.spawning import spawn
 from atm.services.crew.upping import again
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
@@ -29,13 +31,21 @@ LOST_HOST = "its host is gone"
 
 def keep(desk: SessionRoom, team: str, *, git: bool, why: str = "milestone") -> tuple[Made, Made | None]:
     """One checkpoint of a team; into git too, if its time has come. Signs of life of those who can be seen first."""
-    view = look_at(desk, team)
-    seen = [one for one in view.members if _beat_for(desk, view, one)]
+    view, last = look_at(desk, team), _sequence(desk, team)
+    seen = [one for one in view.members if _beat_for(desk, view, one, last)]
     made = checkpoint(desk, team, view=look_at(desk, team) if seen else view)
     return made, commit_checkpoint(desk, team, why) if git else None
 
 
-def _beat_for(desk: SessionRoom, view: TeamView, one: MemberView) -> bool:
+def _sequence(desk: SessionRoom, team: str) -> int:
+    data = desk.room.states.read(team)
+    try:
+        return sequence_in(data) if data is not None else 0
+    except NotJson:
+        return 0
+
+
+def _beat_for(desk: SessionRoom, view: TeamView, one: MemberView, checkpoint: int) -> bool:
     """A process that is known to be the member's own is as good as its word."""
     room, now = desk.room, desk.clock.now()
     last = last_beat(room.presence, view.team, one.name, now)
@@ -46,7 +56,9 @@ def _beat_for(desk: SessionRoom, view: TeamView, one: MemberView) -> bool:
     owners = room.processes.owners(last.pid)  # of this very process, not of another with its number
     if not any(same_name(owner.team, view.team.name) and same_name(owner.member, one.name) for owner in owners):
         return False
-    beat(room.presence, view.team, one.name, now, SOURCE, task=one.task, message=one.last_message)
+    beat(
+        room.presence, view.team, one.name, now, SOURCE, task=one.task, message=one.last_message, checkpoint=checkpoint
+    )
     return True
 
 

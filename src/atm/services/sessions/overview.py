@@ -84,6 +84,8 @@ class TeamView:
     numbers: LedgerNumbers
     torn: int = 0
     tail: list[TailMessage] = field(default_factory=list)
+    said_at: list[str] = field(default_factory=list)
+    """When each message was sent."""
     undelivered: list[TailMessage] = field(default_factory=list)
     """Written to the inbox of a member who is there, and not shown to it for too long."""
     troubles: list[str] = field(default_factory=list)
@@ -113,11 +115,12 @@ def look_at(desk: SessionRoom, team: str, *, is_marked: bool | None = None) -> T
     lead = lead_of(desk.room, found.name)
     age, lead_state = lead_state_of(desk, found, lead)
     marked = found.lead_is_away if is_marked is None else is_marked
-    felt = lead_state if marked else timeouts.HERE
+    felt = lead_state if marked or lead_state == timeouts.OVER else timeouts.HERE
     board = desk.boardroom.tasks.board(found.name)
     cards = [card for card in board.sorted() if not card.problem and not card.is_hidden]
     entries, torn = desk.room.ledger.entries(found.name)
-    tail, last_by = _conversation(entries, found)
+    said = _each_once(entries)
+    tail, last_by = _conversation(said, found)
     is_work_left = any(not card.is_finished for card in cards)
     view = TeamView(
         team=found,
@@ -135,6 +138,7 @@ def look_at(desk: SessionRoom, team: str, *, is_marked: bool | None = None) -> T
         numbers=look_at_numbers(entry.seq for entry in entries),
         torn=torn,
         tail=tail,
+        said_at=[entry.at for entry in said],
     )
     view.in_progress = [_in_progress(desk, found, card, view) for card in cards if card.is_claimed]
     view.undelivered = _undelivered(desk, view, entries)
@@ -196,15 +200,20 @@ def _idle(beat: Beat | None, now: float) -> float | None:
     return max(0.0, now - (beat.state_since if beat.state_since is not None else beat.at))
 
 
-def _conversation(entries: Iterable[Entry], team: Team) -> tuple[list[TailMessage], dict[str, int]]:
-    """The last messages by their numbers, each once; and the number of each member's last one."""
+def _each_once(entries: Iterable[Entry]) -> list[Entry]:
+    """Messages by their numbers."""
     said: dict[tuple[str, str], Entry] = {}
     for entry in sorted((one for one in entries if one.kind == MESSAGE and one.raw), key=lambda one: one.seq):
         for id in entry.ids:
             said.setdefault((id, entry.agent), entry)  # what was queued is entered once more when it arrives
+    return [*said.values()]
+
+
+def _conversation(said: list[Entry], team: Team) -> tuple[list[TailMessage], dict[str, int]]:
+    """The last messages; and the number of each member's last one."""
     tail: list[TailMessage] = []
     last_by: dict[str, int] = {}
-    for number, entry in enumerate(reversed(said.values())):
+    for number, entry in enumerate(reversed(said)):
         if number >= MOST_LOOKED_AT or (len(tail) >= MOST_MESSAGES and len(last_by) >= len(team.members)):
             break
         message = entry.message

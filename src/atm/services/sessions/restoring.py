@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atm.domain.board.tasks import COMPLETED
 from atm.domain.errors import AtmError, UnreadableFile
 from atm.domain.mail.receipts import standing
 from atm.domain.team.team import Member
+from atm.formats.board.task_history import decode_past, gone_in
 from atm.formats.files.json_record import NotJson, encode, to_bytes
 from atm.formats.mail.inbox import EMPTY, only
 from atm.formats.mail.journal import MESSAGE, decode_lines
@@ -50,12 +52,21 @@ def compare(desk: SessionRoom, team: str, common: str) -> Copies:
     """Reads both."""
     found = Copies(common=common)
     home = desk.room.states.read(team)
-    there = desk.git.latest(common, team) if common else None
+    there = _latest(desk, team, common)
     found.home, found.is_home_torn = _sequence(home)
     copy = there.get(STATE) if there is not None else None
     found.git, _ = _sequence(copy)
     found.is_divergent = found.home is not None and found.home == found.git and _differs(home or b"", copy or b"")
     return found
+
+
+def _latest(desk: SessionRoom, team: str, common: str) -> dict[str, bytes] | None:
+    """None too where the repository is gone: then the home has the only copy."""
+    try:
+        return desk.git.latest(common, team) if common else None
+    except AtmError as error:
+        desk.room.troubles.note(f"the checkpoints of {team} in {common} cannot be read: {error}")
+        return None
 
 
 def _sequence(data: bytes | None) -> tuple[int | None, bool]:
@@ -96,6 +107,7 @@ def bring_back(desk: SessionRoom, team: str, common: str) -> list[str]:
         made = Member(one.id, agent_type=one.role, quantum=one.quantum)
         roster = with_member(roster, known or new_member(made, team, now))
     numbered = {int(id): to_bytes(encode(one) + "\n") for one in tasks if (id := text_in(one, "id")).isdecimal()}
+    numbered = {**_finished(files.get(HISTORY, b"")), **numbered}
     came, _ = room.files.put_tasks(team, numbered, max(numbered, default=0))
     done += [f"task {number}" for number in came]
     unread = _unread(files.get(LEDGER, b""))
@@ -103,6 +115,16 @@ def bring_back(desk: SessionRoom, team: str, common: str) -> list[str]:
         done += [f"inbox of {agent}"] if room.files.put(team, f"inboxes/{agent}.json", content) else []
     done += ["config.json"] if room.rosters.create(team, roster) else []  # last: from now on there is a team
     return [*done, *([HISTORY] if HISTORY in files and HISTORY not in done else [])]
+
+
+def _finished(history: bytes) -> dict[int, bytes]:
+    """Tasks that were completed, as far as the history tells of them: others wait for them, and they count."""
+    found: dict[int, bytes] = {}
+    for number, (card, is_gone) in gone_in(decode_past(history)[0]).items():
+        if card.status == COMPLETED and not is_gone:
+            task = {"id": str(number), "subject": card.subject, "description": "", "status": COMPLETED}
+            found[number] = to_bytes(encode({**task, "blocks": [], "blockedBy": [], "owner": card.owner}) + "\n")
+    return found
 
 
 def _unread(ledger: bytes) -> dict[str, bytes]:

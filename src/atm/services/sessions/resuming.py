@@ -24,7 +24,7 @@ from atm.domain.team.lead_session import FORCED, PRESENT, REATTACHED, TAKEN_OVER
 from atm.domain.team.team import AGENT
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.json_record import NotJson
-from atm.formats.files.times import from_iso, to_iso
+from atm.formats.files.times import to_iso
 from atm.formats.sessions.checkpoint import created_in, facts_in
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -93,7 +93,7 @@ class _Resuming:
     def _lost(self, *, may_write: bool) -> str:
         desk, done = self.desk, self.done
         common = repository_for(desk, done.team)
-        if not common or desk.git.latest(common, done.team) is None:
+        if not common or compare(desk, done.team, common).git is None:
             raise NoSuchTeam(f"Team {done.team} not found. Use --list-teams", "atm session list --all")
         if not may_write:
             words = f"atm session resume {shell_words(done.team)}"
@@ -146,7 +146,7 @@ class _Resuming:
         team, mine = find_team(desk.room, done.team), desk.as_lead()
 
         def decide(recorded: LeadSession) -> LeadSession:
-            age = seconds_unseen(desk.room, team, recorded)
+            age = seconds_unseen(desk.room, team, recorded, mine.session)
             how = may_attach(recorded.session, mine.session, age, longest=desk.policy.takeover, force=force)
             if how == PRESENT:
                 raise LeadPresent(
@@ -217,7 +217,7 @@ class _Resuming:
         if view.torn:
             done.warn("mailbox-torn", f"{view.torn} lines of the ledger cannot be read")
         since = self.lead.last_seen
-        done.messages_since = sum((from_iso(one.at) or 0.0) > since for one in view.tail) if since else 0
+        done.messages_since = sum(at > to_iso(since) for at in view.said_at) if since else 0
         return f"messages: {len(view.tail)} of the last, up to number {numbers.last}"
 
     def summary(self) -> str:
@@ -315,6 +315,8 @@ def _take_up(run: _Resuming, go_on: Sequence[str], back: Sequence[str]) -> None:
     for name in back:
         saved, freed = roll_back(desk, team, name, team.lead)
         done.rolled_back[name] = [saved.ref, *freed] if saved is not None else freed
+    if done.view is not None:
+        done.view.standing = standing(desk.room, team.name)
     made = checkpoint(desk, team.name, is_divergent=run.copies.is_divergent)
     if made.sequence:
         commit_checkpoint(desk, team.name, "resume")

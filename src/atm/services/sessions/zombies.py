@@ -66,7 +66,9 @@ def watch_lead(desk: SessionRoom, team: str) -> WatchedLead:
         _is_back(desk, found, lead, done)
         return done
     if lead.away_since is None:
-        lead = _is_gone(desk, found, done)
+        lead = _is_gone(desk, found, lead, done)
+        if lead.away_since is None:
+            return done  # it came back a moment ago
     if done.lead == timeouts.OVER:
         _end(desk, found, lead, done)
         return done
@@ -83,11 +85,11 @@ def _hold(desk: SessionRoom, team: str) -> None:
         desk.room.states.set_lead_away(team, away_mark(since, pid, presence.began(pid), presence.boot))
 
 
-def _is_gone(desk: SessionRoom, team: Team, done: WatchedLead) -> LeadSession:
+def _is_gone(desk: SessionRoom, team: Team, seen: LeadSession, done: WatchedLead) -> LeadSession:
     now = desk.clock.now()
-    lead = change_lead(
-        desk.room, team.name, lambda lead: replace(lead, away_since=now) if lead.away_since is None else None
-    )
+    lead = change_lead(desk.room, team.name, lambda lead: replace(lead, away_since=now) if lead == seen else None)
+    if lead.away_since is None:
+        return lead
     done.changed = "away"
     _tell_all(desk, team, AWAY.format(desk.policy.lead_away / 60), done, NOTICE)
     return lead

@@ -15,7 +15,7 @@ from atm.domain.names import is_claudes_team, same_name
 from atm.formats.files.times import to_iso
 from atm.services.mail.overview import InboxFacts, facts_of_inbox
 from atm.services.sessions.overview import lead_state_of
-from atm.services.snapshot.members import MemberFacts, facts_of_all
+from atm.services.snapshot.members import MemberNow, facts_of_all
 from atm.services.snapshot.tasks import task_counts, task_fields
 from atm.services.team.leading import lead_of
 from atm.services.team.lifecycle import standing, team_id
@@ -129,7 +129,7 @@ class Snapshots:
             rows.append(row)
         return rows
 
-    def _agent(self, team: str, facts: MemberFacts) -> Plain:
+    def _agent(self, team: str, facts: MemberNow) -> Plain:
         """What atm knows of it because it started it."""
         record = self._desk.crew.records.read(team, facts.member.name)
         return {**record.facts()} if record is not None else None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class MemberFacts:
+class MemberNow:
     """One member at one moment."""
 
     member: Member
@@ -36,9 +36,9 @@ class MemberFacts:
         }
 
 
-def member_facts(room: Registry, team: Team, member: Member) -> MemberFacts:
-    return MemberFacts(member, activity(room, team, member), team.is_lead(member.name))
+def member_facts(room: Registry, team: Team, member: Member) -> MemberNow:
+    return MemberNow(member, activity(room, team, member), team.is_lead(member.name))
 
 
-def facts_of_all(room: Registry, team: Team) -> list[MemberFacts]:
+def facts_of_all(room: Registry, team: Team) -> list[MemberNow]:
     return [member_facts(room, team, member) for member in team.members]

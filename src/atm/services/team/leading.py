@@ -47,20 +47,29 @@ def change_lead(room: Registry, team: str, change: Callable[[LeadSession], LeadS
     return kept
 
 
-def seconds_unseen(room: Registry, team: Team, lead: LeadSession) -> float | None:
+def seconds_unseen(room: Registry, team: Team, lead: LeadSession, asker: str = "") -> float | None:
     """
     Since the lead was last seen: by its state, or by its heartbeat if that is later. None if it never was.
 
     Negative if that lies in the future. Zero while the process that its heartbeat names runs: a long turn is no
-    time-out.
+    time-out. Signs of life of the session that asks, `asker`, are not those of the one that it would follow.
     """
     now = room.clock.now()
     beat = last_beat(room.presence, team, team.lead, now)
+    if beat is not None and asker and asker != lead.session and _is_askers(room, team, asker, beat.pid):
+        beat = None
     is_here = beat is not None and beat.host == room.presence.host and beat.boot == room.presence.boot
     if beat is not None and beat.pid is not None and is_here and room.presence.process_runs(beat.pid):
         return 0.0
     seen = [at for at in (lead.last_seen, beat.at if beat is not None else None) if at is not None]
     return now - max(seen) if seen else None
+
+
+def _is_askers(room: Registry, team: Team, asker: str, pid: int | None) -> bool:
+    """By the process that the asker runs under, or by what its hooks left."""
+    above = room.processes.ancestors(room.acting_pid) if room.acting_pid is not None else []
+    endpoint = room.endpoints.of(team.name, team.lead)
+    return (pid is not None and pid in above) or (endpoint is not None and endpoint.session == asker)
 
 
 def sits_at_terminal(room: Registry, lead: LeadSession) -> bool:
@@ -76,7 +85,7 @@ def note_lead(room: Registry, team: str, mine: LeadSession, longest: float) -> N
     found, now = room.rosters.load(team), room.clock.now()
 
     def decide(recorded: LeadSession) -> LeadSession | None:
-        age = seconds_unseen(room, found, recorded)
+        age = seconds_unseen(room, found, recorded, mine.session)
         if may_attach(recorded.session, mine.session, age, longest=longest) == PRESENT:
             return None
         is_other = recorded.session != mine.session

@@ -31,7 +31,16 @@ def process_is_alive(pid: int) -> bool:
         return False
     except (OSError, OverflowError) as error:
         return isinstance(error, OSError)  # not permitted to ask: it is there; no such number can be: it is not
-    return True
+    return not _has_ended(pid)
+
+
+def _has_ended(pid: int) -> bool:
+    """It was killed, and nobody has asked after it yet: in a container without an init that can be for ever."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[0] == b"Z"
+    except (OSError, IndexError):
+        return False
 
 
 def _is_alive_on_windows(pid: int) -> bool:

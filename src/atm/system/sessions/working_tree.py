@@ -8,6 +8,7 @@ are the user's own programs, run as the user would run them.
 from __future__ import annotations
 
 import os
+import shutil
 import time
 
 from atm.domain.errors import GitTrouble
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 PRE_COMMIT = 'hook=$(git rev-parse --git-path hooks/pre-commit) && { [ ! -x "$hook" ] || exec "$hook"; }'
 PUSH_SECONDS = 600.0
+KEPT_INDEX = "atm-index"
+"""Beside git's own, while something is staged for a consolidation."""
 
 
 class LeadsTree:
@@ -61,10 +64,26 @@ class LeadsTree:
         )
 
     def index(self, folder: str) -> str:
-        return self._open(folder).need("write-tree").strip()
+        """The file itself: a tree knows nothing of sparse checkouts, and of files that are only meant to be added."""
+        git = self._open(folder)
+        kept = f"{KEPT_INDEX}-{git.need('write-tree').strip()[:16]}"
+        if os.path.exists(f"{git.git_dir}/index"):
+            shutil.copy2(f"{git.git_dir}/index", f"{git.git_dir}/{kept}")
+        return kept
 
-    def restore_index(self, folder: str, tree: str) -> None:
-        self._open(folder).need("read-tree", "--end-of-options", tree)
+    def restore_index(self, folder: str, kept: str) -> None:
+        git = self._open(folder)
+        if not kept.startswith(KEPT_INDEX) or "/" in kept:
+            raise GitTrouble(f"{kept!r} is no index that was kept", "see `git status`, and `git restore --staged .`")
+        lock = f"{git.git_dir}/index.lock"
+        try:
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+            os.replace(f"{git.git_dir}/{kept}", lock)
+            os.replace(lock, f"{git.git_dir}/index")
+        except FileExistsError:
+            raise GitTrouble("another git is at the index", "if none runs there, remove the lock", lock) from None
+        except FileNotFoundError:
+            os.unlink(lock)  # there was no index then, or it was put back before
 
     def stage_all(self, folder: str) -> None:
         git = self._open(folder)
@@ -85,6 +104,9 @@ class LeadsTree:
         git = self._open(folder)
         data = message.replace("\0", "").encode("utf-8", "replace")
         git.need("commit", "--quiet", "--no-verify", "--no-gpg-sign", "-F", "-", stdin=data, seconds=LONG)
+        for name in os.listdir(git.git_dir):
+            if name.startswith(KEPT_INDEX):
+                os.unlink(f"{git.git_dir}/{name}")
         return git.commit_of("HEAD")
 
     def push(self, folder: str, remote: str) -> Ran:
