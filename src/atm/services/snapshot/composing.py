@@ -40,7 +40,7 @@ AGES = ("state_age_seconds", "liveness_age_seconds", "seconds_unseen", "taken_at
 
 
 @dataclass(slots=True)
-class _Kept:
+class _KeptTeam:
     """What was read of a team, and of which versions."""
 
     inboxes: dict[str, tuple[object, InboxFacts | InboxProblem]] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class Snapshots:
     def __init__(self, desk: SessionRoom, syncroom: SyncRoom) -> None:
         self._desk = desk
         self._syncroom = syncroom
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _KeptTeam] = {}
 
     def teams(self) -> list[str]:
         return self._desk.room.rosters.teams()
@@ -62,7 +62,7 @@ class Snapshots:
     def of(self, team: str) -> dict[str, Plain]:
         """One team. A part that cannot be read says why, and the others are there all the same."""
         found = find_team(self._desk.room, team)
-        kept = self._kept.setdefault(found.name, _Kept())
+        kept = self._kept.setdefault(found.name, _KeptTeam())
         fields = self._compose(found, kept)
         if not kept.version or _without_ages(fields) != _without_ages(kept.fields):
             kept.version += 1
@@ -73,7 +73,7 @@ class Snapshots:
         for gone in set(self._kept) - teams:
             del self._kept[gone]
 
-    def _compose(self, team: Team, kept: _Kept) -> dict[str, Plain]:
+    def _compose(self, team: Team, kept: _KeptTeam) -> dict[str, Plain]:
         desk = self._desk
         troubles: list[Plain] = []
         board = _tried(lambda: desk.boardroom.tasks.board(team.name), troubles, "tasks")
@@ -134,7 +134,7 @@ class Snapshots:
         record = self._desk.crew.records.read(team, facts.member.name)
         return {**record.facts()} if record is not None else None
 
-    def _mail(self, team: Team, kept: _Kept) -> dict[str, InboxFacts | InboxProblem]:
+    def _mail(self, team: Team, kept: _KeptTeam) -> dict[str, InboxFacts | InboxProblem]:
         inboxes = self._desk.room.inboxes
         found: dict[str, tuple[object, InboxFacts | InboxProblem]] = {}
         for name in team.names:

@@ -77,7 +77,7 @@ class LeadsTree:
             raise GitTrouble(f"{kept!r} is no index that was kept", "see `git status`, and `git restore --staged .`")
         lock = f"{git.git_dir}/index.lock"
         try:
-            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
+            os.close(os.open(lock, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             os.replace(f"{git.git_dir}/{kept}", lock)
             os.replace(lock, f"{git.git_dir}/index")
         except FileExistsError:
