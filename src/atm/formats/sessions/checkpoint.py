@@ -120,6 +120,11 @@ def created_in(data: bytes) -> float | None:
     return seconds_in(decode_object(to_text(data)), "created_utc_ms")
 
 
+def commit_in(data: bytes) -> str:
+    """The last one that was known to be good. Raises NotJson."""
+    return text_in(decode_object(to_text(data)), "git_commit_sha")
+
+
 def facts_in(data: bytes) -> dict[str, str]:
     """Raises NotJson."""
     found = decode_object(to_text(data)).get("facts_checksums")

@@ -25,7 +25,7 @@ from atm.domain.team.team import AGENT
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
-from atm.formats.sessions.checkpoint import created_in, facts_in
+from atm.formats.sessions.checkpoint import commit_in, created_in, facts_in
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
@@ -317,9 +317,21 @@ def _take_up(run: _Resuming, go_on: Sequence[str], back: Sequence[str]) -> None:
         done.rolled_back[name] = [saved.ref, *freed] if saved is not None else freed
     if done.view is not None:
         done.view.standing = standing(desk.room, team.name)
-    made = checkpoint(desk, team.name, is_divergent=run.copies.is_divergent)
+    made = checkpoint(desk, team.name, is_divergent=run.copies.is_divergent, good=_where_it_began(desk, team.name))
     if made.sequence:
         commit_checkpoint(desk, team.name, "resume")
+
+
+def _where_it_began(desk: SessionRoom, team: str) -> str:
+    """The commit that is checked out where the team is led from, until one is known whose checks passed."""
+    data = desk.room.states.read(team)
+    try:
+        if data is not None and commit_in(data):
+            return ""
+        status = desk.tree.status(desk.caller.folder)
+    except (AtmError, NotJson):
+        return ""
+    return status.head if status is not None else ""
 
 
 def _interrupted_members(run: _Resuming, decided: set[str]) -> list[str]:
