@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from tests.lab.conftest import ME, LabAgent, processes_of, until
+from tests.optional import skip_without
 
 pytestmark = pytest.mark.lab
 
@@ -36,6 +37,17 @@ class Upped:
             check=False,
         )
         assert done.returncode in (0, 3), done.stdout + done.stderr
+        return json.loads(done.stdout)
+
+    def probe(self) -> Any:
+        """As its lead would look at it."""
+        done = subprocess.run(
+            ["atm", "session", "probe", "crew", "--json"],
+            env={key: value for key, value in self.agent.environment.items() if not key.startswith("ATM_")},
+            cwd=self.agent.folder,
+            capture_output=True,
+            check=True,
+        )
         return json.loads(done.stdout)
 
     def record(self) -> Any:
@@ -85,6 +97,38 @@ def test_it_is_started_spoken_to_by_mail_and_ended_with_nothing_left(agent):
     assert ended["how"] in ("asked", "terminated")
     assert left_in(agent) == []
     assert list((agent.home / ".local/state/atm/worktrees").glob("*/*/*")) == []
+
+
+def test_in_a_window_it_is_started_looked_at_and_ended_with_nothing_left(agent):
+    """The user's own tmux is not asked: it has a server of its own."""
+    skip_without("tmux")
+    agent.story.otherwise().says("at your service")
+    upped = Upped(agent)
+    said = upped.atm("up", f"{agent.vendor.name}:{ME}", "--backend", "tmux", "--prompt", "begin the day")
+    assert said["members"][0]["error"] is None, said
+    assert said["members"][0]["pane"]
+    agent.seen.asks(1, 240)
+    agent.seen.once("begin the day")
+    until(lambda: "at your service" in str(upped.atm("peek", ME)), 120)
+    ended = upped.atm("down")["members"][0]
+    assert (ended["member"], ended["troubles"]) == (ME, [])
+    until(lambda: left_in(agent) == [], 60)
+    assert list((agent.home / ".local/state/atm/worktrees").glob("*/*/*")) == []
+
+
+def test_its_conversation_is_called_resumable_when_its_transcript_is_there(agent):
+    agent.story.otherwise().says("at your service")
+    upped = Upped(agent)
+    upped.atm("up", f"{agent.vendor.name}:{ME}", "--prompt", "the word is heliotrope")
+    agent.seen.asks(1, 240)
+    upped.says("idle")
+    until(lambda: is_written_down(agent, b"heliotrope", b"at your service"), 120)
+    probed = upped.probe()
+    kept = next(one for one in probed["members"] if one["name"] == ME)["vendor_session"]
+    assert kept["id"] == upped.record()["session"]
+    assert kept["resumable"] is (None if agent.vendor.name == "opencode" else True)
+    upped.atm("down")
+    assert left_in(agent) == []
 
 
 def test_stopped_in_the_middle_of_a_tool_it_leaves_no_orphan(agent):

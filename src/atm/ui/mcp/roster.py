@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from atm import __version__
 from atm.domain.names import same_name
 from atm.services.mail.surfacing import unread_for
-from atm.services.snapshot.members import member_facts
-from atm.services.team.activity import activity
+from atm.services.snapshot.members import facts_of_all, member_facts
 from atm.services.team.lifecycle import standing
 from atm.ui.mcp.actor import home
 from atm.ui.mcp.board.view import counts, preview
@@ -56,7 +55,7 @@ def _status(caller: Caller, _: Given) -> dict[str, Plain]:
     team = home(caller)
     found = standing(caller.room, team.name)
     alive: dict[str, Plain] = {}
-    for value in (activity(caller.room, team, member).liveness.value for member in team.members):
+    for value in (one.activity.liveness.value for one in facts_of_all(caller.room, team)):
         alive[value] = int(str(alive.get(value, 0))) + 1
     waiting = sum(same_name(spooled.entry.team, team.name) for spooled in caller.room.spool.pending())
     return {

@@ -25,7 +25,7 @@ from atm.services.mail.mailroom import Recipient, find_open_recipient
 from atm.services.mail.reading import TURN_PATIENCE
 from atm.services.mail.surfacing import unread_for
 from atm.services.roster.teamroom import Teamroom
-from atm.services.team import presence
+from atm.services.snapshot.members import member_facts
 from atm.services.team.registry import find_team
 from atm.teamd.plugins.api import MemberFacts, PluginError, Sent, TeamFacts, Unread
 
@@ -144,7 +144,7 @@ def overview(room: Teamroom, tasks: Tasks, found: Team) -> TeamFacts:
 def _member_facts(room: Teamroom, team: Team, member: Member) -> MemberFacts:
     unread = unread_of(room, team.name, member.name)
     try:
-        known = presence.liveness(room.presence, team, member.name, room.clock.now())
+        known = member_facts(room, team, member).activity.liveness
     except AtmError:
         return MemberFacts(member.name, member.kind, unread, UNKNOWN, None)
     return MemberFacts(member.name, member.kind, unread, known.value, known.age)
