@@ -26,7 +26,7 @@ from atm.services.roster.members import create_team
 from atm.services.team.registry import find_team
 from atm.services.worksync.reconcile import reconcile
 from atm.system.machine import find_layout
-from atm.teamd.worksync import SyncWork
+from atm.teamd.parts.worksync import SyncWork
 from atm.wiring.board import build_boardroom
 from atm.wiring.mail import build_room
 from atm.wiring.worksync import build_syncroom

@@ -20,8 +20,8 @@ from atm.services.team.lifecycle import walk
 from atm.services.worksync import rounds
 from atm.services.worksync.reports import note_intent
 from atm.services.worksync.syncroom import SyncPolicy
-from atm.teamd import worksync as sync_work
-from atm.teamd.worksync import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
+from atm.teamd.parts import worksync as sync_work
+from atm.teamd.parts.worksync import MOST_NOTED, SCAN_EVERY, STALL_GRACE, SyncWork
 from atm.testing.files import MemoryRecords
 
 if TYPE_CHECKING:

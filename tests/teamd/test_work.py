@@ -31,13 +31,16 @@ from atm.services.team.endpoints import put_endpoint
 from atm.system.events.tree_watch import TreeWatch
 from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import IDLE, STUCK, Loop
+from atm.teamd.parts.board import BoardLoops
+from atm.teamd.parts.crew import CrewLoops
+from atm.teamd.parts.delivery import DeliveryLoops
+from atm.teamd.parts.mail import MailLoops
+from atm.teamd.parts.team import TeamLoops
 from atm.teamd.rounds import Rounds
-from atm.teamd.work import Work
 from atm.testing import memory_boardroom
 from atm.testing.agents import memory_crewroom
 from atm.testing.delivery import MemoryTerminals
 from atm.testing.rooms import memory_syncroom
-from atm.testing.sessions import memory_sessionroom
 
 
 class Servers:
@@ -56,6 +59,16 @@ class Servers:
     def tell(self, url: str, session: str, id: str, text: str) -> ServerAnswer:  # noqa: ARG002
         self.told.append((session, id))
         return ServerAnswer(self.answer, f"{url} said {self.answer}")
+
+
+class Work:
+    """The loops of these topics over the same rounds, as the daemon's parts have them."""
+
+    def __init__(self, rounds: Rounds) -> None:
+        self.rounds = rounds
+        self.mail, self.delivery, self.board = MailLoops(rounds), DeliveryLoops(rounds), BoardLoops(rounds)
+        self.team = TeamLoops(rounds, self.board.release, rounds.forget_all_but)
+        rounds.forgetting = [self.mail.forget_all_but, self.delivery.forget_all_but]
 
 
 class Stage:
@@ -77,8 +90,7 @@ class Stage:
         """As a daemon does that was started just now."""
         channels = Channels(MemoryTerminals(), self.servers)
         rounds = Rounds(memory_syncroom(self.boardroom), channels, self.events.append, self.log)
-        crewroom = memory_crewroom(self.boardroom)
-        self.work = Work(rounds, crewroom, memory_sessionroom(crewroom))
+        self.work = Work(rounds)
         return self.work
 
     def log(self, level: str, source: str, text: str, **_: object) -> None:
@@ -670,13 +682,14 @@ def test_the_watch_goes_on_after_something_that_nobody_thought_of(room, layout):
 
 
 def test_an_agent_whose_host_was_killed_is_cleared_away_and_that_is_logged(stage):
-    crew = stage.work.crew.crewroom
+    crew: Any = memory_crewroom(stage.boardroom)
+    loops = CrewLoops(stage.work.rounds, crew)
     made = crew.processes.make(mark="m")
     known: Any = {"team": "crew", "member": "ann", "generation": 1, "mark": "m", "runtime": "script"}
     more = {"backend": "headless", "folder": "/w", "at": 1.0, "state": "working", "pid": 4, "began": "long ago"}
     with crew.records.turn("crew", "ann") as turn:
         turn.write(AgentRecord(**{**known, **more}))
-    assert stage.work.crew.reconcile() == 1
+    assert loops.reconcile() == 1
     assert crew.processes.began(made.pid) == ""
     assert ("warn", "crew", "ann was gone and is cleared away") in stage.lines
-    assert stage.work.crew.reconcile() == 0
+    assert loops.reconcile() == 0

@@ -19,11 +19,9 @@ from typing import TYPE_CHECKING, Any
 from atm import __version__
 from atm.domain.errors import DaemonRunning
 from atm.domain.events import SETTINGS_RELOADED, TeamEvent
-from atm.domain.worksync.identity import Trusted
 from atm.formats.daemon.control_line import BadLine
 from atm.formats.files.times import to_iso
 from atm.services.events import TeamEvents
-from atm.services.worksync.reports import submit
 from atm.system.daemon.process_facts import memory
 from atm.system.daemon.seat import RunningDaemon, Seat, take_seat
 from atm.system.events.tree_watch import Touched, TreeWatch
@@ -31,11 +29,12 @@ from atm.teamd.control import Control
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import STUCK, Door, Loop, in_thread
+from atm.teamd.part import find_parts
 from atm.teamd.places import Place, load_places
 from atm.teamd.plugins.host.host import PluginHost
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
-from atm.teamd.work import Work, build_work
+from atm.teamd.work import build_core, use_settings
 from atm.wiring.board import build_tasks
 from atm.wiring.daemon import build_log
 from atm.wiring.events import build_news
@@ -49,36 +48,6 @@ if TYPE_CHECKING:
 STOP_SECONDS = 10.0
 SEAT_SECONDS = 5.0
 PLUGIN_SECONDS, SECONDS_TO_KILL = 5.0, 4.0
-
-LOOPS: list[tuple[str, Callable[[Work], Callable[[], int | None]], float, float]] = [
-    ("spool", lambda work: work.mail.drain_spool, 5.0, 60.0),
-    ("reconcile", lambda work: work.mail.put_back, 120.0, 120.0),
-    ("tidy", lambda work: work.team.tidy, 120.0, 120.0),
-    ("retention", lambda work: work.mail.apply_retention, 300.0, 120.0),
-    ("silence", lambda work: work.team.look_for_silence, 60.0, 60.0),
-    ("escalation", lambda work: work.mail.tell_unanswered, 20.0, 60.0),
-    ("reminders", lambda work: work.board.remind_boards, 60.0, 60.0),
-    ("delivery", lambda work: work.delivery.deliver, 15.0, 120.0),
-    ("turns", lambda work: work.delivery.end_unsaid_turns, 4.0, 60.0),
-    ("worksync", lambda work: work.sync.work, 60.0, 120.0),
-    ("crew", lambda work: work.crew.reconcile, 20.0, 120.0),
-    ("sessions", lambda work: work.session.keep, 30.0, 180.0),
-    ("stalls", lambda work: work.sync.watch_stalls, 60.0, 120.0),
-]
-"""Name, work, period and bound in seconds. Later parts add theirs here."""
-
-WAKES = {
-    "inbox": ("delivery", "reconcile"),
-    "endpoints": ("delivery",),
-    "roster": ("delivery", "worksync"),
-    "heartbeat": ("delivery", "worksync"),
-    "spool": ("spool",),
-    "ledger": ("escalation",),
-}
-"""Which loops a changed file wakes."""
-
-GATHERING = {"delivery": 0.03, "reconcile": 0.2, "escalation": 1.0, "worksync": 0.1}
-"""Seconds that a woken loop gathers what else changes, so that a busy team does not keep it running all the time."""
 
 
 class Daemon:
@@ -98,27 +67,31 @@ class Daemon:
         self._news = build_news()
         self._tasks = build_tasks(layout, news=self._news)
         """Of all who are served here: what one connection has read of a board the others need not."""
-        self._work = build_work(
+        self._core = build_core(
             *(layout, self._load_settings(), environment, self._tasks),
             publish=self._hub.publish_from_thread,
             log=self.log,
         )
-        self._work.rounds.ask_again = self._ask_again
+        self._core.rounds.ask_again = self._ask_again
+        self._parts = [kind(self._core) for kind in find_parts()]
+        self._core.rounds.forgetting = [part.forget_all_but for part in self._parts]
+        self._answers = {verb: answer for part in self._parts for verb, answer in part.answers().items()}
         self._door = Door()
         self._loops = {
-            name: Loop(
-                name,
-                pick(self._work),
-                period=period,
-                bound=bound,
-                gathering=GATHERING.get(name, 0.0),
+            plan.name: Loop(
+                plan.name,
+                plan.work,
+                period=plan.period,
+                bound=plan.bound,
+                gathering=plan.gathering,
                 door=self._door,
                 observe=self._telemetry.round,
             )
-            for name, pick, period, bound in LOOPS
+            for part in self._parts
+            for plan in part.loops()
         }
         tree = TreeWatch(layout, self._watched_settings())
-        events = TeamEvents(self._work.rounds.room, self._work.rounds.boardroom.tasks)
+        events = TeamEvents(self._core.rounds.room, self._core.rounds.boardroom.tasks)
         self._watcher = Watcher(
             *(tree, events, self._hub.publish, self._react, self.log), self._hub.is_ready.set, door=self._door
         )
@@ -140,7 +113,7 @@ class Daemon:
             await control.start()
             await self._surfaces.start(self._facts(seat))
             self._listen_to_signals()  # before any client can know that there is a daemon to end
-            seat.announce(__version__, to_iso(self._work.rounds.room.clock.now()))
+            seat.announce(__version__, to_iso(self._core.rounds.room.clock.now()))
             self.log("info", "daemon", "started", version=__version__, socket=seat.socket)
             left = await self._serve(control, seat)
             self.log("warn" if left else "info", "daemon", f"stopped; left: {', '.join(left) or 'nothing'}")
@@ -187,7 +160,7 @@ class Daemon:
         except OSError as error:  # something else lies there, or the disk is full: tried again
             self.log("error", "daemon", f"{seat.socket} cannot be made again: {error}")
         await self._surfaces.keep_reachable()
-        for trouble in self._work.rounds.room.troubles.news():
+        for trouble in self._core.rounds.room.troubles.news():
             self.log("warn", "daemon", trouble)
 
     def _ask_again(self, loop: str, seconds: float) -> None:
@@ -209,7 +182,7 @@ class Daemon:
         forwarding.cancel()
         await control.stop()
         await self._surfaces.stop()
-        last_drain = in_thread(lambda: self._work.mail.drain_spool(everything=True))
+        last_drain = in_thread(self._finish_parts)
         killed = await self._stop_plugins(starting)
         await asyncio.wait([last_drain], timeout=max(0.1, end - time.monotonic()))
         await asyncio.wait(tasks.values(), timeout=max(0.1, end - time.monotonic()))
@@ -220,6 +193,10 @@ class Daemon:
         for task in tasks.values():
             task.cancel()
         return [*left, *(f"plugin {name} (killed)" for name in killed)]
+
+    def _finish_parts(self) -> None:
+        for part in self._parts:
+            part.finish()
 
     async def _start_plugins(self) -> None:
         try:
@@ -240,7 +217,7 @@ class Daemon:
 
     async def _run_loop(self, loop: Loop) -> None:
         await loop.run(
-            self._stop, lambda level, text: self.log(level, loop.name, text), self._work.rounds.room.chance.fraction
+            self._stop, lambda level, text: self.log(level, loop.name, text), self._core.rounds.room.chance.fraction
         )
 
     async def _supervised(self, name: str, run: Callable[[], Awaitable[None]]) -> None:
@@ -263,11 +240,10 @@ class Daemon:
             self._telemetry.event(event)
             if listener.dropped:
                 listener.dropped = 0
-                self._work.sync.lost_some()
-            if self._work.sync.hear(event):
-                self._loops["worksync"].wake()
-            if self._work.session.hear(event):
-                self._loops["sessions"].wake()
+                for part in self._parts:
+                    part.missed_some()
+            for name in [name for part in self._parts for name in part.hear(event)]:
+                self._loops[name].wake()
             self._plugins.publish(event)
 
     def _listen_to_signals(self) -> None:
@@ -279,15 +255,11 @@ class Daemon:
     # What changed files lead to.
 
     def _react(self, touched: Touched) -> None:
-        if touched.kind in ("inbox", "endpoints", "heartbeat") and touched.team:
-            self._work.rounds.touch(touched.team, touched.name)
-        elif touched.kind == "roster" and touched.team:
-            self._work.rounds.touch_roster(touched.team)
-            self._work.sync.hear_roster(touched.team)
-        if touched.kind == "heartbeat" and touched.team:
-            self._work.sync.hear_beat(touched.team, touched.name)
-        for name in WAKES.get(touched.kind, ()):
-            self._loops[name].wake()
+        self._core.rounds.touched(touched)
+        for part in self._parts:
+            part.touch(touched)
+            for name in part.wakes.get(touched.kind, ()):
+                self._loops[name].wake()
         if touched.kind == "settings":
             self._reload.set()
 
@@ -317,11 +289,13 @@ class Daemon:
 
     async def _take_over_settings(self) -> None:
         settings = self._load_settings()
-        self._work.use(self._layout, settings)
+        use_settings(self._core, settings)
+        for part in self._parts:
+            part.use()
         self._watcher.tree.watch_settings_of(self._watched_settings())
         await self._plugins.reload(self._places)
         self.log("info", "settings", "read again", problems=len(self._problems))
-        self._hub.publish(TeamEvent(SETTINGS_RELOADED, "", "settings", self._work.rounds.room.clock.now(), {}))
+        self._hub.publish(TeamEvent(SETTINGS_RELOADED, "", "settings", self._core.rounds.room.clock.now(), {}))
 
     # What it is asked.
 
@@ -338,21 +312,13 @@ class Daemon:
                 return {"reloading": True}
             case "wake":
                 return self._wake(request)
-            case "sync-report":
-                return await in_thread(lambda: self._take_report(request))  # type: ignore[no-any-return]
             case "stop":
                 self._stop.set()
                 return {"stopping": True}
+        answer = self._answers.get(request.do)
+        if answer is not None:
+            return await in_thread(lambda: answer(request))  # type: ignore[no-any-return]
         raise BadLine("unknown-request", f"the daemon does not know {request.do!r}", request.id)
-
-    def _take_report(self, request: Request) -> Plain:
-        """A report of a member, judged here and now. Who it is from, the process that asks knows from its launcher."""
-        arguments, knows = request.fields.get("arguments"), request.fields.get("knows")
-        if not isinstance(arguments, dict) or not isinstance(knows, dict):
-            raise BadLine("bad-request", "a report has `arguments` and says what is known of its author", request.id)
-        said = {key: str(knows.get(key) or "") for key in ("source", "team", "member")}
-        trusted = Trusted("app", self._work.rounds.syncroom.now(), **said)
-        return submit(self._work.rounds.syncroom, request.text("team"), arguments, trusted).fields()
 
     def _wake(self, request: Request) -> Plain:
         name = request.text("loop")
@@ -373,7 +339,7 @@ class Daemon:
             "events": self._hub.published,
             "listeners": self._hub.listeners,
             "loops": [loop.facts() for loop in self._loops.values()],
-            "worksync": self._work.sync.counts(),
+            **{part.name: facts for part in self._parts if (facts := part.facts()) is not None},
             "plugins": [*self._plugins.states()],
             "surfaces": [*self._surfaces.facts()],
             "places": [place.name for place in self._places],

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
     from atm.services.worksync.syncroom import SyncRoom
+    from atm.system.events.tree_watch import Touched
 
 BOARD_MINUTES, STALL_MINUTES = 30.0, 30.0
 FULL_EVERY = {"reconcile": 120.0, "deliver": 60.0}
@@ -81,6 +82,8 @@ class Rounds:
         self.ask_again: Callable[[str, float], None] = lambda *_: None
         """Asks for another round of a loop after so many seconds."""
         self.look_again: set[str] = set()
+        self.forgetting: list[Callable[[set[str]], None]] = []
+        """Told which teams there still are."""
         self._publish = publish
         self._lock = threading.Lock()
         self._touched_teams: set[str] = set()
@@ -103,7 +106,18 @@ class Rounds:
     def tell(self, kind: str, team: str, subject: str, **detail: Plain) -> None:
         self._publish(TeamEvent(kind, team, subject, self.room.clock.now(), detail))
 
+    def forget_all_but(self, teams: set[str]) -> None:
+        for forget in self.forgetting:
+            forget(teams)
+
     # What the watch tells. Called in the daemon's own thread.
+
+    def touched(self, touched: Touched) -> None:
+        """A file has changed: whom the next rounds are about."""
+        if touched.kind in ("inbox", "endpoints", "heartbeat") and touched.team:
+            self.touch(touched.team, touched.name)
+        elif touched.kind == "roster" and touched.team:
+            self.touch_roster(touched.team)
 
     def touch(self, team: str, member: str = "") -> None:
         with self._lock:

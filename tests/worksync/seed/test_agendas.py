@@ -33,7 +33,7 @@ from atm.services.worksync.reading import briefing_block, diagnose, metrics, vie
 from atm.services.worksync.reports import replay, submit
 from atm.services.worksync.rounds import SyncRound
 from atm.services.worksync.syncroom import SyncPolicy, issue, read_agendas
-from atm.teamd import worksync as sync_work
+from atm.teamd.parts import worksync as sync_work
 from atm.ui.mcp.catalog import all_tools
 
 ROOT = Path(__file__).parents[3]

@@ -34,8 +34,8 @@ from atm.services.worksync.reading import block_in_words, briefing_block
 from atm.services.worksync.reports import ReportAnswer, submit
 from atm.services.worksync.rounds import forget_members, run_round
 from atm.services.worksync.syncroom import read_agendas
-from atm.teamd import worksync as sync_work
-from atm.teamd.worksync import CONCURRENCY, SyncWork
+from atm.teamd.parts import worksync as sync_work
+from atm.teamd.parts.worksync import CONCURRENCY, SyncWork
 from atm.ui.mcp import prompts
 from atm.ui.mcp.catalog import find_tool
 from atm.ui.mcp.schema import check

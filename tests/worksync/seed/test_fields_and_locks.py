@@ -45,7 +45,7 @@ from atm.services.worksync.syncroom import SyncPolicy, find_running
 from atm.system.files.disk import RealDisk
 from atm.system.files.locking import Locks, PrivateLock
 from atm.system.machine import RealChance, RealClock
-from atm.teamd import worksync as sync_work
+from atm.teamd.parts import worksync as sync_work
 from atm.testing import FaultyDisk, QuickDisk
 from atm.ui.mcp import worksync as worksync_tools
 from atm.ui.mcp.catalog import all_tools, tools_for

@@ -40,7 +40,7 @@ from atm.services.worksync.reading import view
 from atm.services.worksync.reconcile import reconcile
 from atm.services.worksync.reports import replay
 from atm.services.worksync.syncroom import SyncRoom
-from atm.teamd import worksync as sync_work
+from atm.teamd.parts import worksync as sync_work
 from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import find_tool, tools_for
 from atm.ui.mcp.resources import read
@@ -515,7 +515,7 @@ def test_the_page_about_work_sync_names_every_reason_and_every_threshold():
 
 OF_WORK_SYNC = [
     *("src/atm/domain/worksync", "src/atm/formats/worksync", "src/atm/services/worksync", "src/atm/ui/cli/worksync"),
-    *("src/atm/teamd/worksync.py", "src/atm/ui/mcp/worksync.py"),
+    *("src/atm/teamd/parts/worksync.py", "src/atm/ui/mcp/worksync.py"),
 ]
 
 

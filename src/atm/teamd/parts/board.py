@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.teamd.part import DaemonPart, LoopPlan
+
 if TYPE_CHECKING:
     from atm.teamd.rounds import Rounds
 
@@ -45,3 +47,15 @@ class BoardLoops:
                 self._rounds.log("warn", "reminders", f"#{one.card.id} waits for {one.what}: {said}", team=name)
                 done += 1
         return done
+
+
+class BoardPart(DaemonPart):
+    """Boards in the daemon."""
+
+    name = "board"
+
+    def loops(self) -> list[LoopPlan]:
+        return [LoopPlan(name="reminders", work=BoardLoops(self.core.rounds).remind_boards, period=60.0)]
+
+
+PART = BoardPart

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from atm.domain.errors import AtmError
 from atm.domain.events import MESSAGE_SURFACED
@@ -19,10 +19,12 @@ from atm.services.delivery.pushing import (
     why_it_waits,
 )
 from atm.services.delivery.turn_watch import TurnWatch
+from atm.teamd.part import DaemonPart, LoopPlan
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
+    from atm.teamd.part import Core
     from atm.teamd.rounds import Rounds
 
 DOUBT_SECONDS = 10.0
@@ -143,3 +145,27 @@ class DeliveryLoops:
 
 def _words(outcome: str, evidence: str) -> str:
     return f"{outcome}: {evidence}"
+
+
+class DeliveryPart(DaemonPart):
+    """Delivery in the daemon."""
+
+    name = "delivery"
+    wakes: ClassVar = dict.fromkeys(("inbox", "endpoints", "roster", "heartbeat"), ("delivery",))
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        self._work = DeliveryLoops(core.rounds)
+
+    def loops(self) -> list[LoopPlan]:
+        work = self._work
+        return [
+            LoopPlan(name="delivery", work=work.deliver, period=15.0, bound=120.0, gathering=0.03),
+            LoopPlan(name="turns", work=work.end_unsaid_turns, period=4.0),
+        ]
+
+    def forget_all_but(self, teams: set[str]) -> None:
+        self._work.forget_all_but(teams)
+
+
+PART = DeliveryPart

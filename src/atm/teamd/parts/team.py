@@ -8,6 +8,8 @@ from atm.domain.events import MEMBER_BACK, MEMBER_SILENT
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.services.checkup.tidying import STALE_AFTER, tidy
 from atm.services.team.presence import liveness
+from atm.teamd.part import DaemonPart, LoopPlan
+from atm.teamd.parts.board import BoardLoops
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,3 +71,20 @@ class TeamLoops:
         for gone in set(self._people) - teams:
             self._people.pop(gone, None)
         self._forget_elsewhere(teams)
+
+
+class TeamPart(DaemonPart):
+    """Teams in the daemon."""
+
+    name = "team"
+
+    def loops(self) -> list[LoopPlan]:
+        rounds = self.core.rounds
+        work = TeamLoops(rounds, BoardLoops(rounds).release, rounds.forget_all_but)
+        return [
+            LoopPlan(name="tidy", work=work.tidy, period=120.0, bound=120.0),
+            LoopPlan(name="silence", work=work.look_for_silence, period=60.0),
+        ]
+
+
+PART = TeamPart

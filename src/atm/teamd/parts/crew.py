@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from atm.teamd.part import DaemonPart, LoopPlan
+from atm.wiring.crew import build_crewroom
+
 if TYPE_CHECKING:
     from atm.services.crew.crewroom import Crewroom
+    from atm.teamd.part import Core
     from atm.teamd.rounds import Rounds
 
 
@@ -29,3 +33,26 @@ class CrewLoops:
         for trouble in done.troubles:
             self._rounds.log("error", "crew", trouble)
         return len(done.cleared) + len(done.orphans)
+
+
+class CrewPart(DaemonPart):
+    """Agents that atm started, in the daemon."""
+
+    name = "crew"
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        self._work = CrewLoops(core.rounds, self._crewroom())
+
+    def _crewroom(self) -> Crewroom:
+        core = self.core
+        return build_crewroom(core.layout, core.settings, core.rounds.boardroom, core.environment)
+
+    def loops(self) -> list[LoopPlan]:
+        return [LoopPlan(name="crew", work=self._work.reconcile, period=20.0, bound=120.0)]
+
+    def use(self) -> None:
+        self._work.crewroom = self._crewroom()
+
+
+PART = CrewPart

@@ -9,24 +9,30 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from atm.domain import events as kinds
 from atm.domain.errors import AtmError
+from atm.domain.worksync.identity import Trusted
 from atm.domain.worksync.nudges import DELIVERED
 from atm.domain.worksync.triggers import ALL_MEMBERS, CONFIG_CHANGED, HEARTBEAT, STARTUP_SCAN, THESE, Route, route
+from atm.formats.daemon.control_line import BadLine
 from atm.services.team.registry import find_team
 from atm.services.worksync.nudges import next_due
 from atm.services.worksync.queue import SyncQueue
-from atm.services.worksync.reports import replay
+from atm.services.worksync.reports import replay, submit
 from atm.services.worksync.rounds import SyncRound, forget_members, members_of, run_round
 from atm.services.worksync.syncroom import running
+from atm.teamd.part import DaemonPart, LoopPlan
 from atm.teamd.rounds import Attempt
 
 if TYPE_CHECKING:
     from atm.domain.events import TeamEvent
     from atm.domain.plain import Plain
+    from atm.formats.daemon.control_line import Request
     from atm.services.worksync.syncroom import SyncRoom
+    from atm.system.events.tree_watch import Touched
+    from atm.teamd.part import Core
 
 CONCURRENCY = 2
 MOST_NOTED = 10_000
@@ -231,3 +237,52 @@ class SyncWork:
 
     def _teams(self, syncroom: SyncRoom) -> list[str]:
         return self._try(syncroom.room.rosters.teams) or []
+
+
+class SyncPart(DaemonPart):
+    """Work-sync in the daemon."""
+
+    name = LOOP
+    wakes: ClassVar = {"roster": (LOOP,), "heartbeat": (LOOP,)}
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        rounds = core.rounds
+        self._work = SyncWork(lambda: rounds.syncroom, rounds.log, rounds.ask_again_later, lambda: rounds.stall_minutes)
+
+    def loops(self) -> list[LoopPlan]:
+        return [
+            LoopPlan(name=LOOP, work=self._work.work, period=60.0, bound=120.0, gathering=0.1),
+            LoopPlan(name=STALLS, work=self._work.watch_stalls, period=60.0, bound=120.0),
+        ]
+
+    def touch(self, touched: Touched) -> None:
+        if touched.kind == "roster" and touched.team:
+            self._work.hear_roster(touched.team)
+        elif touched.kind == "heartbeat" and touched.team:
+            self._work.hear_beat(touched.team, touched.name)
+
+    def hear(self, event: TeamEvent) -> tuple[str, ...]:
+        return (LOOP,) if self._work.hear(event) else ()
+
+    def missed_some(self) -> None:
+        self._work.lost_some()
+
+    def answers(self) -> dict[str, Callable[[Request], Plain]]:
+        return {"sync-report": self._take_report}
+
+    def _take_report(self, request: Request) -> Plain:
+        """A report of a member, judged here and now. Who it is from, the process that asks knows from its launcher."""
+        arguments, knows = request.fields.get("arguments"), request.fields.get("knows")
+        if not isinstance(arguments, dict) or not isinstance(knows, dict):
+            raise BadLine("bad-request", "a report has `arguments` and says what is known of its author", request.id)
+        said = {key: str(knows.get(key) or "") for key in ("source", "team", "member")}
+        syncroom = self.core.rounds.syncroom
+        trusted = Trusted("app", syncroom.now(), **said)
+        return submit(syncroom, request.text("team"), arguments, trusted).fields()
+
+    def facts(self) -> Plain:
+        return self._work.counts()
+
+
+PART = SyncPart

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
 from atm.domain.mail.receipts import ACK_DUE
@@ -11,10 +11,12 @@ from atm.services.mail.mailroom import Recipient
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.retention import compact_if_due
 from atm.services.mail.spooling import drain
+from atm.teamd.part import DaemonPart, LoopPlan
 
 if TYPE_CHECKING:
     from atm.domain.mail.escalation import Waiting
     from atm.domain.team.team import Team
+    from atm.teamd.part import Core
     from atm.teamd.rounds import Rounds
 
 AGAIN_SECONDS = 5.0
@@ -93,3 +95,32 @@ class MailLoops:
 
     def forget_all_but(self, teams: set[str]) -> None:
         self._waiting = {team: known for team, known in self._waiting.items() if team in teams}
+
+
+class MailPart(DaemonPart):
+    """Mail in the daemon."""
+
+    name = "mail"
+    wakes: ClassVar = {"inbox": ("reconcile",), "spool": ("spool",), "ledger": ("escalation",)}
+
+    def __init__(self, core: Core) -> None:
+        super().__init__(core)
+        self._work = MailLoops(core.rounds)
+
+    def loops(self) -> list[LoopPlan]:
+        work = self._work
+        return [
+            LoopPlan(name="spool", work=work.drain_spool, period=5.0),
+            LoopPlan(name="reconcile", work=work.put_back, period=120.0, bound=120.0, gathering=0.2),
+            LoopPlan(name="retention", work=work.apply_retention, period=300.0, bound=120.0),
+            LoopPlan(name="escalation", work=work.tell_unanswered, period=20.0, gathering=1.0),
+        ]
+
+    def finish(self) -> None:
+        self._work.drain_spool(everything=True)
+
+    def forget_all_but(self, teams: set[str]) -> None:
+        self._work.forget_all_but(teams)
+
+
+PART = MailPart

@@ -1,0 +1,1 @@
+"""What the daemon does, one file for each topic."""
