@@ -17,6 +17,7 @@ from benchmarks.mcp import CALLS, McpFigures
 from benchmarks.measure import Machine, Times
 from benchmarks.rows import Row, at_most, beside, rounded
 from benchmarks.sessions import SessionFigures, session_targets
+from benchmarks.snapshot import SnapshotFigures, snapshot_targets
 from benchmarks.sync_rows import mcp_context, mcp_targets, size_rows, worksync_context, worksync_targets
 from benchmarks.worksync import BURST, LOOKS, QUIET, SyncFigures
 
@@ -39,6 +40,7 @@ class Results:
     crew: CrewFigures
     checkpoints: CheckpointFigures
     sessions: SessionFigures
+    snapshots: SnapshotFigures
     effort: Effort
     pip: str
 
@@ -96,6 +98,7 @@ def targets(results: Results) -> list[Row]:
         *crew_targets(results.crew),
         *session_targets(results.sessions),
         *checkpoint_targets(results.checkpoints),
+        *snapshot_targets(results.snapshots),
     ]
 
 

@@ -28,6 +28,7 @@ from benchmarks.mcp import measure_mcp
 from benchmarks.measure import describe_machine
 from benchmarks.report import Results, context, page, sizes, table, targets
 from benchmarks.sessions import measure_sessions
+from benchmarks.snapshot import measure_snapshots
 from benchmarks.worksync import measure_worksync
 
 PAGE = PROJECT / "docs" / "benchmarks.md"
@@ -68,6 +69,7 @@ def measure_all(folder: Path, quick: bool) -> Results:
         crew=measure_crew(bench),
         checkpoints=measure_checkpoints(bench),
         sessions=measure_sessions(bench),
+        snapshots=measure_snapshots(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -44,7 +44,11 @@ class _KeptTeam:
     """What was read of a team, and of which versions."""
 
     inboxes: dict[str, tuple[object, InboxFacts | InboxProblem]] = field(default_factory=dict)
-    fields: dict[str, Plain] = field(default_factory=dict)
+    cards: list[list[Plain]] = field(default_factory=list)
+    tasks: list[Plain] = field(default_factory=list)
+    """And what is said of them."""
+    still: list[Plain] = field(default_factory=list)
+    """What was said, without what changes by itself."""
     version: int = 0
 
 
@@ -64,9 +68,10 @@ class Snapshots:
         found = find_team(self._desk.room, team)
         kept = self._kept.setdefault(found.name, _KeptTeam())
         fields = self._compose(found, kept)
-        if not kept.version or _without_ages(fields) != _without_ages(kept.fields):
+        still = _without_ages(fields)
+        if not kept.version or still != kept.still:
             kept.version += 1
-        kept.fields = fields
+        kept.still = still
         return {"team": found.name, "version": kept.version, "taken_at": to_iso(self._desk.clock.now()), **fields}
 
     def forget_all_but(self, teams: set[str]) -> None:
@@ -88,7 +93,7 @@ class Snapshots:
             "status_source": stands.source,
             "status_since": stands.since or None,
             "members": self._members(team, mail, board, troubles),
-            "tasks": [task_fields(card, board) for card in board.sorted() if not card.is_hidden] if board else [],
+            "tasks": _tasks(board, kept) if board else [],
             "task_counts": task_counts(board) if board else {},
             "spool": self._spool(team),
             "troubles": troubles,
@@ -113,7 +118,7 @@ class Snapshots:
         troubles: list[Plain],
     ) -> list[Plain]:
         synced = _tried(lambda: views(self._syncroom, team, team.names), troubles, "work-sync") or []
-        sync = {one.member: one for one in synced}
+        sync, held = {one.member: one for one in synced}, _held(board)
         rows: list[Plain] = []
         for facts in facts_of_all(self._desk.room, team):
             name = facts.member.name
@@ -122,7 +127,7 @@ class Snapshots:
                 **facts.fields(),
                 "is_lead": facts.is_lead,
                 "mail": mail_fields(mail.get(name)),
-                "tasks": _held(board, name),
+                "tasks": held.get(name.casefold(), []),
                 "sync": {"state": known.state, "label": known.label, "why": known.why} if known is not None else None,
                 "agent": self._agent(team.name, facts),
             }
@@ -161,9 +166,21 @@ def mail_fields(facts: InboxFacts | InboxProblem | None) -> dict[str, Plain]:
     return {"unread": None, "total": None, "latest": None, "problem": said}
 
 
-def _held(board: Board | None, name: str) -> list[Plain]:
-    mine = [card for card in board.sorted() if same_name(card.owner, name) and not card.is_finished] if board else []
-    return [card.id for card in mine]
+def _tasks(board: Board, kept: _KeptTeam) -> list[Plain]:
+    """Said anew only if one of them is another: what one says depends on the others."""
+    cards = [card.values() for card in board.sorted()]
+    if cards != kept.cards or not kept.tasks:
+        kept.cards = cards
+        kept.tasks = [task_fields(card, board) for card in board.sorted() if not card.is_hidden]
+    return kept.tasks
+
+
+def _held(board: Board | None) -> dict[str, list[Plain]]:
+    found: dict[str, list[Plain]] = {}
+    for card in board.sorted() if board is not None else []:
+        if card.owner and not card.is_finished:
+            found.setdefault(card.owner.casefold(), []).append(card.id)
+    return found
 
 
 def _tried(work: Callable[[], T], troubles: list[Plain], what: str) -> T | None:
@@ -174,7 +191,10 @@ def _tried(work: Callable[[], T], troubles: list[Plain], what: str) -> T | None:
         return None
 
 
-def _without_ages(value: Plain) -> Plain:
-    if isinstance(value, dict):
-        return {key: _without_ages(inner) for key, inner in value.items() if key not in AGES}
-    return [_without_ages(inner) for inner in value] if isinstance(value, list) else value
+def _without_ages(fields: dict[str, Plain]) -> list[Plain]:
+    """Ages stand in members and in the lead alone."""
+    members, lead = fields["members"], fields["lead"]
+    rows = [one for one in members if isinstance(one, dict)] if isinstance(members, list) else []
+    moving = [*rows, *([lead] if isinstance(lead, dict) else [])]
+    still: list[Plain] = [{key: value for key, value in one.items() if key not in AGES} for one in moving]
+    return [*still, *(value for key, value in fields.items() if key not in ("members", "lead"))]
