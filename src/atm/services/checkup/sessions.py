@@ -9,18 +9,29 @@ from atm.domain.crew.refs import checkpoint_branch
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team
 from atm.domain.untrusted_text import shell_word, shell_words
+from atm.formats.files.json_record import NotJson
+from atm.formats.team.lead_fields import decode_lead
 from atm.services.checkup.findings import WARNING, Finding
-from atm.services.sessions.restoring import compare, repository_for
+from atm.services.sessions.restoring import compare
 
 if TYPE_CHECKING:
     from atm.services.sessions.sessionroom import SessionRoom
+
+
+def _where(desk: SessionRoom, team: str) -> str:
+    """Where its checkpoints lie, as its state says; around whoever asks, if that cannot be read."""
+    data = desk.room.states.read(team)
+    try:
+        return decode_lead(data).common if data is not None else ""
+    except NotJson:
+        return desk.git.repository(desk.caller.folder)
 
 
 def examine_sessions(desk: SessionRoom) -> Iterator[Finding | str]:
     """Reads only."""
     led = 0
     for team in desk.room.rosters.teams():
-        common = "" if is_claudes_team(team) else repository_for(desk, team)
+        common = "" if is_claudes_team(team) else _where(desk, team)
         if not common:
             continue
         try:
