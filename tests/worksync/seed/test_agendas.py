@@ -325,7 +325,7 @@ def test_work_sync_reads_the_journal_of_the_stall_watch_and_calls_nothing_of_it(
 
 
 def test_nothing_of_work_sync_is_named_after_a_board():
-    for path in [*modules(), SOURCE / "teamd" / "worksync.py", SOURCE / "ui" / "mcp" / "worksync.py"]:
+    for path in [*modules(), SOURCE / "teamd" / "parts" / "worksync.py", SOURCE / "ui" / "mcp" / "worksync.py"]:
         classes = [node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
         assert not [name for name in [path.stem, *classes] if name.casefold().startswith("board")], path
 

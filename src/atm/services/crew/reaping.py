@@ -19,7 +19,7 @@ from atm.domain.names import same_name
 from atm.domain.team.liveness import ENDED
 from atm.ports.crew.worktrees import Worktree
 from atm.services.crew.crewroom import is_being_started, is_running
-from atm.services.team.presence import beat
+from atm.services.team.presence import beat, last_beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def _say_ended(crew: Crewroom, record: AgentRecord) -> None:
     if crew.room.rosters.find(record.team) is None:
         return
     crew.room.endpoints.forget(record.team, record.member)
-    last = crew.room.presence.last(record.team, record.member)
+    last = last_beat(crew.room.presence, record.team, record.member, crew.clock.now())
     if last is not None and last.state == ENDED:
         return  # its host has said so itself; a second word would be a sign of life
     beat(crew.room.presence, record.team, record.member, crew.clock.now(), "atm crew", state=ENDED)
