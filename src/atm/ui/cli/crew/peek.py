@@ -67,7 +67,7 @@ def _one(args: Args, session: Session, crew: Crewroom, team: str, name: str) -> 
     record = agent_named(crew, team, name)
     screen = crew.backends[record.backend].screen(record)
     text = screen if screen is not None else _end_of(crew.records.log_path(team, record.member))
-    lines = many_lines(text).rstrip("\n").split("\n")[-(args.whole("lines") or 40) :]
+    lines = _without_gaps(many_lines(text).split("\n"))[-(args.whole("lines") or 40) :]
     if session.as_json:
         facts = {**record.facts(), "runs": runs(crew, record)}
         session.print_json({"action": "peek", "team": team, "member": facts, "lines": lines})
@@ -76,6 +76,15 @@ def _one(args: Args, session: Session, crew: Crewroom, team: str, name: str) -> 
     else:
         session.print(f"{one_line(record.member)} has said nothing yet ({record.state})")
     return 0
+
+
+def _without_gaps(lines: list[str]) -> list[str]:
+    """A screen is mostly empty: of several blank lines one stays, and none at its ends."""
+    found: list[str] = []
+    for line in (line.rstrip() for line in lines):
+        if line or (found and found[-1]):
+            found.append(line)
+    return found[:-1] if found and not found[-1] else found
 
 
 def _end_of(path: str) -> str:
