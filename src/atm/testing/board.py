@@ -175,6 +175,7 @@ class MemoryPrograms:
         stdin: bytes = b"",
         facts: dict[str, str] | None = None,  # noqa: ARG002
         meanwhile: Callable[[], None] | None = None,
+        every: float = 30.0,  # noqa: ARG002
     ) -> Ran:
         self.ran.append((command, folder, stdin))
         if meanwhile is not None:

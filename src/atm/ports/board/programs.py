@@ -25,11 +25,12 @@ class Programs(Protocol):
         stdin: bytes = b"",
         facts: dict[str, str] | None = None,
         meanwhile: Callable[[], None] | None = None,
+        every: float = 30.0,
     ) -> Ran:
         """
         Run a shell command, with `facts` in its environment; stopped, with all its children, after so many seconds.
 
-        `meanwhile` is called about every half minute, so that whoever waits is not taken for dead.
+        `meanwhile` is called about `every` so many seconds, so that whoever waits is not taken for dead.
         """
 
     def find(self, folder: str, pattern: str) -> Ran:

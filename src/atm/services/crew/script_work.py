@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from atm.services.crew.hosting import Host
 
 
+LOOK_EVERY = 1.0
+"""Seconds between looks, while a command runs, whether somebody asks the agent to end."""
+
+
 def work(host: Host) -> None:
     """Until it is asked to end."""
     looks = 0
@@ -136,7 +140,7 @@ def _run(host: Host, task: Task, command: str, folder: str) -> Ran:
         host.heed()  # somebody who asks it to end hears that it finishes first
 
     return host.crew.boardroom.programs.run(
-        command, folder=folder, seconds=host.crew.policy.task, facts=facts, meanwhile=answer
+        command, folder=folder, seconds=host.crew.policy.task, facts=facts, meanwhile=answer, every=LOOK_EVERY
     )
 
 

@@ -57,6 +57,7 @@ class RealPrograms:
         stdin: bytes = b"",
         facts: dict[str, str] | None = None,
         meanwhile: Callable[[], None] | None = None,
+        every: float = SIGN_EVERY,
     ) -> Ran:
         began = time.monotonic()
         try:
@@ -66,7 +67,7 @@ class RealPrograms:
         tails = [_OutputTail(process.stdout), _OutputTail(process.stderr)]
         threading.Thread(target=_feed, args=(process.stdin, stdin), daemon=True).start()
         try:
-            timed_out = not _wait(process, began + seconds, meanwhile)
+            timed_out = not _wait(process, began + seconds, meanwhile, every)
         finally:
             _stop(process)  # also if we are interrupted: what it started must not go on with nobody to stop it
         output, errors = (tail.text() for tail in tails)
@@ -178,12 +179,12 @@ class _OutputTail:
         return self._kept.decode("utf-8", "replace")
 
 
-def _wait(process: subprocess.Popen[bytes], end: float, meanwhile: Callable[[], None] | None) -> bool:
+def _wait(process: subprocess.Popen[bytes], end: float, meanwhile: Callable[[], None] | None, every: float) -> bool:
     """Until it ends, or time is up (False)."""
     while (left := end - time.monotonic()) > 0:
         try:
             with interruptions:
-                process.wait(timeout=min(left, SIGN_EVERY))
+                process.wait(timeout=min(left, every))
             return True
         except subprocess.TimeoutExpired:
             if meanwhile is not None:
