@@ -39,6 +39,8 @@ class Bench:
         self.asked: list[bool] = []
         self.early: Callable[[], EarlyWords | None] = lambda: None
         self._thread = threading.Thread(target=self._run, daemon=True)
+        self._door = threading.Lock()
+        self._is_closed = False
 
     def _run(self) -> None:
         try:
@@ -54,9 +56,12 @@ class Bench:
             if may_start:
                 raise AtmError("there is no daemon")
             return None
-        ours, theirs = socket.socketpair()
-        theirs.settimeout(60)
-        self.lines.append(theirs)
+        with self._door:
+            if self._is_closed:  # a search that begins when all is over would leave its line behind
+                raise AtmError("the test is over")
+            ours, theirs = socket.socketpair()
+            theirs.settimeout(60)
+            self.lines.append(theirs)
         self.is_connected.set()
         assert self.may_go_on.wait(60)
         return ours, b""
@@ -104,6 +109,8 @@ class Bench:
         os.close(self.from_pump)
         self._thread.join(60)
         os.close(self._stdin)
+        with self._door:
+            self._is_closed = True
         for line in self.lines:
             line.close()
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 LARGEST_FILE = 32 << 20
 """Bytes. A larger settings file is a mistake, and to read it would be another."""
 
+PATIENT = 30.0
+"""Seconds that `atm init` waits for another one: it is typed once, and nobody's message waits for it."""
+
 MOST_ROUNDS = 20
 """A program that changes its settings between every two of our looks is an attack."""
 
@@ -151,7 +154,7 @@ class VendorFilesOnDisk:
     def change(self, file: ConfigFile, change: Callable[[str | None], str | None]) -> tuple[str | None, str | None]:
         with explained(file.path):
             real = self._real(file)
-            with self._locks.private(real):
+            with self._locks.private(real, PATIENT):
                 for _ in range(MOST_ROUNDS):
                     data = self._content(real, file)
                     before = None if data is None else to_text(data)
@@ -282,7 +285,7 @@ class Notes:
 
     def change(self, change: Callable[[dict[str, Plain]], object]) -> None:
         self._disk.make_folders(self._path.rpartition("/")[0], private=True)
-        with self._locks.private(self._path):
+        with self._locks.private(self._path, PATIENT):
             notes = self.read()
             former = dict(notes)
             change(notes)
