@@ -218,7 +218,7 @@ class _Resuming:
             done.warn("mailbox-torn", f"{view.torn} lines of the ledger cannot be read")
         since = self.lead.last_seen
         done.messages_since = sum(at > to_iso(since) for at in view.said_at) if since else 0
-        return f"messages: {len(view.tail)} of the last, up to number {numbers.last}"
+        return f"{len(view.tail)} messages, last number {numbers.last}"
 
     def summary(self) -> str:
         view = self._view
