@@ -603,6 +603,9 @@ class TestPrograms:
         assert ran.code != 0
         assert ran.output
 
+    def test_where_nobody_has_committed_anything_no_name_stands_for_a_commit(self, programs, tmp_path):
+        assert programs.commit_of(str(tmp_path), "HEAD") == ""
+
     def test_we_stand_in_our_folder_and_in_none_below_or_beside_it(self, programs):
         here = programs.here()
         assert programs.stands_in(here)
@@ -822,6 +825,13 @@ class TestGit:
     )
     def test_a_commit_is_part_of_a_branch_or_is_not(self, real, repo, commit, branch, code):
         assert real.is_reachable(str(repo), commit, branch).code == code
+
+    def test_a_name_stands_for_a_commit_or_for_none(self, real, repo, tmp_path):
+        assert real.commit_of(str(repo), "HEAD") == git(repo, "rev-parse", "side")
+        assert real.commit_of(str(repo), "main") == git(repo, "rev-parse", "main")
+        assert [real.commit_of(*ask) for ask in ((str(repo), "--all"), (str(repo), ""), (str(tmp_path), "HEAD"))] == [
+            ""
+        ] * 3
 
     def test_a_short_hash_is_as_good(self, real, repo):
         assert real.is_reachable(str(repo), git(repo, "rev-parse", "--short", "main"), "side").code == 0

@@ -352,8 +352,10 @@ def test_it_is_pushed_where_asked_and_a_push_that_fails_can_be_gone_on_with(read
     assert error["code"] == "git-trouble"
     assert ready.state["consolidation"]["step"] == "push"
     made = head(ready)
+    refused = ready.session("consolidate", "crew", "--continue", "--force", code=1)["error"]
+    assert "nobody has asked for that now" in refused["message"], "a state that others can write names the remote"
     subprocess.run([GIT, "init", "-q", "--bare", str(tmp_path / "remote.git")], check=True)
-    done = ready.session("consolidate", "crew", "--continue", "--force")
+    done = ready.session("consolidate", "crew", "--continue", "--force", "--push")
     assert (done["status"], done["pushed"], head(ready)) == ("complete", "origin", made)
     assert ready.git("ls-remote", "origin").split() == [made, "refs/heads/main"], "and no checkpoint"
 

@@ -26,6 +26,7 @@ from atm.system.daemon.process_facts import memory
 from atm.system.daemon.seat import RunningDaemon, Seat, take_seat
 from atm.system.events.tree_watch import Touched, TreeWatch
 from atm.teamd.control import Control
+from atm.teamd.core import build_core, use_settings
 from atm.teamd.events.hub import Hub, Listener
 from atm.teamd.events.watcher import Watcher
 from atm.teamd.loops import STUCK, Door, Loop, in_thread
@@ -34,7 +35,6 @@ from atm.teamd.places import Place, load_places
 from atm.teamd.plugins.host.host import PluginHost
 from atm.teamd.surfaces import DaemonFacts, Surface, Surfaces
 from atm.teamd.telemetry import Telemetry
-from atm.teamd.work import build_core, use_settings
 from atm.wiring.board import build_tasks
 from atm.wiring.daemon import build_log
 from atm.wiring.events import build_news

@@ -186,6 +186,10 @@ class MemoryPrograms:
         self.ran.append((f"find {pattern}", folder, b""))
         return self.results.get(f"find {pattern}", Ran(1, f"nothing is at {folder}/{pattern}"))
 
+    def commit_of(self, folder: str, name: str) -> str:  # noqa: ARG002
+        ran = self.results.get(f"commit {name}")
+        return ran.output if ran is not None else ""
+
     def is_reachable(self, folder: str, commit: str, branch: str) -> Ran:
         self.ran.append((f"reach {commit} {branch}", folder, b""))
         return self.results.get(f"reach {commit} {branch}", Ran(1, f"{commit} is not part of {branch}"))

@@ -76,13 +76,13 @@ def test_a_consolidation_goes_on_with_the_step_that_was_cut_off():
         ({}, 0),
         ({"task": "3"}, 1),
         ({"last_check": 1}, 1),
-        ({"is_clean": False}, 1),
+        ({"unsaved": "no space"}, 1),
         ({"status": "zombie"}, 1),
-        ({"task": "3", "last_check": 2, "is_clean": False, "status": "zombie"}, 4),
+        ({"task": "3", "last_check": 2, "unsaved": "no space", "status": "zombie"}, 4),
     ],
 )
-def test_green_is_no_task_a_check_that_passed_a_clean_tree_and_no_zombie(facts, count):
-    green = {"task": "", "last_check": 0, "is_clean": True, "status": "idle"}
+def test_green_is_no_task_a_check_that_passed_saved_work_and_no_zombie(facts, count):
+    green = {"task": "", "last_check": 0, "unsaved": "", "status": "idle"}
     assert len(why_not_green(**{**green, **facts})) == count
 
 

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, Ran, check
+from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, Ran, check, describe
 from atm.domain.board.tasks import Task
 from atm.domain.errors import AtmError, ChecksFailed
+from atm.domain.plain import dicts_in
 from atm.domain.team.team import Member
 from atm.services.board import planning
 from atm.services.board import working as board
@@ -84,6 +85,35 @@ def test_a_check_that_fails_keeps_the_task_in_progress_and_says_why(boardroom, o
     task = boardroom.tasks.read("crew", "1")
     assert (task.is_claimed, task.failures) == (True, 0)
     assert "evidence" not in task.details
+    assert describe(task.part("lastCheck")) == describe(one), "the board says which, for whoever goes on with it"
+    assert task.events[-1]["type"] == "checks_failed"
+
+
+def test_what_was_proven_says_for_which_commit_and_the_failure_before_it_is_forgotten(boardroom):
+    work(boardroom, check(COMMAND, "make"))
+    programs(boardroom).results = {"make": Ran(2, "no rule"), "commit HEAD": Ran(0, "c1")}
+    with pytest.raises(ChecksFailed):
+        board.complete(boardroom, "crew", "ann", "1")
+    assert boardroom.tasks.read("crew", "1").part("lastCheck")["commit"] == "c1"
+    programs(boardroom).results = {"commit HEAD": Ran(0, "c2")}
+    done = board.complete(boardroom, "crew", "ann", "1").task
+    assert "lastCheck" not in done.details
+    assert [one["commit"] for one in dicts_in(done.details["evidence"])] == ["c2"]
+
+
+def test_a_failed_check_is_not_noted_on_a_task_that_was_taken_away_meanwhile(boardroom, monkeypatch):
+    work(boardroom, check(COMMAND, "make"))
+    programs(boardroom).results = {"make": Ran(2, "no rule")}
+    real = programs(boardroom).run
+
+    def run(*words: Any, **facts: Any) -> Any:
+        board.assign(boardroom, "crew", "ann", "1", "bob")
+        return real(*words, **facts)
+
+    monkeypatch.setattr(programs(boardroom), "run", run)
+    with pytest.raises(ChecksFailed):
+        board.complete(boardroom, "crew", "ann", "1")
+    assert "lastCheck" not in boardroom.tasks.read("crew", "1").details
 
 
 def test_a_task_without_checks_runs_nothing(boardroom):

@@ -12,6 +12,8 @@ from atm.domain.board.acceptance import Ran
 from atm.domain.errors import BadMove, ChecksFailed, ConsolidationRunning, GitTrouble, RequestError
 from atm.domain.sessions.consolidation import STEPS
 from atm.domain.sessions.policy import SessionPolicy
+from atm.ports.crew.worktrees import Worktree
+from atm.services.sessions import teammates
 from atm.services.sessions.consolidating import Consolidating, consolidation_of, interrupted_in
 from atm.services.sessions.resuming import probe, resume
 from atm.services.team.lifecycle import standing
@@ -55,6 +57,18 @@ def test_open_tasks_stop_it_at_the_gate_unless_forced(stage):
         begin(stage)
     assert (where(stage), consolidation_of(stage.desk, "crew")) == ("active", None)
     assert begin(stage, force=True).status == "complete"
+
+
+def test_work_that_cannot_be_saved_stops_it_at_the_gate_and_leaves_no_half_consolidation(stage, monkeypatch):
+    def refuse(*_: object) -> None:
+        raise GitTrouble("no space left", "make some")
+
+    monkeypatch.setattr(stage.crew.worktrees, "save", refuse)
+    monkeypatch.setattr(teammates, "has_tree", lambda *_: True)
+    monkeypatch.setattr(teammates, "tree_of", lambda *_: Worktree(path="/w", branch="b", base="c", common="/r/.git"))
+    with pytest.raises(ChecksFailed, match="bob: its work could not be saved: no space left"):
+        begin(stage)
+    assert (where(stage), consolidation_of(stage.desk, "crew")) == ("active", None)
 
 
 def test_red_checks_are_told_to_the_members_and_work_goes_on(stage):
@@ -179,7 +193,9 @@ def test_a_push_that_fails_can_be_tried_again(stage):
     assert where(stage) == "consolidating"
     stage.desk.tree.pushes = Ran(0, "")
     stage.alive("bob")
-    done = Consolidating(stage.desk, "crew", "ann").go_on()  # committed is committed: nobody is asked about it
+    with pytest.raises(RequestError, match="pushed to origin; nobody has asked for that now"):
+        Consolidating(stage.desk, "crew", "ann").go_on()
+    done = Consolidating(stage.desk, "crew", "ann").go_on(push="origin")  # committed: nobody is asked about it
     assert (done.pushed, done.status, stage.desk.tree.messages) == ("origin", "complete", ["m"])
 
 

@@ -9,23 +9,25 @@ from typing import Any
 import pytest
 from tests.services.sessions.stage import MINUTE, SessionStage
 
+from atm.domain.board.acceptance import COMMAND, Ran, check
 from atm.domain.crew.states import ERROR, READY
-from atm.domain.errors import MemberInUse, NoSuchMember, NotClaimant, TaskClosed, TeamCompleted
+from atm.domain.errors import ChecksFailed, MemberInUse, NoSuchMember, NotClaimant, TaskClosed, TeamCompleted
 from atm.domain.sessions.policy import SessionPolicy
 from atm.domain.team.agent_processes import owner_in
+from atm.domain.team.team import Member
 from atm.services.board import working
 from atm.services.board.leaving import release_silent
 from atm.services.crew.crewroom import change
 from atm.services.crew.reaping import reconcile
 from atm.services.crew.spawning import AgentWish, spawn
 from atm.services.roster.ending import archive_team
-from atm.services.roster.members import create_team
+from atm.services.roster.members import add_member, create_team
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
 from atm.services.sessions.keeping import keep, led_teams, restart_lost
 from atm.services.sessions.listing import list_teams
 from atm.services.sessions.reassigning import reassign
-from atm.services.sessions.resuming import resume
-from atm.services.sessions.teammates import checkpoint_in, save_member
+from atm.services.sessions.resuming import probe, resume
+from atm.services.sessions.teammates import checkpoint_in, save_member, tree_of
 from atm.services.team.leading import note_lead
 from atm.services.team.lifecycle import note_activity
 
@@ -59,7 +61,7 @@ def test_every_change_is_one_more_checkpoint_and_one_commit(stage):
     stage.done("1", "bob")
     made, committed = keep(stage.desk, "crew", git=True, why="completion")
     assert committed is not None
-    assert (made.sequence, committed.is_new) == (first + 1, True)
+    assert (made.sequence, committed.commit != "") == (first + 1, True)
     files: Any = stage.desk.git.latest("/r/.git", "crew")
     assert {*files} >= {"state.json", "mailbox.log"}
     assert json.loads(files["state.json"])["task_queue"]["completed"] == ["1"]
@@ -182,6 +184,32 @@ def test_the_new_owner_gets_what_the_old_one_left_and_the_old_ones_late_word_doe
     assert kept.salvage in stage.inbox("cat")[-1]
     with pytest.raises(NotClaimant):
         stage.done("2", "dan")
+
+
+def test_who_goes_on_learns_which_check_failed_and_which_commit_was_good(stage):
+    started(stage)
+    programs: Any = stage.boardroom.programs
+    first, second = (stage.task(name, owner="dan", acceptance=[check(COMMAND, "make")]) for name in ("lex", "emit"))
+    programs.results = {"commit HEAD": Ran(0, "c1")}
+    stage.done(first, "dan")
+    programs.results = {"commit HEAD": Ran(0, "c2"), "make": Ran(2, "no rule")}
+    with pytest.raises(ChecksFailed):
+        stage.done(second, "dan")
+    kept = save_member(stage.desk, stage.room.rosters.load("crew"), "dan", second)
+    assert (kept.command, kept.code, kept.output, kept.good) == ("make", 2, "no rule", "c1")
+    stage.later(11 * MINUTE)
+    reassign(stage.desk, "crew", second, "cat", "ann")
+    assert "Its last check, `make`, ended with 2." in stage.inbox("cat")[-1]
+    assert "The last commit whose checks passed: c1" in stage.inbox("cat")[-1]
+    assert probe(stage.desk, "crew").checkpoints["cat"].code == 2
+
+
+@pytest.mark.parametrize(("cwd", "is_ours"), [("/r", True), ("/private", False), ("/nowhere", False)])
+def test_a_roster_does_not_choose_whose_files_are_copied(stage, cwd, is_ours):
+    for folder in ("/r", "/private"):
+        stage.crew.worktrees.add_repository(folder, {"a.txt": "one\n"})
+    add_member(stage.room, "crew", Member("eve", cwd=cwd))
+    assert (tree_of(stage.desk, stage.room.rosters.load("crew"), "eve") is not None) == is_ours
 
 
 def test_what_went_back_to_the_board_is_still_handed_over_by_who_had_it(stage):

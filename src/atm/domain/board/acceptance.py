@@ -61,6 +61,12 @@ def about(check: Record) -> str:
     return value if isinstance(value, str) else ""
 
 
+def commit_of(proof: Record) -> str:
+    """The commit that was checked out when it ran; empty if that is not known."""
+    commit = proof.get("commit")
+    return commit if isinstance(commit, str) else ""
+
+
 def is_command(check: Record) -> bool:
     return kind_of(check) in COMMANDS
 
@@ -76,8 +82,8 @@ def describe(check: Record) -> str:
     return f"{words.get(kind, kind)} {about(check)}"
 
 
-def evidence(check: Record, ran: Ran) -> dict[str, Plain]:
-    """What is kept as proof."""
+def evidence(check: Record, ran: Ran, commit: str = "") -> dict[str, Plain]:
+    """What is kept as proof; with the commit that was checked out."""
     return {
         **{key: value for key, value in check.items() if key != "mark"},
         "ok": ran.code == 0,
@@ -85,6 +91,7 @@ def evidence(check: Record, ran: Ran) -> dict[str, Plain]:
         "seconds": round(ran.seconds, 3),
         "output": said_by(ran),
         **({"timedOut": True} if ran.timed_out else {}),
+        **({"commit": commit} if commit else {}),
     }
 
 

@@ -153,13 +153,19 @@ def check_claimant(card: Card, who: str, claim_id: str = "") -> None:
         )
 
 
+def note_failed_check(card: Card, by: Stamp, check: dict[str, Plain]) -> Change:
+    """It is not done yet and stays theirs; the board says what failed, for whoever goes on with it."""
+    event = by.event("checks_failed", claim=card.claim_id, code=check.get("code"))
+    return Change(event, own={"lastCheck": {**check, "at": by.at, "by": by.actor}})
+
+
 def complete(card: Card, by: Stamp, *, result: str, evidence: list[Plain], unverified: bool) -> Change:
     event = by.event("status_changed", **{"from": card.status, "to": COMPLETED}, claim=card.claim_id)
     own: dict[str, Plain] = {"claim": None, "clarification": None, "finishedAt": by.at, "finishedBy": by.actor}
     if result:
         own["result"] = result
     if evidence:
-        own["evidence"] = evidence
+        own |= {"evidence": evidence, "lastCheck": None}
         event["checks"] = len(evidence)
     if unverified:
         own["unverified"] = {"by": by.actor, "at": by.at}

@@ -52,12 +52,12 @@ class MemberReadiness:
         self.reasons = reasons
 
 
-def why_not_green(*, task: str, last_check: int | None, is_clean: bool, status: str) -> list[str]:
-    """No task in progress, the last check passed, the worktree clean or saved, and no zombie."""
+def why_not_green(*, task: str, last_check: int | None, unsaved: str, status: str) -> list[str]:
+    """No task in progress, the last check passed, the work saved, and no zombie."""
     rows = (
         (bool(task), f"#{task} is in progress"),
         (last_check not in (None, 0), f"its last check ended with {last_check}"),
-        (not is_clean, "its worktree has changes that are saved nowhere"),
+        (bool(unsaved), f"its work could not be saved: {unsaved}"),
         (status == "zombie", "it is a zombie"),
     )
     return [why for is_so, why in rows if is_so]

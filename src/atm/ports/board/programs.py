@@ -36,6 +36,9 @@ class Programs(Protocol):
     def find(self, folder: str, pattern: str) -> Ran:
         """Is there a file like that under a folder? Code 0 if so."""
 
+    def commit_of(self, folder: str, name: str) -> str:
+        """The commit that a name stands for in the repository there; empty if none does."""
+
     def is_reachable(self, folder: str, commit: str, branch: str) -> Ran:
         """Is a commit part of a branch? Code 0 if so."""
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from atm.domain.board import claims
 from atm.domain.board.acceptance import COMMIT, FILE, SUBJECTS, Ran, about, evidence, kind_of, why_not
-from atm.domain.errors import ChecksFailed
+from atm.domain.errors import AtmError, ChecksFailed
 from atm.domain.team.liveness import WORKING
 from atm.services.board.boardroom import working_folder
 from atm.services.board.marks import check_marks
@@ -11,7 +12,7 @@ from atm.services.team.presence import beat
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.board.tasks import Task
+    from atm.domain.board.tasks import Change, Task
     from atm.domain.plain import Plain, Record
     from atm.domain.team.team import Team
     from atm.services.board.boardroom import Boardroom
@@ -20,16 +21,32 @@ if TYPE_CHECKING:
 def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
     """All checks, in order. Raises ChecksFailed at the first that fails, with what it said."""
     folder = check_marks(boardroom, team, task, who, working_folder(boardroom, team, task, who))
+    at = boardroom.programs.commit_of(folder, commit or "HEAD")
     proof: list[Plain] = []
     for check in task.acceptance:
         ran = _run(boardroom, team, task, who, check, folder, commit)
         if ran.code != 0:
+            _note_failure(boardroom, team, task, who, evidence(check, ran, at))
             raise ChecksFailed(
                 f"#{task.id} is not completed: {why_not(check, ran, boardroom.check_seconds)}",
                 f"mend it and complete it again; checks run in {folder or 'the folder you are in'}",
             )
-        proof.append(evidence(check, ran))
+        proof.append(evidence(check, ran, at))
     return proof
+
+
+def _note_failure(boardroom: Boardroom, team: Team, task: Task, who: str, failed: dict[str, Plain]) -> None:
+    """On the board too: who goes on with the task would begin with the same failure. Whoever ran it is told anyway."""
+    by = boardroom.stamp(who)
+
+    def rule(now: Task) -> Change | None:
+        return claims.note_failed_check(now, by, failed) if now.claim_id == task.claim_id else None
+
+    try:
+        with boardroom.tasks.turn(team.name) as turn:
+            turn.change(task.id, rule)
+    except AtmError as error:
+        boardroom.room.troubles.note(f"#{task.id}: the check that failed could not be noted: {error}")
 
 
 def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, folder: str, commit: str) -> Ran:

@@ -99,6 +99,24 @@ def is_in_review(card: Card) -> bool:
     return card.review == REVIEW and not card.is_finished and not card.problem
 
 
+def release_claims(
+    boardroom: Boardroom, team: str, member: str, by: str, why: str, *, only: str = "", but_waiting: bool = False
+) -> list[str]:
+    """What a member has claimed goes back to the board, without blame. Not what waits for others, if so said."""
+    if not boardroom.tasks.exists(team):
+        return []
+    stamp = boardroom.stamp(by)
+
+    def is_held(card: Card) -> bool:
+        is_kept = but_waiting and card.waits_for_others
+        return card.is_claimed and same_name(card.owner, member) and not is_kept and only in ("", card.id)
+
+    with boardroom.tasks.turn(team) as turn:
+        held = [card.id for card in turn.board.sorted() if is_held(card)]
+        rule = lambda task: claims.release(task, stamp, why) if is_held(task) else None  # noqa: E731
+        return [id for id in held if turn.change(id, rule) is not None]
+
+
 def release_all(boardroom: Boardroom, team: str, who: str, member: str) -> list[str]:
     """Everything that a member holds or was given, and their part in reviews: they have left. The tasks they held."""
     if not boardroom.tasks.exists(team):

@@ -10,14 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
-from atm.domain.board import claims
 from atm.domain.crew.marks import family, read_mark
 from atm.domain.crew.refs import names_in
 from atm.domain.crew.states import ERROR, STOPPED
 from atm.domain.errors import AtmError
-from atm.domain.names import same_name
 from atm.domain.team.liveness import ENDED
 from atm.ports.crew.worktrees import Worktree
+from atm.services.board.leaving import release_claims
 from atm.services.crew.crewroom import is_being_started, is_running
 from atm.services.team.presence import beat, last_beat
 
@@ -25,7 +24,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from atm.domain.board.tasks import Change, Task
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.crew.marks import RunningProcess
     from atm.ports.crew.worktrees import Saved
@@ -89,7 +87,7 @@ def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, err
         record = now  # what it noted while we came for it
     for what, step in (
         ("its window", lambda: crew.backends[record.backend].clear(record)),
-        ("its claims", lambda: done.released.extend(release_claims(crew, record))),
+        ("its claims", lambda: done.released.extend(_release(crew, record))),
         ("its worktree", lambda: _save_and_remove(crew, record, error, done)),
         ("its slot", lambda: crew.slots.give(record.slot, record.mark) if record.slot >= 0 else None),
         ("its sign of life", lambda: _say_ended(crew, record)),
@@ -106,19 +104,9 @@ def _try(step: Callable[[], object], what: str, troubles: list[str]) -> None:
         troubles.append(f"{what}: {error}")
 
 
-def release_claims(crew: Crewroom, record: AgentRecord) -> list[str]:
-    """What it has claimed goes back to the board, without blame."""
-    boardroom, by = crew.boardroom, crew.boardroom.stamp("")
-    if not boardroom.tasks.exists(record.team):
-        return []
-
-    def rule(task: Task) -> Change | None:
-        is_held = task.is_claimed and same_name(task.owner, record.member) and not task.waits_for_others
-        return claims.release(task, by, f"{record.member} was ended") if is_held else None
-
-    with boardroom.tasks.turn(record.team) as turn:
-        held = [card.id for card in turn.board.sorted() if card.is_claimed and same_name(card.owner, record.member)]
-        return [id for id in held if turn.change(id, rule) is not None]
+def _release(crew: Crewroom, record: AgentRecord) -> list[str]:
+    why = f"{record.member} was ended"
+    return release_claims(crew.boardroom, record.team, record.member, "", why, but_waiting=True)
 
 
 def worktree_of(record: AgentRecord) -> Worktree | None:

@@ -15,10 +15,11 @@ from atm.domain.names import is_claudes_team
 from atm.domain.sessions.thinning import which_stay
 from atm.domain.team.lifecycle import ACTIVE
 from atm.formats.files.json_record import NotJson, decode_object
-from atm.formats.sessions.checkpoint import Checkpoint, Teammate, sequence_in, with_checkpoint
+from atm.formats.sessions.checkpoint import Checkpoint, Teammate, facts_in, sequence_in, with_checkpoint
 from atm.formats.team.team_state import new_state
 from atm.services.sessions.overview import look_at
 from atm.services.team.leading import lead_of
+from atm.services.team.lifecycle import in_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,15 +33,22 @@ MOST_THINNED = 1.25
 
 
 @dataclass(slots=True, kw_only=True)
-class Made:
-    """What a checkpoint did."""
+class Checkpointed:
+    """What a checkpoint into the home did."""
 
     team: str
     sequence: int = 0
     is_new: bool = False
     """False: nothing had changed."""
     size: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class GitCopy:
+    """What the copy of a checkpoint into git did."""
+
     commit: str = ""
+    """Empty: nothing had changed, or there is a trouble."""
     branch: str = ""
     """Empty: no git copy, because the lead works in no repository."""
     trouble: str = ""
@@ -54,17 +62,17 @@ def checkpoint(
     good: str = "",
     is_divergent: bool = False,
     view: TeamView | None = None,
-) -> Made:
+) -> Checkpointed:
     """
     Into the home. With `facts` the checksums of what it rests on are taken anew: only when somebody who answers for it
     asks, or nobody would ever learn that they changed.
     """
     view = view or look_at(desk, team)
     name, now = view.team.name, desk.clock.now()
-    sums = facts_now(desk) if facts or not _has_facts(desk, name) else None
+    sums = facts_now(desk) if facts or not recorded_facts(desk, name) else None
     said = replace(checkpoint_of(desk, view), facts=sums, commit=good)
     said.metadata = {"divergence_detected": is_divergent}
-    made = Made(team=name)
+    made = Checkpointed(team=name)
 
     def change(data: bytes | None) -> bytes:
         former = data if data is not None else new_state(name, ACTIVE, "", "")
@@ -76,14 +84,9 @@ def checkpoint(
     return made
 
 
-def _has_facts(desk: SessionRoom, team: str) -> bool:
-    from atm.formats.sessions.checkpoint import facts_in
-
-    data = desk.room.states.read(team)
-    try:
-        return data is not None and bool(facts_in(data))
-    except NotJson:
-        return False
+def recorded_facts(desk: SessionRoom, team: str) -> dict[str, str]:
+    """Checksums of what the team's work rests on, as they were when somebody answered for it."""
+    return in_state(desk.room, team, facts_in, dict[str, str]())
 
 
 def facts_now(desk: SessionRoom) -> dict[str, str]:
@@ -132,9 +135,9 @@ def _open_tasks(desk: SessionRoom, view: TeamView) -> list[dict[str, Plain]]:
     return found
 
 
-def commit_checkpoint(desk: SessionRoom, team: str, why: str) -> Made:
+def commit_checkpoint(desk: SessionRoom, team: str, why: str) -> GitCopy:
     """What is in the home now, onto the team's branch of checkpoints. Says why there is none."""
-    made = Made(team=team)
+    made = GitCopy()
     lead = lead_of(desk.room, team)
     folder = lead.folder or desk.caller.folder
     common = lead.common or (desk.git.repository(folder) if folder else "")
@@ -152,10 +155,8 @@ def commit_checkpoint(desk: SessionRoom, team: str, why: str) -> Made:
             files[name] = content
     files |= desk.members.all(team)
     try:
-        made.sequence = sequence_in(state)
-        made.commit = desk.git.commit(common, team, files, f"atm: checkpoint {made.sequence} of {team} ({why})")
+        made.commit = desk.git.commit(common, team, files, f"atm: checkpoint {sequence_in(state)} of {team} ({why})")
         made.branch = checkpoint_branch(team)
-        made.is_new = bool(made.commit)
         if made.commit and _thin(desk, common, team):
             made.commit = desk.git.commits(common, team, 1)[0].commit  # those after the first gap are written anew
     except (AtmError, NotJson) as error:

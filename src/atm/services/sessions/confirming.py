@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.domain.sessions.consolidation import said_of_edits
 from atm.domain.team.team import AGENT
 from atm.formats.files.times import to_iso
 from atm.formats.mail.journal import MESSAGE
-from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,10 +34,3 @@ def answers_since(desk: SessionRoom, team: Team, since: float) -> dict[str, str]
         if member is not None and not same_name(member.name, team.lead):
             found[member.name] = said
     return found
-
-
-def try_to_tell(desk: SessionRoom, team: Team, name: str, text: str) -> None:
-    try:
-        send(desk.room, team.name, name, Draft(sender=team.lead, text=text, is_urgent=True, intent="question"))
-    except AtmError as error:
-        desk.room.troubles.note(f"{name} could not be told: {error}")

@@ -16,20 +16,21 @@ from atm.domain.sessions.consolidation import Consolidation, MemberReadiness, st
 from atm.domain.team import lifecycle
 from atm.domain.team.team import AGENT, check_open
 from atm.domain.untrusted_text import shell_words
-from atm.formats.files.json_record import NotJson
 from atm.formats.sessions.consolidation_fields import consolidation_in, with_consolidation
+from atm.services.mail.posting import Draft
 from atm.services.roster.ending import archive_team
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
-from atm.services.sessions.confirming import VERIFY, answers_since, can_answer, try_to_tell
+from atm.services.sessions.confirming import VERIFY, answers_since, can_answer
 from atm.services.sessions.overview import look_at
-from atm.services.sessions.teammates import checkpoint_in, save_member
+from atm.services.sessions.teammates import checkpoint_in, save_all
+from atm.services.sessions.telling import tell
 from atm.services.team.leading import change_lead, lead_of
-from atm.services.team.lifecycle import check_ours, standing, walk
+from atm.services.team.lifecycle import check_ours, in_state, standing, walk
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from atm.domain.board.acceptance import Ran
     from atm.services.sessions.overview import TeamView
@@ -66,11 +67,7 @@ class Consolidated:
 
 
 def consolidation_of(desk: SessionRoom, team: str) -> Consolidation | None:
-    data = desk.room.states.read(team)
-    try:
-        return consolidation_in(data) if data is not None else None
-    except NotJson:
-        return None
+    return in_state(desk.room, team, consolidation_in, None)
 
 
 def is_at_work(desk: SessionRoom, team: str) -> bool:
@@ -163,11 +160,18 @@ class Consolidating:
         self.now = Consolidation(step=plan.GATE, message=message, push=push)
         return self._run(plan.STEPS)
 
-    def go_on(self) -> Consolidated:
+    def go_on(self, message: str = "", push: str = "") -> Consolidated:
+        """A push must be asked for again: the state says where it was to go, and others can write there."""
         former = consolidation_of(self.desk, self.team.name)
         if former is None or not former.partial:
             raise BadMove(f"no consolidation of {self.team.name} was interrupted", "begin one without --continue")
-        self.now = former
+        if former.push and not push and plan.PUSH in steps_from(former.step):
+            words = f"atm session consolidate {shell_words(self.team.name)} --continue"
+            raise RequestError(
+                f"what was interrupted was to be pushed to {former.push}; nobody has asked for that now",
+                f"say where again: {words} --push {shell_words(former.push)}; or go back with --abort",
+            )
+        self.now = replace(former, push=push, message=message or former.message)
         self._note(self._mine())
         if not self.force and not former.commit:
             self._ask_members()
@@ -223,13 +227,11 @@ class Consolidating:
 
     def _gate(self) -> None:
         """A full checkpoint, then everybody must be green."""
-        view = look_at(self.desk, self.team.name)
-        for one in view.members:
-            if one.kind == AGENT and one.task:
-                save_member(self.desk, self.team, one.name, one.task)
+        view, unsaved = look_at(self.desk, self.team.name), dict[str, str]()
+        save_all(self.desk, view, lambda name, error: unsaved.update({name: str(error)}))
         checkpoint(self.desk, self.team.name, facts=True, view=view)
         commit_checkpoint(self.desk, self.team.name, "gate")
-        red = [one for one in readiness(self.desk, view) if one.reasons]
+        red = [one for one in readiness(self.desk, view, unsaved) if one.reasons]
         open_tasks = [*view.pending, *(task.id for task in view.in_progress)]
         if (red or open_tasks) and not self.force:
             self._back_to_work()
@@ -278,10 +280,8 @@ class Consolidating:
             return
         said = said_by(ran)[-MOST_SAID:].strip()
         self._unstage()
-        for member in self.team.members:
-            if not self.team.is_lead(member.name):
-                text = f"Consolidation stopped: {what} failed. Please fix what is yours.\n\n{said}"
-                try_to_tell(self.desk, self.team, member.name, text)
+        others = [member.name for member in self.team.members if not self.team.is_lead(member.name)]
+        self._ask(others, f"Consolidation stopped: {what} failed. Please fix what is yours.\n\n{said}")
         self._back_to_work()
         raise ChecksFailed(
             f"{what} ended with {ran.code}: {said}", "the members were told; try again when it is mended"
@@ -336,8 +336,7 @@ class Consolidating:
             return
         if not self.now.asked_at:
             self._note(self._mine(asked_at=self.desk.clock.now()))
-            for name in names:
-                try_to_tell(self.desk, self.team, name, VERIFY)
+            self._ask(names, VERIFY)
         self.heard(f"waiting for {', '.join(names)}")
         answers = self._wait_for(names)
         to_fix = [name for name, said in answers.items() if said == plan.TO_FIX]
@@ -352,6 +351,10 @@ class Consolidating:
                 "ask them, and go on with --continue; or --continue --force",
             )
 
+    def _ask(self, names: list[str], text: str) -> None:
+        draft = Draft(sender=self.team.lead, text=text, is_urgent=True, intent="question")
+        tell(self.desk, self.team.name, names, draft)
+
     def _wait_for(self, names: list[str]) -> dict[str, str]:
         end = self.desk.clock.monotonic() + self.desk.policy.confirm
         while True:
@@ -362,21 +365,17 @@ class Consolidating:
             self.desk.clock.sleep(NAP)
 
 
-def readiness(desk: SessionRoom, view: TeamView) -> list[MemberReadiness]:
-    """Everybody, and why they are not green."""
+def readiness(desk: SessionRoom, view: TeamView, unsaved: Mapping[str, str]) -> list[MemberReadiness]:
+    """Everybody, and why they are not green. `unsaved`: whose work could not be saved, and why."""
     found = []
     for one in view.members:
         if one.kind != AGENT or view.team.is_lead(one.name):
             continue
         saved = checkpoint_in(desk, view.team.name, one.name)
-        record = desk.crew.records.read(view.team.name, one.name)
-        is_clean = (
-            record is None or not record.worktree or (saved is not None and bool(saved.salvage or not saved.files))
-        )
         reasons = why_not_green(
             task=one.task,
             last_check=saved.code if saved is not None and saved.task == one.task else None,
-            is_clean=is_clean,
+            unsaved=unsaved.get(one.name, ""),
             status=one.status,
         )
         found.append(MemberReadiness(one.name, reasons))

@@ -7,21 +7,20 @@ from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
 from atm.domain.team import lifecycle
 from atm.domain.team.liveness import ENDED
-from atm.formats.files.json_record import NotJson
 from atm.formats.sessions.checkpoint import sequence_in
 from atm.services.crew.spawning import spawn
 from atm.services.crew.upping import again
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
 from atm.services.sessions.overview import look_at
 from atm.services.team.leading import lead_of
-from atm.services.team.lifecycle import standing
+from atm.services.team.lifecycle import in_state, standing
 from atm.services.team.presence import beat, last_beat
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.crew.agents import AgentRecord
-    from atm.services.sessions.checkpointing import Made
+    from atm.services.sessions.checkpointing import Checkpointed, GitCopy
     from atm.services.sessions.overview import MemberView, TeamView
     from atm.services.sessions.sessionroom import SessionRoom
 
@@ -29,20 +28,12 @@ SOURCE = "atm daemon (its process runs)"
 LOST_HOST = "its host is gone"
 
 
-def keep(desk: SessionRoom, team: str, *, git: bool, why: str = "milestone") -> tuple[Made, Made | None]:
+def keep(desk: SessionRoom, team: str, *, git: bool, why: str = "milestone") -> tuple[Checkpointed, GitCopy | None]:
     """One checkpoint of a team; into git too, if its time has come. Signs of life of those who can be seen first."""
-    view, last = look_at(desk, team), _sequence(desk, team)
+    view, last = look_at(desk, team), in_state(desk.room, team, sequence_in, 0)
     seen = [one for one in view.members if _beat_for(desk, view, one, last)]
     made = checkpoint(desk, team, view=look_at(desk, team) if seen else view)
     return made, commit_checkpoint(desk, team, why) if git else None
-
-
-def _sequence(desk: SessionRoom, team: str) -> int:
-    data = desk.room.states.read(team)
-    try:
-        return sequence_in(data) if data is not None else 0
-    except NotJson:
-        return 0
 
 
 def _beat_for(desk: SessionRoom, view: TeamView, one: MemberView, checkpoint: int) -> bool:

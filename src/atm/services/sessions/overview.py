@@ -222,9 +222,10 @@ def _conversation(said: list[Entry], team: Team) -> tuple[list[TailMessage], dic
         last_by.setdefault(message.sender, entry.seq)
         if len(tail) < MOST_MESSAGES:
             at, kind = message.timestamp or entry.at, entry.intent or message.intent
-            one = TailMessage(seq=entry.seq, sender=message.sender, to=entry.agent, at=at, kind=kind, body=message.text)
-            one.id = message.id or ""
-            tail.append(one)
+            id, body = message.id or "", message.text
+            tail.append(
+                TailMessage(seq=entry.seq, sender=message.sender, to=entry.agent, at=at, kind=kind, body=body, id=id)
+            )
     return tail[::-1], last_by
 
 
@@ -243,14 +244,14 @@ def _undelivered(desk: SessionRoom, view: TeamView, entries: list[Entry]) -> lis
 
 
 def _in_progress(desk: SessionRoom, team: Team, card: Card, view: TeamView) -> TaskInProgress:
-    created, quantum, text = None, "", card.subject
+    created, quantum = None, ""
     try:
         task = desk.boardroom.tasks.read(team.name, card.id)
         created, quantum = from_iso(task.text("createdAt")), task.text("quantum")
     except AtmError as error:
         view.troubles.append(f"task {card.id}: {error}")
     return TaskInProgress(
-        id=card.id, quantum=quantum, owner=card.owner, needs=[*card.blocked_by], created=created, subject=text
+        id=card.id, quantum=quantum, owner=card.owner, needs=[*card.blocked_by], created=created, subject=card.subject
     )
 
 

@@ -8,6 +8,7 @@ from atm.services.sessions.restoring import HOME
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.formats.sessions.member_checkpoint import MemberCheckpoint
     from atm.services.sessions.consolidating import Interrupted
     from atm.services.sessions.overview import TeamView
 
@@ -54,6 +55,8 @@ class Resumed:
     restored_from: str = HOME
     brought_back: list[str] = field(default_factory=list)
     interrupted: Interrupted | None = None
+    checkpoints: dict[str, MemberCheckpoint] = field(default_factory=dict)
+    """What each member's work is saved as, by name."""
     resumable: dict[str, bool | None] = field(default_factory=dict)
     messages_since: int = 0
     released: int = 0

@@ -23,20 +23,19 @@ from atm.domain.team import lifecycle
 from atm.domain.team.lead_session import FORCED, PRESENT, REATTACHED, TAKEN_OVER, LeadSession, may_attach
 from atm.domain.team.team import AGENT
 from atm.domain.untrusted_text import shell_words
-from atm.formats.files.json_record import NotJson
 from atm.formats.files.times import to_iso
-from atm.formats.sessions.checkpoint import commit_in, created_in, facts_in
+from atm.formats.sessions.checkpoint import commit_in, created_in
 from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
-from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint, facts_now
+from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint, facts_now, recorded_facts
 from atm.services.sessions.consolidating import interrupted_in, is_at_work
 from atm.services.sessions.overview import TeamView, look_at
 from atm.services.sessions.restoring import GIT, HOME, Copies, bring_back, compare, repository_for, take_better
 from atm.services.sessions.resumed import Resumed, Step
-from atm.services.sessions.teammates import roll_back
+from atm.services.sessions.teammates import checkpoint_in, roll_back
+from atm.services.sessions.telling import NOTICE, tell
 from atm.services.team.leading import change_lead, lead_of, seconds_unseen
-from atm.services.team.lifecycle import standing, team_id, walk
+from atm.services.team.lifecycle import in_state, standing, team_id, walk
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
     from atm.services.sessions.sessionroom import SessionRoom
 
 RESUMED, INTERRUPTED = "Lead resumed. Proceed or wait?", "Detected you were interrupted. Status?"
-NOTICE = "atm-session"
-"""Who tells of what happened to a session: no member has that name by itself."""
 
 
 class _Resuming:
@@ -133,11 +130,7 @@ class _Resuming:
         return now
 
     def _check_clock(self) -> None:
-        data = self.desk.room.states.read(self.done.team)
-        try:
-            created = created_in(data) if data is not None else None
-        except NotJson:
-            created = None
+        created = in_state(self.desk.room, self.done.team, created_in, None)
         if created is not None and self.desk.clock.now() < created:
             self.done.warn("clock-skew", "the team was made in the future: this clock or that one is wrong; seq counts")
 
@@ -180,6 +173,8 @@ class _Resuming:
         desk = self.desk
         view = self.done.view = look_at(desk, self.done.team)
         for one in view.members:
+            if (kept := checkpoint_in(desk, view.team.name, one.name)) is not None:
+                self.done.checkpoints[one.name] = kept
             vendor = _vendor(desk, one.runtime)
             if vendor and one.session:
                 self.done.resumable[one.name] = desk.transcripts.is_there(vendor, one.session)
@@ -189,11 +184,7 @@ class _Resuming:
 
     def facts(self) -> str:
         desk, done = self.desk, self.done
-        data = desk.room.states.read(done.team)
-        try:
-            recorded = facts_in(data) if data is not None else {}
-        except NotJson:
-            recorded = {}
+        recorded = recorded_facts(desk, done.team)
         renew = {source.name: source.renew for source in desk.fact_sources}
         now = facts_now(desk) if recorded else {}
         done.stale = [(name, renew.get(name, "")) for name, sum in recorded.items() if now.get(name, "") != sum]
@@ -324,31 +315,23 @@ def _take_up(run: _Resuming, go_on: Sequence[str], back: Sequence[str]) -> None:
 
 def _where_it_began(desk: SessionRoom, team: str) -> str:
     """The commit that is checked out where the team is led from, until one is known whose checks passed."""
-    data = desk.room.states.read(team)
+    if in_state(desk.room, team, commit_in, ""):
+        return ""
     try:
-        if data is not None and commit_in(data):
-            return ""
         status = desk.tree.status(desk.caller.folder)
-    except (AtmError, NotJson):
+    except AtmError:
         return ""
     return status.head if status is not None else ""
 
 
 def _interrupted_members(run: _Resuming, decided: set[str]) -> list[str]:
-    view = run.done.view
-    working = [one for one in view.members if one.task and one.kind == AGENT] if view is not None else []
-    return [one.name for one in working if one.name not in decided and not run.done.view.team.is_lead(one.name)]  # type: ignore[union-attr]
+    view = run._view
+    working = [one for one in view.members if one.task and one.kind == AGENT and not view.team.is_lead(one.name)]
+    return [one.name for one in working if one.name not in decided]
 
 
 def _tell(desk: SessionRoom, team: Team, names: Sequence[str], text: str) -> list[str]:
-    told: list[str] = []
-    for name in names:
-        try:
-            send(desk.room, team.name, name, Draft(sender=team.lead, text=text, intent="question"))
-            told.append(name)
-        except AtmError as error:
-            desk.room.troubles.note(f"{name} could not be told: {error}")
-    return told
+    return tell(desk, team.name, names, Draft(sender=team.lead, text=text, intent="question"))
 
 
 def _tell_former(desk: SessionRoom, team: Team, done: Resumed) -> None:
@@ -360,7 +343,4 @@ def _tell_former(desk: SessionRoom, team: Team, done: Resumed) -> None:
         f"{to_iso(desk.clock.now())}. If that is you: stop leading, or take it back with "
         f"`atm session takeover {shell_words(team.name)} --force`."
     )
-    try:
-        send(desk.room, team.name, team.lead, Draft(sender=NOTICE, text=text, is_urgent=True))
-    except AtmError as error:
-        desk.room.troubles.note(f"the former lead could not be told: {error}")
+    tell(desk, team.name, [team.lead], Draft(sender=NOTICE, text=text, is_urgent=True))

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from atm.domain.board import claims
-from atm.domain.board.acceptance import about
+from atm.domain.board.acceptance import about, commit_of
 from atm.domain.errors import AtmError
 from atm.domain.names import same_name
+from atm.domain.plain import dicts_in
+from atm.domain.team.team import AGENT
 from atm.formats.files.json_record import NotJson
 from atm.formats.sessions.member_checkpoint import MemberCheckpoint, decode_member, encode_member
 from atm.ports.crew.worktrees import Worktree
+from atm.services.board.leaving import release_claims
 from atm.services.crew.crewroom import is_running
 from atm.services.crew.reaping import clear_away, worktree_of
+from atm.services.team.leading import lead_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.board.tasks import Change, Task
-    from atm.domain.plain import Record
+    from collections.abc import Callable, Iterator
+
+    from atm.domain.board.tasks import Task
     from atm.domain.team.team import Team
     from atm.ports.crew.worktrees import Saved
+    from atm.services.sessions.overview import TeamView
     from atm.services.sessions.sessionroom import SessionRoom
 
 AUTOSAVE = "autosave of a session"
+MOST_TASKS = 50
 
 
 def checkpoint_in(desk: SessionRoom, team: str, member: str) -> MemberCheckpoint | None:
@@ -30,6 +36,24 @@ def checkpoint_in(desk: SessionRoom, team: str, member: str) -> MemberCheckpoint
         return decode_member(data) if data is not None else None
     except NotJson:
         return None
+
+
+def save_all(desk: SessionRoom, view: TeamView, note: Callable[[str, AtmError], None]) -> dict[str, MemberCheckpoint]:
+    """The work of every agent but the lead, by name. One that cannot be saved is noted, and keeps nobody else's."""
+    saved: dict[str, MemberCheckpoint] = {}
+    for one in view.members:
+        if one.kind != AGENT or view.team.is_lead(one.name) or not (one.task or has_tree(desk, view.team, one.name)):
+            continue
+        try:
+            saved[one.name] = save_member(desk, view.team, one.name, one.task)
+        except AtmError as error:
+            note(one.name, error)
+    return saved
+
+
+def has_tree(desk: SessionRoom, team: Team, member: str) -> bool:
+    record = desk.crew.records.read(team.name, member)
+    return record is not None and bool(record.worktree)
 
 
 def save_member(desk: SessionRoom, team: Team, member: str, task: str) -> MemberCheckpoint:
@@ -47,7 +71,7 @@ def save_member(desk: SessionRoom, team: Team, member: str, task: str) -> Member
             made.salvage, made.files = saved.ref, sorted({*saved.dirty, *saved.untracked})
         if former is not None and former.salvage and former.salvage != made.salvage:
             _drop_autosave(desk, tree.common, team.name, former.salvage)
-    _add_checks(desk, team.name, task, made, former)
+    _add_checks(desk, team.name, made)
     if former is None or _facts(former) != _facts(made):
         desk.members.write(team.name, member, encode_member(made))
     return made
@@ -58,7 +82,10 @@ def _facts(one: MemberCheckpoint) -> tuple[object, ...]:
 
 
 def tree_of(desk: SessionRoom, team: Team, member: str) -> Worktree | None:
-    """Where it works: the worktree that it has from us, or the folder that the roster names, if git knows it."""
+    """
+    Where it works: the worktree that it has from us, or the folder that the roster names, if that is of the repository
+    which the team is led in. A roster names what its members like; it must not choose whose files are copied.
+    """
     record = desk.crew.records.read(team.name, member)
     own = worktree_of(record) if record is not None else None
     if own is not None:
@@ -70,7 +97,7 @@ def tree_of(desk: SessionRoom, team: Team, member: str) -> Worktree | None:
         there = desk.crew.worktrees.repository(known.cwd)
     except AtmError:
         return None
-    if there is None or not there.root or not there.head:
+    if there is None or not there.root or not there.head or there.common != lead_of(desk.room, team.name).common:
         return None
     return Worktree(path=there.root, branch=there.branch, base=there.head, common=there.common)
 
@@ -84,30 +111,28 @@ def _drop_autosave(desk: SessionRoom, common: str, team: str, ref: str) -> None:
             desk.crew.worktrees.drop(one)
 
 
-def _add_checks(
-    desk: SessionRoom, team: str, task: str, made: MemberCheckpoint, former: MemberCheckpoint | None
-) -> None:
-    """From what the board knows of the task: the evidence of checks that ran, the commit that they passed for."""
-    made.good = former.good if former is not None else ""
-    try:
-        known = desk.boardroom.tasks.read(team, task) if task else None
-    except AtmError:
-        return
-    if known is None:
-        return
-    proof = _last_proof(known)
-    if proof is not None:
-        code = proof.get("code", proof.get("exit_code"))
-        made.command, made.output = about(proof), str(proof.get("output") or "")
-        made.code = code if isinstance(code, int) else None
-        commit = proof.get("commit")
-        made.good = commit if isinstance(commit, str) and commit else made.good
+def _add_checks(desk: SessionRoom, team: str, made: MemberCheckpoint) -> None:
+    """From what the board knows: the check that failed last on its task, and the commit of the work it proved last."""
+    proofs = []
+    for task in _latest_tasks(desk, team, made.member):
+        proofs += [(task.text("finishedAt"), commit_of(one)) for one in dicts_in(task.details.get("evidence"))]
+        failed = task.part("lastCheck")
+        if failed and task.id == made.task:
+            code = failed.get("code")
+            made.command, made.output = about(failed), str(failed.get("output") or "")
+            made.code = code if isinstance(code, int) else None
+    made.good = max((proof for proof in proofs if proof[1]), default=("", ""))[1]
 
 
-def _last_proof(task: Task) -> Record | None:
-    evidence = task.details.get("evidence")
-    found = [one for one in evidence if isinstance(one, dict)] if isinstance(evidence, list) else []
-    return found[-1] if found else None
+def _latest_tasks(desk: SessionRoom, team: str, member: str) -> Iterator[Task]:
+    """Those of the highest numbers: the last one that was proven is hardly older than so many."""
+    tasks = desk.boardroom.tasks
+    own = [card for card in tasks.board(team).sorted() if same_name(card.owner, member) and not card.problem]
+    for card in sorted(own, key=lambda card: card.number)[-MOST_TASKS:]:
+        try:
+            yield tasks.read(team, card.id)
+        except AtmError as error:
+            desk.room.troubles.note(f"task {card.id}: {error}")
 
 
 def roll_back(desk: SessionRoom, team: Team, member: str, by: str) -> tuple[Saved | None, list[str]]:
@@ -118,22 +143,8 @@ def roll_back(desk: SessionRoom, team: Team, member: str, by: str) -> tuple[Save
     record = desk.crew.records.read(team.name, member)
     if record is not None and (record.worktree or is_running(desk.crew, record)):
         cleared = clear_away(desk.crew, record, error=f"rolled back by {by}")
-        return cleared.saved, [*cleared.released, *release(desk, team, member, by, "rolled back")]
+        freed = release_claims(desk.boardroom, team.name, member, by, "rolled back")
+        return cleared.saved, [*cleared.released, *freed]
     tree = tree_of(desk, team, member)
     saved = desk.crew.worktrees.save(tree, team.name, "rollback", f"rolled back by {by}") if tree is not None else None
-    return saved, release(desk, team, member, by, "rolled back")
-
-
-def release(desk: SessionRoom, team: Team, member: str, by: str, why: str, only: str = "") -> list[str]:
-    """What it has claimed goes back to the board, without blame."""
-    boardroom = desk.boardroom
-    if not boardroom.tasks.exists(team.name):
-        return []
-    stamp = boardroom.stamp(by)
-
-    def rule(task: Task) -> Change | None:
-        return claims.release(task, stamp, why) if task.is_claimed and same_name(task.owner, member) else None
-
-    with boardroom.tasks.turn(team.name) as turn:
-        held = [card.id for card in turn.board.sorted() if card.is_claimed and same_name(card.owner, member)]
-        return [id for id in held if (not only or id == only) and turn.change(id, rule) is not None]
+    return saved, release_claims(desk.boardroom, team.name, member, by, "rolled back")

@@ -8,26 +8,27 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team
 from atm.domain.sessions import timeouts
 from atm.domain.team import lifecycle
 from atm.domain.team.team import AGENT
 from atm.formats.files.times import to_iso
 from atm.formats.team.lead_fields import away_mark
+from atm.services.board.leaving import release_claims
 from atm.services.crew.ending import agents_of, ask_to_end, end_if_over
 from atm.services.mail.posting import Draft
-from atm.services.mail.sending import send
 from atm.services.mail.spooling import drain
 from atm.services.sessions.overview import lead_state_of, look_at
-from atm.services.sessions.resuming import NOTICE, RESUMED
-from atm.services.sessions.teammates import release, save_member
+from atm.services.sessions.resuming import RESUMED
+from atm.services.sessions.teammates import save_all
+from atm.services.sessions.telling import NOTICE, tell
 from atm.services.team.leading import change_lead, lead_of
 from atm.services.team.lifecycle import standing
 from atm.services.team.registry import find_team
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.errors import AtmError
     from atm.domain.team.lead_session import LeadSession
     from atm.domain.team.team import Team
     from atm.services.sessions.overview import TeamView
@@ -109,17 +110,13 @@ def _is_back(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead
 def _look_after(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead) -> None:
     view, now = look_at(desk, team.name, is_marked=True), desk.clock.now()
     away = now - lead.away_since if lead.away_since is not None else 0.0
+    _save(desk, view, done)
     for one in view.members:
         if one.kind != AGENT or team.is_lead(one.name) or not one.task:
             continue
-        try:
-            if save_member(desk, team, one.name, one.task).salvage:
-                done.saved.append(one.name)
-        except AtmError as error:
-            done.troubles.append(f"the work of {one.name} could not be saved: {error}")
         why = timeouts.why_task_returns(away=away, waits=one.waits, idle=one.idle, policy=desk.policy)
         if why:
-            done.released += release(desk, team, one.name, "", why, one.task)
+            done.released += release_claims(desk.boardroom, team.name, one.name, "", why, only=one.task)
 
 
 def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead) -> None:
@@ -133,7 +130,7 @@ def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead) ->
         elif (ended := end_if_over(desk.crew, record)) is not None:
             done.ended.append(ended.member)
     if team.lead_is_away:
-        _save_all(desk, look_at(desk, team.name, is_marked=True), done)
+        _save(desk, look_at(desk, team.name, is_marked=True), done)
         done.changed = "over"
         away = (desk.clock.now() - (lead.away_since or 0.0)) / 60
         _tell_all(desk, team, OVER.format(round(away)), done, NOTICE)
@@ -141,21 +138,13 @@ def _end(desk: SessionRoom, team: Team, lead: LeadSession, done: WatchedLead) ->
     done.delivered = drain(desk.room, everything=True).delivered
 
 
-def _save_all(desk: SessionRoom, view: TeamView, done: WatchedLead) -> None:
-    for one in view.members:
-        if one.task and one.kind == AGENT:
-            try:
-                save_member(desk, view.team, one.name, one.task)
-                done.saved.append(one.name)
-            except AtmError as error:
-                done.troubles.append(f"the work of {one.name} could not be saved: {error}")
+def _save(desk: SessionRoom, view: TeamView, done: WatchedLead) -> None:
+    def note(name: str, error: AtmError) -> None:
+        done.troubles.append(f"the work of {name} could not be saved: {error}")
+
+    done.saved = [name for name, made in save_all(desk, view, note).items() if made.salvage]
 
 
 def _tell_all(desk: SessionRoom, team: Team, text: str, done: WatchedLead, sender: str = "") -> None:
-    for member in team.members:
-        if team.is_lead(member.name) or member.kind != AGENT:
-            continue
-        try:
-            send(desk.room, team.name, member.name, Draft(sender=sender or team.lead, text=text))
-        except AtmError as error:
-            done.troubles.append(f"{member.name} could not be told: {error}")
+    names = [member.name for member in team.members if member.kind == AGENT and not team.is_lead(member.name)]
+    tell(desk, team.name, names, Draft(sender=sender or team.lead, text=text), done.troubles.append)

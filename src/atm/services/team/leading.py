@@ -7,9 +7,9 @@ from dataclasses import replace
 from atm.domain.names import is_claudes_team
 from atm.domain.team.lead_session import PRESENT, LeadSession, may_attach
 from atm.domain.team.lifecycle import ACTIVE
-from atm.formats.files.json_record import NotJson
 from atm.formats.team.lead_fields import decode_lead, lead_fields, with_fields
 from atm.formats.team.team_state import new_state
+from atm.services.team.lifecycle import in_state
 from atm.services.team.presence import last_beat
 
 TYPE_CHECKING = False
@@ -22,11 +22,7 @@ if TYPE_CHECKING:
 
 def lead_of(room: Registry, team: str) -> LeadSession:
     """As its state says; nobody where it says nothing or cannot be read."""
-    data = room.states.read(team)
-    try:
-        return decode_lead(data) if data is not None else LeadSession()
-    except NotJson:
-        return LeadSession()
+    return in_state(room, team, decode_lead, LeadSession())
 
 
 def change_lead(room: Registry, team: str, change: Callable[[LeadSession], LeadSession | None]) -> LeadSession:

@@ -13,9 +13,12 @@ from atm.services.team.registry import find_team
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeVar
 
     from atm.domain.team.team import Team
     from atm.services.team.registry import Registry
+
+    Said = TypeVar("Said")
 
 NO_FILE = "no state.json: made by an older atm or another program"
 
@@ -43,6 +46,15 @@ def check_ours(team: Team) -> Team:
             team.read_from,
         )
     return team
+
+
+def in_state(room: Registry, team: str, read: Callable[[bytes], Said], nothing: Said) -> Said:
+    """What `read` finds in a team's state; `nothing` where there is none, or none that can be read."""
+    data = room.states.read(team)
+    try:
+        return read(data) if data is not None else nothing
+    except NotJson:
+        return nothing
 
 
 def standing(room: Registry, team: str) -> TeamStanding:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from atm.domain.plain import Plain
     from atm.formats.files.layout import Layout
+    from atm.system.git.asking import GitAnswer
 
 KEPT = 256 * 1024
 """Bytes of each stream that are kept: a hook's whole answer, or the end of a long log."""
@@ -104,11 +105,14 @@ class RealPrograms:
             at = parent
         return True
 
+    def commit_of(self, folder: str, name: str) -> str:
+        said = _resolve(folder, name)
+        return said.text if said.code == 0 else ""
+
     def is_reachable(self, folder: str, commit: str, branch: str) -> Ran:
         found = []
         for name in (commit, branch):
-            wanted = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
-            said = ask_git(folder, "rev-parse", *wanted, seconds=GIT_SECONDS)
+            said = _resolve(folder, name)
             if said.code != 0:
                 return Ran(said.code, said.text or f"git knows no commit {name!r} in {folder or self.here()}")
             found.append(said.text)
@@ -128,6 +132,11 @@ class RealPrograms:
                 os.close(fd)
         except OSError:
             return
+
+
+def _resolve(folder: str, name: str) -> GitAnswer:
+    wanted = ("--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    return ask_git(folder, "rev-parse", *wanted, seconds=GIT_SECONDS)
 
 
 def _start(command: str, folder: str, facts: dict[str, str]) -> subprocess.Popen[bytes]:

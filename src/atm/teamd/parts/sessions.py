@@ -72,7 +72,7 @@ class SessionLoops:
         made, committed = keep(desk, team, git=is_due, why="completion" if is_finished else "milestone")
         if is_due:
             self._committed[team] = now
-        return int(made.is_new) + int(committed is not None and committed.is_new)
+        return int(made.is_new) + int(committed is not None and committed.commit != "")
 
 
 class SessionPart(DaemonPart):

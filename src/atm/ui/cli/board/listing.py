@@ -164,11 +164,12 @@ def check_lines(session: Session, team: str, task: Task) -> list[str]:
     from atm.domain.board.acceptance import describe
 
     proven = dicts_in(task.details.get("evidence"))
-    done = {describe(item) for item in proven if item.get("ok") is True}
+    signs = {describe(item): "✓" for item in proven if item.get("ok") is True}
+    if failed := task.part("lastCheck"):
+        signs[describe(failed)] = "✗"
     lines = []
     for check in checks_json(session, team, task, task.acceptance):
-        sign = "✓" if describe(check) in done else "○"
-        lines.append(f"    {sign} {one_line(describe(check))}{_whose(check)}")
+        lines.append(f"    {signs.get(describe(check), '○')} {one_line(describe(check))}{_whose(check)}")
     return ["", "  completed when:", *lines] if lines else []
 
 

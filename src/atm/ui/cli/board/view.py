@@ -44,6 +44,7 @@ def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str
         "run": [*checks_json(session, team, task, task.run)],
         "comments": [*task.comments],
         "clarification": task.part("clarification") or None,
+        "last_check": task.part("lastCheck") or None,
         "planDetails": task.part("plan") or None,
         "reviewDetails": task.part("review") or None,
         **{key: task.details[key] for key in shown if key in task.details},

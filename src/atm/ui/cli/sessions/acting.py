@@ -151,7 +151,7 @@ def _consolidate(args: Args, session: Session, desk: SessionRoom, team: str) -> 
     if args.flag("abort"):
         done = work.abort()
     elif args.flag("continue"):
-        done = work.go_on()
+        done = work.go_on(args.text("message") or "", push)
     else:
         done = work.begin(args.text("message") or "", push)
     words = f"{one_line(team)} is {done.status}"

@@ -73,7 +73,7 @@ def _probe(session: Session, desk: SessionRoom, team: str) -> int:
     if session.as_json:
         session.print_json(result)
     elif view is not None:
-        session.print("\n".join([_headline(done), *_warnings(done), "", *team_words(view, done.resumable)]))
+        session.print("\n".join([_headline(done), *_warnings(done), "", *team_words(view, done)]))
     return 0 if alive else NOTHING
 
 
@@ -81,7 +81,7 @@ def _report(session: Session, action: str, done: Resumed) -> None:
     extra = {"told": done.told, "asked": done.asked, "released_messages": done.released}
     more = {"rolled_back": done.rolled_back, "brought_back": done.brought_back}
     result = {**resumed_json(action, done), "attached": True, "how": done.how, **extra, **more}
-    lines = [*_warnings(done), "", *(team_words(done.view, done.resumable) if done.view is not None else [])]
+    lines = [*_warnings(done), "", *(team_words(done.view, done) if done.view is not None else [])]
     if done.released:
         one = done.released == 1
         lines.append(f"\n{done.released} {'message' if one else 'messages'} that had been held: delivered now.")

@@ -8,6 +8,7 @@ from atm.ui.cli.render import ago, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.formats.sessions.member_checkpoint import MemberCheckpoint
     from atm.services.sessions.overview import MemberView, TeamView
     from atm.services.sessions.resumed import Resumed
 
@@ -27,9 +28,12 @@ def iso(at: float | None) -> str | None:
     return None if at is None else to_iso(at)
 
 
-def member_json(one: MemberView, resumable: dict[str, bool | None]) -> dict[str, object]:
+def member_json(one: MemberView, found: Resumed | None = None) -> dict[str, object]:
+    """`found`: what was looked up beside, by whoever resumes or probes."""
     age = one.liveness.age
-    vendor = {"runtime": one.runtime, "id": one.session, "resumable": resumable.get(one.name)} if one.session else None
+    resumable = found.resumable.get(one.name) if found is not None else None
+    vendor = {"runtime": one.runtime, "id": one.session, "resumable": resumable} if one.session else None
+    saved = found.checkpoints.get(one.name) if found is not None else None
     return {
         "name": one.name,
         "index": one.index,
@@ -43,15 +47,30 @@ def member_json(one: MemberView, resumable: dict[str, bool | None]) -> dict[str,
         "task": one.task or None,
         "last_message_seq": one.last_message,
         "vendor_session": vendor,
+        "checkpoint": checkpoint_json(saved) if saved is not None else None,
     }
 
 
-def view_json(view: TeamView, resumable: dict[str, bool | None] | None = None) -> dict[str, object]:
+def checkpoint_json(saved: MemberCheckpoint) -> dict[str, object]:
+    """Where a member's work is saved, how its last check ended, and the last commit whose checks passed."""
+    return {
+        "at": iso(saved.at),
+        "task": saved.task or None,
+        "branch": saved.branch or None,
+        "salvage": saved.salvage or None,
+        "files": saved.files,
+        "check": {"command": saved.command, "exit_code": saved.code} if saved.command else None,
+        "good_commit": saved.good or None,
+        "inherited_from": saved.inherited_from or None,
+    }
+
+
+def view_json(view: TeamView, found: Resumed | None = None) -> dict[str, object]:
     """What every command says of a team."""
     progress, numbers = view.progress, view.numbers
     eta = None if progress.eta is None else round(progress.eta, 1)
     return {
-        "members": [member_json(one, resumable or {}) for one in view.members],
+        "members": [member_json(one, found) for one in view.members],
         "messages": [
             {
                 "seq": one.seq,
@@ -96,7 +115,7 @@ def resumed_json(action: str, done: Resumed) -> dict[str, object]:
             "last_seen": iso(done.last_seen),
         },
         "steps": [{"n": one.number, "name": one.name, "ok": True, "ms": one.ms} for one in done.steps],
-        **view_json(view, done.resumable),
+        **view_json(view, done),
         "changed": {"since": iso(done.last_seen), "messages": done.messages_since},
         "facts": {"stale": [{"name": name, "command": command} for name, command in done.stale]},
         "restored_from": done.restored_from,
@@ -129,7 +148,7 @@ def next_commands(done: Resumed) -> list[str]:
     return [*found, f"atm tasks list --team {words}", f'atm broadcast --team {words} "…"', f"atm session show {words}"]
 
 
-def team_words(view: TeamView, resumable: dict[str, bool | None] | None = None) -> list[str]:
+def team_words(view: TeamView, found: Resumed | None = None) -> list[str]:
     """Members, the last messages and the queue."""
     rows = [
         [
@@ -138,11 +157,12 @@ def team_words(view: TeamView, resumable: dict[str, bool | None] | None = None) 
             one.liveness.value,
             one_line(one.liveness.source) + (f", {ago(one.liveness.age)}" if one.liveness.age is not None else ""),
             f"#{one.task}" if one.task else "",
-            _vendor(one, resumable or {}),
+            _vendor(one, found),
         ]
         for one in view.members
     ]
     lines = table(["Member", "Status", "Liveness", "Known by", "Task", "Session"], rows) if rows else ["no members"]
+    lines += [_saved_words(one) for one in found.checkpoints.values() if one.salvage or one.command] if found else []
     progress = view.progress
     eta = f", about {ago(progress.eta).removesuffix(' ago')} left" if progress.eta else ""
     lines += ["", f"Tasks: {progress.done} of {progress.total} done ({progress.percent} %){eta}"]
@@ -157,7 +177,14 @@ def team_words(view: TeamView, resumable: dict[str, bool | None] | None = None) 
     return lines
 
 
-def _vendor(one: MemberView, resumable: dict[str, bool | None]) -> str:
-    if not one.session or resumable.get(one.name) is not True:
+def _saved_words(saved: MemberCheckpoint) -> str:
+    """What a member's checkpoint adds to its row."""
+    facts = [f"{len(saved.files)} changed files saved as {saved.salvage}"] if saved.salvage else []
+    facts += [f"`{saved.command}` ended with {saved.code}"] if saved.command else []
+    return one_line(f"  {saved.member}: {'; '.join(facts)}")
+
+
+def _vendor(one: MemberView, found: Resumed | None) -> str:
+    if not one.session or found is None or found.resumable.get(one.name) is not True:
         return ""
     return RESUME_WORDS.get(one.runtime, "{}").format(one_line(one.session))
