@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 from atm.config import (
@@ -61,6 +62,7 @@ def write(path: Path, text: str) -> Path:
 
 
 class TestLayers:
+    @proves("R001-4.4-12")
     def test_without_anything_every_value_is_the_default(self, layout, tmp_path):
         settings = load(layout, {}, str(tmp_path), {})
         assert settings.files == []
@@ -68,6 +70,16 @@ class TestLayers:
         for key, (_, default, _) in KNOWN.items():
             assert (settings.setting(key).value, settings.setting(key).origin) == (default, "default")
 
+    @proves(
+        "R001-2.1-05",
+        "R001-4.4-01",
+        "R001-4.4-04",
+        "R001-4.4-05",
+        "R001-4.4-07",
+        "R001-4.4-08",
+        "R001-8.3-02",
+        "R001-10-07",
+    )
     def test_each_layer_wins_over_the_one_below(self, layout, repo, in_repo, user_file, tmp_path):
         flags, environment = {"core.identity": "flag"}, {"ATM_IDENTITY": "env"}
         named = write(tmp_path / "named.toml", '[core]\nidentity = "named"\n')
@@ -100,17 +112,20 @@ class TestLayers:
         assert settings.repo_file == str(repo / ".atm.toml")
         assert settings.root == str(repo)
 
+    @proves("R001-4.4-17", "R001-4.4-18")
     @pytest.mark.parametrize(("name", "key"), list(FROM_ENVIRONMENT.items()))
     def test_a_variable_of_the_environment_sets_its_key(self, layout, tmp_path, name, key):
         assert load(layout, {name: "given"}, str(tmp_path), {}).text(key) == "given"
         assert load(layout, {name: ""}, str(tmp_path), {}).setting(key).origin == "default"
 
+    @proves("R001-4.2-send-26")
     def test_an_empty_value_in_a_file_is_a_value(self, layout, repo, in_repo):
         in_repo('[messaging]\noffline_action = ""\n')
         settings = load(layout, {}, str(repo), {})
         assert settings.text("messaging.offline_action") == ""
         assert settings.setting("messaging.offline_action").origin.startswith("repo file")
 
+    @proves("R001-2.1-05", "R001-11-04")
     def test_the_seeds_own_example_is_understood(self, layout, repo, in_repo):
         in_repo(
             '[core]\ndefault_team = "backend-ci-team"    # default team for commands\n'
@@ -196,6 +211,7 @@ class TestMistakes:
         with pytest.raises(BadSetting, match=r"core\.identiy"):
             read_file(str(path))
 
+    @proves("R001-4.4-14", "R001-4.4-15")
     @pytest.mark.parametrize(
         ("key", "value"),
         [
@@ -306,6 +322,7 @@ class TestAccess:
 
 
 class TestRepoFile:
+    @proves("R001-4.4-06")
     def test_it_is_found_from_any_folder_up_to_the_root_of_the_repository(self, repo):
         path = write(repo / ".atm.toml", "")
         deep = repo / "a" / "b"
@@ -325,6 +342,7 @@ class TestRepoFile:
         (repo / "a" / "b").mkdir()
         assert find_repo_file(str(repo / "a" / "b")) == (str(repo), str(near))
 
+    @proves("R001-6.2-26")
     def test_it_may_lie_in_a_folder_of_its_own(self, repo):
         path = write(repo / ".atm" / "config.toml", "")
         assert find_repo_file(str(repo)) == (str(repo), str(path))
@@ -342,6 +360,7 @@ class TestRepoFile:
         path = write(tree / ".atm.toml", "")
         assert find_repo_file(str(tree / "a")) == (str(tree), str(path))
 
+    @proves("R001-4.4-06")
     def test_outside_a_repository_only_the_folder_itself_counts(self, tmp_path):
         here = tmp_path / "here"
         here.mkdir()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tests.chaos import LONG
+from tests.proving import proves
 
 from atm.formats.board.task_history import Past
 from atm.ui.demo import board_run as run
@@ -15,6 +16,14 @@ TASKS = 200 if LONG else 40
 pytestmark = pytest.mark.campaign
 
 
+@proves(
+    "R004-target-07",
+    "R004-gap-p1-06",
+    "R004-architecture-14",
+    "R004-task-system-T2b",
+    "R004-task-system-T7b",
+    "R004-agent-lifecycle-L9",
+)
 @pytest.mark.parametrize("seed", range(8 if LONG else 1))
 def test_ten_processes_finish_all_tasks_once_each_and_in_order_while_they_are_killed(monkeypatch, seed):
     monkeypatch.setattr(run, "LONGEST", 900.0)

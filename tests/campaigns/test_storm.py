@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.chaos import LONG
 from tests.conftest import UNHURRIED
+from tests.proving import proves
 
 from atm.ui.demo.storm_run import Storm, Tally
 
@@ -14,6 +15,7 @@ MOST = 120.0
 pytestmark = pytest.mark.campaign
 
 
+@proves("R001-3.2-01", "R001-3.2-02", "R001-3.2-40", "R001-8.1-07", "R001-10-10")
 @pytest.mark.parametrize("seed", range(6 if LONG else 1))
 def test_a_storm_with_a_rival_and_a_killer_loses_and_doubles_nothing(seed):
     storm = Storm(60.0 if LONG else 5.0, seed)
@@ -34,6 +36,7 @@ def test_a_storm_with_a_rival_and_a_killer_loses_and_doubles_nothing(seed):
     storm.remove()
 
 
+@proves("R000-lock-01", "R000-lock-06", "R000-lock-28", "R000-delivery-retry-02", "R001-3.2-35", "R001-10-05")
 def test_a_crowd_without_a_rival_is_in_order_too(monkeypatch):
     # Nine at one lock: on a busy machine it can take more than the usual 5 s until everybody had his turn.
     monkeypatch.setenv("PYTHONPATH", str(UNHURRIED))

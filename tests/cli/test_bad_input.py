@@ -12,6 +12,7 @@ import shutil
 import subprocess
 
 import pytest
+from tests.proving import proves
 
 from atm.system.events.watching import PollingWatch
 from atm.wiring import events
@@ -318,6 +319,7 @@ class TestBytesThatAreNoText:
 
 
 class TestShapes:
+    @proves("R001-8.1-09", "R001-8.1-10")
     @pytest.mark.parametrize(
         "content",
         ["", "{}", '[{"from": "x"', "[] []", "\x00\x00\x00", "[" * 5_000],
@@ -344,6 +346,7 @@ class TestShapes:
         assert str(path) in result.err
         assert path.read_text() == content
 
+    @proves("R001-3.1-24")
     @pytest.mark.parametrize("row", [{"from": 1, "text": []}, {"from": "x"}, [], None, {"from": "x", "text": None}])
     def test_a_row_of_another_shape_blocks_nothing(self, crew, write_rows, row):
         write_rows("ann", row)
@@ -351,6 +354,7 @@ class TestShapes:
         assert "hello" in crew("read", env={"ATM_IDENTITY": "ann"}).out
         assert crew.rows("ann")[0] == row
 
+    @proves("R001-3.1-01")
     @pytest.mark.parametrize(
         "fields", [{"read": "no"}, {"read": None}, {"timestamp": 5}, {"summary": []}, {"msg_id": 7}]
     )
@@ -433,12 +437,14 @@ class TestVanishing:
 
 
 class TestDiskThatRefuses:
+    @proves("R001-3.2-43", "R001-3.2-44")
     def test_an_inbox_that_cannot_be_changed_is_queued(self, crew, immutable):
         immutable(crew.inbox("ann"))
         result = crew("send", "ann", "hello", "--json")
         assert result.json["outcome"] == "queued"
         assert "Message queued for delivery (could not write to inbox immediately)" in result.err
 
+    @proves("R000-lock-25")
     def test_a_read_only_file_system_under_the_teams_is_queued_and_reading_goes_on(self, crew, tiny_disk):
         crew("send", "ann", "before")
         claude = crew.home / ".claude"
@@ -458,6 +464,7 @@ class TestDiskThatRefuses:
         crew("spool", "retry")
         assert [row["text"] for row in crew.rows("ann")] == ["before", "hello"]
 
+    @proves("R001-3.2-04", "R001-3.2-43")
     def test_a_full_disk_under_the_teams_is_queued(self, crew, tiny_disk):
         claude = crew.home / ".claude"
         copy = crew.home / "copy"
@@ -473,6 +480,7 @@ class TestDiskThatRefuses:
         assert len(crew.rows("ann")) == 1
         assert [p for p in crew.inbox("ann").parent.iterdir() if ".atm-" in p.name] == []
 
+    @proves("R000-lock-25", "R001-3.2-44", "R001-8.1-07")
     def test_when_nothing_at_all_can_be_written_it_is_not_sent_and_says_so(self, crew, tiny_disk):
         disk = tiny_disk(crew.home.parent / "disk", "512k")
         shutil.copytree(crew.home, disk, dirs_exist_ok=True)

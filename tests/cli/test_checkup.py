@@ -9,6 +9,7 @@ import sys
 import time
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.setup.vendor_versions import SEEN
 
@@ -293,6 +294,7 @@ def install(crew, tmp_path, version):
     crew.environment["PATH"] = f"{tmp_path / 'vendors'}:{os.environ['PATH']}"
 
 
+@proves("R000-version-sensitivity-01")
 @pytest.mark.parametrize(("version", "is_named"), [("99.1.2", True), (SEEN["gemini"][-1], False)])
 def test_a_vendors_version_that_was_never_tried_is_named(crew, tmp_path, findings, version, is_named):
     install(crew, tmp_path, version)
@@ -350,6 +352,7 @@ class TestLocks:
 
 
 class TestDrift:
+    @proves("R000-version-sensitivity-01", "R000-version-sensitivity-02", "R001-3.1-20", "R001-3.1-21")
     def test_fields_that_nobody_knows_are_reported_and_kept(self, crew, write_rows, foreign_row, findings):
         write_rows("ann", foreign_row("x", futureField=1))
         crew("read", "ann")
@@ -358,6 +361,7 @@ class TestDrift:
         assert drift["severity"] == "note"
         assert crew.rows("ann")[0]["futureField"] == 1
 
+    @proves("R001-3.1-20")
     def test_fields_in_the_roster_too(self, crew, findings):
         path = crew.home / ".claude/teams/crew/config.json"
         path.write_text(json.dumps({**json.loads(path.read_text()), "futureField": 1}))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 import pytest
+from tests.proving import proves
 
 from atm.ui.cli.arguments import parse
 from atm.ui.cli.catalog import COMMANDS, load
@@ -19,10 +20,12 @@ def name_of(command):
     return command.name
 
 
+@proves("R001-1-03", "R001-4.1-01", "R001-10-08")
 def test_all_promised_commands_exist():
     assert set(PROMISED.split()) <= set(COMMANDS)
 
 
+@proves("R001-1-03", "R001-1-08", "R001-2.1-07", "R001-10-08")
 @pytest.mark.parametrize("command", LEAVES, ids=name_of)
 def test_every_command_has_help_with_an_example_and_json(atm, command):
     result = atm(*command.name.split(), "--help")
@@ -49,6 +52,7 @@ def test_no_line_of_help_is_wider_than_a_terminal(command):
     assert [line for line in describe(command).splitlines() if len(line) > 120] == []
 
 
+@proves("R001-4.1-01")
 @pytest.mark.parametrize("words", [[], ["--help"], ["-h"], ["help"]])
 def test_the_overview_lists_every_command_and_the_first_steps(atm, words):
     out = atm(*words).out
@@ -105,6 +109,7 @@ def test_an_unknown_option_is_answered_with_the_nearest(quickly, words, meant):
     assert f"did you mean '{meant}'" in result.err
 
 
+@proves("R001-8.2-04")
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [

@@ -10,6 +10,7 @@ import subprocess
 import unicodedata
 
 import pytest
+from tests.proving import proves
 
 ESC, CSI, BELL = "\x1b", "\x9b", "\x07"
 EVIL = f"{ESC}[2J{ESC}[8m{ESC}]0;title{BELL}{CSI}31mred\r\x08\x7f\u202eevil"
@@ -30,11 +31,13 @@ class TestColour:
     def test_a_terminal_gets_it(self, seen, words):
         assert OURS.search(seen(*words))
 
+    @proves("R001-4.4-20")
     @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
     @pytest.mark.parametrize("env", [{"NO_COLOR": "1"}, {"ATM_NO_COLOR": "1"}, {"TERM": "dumb"}], ids=str)
     def test_it_goes_where_it_is_not_wanted(self, seen, words, env):
         assert ESC not in seen(*words, env=env)
 
+    @proves("R001-4.4-15")
     def test_settings_can_take_it_away(self, seen, configure):
         configure(display={"color": False})
         assert ESC not in seen("read", "ann")
@@ -243,6 +246,7 @@ class TestWatch:
         plain = OURS.sub("", terminal.text.rpartition(CLEAR)[2])
         return [line.split() for line in plain.splitlines()]
 
+    @proves("R001-8.2-05")
     @pytest.mark.usefixtures("crew")
     def test_ctrl_c_ends_it_without_a_trace(self, on_terminal):
         terminal = on_terminal("inbox", "--watch")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.board.acceptance import Ran
 from atm.domain.board.dependencies import Board
@@ -154,6 +155,7 @@ class TestReading:
         with pytest.raises(NoSuchTask):
             world.tasks.read("crew", "1")
 
+    @proves("R004-architecture-06")
     def test_a_list_of_claude_codes_is_read_as_it_is(self, world):
         world.foreign(3, status="in_progress", owner="fixer", blockedBy=["1"], blocks=["9"])
         assert world.tasks.exists("crew")

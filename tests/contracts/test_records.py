@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import NoSuchTeam
 from atm.formats.team.team_config import new_team
@@ -58,6 +59,7 @@ def on_files(home: Path) -> Stores:
 
 
 class TestRecords:
+    @proves("R002-3.1-05", "R002-3.2-08", "R002-3.2-10", "R002-9-27")
     @pytest.mark.parametrize("shelf", SHELVES)
     def test_what_is_put_is_read_with_keys_and_without(self, stores, shelf):
         stores.put(shelf=shelf, ann={"n": 1}, bob={"deep": [{"x": None}]}, cleo={})
@@ -66,6 +68,7 @@ class TestRecords:
         assert stores.records.read("crew", shelf, []) == {}
         assert stores.records.problem("crew", shelf) == ""
 
+    @proves("R002-11.3-12", "R002-20.3-13")
     def test_shelves_and_keys_do_not_disturb_each_other(self, stores):
         stores.put(shelf=STATUS, ann={"of": "status"})
         stores.put(shelf=OUTBOX, ann={"of": "outbox"})
@@ -74,6 +77,7 @@ class TestRecords:
         assert stores.records.read("crew", OUTBOX) == {"ann": {"of": "outbox"}, "bob": {}}
         assert stores.records.read("crew", INTENTS) == {}
 
+    @proves("R002-3.2-10", "R002-8.0-106", "R002-9-28", "R002-9-29")
     def test_a_change_sees_what_a_reader_would_and_replaces_what_it_returns(self, stores):
         stores.put(ann={"n": 1}, bob={"n": 2})
         seen: list[Any] = []
@@ -150,6 +154,7 @@ class TestRecords:
 
 
 class TestJournal:
+    @proves("R002-3.2-13")
     def test_the_newest_stands_last(self, stores):
         for number in range(5):
             stores.journal.note("crew", {"event": "nudged", "n": number})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import InboxFull, NoSuchTeam, TeamNotOurs
 from atm.domain.mail.quotas import Allowance, Quota
@@ -37,6 +38,7 @@ def texts(room: Teamroom) -> list[str]:
 
 
 class TestInboxes:
+    @proves("R001-1-04", "R001-3.3-23")
     def test_an_append_makes_the_inbox_and_keeps_the_order(self, stores):
         for number in range(3):
             written = stores.inboxes.append("crew", "ann", [make_message(f"id-{number}", str(number))], fresh=True)
@@ -45,6 +47,7 @@ class TestInboxes:
         assert stores.inboxes.exists("crew", "ann")
         assert stores.inboxes.owners("crew") == ["ann"]
 
+    @proves("R001-3.3-21", "R003-4.3-06", "R003-4.3-09")
     def test_a_row_that_is_there_is_not_added_again(self, stores):
         row = make_message("id-1", "once")
         stores.inboxes.append("crew", "ann", [row], fresh=False)
@@ -176,6 +179,7 @@ class TestRosters:
         assert stores.rosters.teams() == ["crew"]
         assert stores.rosters.load("crew").members == []
 
+    @proves("R002-9-07", "R002-9-08", "R002-9-09", "R002-9-10")
     def test_members_come_and_go(self, stores):
         entry = new_member(
             Member("ann", agent_type="x", model="m", cwd="/w", backend="codex", is_active=False), "crew", 1.0
@@ -214,11 +218,13 @@ def line(stores: Teamroom, id: str, state: str = "written", raw: str = "") -> Li
 
 
 class TestLedger:
+    @proves("R003-1.1-25", "R003-4.3-08", "R003-4.4-06", "R003-4.4-07", "R003-4.4-08", "R003-9-05")
     def test_numbers_rise_by_one_whoever_appends(self, stores):
         assert stores.ledger.append("crew", [line(stores, "a"), line(stores, "b")]) == [1, 2]
         assert stores.ledger.append("crew", [line(stores, "c")]) == [3]
         assert [entry.seq for entry in stores.ledger.entries("crew")[0]] == [1, 2, 3]
 
+    @proves("R003-1.1-26", "R003-1.1-28")
     def test_a_message_line_gives_back_the_row_to_the_letter(self, stores):
         raw = '{"from": "ann", "text": "x", "read": false, "n": 1.10}'
         stores.ledger.append("crew", [line(stores, "a", raw=raw)])

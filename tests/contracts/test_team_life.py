@@ -6,6 +6,7 @@ import os
 import time
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import NoSuchBackup, NoSuchTeam, UnreadableFile
 from atm.domain.team.agent_processes import ProcessOwner, program_in
@@ -106,6 +107,7 @@ class TestFiles:
         assert not stores.files.holds("crew", "nothing")
         assert stores.files.put("crew", path, data) is False
 
+    @proves("R004-gap-p3-07")
     def test_a_team_that_was_set_aside_is_gone_and_clearing_leaves_nothing(self, stores):
         stores.inboxes.append("crew", "ann", [make_message("id-1")], fresh=True)
         stores.files.put_tasks("crew", {1: TASK}, 0)
@@ -153,6 +155,7 @@ class TestBackups:
         with pytest.raises(NoSuchBackup):
             stores.backups.read("crew", "yesterday")
 
+    @proves("R003-7-team-14")
     def test_the_last_five_are_kept_and_the_final_ones_for_ever(self, stores):
         final = stores.backups.make("crew", stores.clock.now(), final=True).path
         made = []

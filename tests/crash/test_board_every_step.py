@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 from tests.chaos import LONG, ROUNDS, refusals
 from tests.crash.conftest import ClosingDisk, Left
+from tests.proving import proves
 
 from atm.domain.board.tasks import Change
 from atm.domain.errors import AtmError
@@ -371,6 +372,7 @@ class Report:
         assert not told, "\n".join(told)
 
 
+@proves("R002-8.0-116", "R004-task-system-T7", "R004-task-system-T7b", "R004-defects-01c")
 @pytest.mark.parametrize("name", CASES)
 def test_a_kill_at_any_step_leaves_a_change_done_or_undone(tmp_path, name):
     stage, report = Stage(tmp_path, name), Report()
@@ -415,6 +417,7 @@ EVERY = {"add": 1, "import": 1, "claim": 1, "complete": 1, "depend-both": 2, "sp
 """The others take the same way through the files as these; there every fifth step is stopped, in `make chaos` each."""
 
 
+@proves("R004-defects-01d")
 @pytest.mark.campaign
 @pytest.mark.parametrize("turn", ROUNDS)
 @pytest.mark.parametrize("name", CASES)
@@ -512,6 +515,7 @@ def act_and_die(name: str, home: str, step: str) -> None:
     case.act(a_desk(Path(home), FaultyDisk(QuickDisk(), stop_at=int(step), for_real=True), case.ahead))
 
 
+@proves("R004-defects-01c")
 @pytest.mark.parametrize("name", ["claim", "complete", "import"])
 def test_a_real_kill_signal_at_any_step_leaves_a_change_done_or_undone(tmp_path, name, zygote):
     stage, report, act_in_a_process = Stage(tmp_path, name), Report(), zygote(act_and_die)

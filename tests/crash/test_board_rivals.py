@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 from tests.optional import needs
+from tests.proving import proves
 
 from atm.domain.errors import AtmError, FileBusy, NoSuchTask
 from atm.domain.team.team import Member
@@ -170,6 +171,7 @@ MANNERS = {"by rename": by_rename, "in place": in_place}
 # Between our reading and our exchange.
 
 
+@proves("R004-gap-p1-05", "R004-task-system-T2b", "R004-defects-01")
 @pytest.mark.parametrize("manner", MANNERS)
 def test_whoever_took_a_task_between_our_read_and_our_write_keeps_it(stage, manner):
     take = MANNERS[manner]
@@ -361,6 +363,7 @@ def test_a_mark_as_high_as_can_be_written_leaves_no_task_that_nobody_sees(stage)
 # Locks of others.
 
 
+@proves("R004-architecture-09")
 def test_the_list_lock_of_another_program_is_waited_for(stage):
     lock = stage.folder / ".lock.lock"
     lock.mkdir()
@@ -370,6 +373,7 @@ def test_the_list_lock_of_another_program_is_waited_for(stage):
     assert not lock.exists()
 
 
+@proves("R004-architecture-09", "R004-storage-05", "R004-task-system-T4", "R004-task-system-T7", "R004-defects-01b")
 @pytest.mark.parametrize("name", [".lock.lock", "1.json.lock"])
 def test_a_fresh_lock_that_stays_is_respected_and_nothing_is_written(stage, name):
     before = stage.path(1).read_bytes()
@@ -407,6 +411,7 @@ def test_a_lock_file_of_a_dead_process_is_broken_and_one_of_a_living_is_not(stag
     assert not (stage.folder / name).exists()
 
 
+@proves("R004-task-system-T7", "R004-defects-01b")
 def test_whoever_has_lost_the_list_lock_changes_nothing_more(stage):
     lock = stage.folder / ".lock.lock"
 

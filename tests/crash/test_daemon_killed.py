@@ -26,6 +26,7 @@ from typing import Any
 import pytest
 from tests.chaos import LONG
 from tests.conftest import UNHURRIED
+from tests.proving import proves
 
 from atm.domain.errors import AtmError, FileBusy
 from atm.domain.team.endpoints import Endpoint
@@ -498,6 +499,7 @@ def test_a_lock_of_a_killed_process_of_ours_is_gone_after_one_reconcile(mortal):
     assert len(mortal.ids("ann")) == 1
 
 
+@proves("R001-1-05")
 def test_killed_in_the_middle_of_a_broken_home_it_starts_again(mortal):
     """A note, a socket, a process file and a log that mean nothing any more."""
     folder = Path(mortal.layout.daemon)

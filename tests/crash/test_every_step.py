@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left, copied_or, made_by
+from tests.proving import proves
 
 from atm.domain.errors import AtmError
 from atm.domain.mail.retention import RetentionPolicy
@@ -124,12 +125,14 @@ def send_one(room: Teamroom) -> str:
     return send(room, "crew", "ann", Draft(sender="bob", text="the one")).message_id
 
 
+@proves("R001-3.2-10", "R001-3.2-20")
 def test_a_send_takes_a_known_number_of_steps(tmp_path):
     steps = steps_of(a_team, tmp_path, send_one)
     assert {"exchange", "sync", "sync_folder", "make_folder", "lock"} <= set(steps)
     assert len(steps) < 120
 
 
+@proves("R001-1-04", "R001-1-10", "R001-2.2-07", "R001-3.2-27", "R001-8.3-03")
 def test_kill_minus_nine_at_any_step_of_a_send_loses_and_doubles_nothing(tmp_path):
     for when, home in every_kill(a_team, tmp_path, send_one):
         settle(home)
@@ -139,6 +142,7 @@ def test_kill_minus_nine_at_any_step_of_a_send_loses_and_doubles_nothing(tmp_pat
         assert litter(home) == [], f"left behind {when}"
 
 
+@proves("R001-3.2-02", "R001-3.3-17", "R001-8.1-07")
 @pytest.mark.parametrize("turn", ROUNDS)
 def test_an_error_at_any_step_of_a_send_is_success_queued_or_a_clear_refusal(tmp_path, turn):
     left = Left()
@@ -178,6 +182,7 @@ def test_where_the_team_was_copied_the_steps_are_the_same(tmp_path, act):
     assert steps_of(a_team, copied, act) == steps_of(a_team_made_here, here, act)
 
 
+@proves("R001-4.2-read-09")
 def test_kill_minus_nine_at_any_step_of_a_read_shows_nothing_twice(tmp_path):
     for when, home in every_kill(a_team, tmp_path, read_all):
         settle(home)
@@ -196,6 +201,7 @@ def test_an_acknowledgement_is_all_or_nothing_wherever_it_is_killed(tmp_path):
         assert litter(home) == [], when
 
 
+@proves("R000-compaction-07")
 def test_a_clean_up_killed_anywhere_loses_no_row(tmp_path):
     old = [make_message(f"old-{n}", read=True, at="2020-01-01T00:00:00.000Z") for n in range(30)]
 
@@ -241,6 +247,7 @@ def send_and_die(home: str, step: str) -> None:
     send_one(build_room(find_layout({"ATM_HOME": home}), disk=disk))
 
 
+@proves("R001-1-08", "R001-3.2-02", "R001-10-10", "R003-5.1-06")
 def test_a_real_kill_signal_at_every_step_of_a_send_loses_and_doubles_nothing(tmp_path, zygote):
     """Until a process gets to its end: how many steps that takes depends on how old the file is when it starts."""
     send_in_a_process = zygote(send_and_die)

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.chaos import ROUNDS, WAYS, an_error, refusals
+from tests.proving import proves
 
 from atm.domain.errors import AtmError
 from atm.formats.files.layout import Layout
@@ -205,6 +206,7 @@ def test_a_change_takes_a_known_number_of_steps(tmp_path, trial):
     assert len(steps) < 80
 
 
+@proves("R002-8.0-52", "R002-11.3-08", "R002-16.7-33", "R002-20.3-16", "R002-27.1-15")
 @pytest.mark.parametrize("trial", TRIALS)
 def test_killed_at_any_step_the_old_or_the_new_is_there(tmp_path, trial):
     prepare, act, check = TRIALS[trial]
@@ -217,6 +219,7 @@ def test_killed_at_any_step_the_old_or_the_new_is_there(tmp_path, trial):
             is_done_later(home, act, where)
 
 
+@proves("R002-17.4-07")
 @pytest.mark.campaign
 @pytest.mark.parametrize("turn", ROUNDS)
 @pytest.mark.parametrize("trial", TRIALS)

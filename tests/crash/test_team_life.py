@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import ClosingDisk, Left
+from tests.proving import proves
 
 from atm.domain.errors import AtmError, TeamCompleted
 from atm.domain.team.team import Member
@@ -268,6 +269,7 @@ def test_a_restore_into_a_living_team_is_finished_by_the_next_roster_command(tmp
     every_kill(tmp_path, prepare, lambda room: restore(room, "crew"), check)
 
 
+@proves("R004-gap-p3-07", "R004-gap-p3-08")
 def test_a_deletion_killed_anywhere_did_not_happen_or_is_finished(tmp_path):
     def check(home: Path, when: str) -> None:
         room = a_room(home)

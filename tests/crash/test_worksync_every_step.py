@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 from tests.chaos import ROUNDS, refusals
 from tests.crash.conftest import Left
+from tests.proving import proves
 
 from atm.domain.errors import AtmError
 from atm.domain.team.team import Member
@@ -299,6 +300,18 @@ def test_each_verb_takes_a_bounded_number_of_steps(ready, tmp_path, verb):
     assert set(steps) & {"lock", "look", "open_read"}
 
 
+@proves(
+    "R002-1-49",
+    "R002-8.0-72",
+    "R002-8.0-75",
+    "R002-15.2-18",
+    "R002-18.1-07",
+    "R002-21-37",
+    "R002-26-22",
+    "R002-27.4-09",
+    "R002-29-04",
+    "R002-29-05",
+)
 @pytest.mark.parametrize("verb", VERBS)
 def test_killed_at_any_step_there_is_one_nudge_and_no_lost_report(ready, tmp_path, verb):
     steps, killed, left = steps_of(copy_of(ready(verb), tmp_path / "count"), verb), 0, Left()
@@ -388,6 +401,7 @@ def test_dispatchers_in_threads_send_one_message(ready, tmp_path):
     check_nudges(home, "six dispatchers")
 
 
+@proves("R002-8.0-65")
 def test_whole_rounds_in_threads_send_one_message(ready, tmp_path):
     home = copy_of(ready("reconcile"), tmp_path / "home")
     assert at_once(4, lambda _: rival(home, 1.0).round()) == []
@@ -404,6 +418,7 @@ for _ in range(5):
 """
 
 
+@proves("R002-16.7-55")
 def test_dispatchers_in_processes_send_one_message(ready, tmp_path):
     home = copy_of(ready("dispatch"), tmp_path / "home")
     args, root = [sys.executable, "-c", ROUND, str(home)], Path(__file__).parents[2]
@@ -428,6 +443,7 @@ def test_a_dispatcher_that_is_killed_and_followed_again_and_again_sends_one_mess
     assert len(set(Process(home, later).nudges())) == len(Process(home, later).nudges()) == 1
 
 
+@proves("R002-8.0-55", "R002-11.2.1-42", "R002-12.1-16", "R002-12.1-17")
 def test_reports_and_looks_at_once_lose_no_lease(ready, tmp_path):
     home = copy_of(ready("reconcile"), tmp_path / "home")
     told: list[ReportAnswer] = []
@@ -443,6 +459,7 @@ def test_reports_and_looks_at_once_lose_no_lease(ready, tmp_path):
     assert Process(home, 5.0).label() == "Working"
 
 
+@proves("R002-8.0-34")
 def test_intents_noted_at_once_are_one_intent_and_replayed_at_once_one_report(ready, tmp_path):
     home = copy_of(ready("note"), tmp_path / "home")
     assert at_once(5, lambda _: do_note(rival(home, 1.0))) == []
@@ -487,6 +504,7 @@ def test_files_that_were_damaged_after_a_nudge_send_no_second_one(ready, tmp_pat
     assert Process(home, 401.0).nudges() == before
 
 
+@proves("R002-16.7-38")
 @pytest.mark.parametrize("verb", VERBS)
 def test_a_team_that_is_gone_is_no_traceback_and_is_not_made_again(ready, tmp_path, verb):
     home = copy_of(ready(verb), tmp_path / "home")

@@ -12,8 +12,10 @@ import pytest
 from tests.chaos import LONG
 from tests.crew.conftest import NOTHING, Crew
 from tests.optional import skip_without
+from tests.proving import proves
 
 
+@proves("R004-target-02", "R004-target-04", "R004-gap-p0-02", "R004-gap-p0-05", "R004-architecture-03")
 def test_two_agents_come_up_are_seen_and_go_down_with_nothing_left(crew: Crew) -> None:
     said = crew("up", "script:ann", "command:bob", "--json").json
     assert (said["action"], said["team"]) == ("up", "crew")
@@ -45,6 +47,7 @@ def test_what_ran_before_comes_up_again_as_it_was(crew: Crew) -> None:
     crew("down")
 
 
+@proves("R004-current-state-05", "R004-gap-p0-03")
 def test_a_script_agent_does_tasks_in_worktrees_of_its_own_and_leaves_branches(crew: Crew) -> None:
     crew("tasks", "add", "Write it", "--run", "echo two > b.txt", "--run", "echo $ATM_TASK $ATM_IDENTITY >> b.txt")
     crew("tasks", "add", "Read it", "--run", "cat a.txt", "--depends-on", "1")
@@ -108,6 +111,7 @@ def test_commands_of_a_plan_wait_for_a_persons_yes(crew: Crew, tmp_path: Path) -
     crew("down")
 
 
+@proves("R004-summary-05", "R004-target-18", "R004-current-state-12", "R004-gap-p0-05", "R004-gap-p0-06")
 def test_asked_in_the_middle_of_its_task_it_finishes_first(crew: Crew) -> None:
     go = crew.folder / "go"
     crew("tasks", "add", "Long", "--run", f"until test -e {go}; do sleep 0.05; done; echo done > d.txt")
@@ -122,6 +126,7 @@ def test_asked_in_the_middle_of_its_task_it_finishes_first(crew: Crew) -> None:
     assert crew.left() == NOTHING
 
 
+@proves("R004-summary-05", "R004-target-18", "R004-current-state-12", "R004-architecture-03")
 def test_only_silence_is_killed_and_its_task_is_free_again(crew: Crew) -> None:
     crew("tasks", "add", "Hang", "--run", "echo begun > begun.txt; sleep 1000")
     crew("up", "script:ann")
@@ -152,6 +157,7 @@ def test_a_killed_host_is_cleared_away_by_the_next_command(crew: Crew) -> None:
     assert any("its host is gone" in one for one in why)
 
 
+@proves("R003-2.3-17", "R003-7-teammate-18")
 def test_stop_ends_everything_also_what_left_its_session_and_cleared_its_environment(crew: Crew) -> None:
     hides = "setsid env -i sleep 2001 & setsid sleep 2002 & (trap '' TERM INT HUP; sleep 2003) & sleep 2004"
     crew("spawn", "command:bob", "--prompt", hides)
@@ -277,6 +283,7 @@ def test_a_crew_file_is_started_after_a_yes_to_exactly_that(crew: Crew) -> None:
     assert crew.running() == []
 
 
+@proves("R004-target-10", "R004-gap-p3-02")
 def test_in_tmux_it_has_a_window_of_its_own_that_goes_with_it(crew: Crew) -> None:
     skip_without("tmux")
     crew.atm.environment["TMUX_TMPDIR"] = str(crew.folder.parent)
@@ -354,6 +361,7 @@ def _only(program: str, folder: Path) -> str:
     return str(bin)
 
 
+@proves("R004-gap-p3-06")
 def test_a_team_with_agents_is_not_deleted_and_with_force_nothing_of_it_stays_but_what_was_saved(crew: Crew) -> None:
     crew("tasks", "add", "Write", "--run", "echo two > b.txt")
     crew("up", "script:ann", "command:bob")

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from tests.delivery.conftest import IN_TIME, LETTER, Agent, Stage, until
 from tests.optional import needs
+from tests.proving import proves
 
 VENDORS = ("claude", "codex", "gemini")
 SUBMITTED = "left the composer after Enter; is seen outside of it"
@@ -44,6 +45,7 @@ def wait_for_turns(stage: Stage, agent: Agent, count: int) -> None:
 # Hooks.
 
 
+@proves("R002-20.6-03", "R002-27.2-47", "R004-messaging-M4")
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_in_the_middle_of_a_turn_mail_comes_after_a_tool_call(stage: Stage, vendor: str) -> None:
     ann = stage.agent("ann", vendor, "--think", "0.02")
@@ -60,6 +62,7 @@ def test_in_the_middle_of_a_turn_mail_comes_after_a_tool_call(stage: Stage, vend
     assert ann.rows("context")[-1]["event"] == tool
 
 
+@proves("R004-messaging-M7")
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_a_prompt_brings_the_mail_that_waits(stage: Stage, vendor: str) -> None:
     """It is idle and has no terminal, so the daemon can do nothing: only the hook shows it."""
@@ -113,6 +116,7 @@ def test_a_session_that_begins_is_briefed_and_given_its_mail(stage: Stage, vendo
 # Terminals.
 
 
+@proves("R004-messaging-M4b")
 @needs("tmux")
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_an_idle_agent_is_woken_by_the_daemon_and_told_by_its_hook_exactly_once(stage: Stage, vendor: str) -> None:
@@ -143,6 +147,7 @@ def test_an_idle_agent_is_woken_again_for_every_new_message(stage: Stage) -> Non
     assert len(ann.prompts) == 3
 
 
+@proves("R000-delivery-retry-01")
 @needs("tmux")
 def test_a_bare_terminal_program_is_given_one_line_as_it_is(stage: Stage) -> None:
     ann = stage.agent_in_pane("ann", "plain")
@@ -268,6 +273,7 @@ def call_plugin(stage: Stage, event: str, **facts: Any) -> str:
     return stage.atm("hook", "opencode", event, stdin=payload, env=who).out
 
 
+@proves("R002-27.2-49")
 def test_opencode_is_told_through_its_server_and_not_again_by_its_hooks(stage: Stage, opencode: OpenCode) -> None:
     stage.add("ann")
     call_plugin(stage, "session.created", serverUrl=opencode.url)
@@ -283,6 +289,7 @@ def test_opencode_is_told_through_its_server_and_not_again_by_its_hooks(stage: S
     assert len(opencode.texts) == 3
 
 
+@proves("R002-16.1-04")
 def test_an_offer_that_was_not_answered_for_is_unknown_until_it_is_found_in_the_session(
     alone: Stage, opencode: OpenCode
 ) -> None:
@@ -337,6 +344,7 @@ def test_an_agent_of_which_nothing_is_known_finds_its_mail_in_the_inbox(stage: S
     assert (receipt.state, receipt.journey["surfaced"]) == ("answered", "unknown")
 
 
+@proves("R000-headless-01")
 def test_on_a_machine_without_tmux_hooks_do_all_of_it(alone: Stage) -> None:
     """No tmux program, no terminal; a pane that the roster names cannot be reached and costs nothing."""
     alone.house.start_daemon(PATH="/nowhere")

@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from tests.delivery.conftest import IN_TIME, LETTER, Agent, Stage, children_of, kill, until
 from tests.optional import needs
+from tests.proving import proves
 
 from atm.formats.mail.journal import MESSAGE, Line
 from atm.services.mail.mailroom import find_recipient
@@ -93,6 +94,7 @@ def a_reader(stage: Stage) -> Racer:
     return Racer(stage, "read", "--json")
 
 
+@proves("R001-3.2-36")
 @needs("tmux")
 def test_a_hook_and_a_reader_while_the_daemon_pastes_show_each_message_once_in_all(stage: Stage) -> None:
     ann = stage.agent_in_pane("ann", "plain")
@@ -232,6 +234,7 @@ def test_a_full_inbox_keeps_no_new_message_back(stage: Stage) -> None:
 # Panes that are not what they were.
 
 
+@proves("R000-delivery-retry-05")
 @needs("tmux")
 def test_a_dead_pane_gets_nothing_until_somebody_lives_in_it_again(stage: Stage) -> None:
     ann = stage.agent_in_pane("ann", "plain")
@@ -330,6 +333,7 @@ def nobody_drains(stage: Stage) -> Iterator[None]:
         turn.__exit__()
 
 
+@proves("R001-3.2-07", "R001-3.3-09", "R001-3.3-16")
 def test_an_inbox_that_cannot_be_written_fills_in_order_when_it_can(stage: Stage) -> None:
     ann = stage.agent("ann", "claude")
     path = stage.atm.inbox("ann", stage.team)
@@ -473,6 +477,7 @@ def ask_ann(stage: Stage) -> str:
     return str(stage.atm(*words, "--team", stage.team, "--json").json["message_id"])
 
 
+@proves("R004-gap-p1-02")
 def test_a_message_that_nobody_acknowledges_is_told_to_the_lead_and_then_to_the_humans(stage: Stage) -> None:
     stage.add("hugo", backend="human")
     lena = stage.agent("lena", "claude")

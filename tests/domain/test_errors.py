@@ -8,6 +8,7 @@ import pickle
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 from atm.domain import errors
 from atm.domain.errors import AtmError, DiskError, RequestError
@@ -22,6 +23,7 @@ def _family(root: type[AtmError]) -> list[type[AtmError]]:
 EVERY = [error for error in _family(AtmError) if error.__module__ == errors.__name__]
 
 
+@proves("R001-8.2-01")
 @pytest.mark.parametrize("error", EVERY)
 def test_it_carries_what_happened_what_to_do_and_where(error):
     raised = error("it broke", "mend it", "/a/b")
@@ -58,6 +60,7 @@ def test_every_class_has_a_code_of_its_own():
     assert [error.__name__ for error in EVERY if "code" not in vars(error)] == []
 
 
+@proves("R001-8.2-01")
 def test_every_error_belongs_to_one_of_the_two_families():
     families = [error for error in EVERY if error is not AtmError]
     assert len(families) > 10
@@ -81,6 +84,7 @@ def test_it_says_in_a_sentence_what_it_means(error):
     assert error.__doc__ != error.__base__.__doc__
 
 
+@proves("R001-8.2-04")
 @pytest.mark.parametrize("error", EVERY)
 def test_it_has_a_page_in_the_docs(error):
     assert (PAGES / f"{error.code}.md").is_file(), f"docs/errors/{error.code}.md is missing"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.board.tasks import Change, Task
 from atm.domain.mail.inbox_merge import with_rows
@@ -62,12 +63,14 @@ def test_every_sample_has_a_line_in_the_readme():
 
 
 class TestInboxes:
+    @proves("R001-2.1-03", "R001-3.1-02", "R001-10-02")
     @samples("inboxes")
     def test_what_is_not_edited_stays_byte_for_byte(self, data):
         assert changed_rows(data, lambda rows: rows) == data
         assert to_bytes(to_text(data)) == data
         assert is_array(data)
 
+    @proves("R001-3.1-02", "R001-3.1-30", "R001-8.1-05", "R001-8.3-09", "R001-10-02", "R001-10-10")
     @samples("inboxes")
     def test_every_row_keeps_its_text_when_the_file_is_laid_out_anew(self, data):
         inbox = Inbox(data)
@@ -93,6 +96,7 @@ class TestInboxes:
         assert spliced_in.startswith(data[:cut])
         assert row_texts(spliced_in) == [*row_texts(data), new.raw]
 
+    @proves("R001-3.1-09")
     @samples("inboxes")
     def test_marking_one_row_read_changes_that_flag_and_nothing_else(self, data):
         before = Inbox(data).rows
@@ -156,6 +160,7 @@ def assert_only_read_differs(old: str, new: str) -> None:
 
 
 class TestRosters:
+    @proves("R001-3.1-02")
     @samples("configs")
     def test_adding_a_member_leaves_all_others_to_the_letter(self, data):
         entry = new_member(Member("new", agent_type="x", cwd="/p"), "t", 1.0)
@@ -170,6 +175,7 @@ class TestRosters:
         assert members(again) == members(data)
         assert fields_but_members(again) == fields_but_members(data)
 
+    @proves("R001-3.1-30")
     @samples("configs")
     def test_taking_one_member_out_leaves_all_others_to_the_letter(self, data):
         for member in decode_team(data, "t").members:
@@ -226,10 +232,12 @@ def fields_but_members(data: bytes) -> list[tuple[str, str | None]]:
 
 
 class TestTasks:
+    @proves("R001-2.1-03", "R001-3.1-02", "R001-10-02")
     @samples("tasks")
     def test_what_is_not_edited_stays_byte_for_byte(self, data):
         assert encode_task(decode_task(data)) == data
 
+    @proves("R001-3.1-30")
     @samples("tasks")
     def test_a_new_status_leaves_all_other_fields_to_the_letter(self, data):
         after = encode_task(decode_task(data), status="completed")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.lab.conftest import ME, LabAgent, processes_of, until
 from tests.optional import skip_without
+from tests.proving import proves
 
 pytestmark = pytest.mark.lab
 
@@ -88,6 +89,7 @@ def is_written_down(agent: LabAgent, *words: bytes) -> bool:
     return all(word in written for word in words)
 
 
+@proves("R004-target-04", "R004-target-05")
 def test_it_is_started_spoken_to_by_mail_and_ended_with_nothing_left(agent):
     agent.story.otherwise().says("at your service")
     upped = Upped(agent)

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from tests.mcp.conftest import INITIALIZE, World, claim, run, until
+from tests.proving import proves
 
 from atm.teamd.events.hub import Hub
 from atm.teamd.surfaces import DaemonFacts
@@ -255,6 +256,7 @@ def test_one_connection_too_many_is_told_so(open_house, monkeypatch):
     run(talk())
 
 
+@proves("R002-28-10")
 def test_an_sdk_that_is_not_installed_is_said_and_looked_for_again(open_house, monkeypatch):
     async def talk() -> None:
         tries = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.optional import needs
+from tests.proving import proves
 
 from atm.ui.mcp.catalog import tools_for
 
@@ -58,6 +59,7 @@ def test_its_strictest_check_of_the_tools_finds_nothing(inspect):
     assert [tool["name"] for tool in listed["tools"]] == [tool.name for tool in tools_for("teammate")]
 
 
+@proves("R002-27.2-48")
 def test_it_calls_tools_and_tells_errors_from_answers(inspect, shared):
     sent = inspect("tools/call", "--tool-name", "mail_send", "--tool-arg", "to=bob", "text=hello")
     assert sent["structuredContent"]["message_id"] == shared.atm.rows("bob")[0]["message_id"]

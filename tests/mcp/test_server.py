@@ -10,6 +10,7 @@ import pytest
 from mcp.client.subscriptions import ResourceUpdated, ToolsListChanged
 from mcp.shared.exceptions import MCPError
 from tests.mcp.conftest import World, claim, run, until
+from tests.proving import proves
 
 from atm.domain.events import MEMBER_CHANGED, MESSAGE_WRITTEN, TeamEvent
 from atm.domain.team.team import Member
@@ -114,6 +115,7 @@ def test_a_bug_is_said_plainly_without_its_inside_and_is_in_the_log(room, layout
     run(talk())
 
 
+@proves("R002-10.1-27")
 @pytest.mark.parametrize(
     "arguments",
     [{}, {"text": 7}, {"text": "x" * 101}, {"text": "x", "mood": "odd"}, {"text": "x", "other": 1}, {"text": None}],

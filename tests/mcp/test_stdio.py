@@ -15,6 +15,7 @@ import pytest
 from mcp.client.stdio import StdioServerParameters
 from tests.conftest import UNHURRIED
 from tests.mcp.conftest import run
+from tests.proving import proves
 from tests.teamd.conftest import BRISK
 
 from atm.services.mail.posting import Draft
@@ -34,6 +35,7 @@ def official(house: Any, *words: str, era: str = "legacy", env: dict[str, str] |
     return Official(started, mode=era, read_timeout_seconds=60, **more)
 
 
+@proves("R002-27.2-48")
 @pytest.mark.parametrize("era", ERAS)
 def test_the_official_client_sends_and_reads_through_the_daemon(shared, era):
     async def talk() -> None:
@@ -87,6 +89,7 @@ def test_a_daemon_that_cannot_start_is_done_without(house, room, layout, speak):
     assert b"serving in this process" in spoken.process.stderr.read()
 
 
+@proves("R002-16.6-05", "R002-16.7-20", "R002-16.7-23")
 def test_roles_see_what_the_roster_lets_them_see(shared):
     create_team(shared.room, "led", lead="lena")
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from tests.mcp.crew import Crew
+from tests.proving import proves
 
 from atm.domain.errors import AtmError, NotAllowed, UsageError
 from atm.ui.mcp import schema
@@ -43,6 +44,22 @@ def listed(tool: Tool) -> dict[str, Any]:
     }
 
 
+@proves(
+    "R002-3.3-03",
+    "R002-3.3-04",
+    "R002-13-01",
+    "R002-13.1-12",
+    "R002-13.1-22",
+    "R002-16.6-05",
+    "R002-16.6-13",
+    "R002-16.7-19",
+    "R002-16.7-20",
+    "R002-16.7-22",
+    "R002-16.7-23",
+    "R002-22-07",
+    "R002-27.2-10",
+    "R002-27.2-31",
+)
 def test_the_tools_are_those_of_the_snapshot():
     now = {
         "roles": {role: [tool.name for tool in tools_for(role)] for role in ROLES},
@@ -55,6 +72,7 @@ def test_the_tools_are_those_of_the_snapshot():
     assert SNAPSHOT.read_text(encoding="utf-8") == said, f"if the change is meant: {REGENERATE}"
 
 
+@proves("R002-16.7-22")
 @pytest.mark.parametrize("tool", all_tools(), ids=lambda tool: tool.name)
 def test_every_schema_is_valid_and_takes_nothing_that_it_does_not_name(tool):
     Draft202012Validator.check_schema(tool.input)
@@ -67,6 +85,7 @@ def test_every_schema_is_valid_and_takes_nothing_that_it_does_not_name(tool):
     assert tool.title
 
 
+@proves("R002-25-02", "R002-27.0-23")
 def test_names_are_unique_not_reserved_and_in_a_known_group():
     names = [tool.name for tool in all_tools()]
     assert len(names) == len(set(names))

@@ -6,6 +6,7 @@ import json
 
 import pytest
 from tests.mcp.crew import Crew
+from tests.proving import proves
 
 from atm.domain.errors import AtmError
 from atm.domain.events import MEMBER_LEFT, MESSAGE_READ, MESSAGE_WRITTEN, TASK_CHANGED, TEAM_GONE, TeamEvent
@@ -185,6 +186,7 @@ def test_prompts_are_chosen_by_role(crew):
     assert refusal(lambda: render(crew.caller("ann"), "lead", {})) == "bad-request"
 
 
+@proves("R002-14-02")
 def test_a_prompt_says_who_you_are_and_how_things_stand(crew):
     crew.add("Write the parser")
     crew.call("ann", "board_claim")
@@ -198,6 +200,7 @@ def test_a_prompt_says_who_you_are_and_how_things_stand(crew):
     assert "plan_approve" in render(crew.caller("lena"), "lead", {"goal": "ship it"})
 
 
+@proves("R002-20.3-25")
 def test_a_prompt_names_only_tools_that_its_reader_has(crew):
     import re
 

@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 ROOT = Path(__file__).parents[2]
@@ -106,6 +107,42 @@ def _imports_in(tree: ast.Module) -> Iterator[tuple[str, bool]]:
             yield name, id(node) in typing_only
 
 
+@proves(
+    "R001-1-07",
+    "R001-1-13",
+    "R001-2.1-03",
+    "R001-2.1-08",
+    "R001-2.2-08",
+    "R001-2.2-09",
+    "R001-4.2-read-05",
+    "R002-3.1-03",
+    "R002-3.1-04",
+    "R002-3.1-05",
+    "R002-3.1-06",
+    "R002-3.1-07",
+    "R002-3.1-09",
+    "R002-3.2-14",
+    "R002-3.4-08",
+    "R002-3.4-09",
+    "R002-3.4-10",
+    "R002-3.4-13",
+    "R002-5-07",
+    "R002-11.2.1-51",
+    "R002-11.3-18",
+    "R002-12.1-08",
+    "R002-13.3-12",
+    "R002-16.6-01",
+    "R002-16.6-06",
+    "R002-16.7-28",
+    "R002-16.7-29",
+    "R002-16.7-30",
+    "R002-16.7-31",
+    "R002-21-04",
+    "R002-26-01",
+    "R002-27.1-14",
+    "R002-27.1-39",
+    "R002-29-01",
+)
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_imports_go_one_way(path):
     here = layer_of(path)
@@ -122,6 +159,35 @@ def test_imports_go_one_way(path):
             assert there != "system", f"the surfaces reach the machine through wiring only, not {name}"
 
 
+@proves(
+    "R001-1-17",
+    "R001-3.3b-20",
+    "R001-3.3b-21",
+    "R001-3.3b-22",
+    "R001-7.2-06",
+    "R002-3.1-03",
+    "R002-3.1-04",
+    "R002-3.1-06",
+    "R002-3.1-07",
+    "R002-3.2-12",
+    "R002-3.2-14",
+    "R002-8.0-76",
+    "R002-8.4.1-07",
+    "R002-10.1-71",
+    "R002-10.1-74",
+    "R002-11.2.1-28",
+    "R002-12.1-07",
+    "R002-13.3-11",
+    "R002-16.6-01",
+    "R002-16.6-08",
+    "R002-16.7-28",
+    "R002-24-09",
+    "R002-26-01",
+    "R002-26-02",
+    "R002-27.1-07",
+    "R002-27.1-17",
+    "R002-27.2-11",
+)
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_the_core_is_pure(path):
     here = layer_of(path)
@@ -141,6 +207,7 @@ def test_every_layer_is_known_and_none_is_a_grab_bag():
         assert layer_of(path) in {*LAYERS, "__init__", "__main__"}, path
 
 
+@proves("R001-2.2-07")
 def test_asyncio_appears_only_at_the_edges():
     for path in MODULES:
         if layer_of(path) not in ("system", "teamd", "ui"):
@@ -252,6 +319,7 @@ def test_every_class_has_a_name_of_its_own():
     assert {cls: places for cls, places in where.items() if len(places) > 1} == {}
 
 
+@proves("R001-1-07", "R002-16.6-06", "R002-26-01")
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
 def test_files_and_functions_can_be_read_in_one_sitting(path):
     text = path.read_text()
@@ -333,6 +401,9 @@ def loaded_by(atm, *words: str) -> set[str]:
     return set(done.stderr.decode().split())
 
 
+@proves(
+    "R001-1-13", "R001-2.1-04", "R001-2.1-07", "R001-2.2-01", "R001-2.2-02", "R001-3.1-16", "R001-3.3b-01", "R001-5-02"
+)
 def test_a_send_loads_nothing_that_it_does_not_need(atm):
     atm.team("crew", "ann")
     atm("config", "set", "core.default_team", "crew")
@@ -354,6 +425,7 @@ def test_a_send_in_a_repository_with_settings_loads_what_their_consent_needs_and
     assert atm.rows("ann")[0]["from"] == "bob"
 
 
+@proves("R001-2.2-02")
 def test_a_read_as_json_loads_nothing_heavy(atm):
     atm.team("crew", "ann")
     atm("send", "ann", "hello")

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 from atm.config import KNOWN
 from atm.ui.cli.catalog import COMMANDS
@@ -16,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 
 
+@proves("R002-26-03")
 @pytest.mark.parametrize(
     ("script", "page"),
     [
@@ -40,11 +42,13 @@ def test_every_setting_is_in_the_reference():
     assert [key for key in KNOWN if f"`{key}`" not in page] == []
 
 
+@proves("R001-2.1-10")
 def test_every_command_is_in_the_reference():
     page = (ROOT / "docs" / "reference" / "cli.md").read_text()
     assert [name for name in COMMANDS if f"atm {name}" not in page] == []
 
 
+@proves("R001-2.1-10")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_between_pages_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):

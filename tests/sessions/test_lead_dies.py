@@ -15,6 +15,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from tests.proving import proves
 from tests.sessions.conftest import BRISK, LEAD, Stage, kill
 
 TASKS = [str(number) for number in range(1, 7)]
@@ -78,6 +79,7 @@ def commits_of_agents(stage: Stage) -> set[str]:
     return {line.split()[0] for line in authors if line.split()[1] in ("ann", "bob", "cat")}
 
 
+@proves("R003-10-05")
 def test_a_team_survives_its_leads(stage: Stage) -> None:
     gates = stage.folder.parent / "gates"
     gates.mkdir()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.teamd.conftest import block
 
 from atm.domain.team.team import Member
@@ -67,6 +68,7 @@ def stop(house: Any) -> None:
 # Coming and going.
 
 
+@proves("R001-1-15", "R001-2.1-08", "R001-10-11")
 def test_it_is_started_answers_is_started_anew_and_stops(house):
     atm = house.atm
     first = atm("daemon", "start", "--json").json
@@ -82,12 +84,14 @@ def test_it_is_started_answers_is_started_anew_and_stops(house):
     assert {"pid.json", "pid.json.new", "socket"}.isdisjoint(path.name for path in house.folder.iterdir())
 
 
+@proves("R001-5.3-13")
 def test_a_second_one_refuses_and_names_the_one_that_runs(shared):
     refused = shared.atm("daemon", "run", code=1)
     assert f"process {shared.pid}" in refused.err
     assert shared.answers
 
 
+@proves("R001-3.3-10")
 def test_every_loop_has_a_period_a_bound_and_a_record_of_its_health(daemon):
     seen: list[Any] = []
 
@@ -109,6 +113,7 @@ def test_its_files_are_for_its_owner_alone(shared):
     assert stat.S_IMODE(os.stat(os.path.dirname(shared.socket)).st_mode) == 0o700
 
 
+@proves("R001-1-05")
 def test_a_killed_one_leaves_a_seat_that_the_next_takes(daemon):
     former = daemon.pid
     daemon.kill()
@@ -122,6 +127,7 @@ def test_it_can_be_asked_to_stop_through_its_socket(daemon):
     assert daemon.process.wait(PATIENCE) == 0
 
 
+@proves("R002-1-67")
 def test_control_c_ends_it_as_a_request_does(daemon):
     daemon.process.send_signal(signal.SIGINT)
     assert daemon.process.wait(PATIENCE) == 0
@@ -161,6 +167,7 @@ def put(path: Path, text: str | bytes) -> None:
     aside.replace(path)
 
 
+@proves("R001-5.3-07", "R001-5.3-20", "R001-6.2-28")
 @pytest.mark.parametrize("by", ["signal", "request", "file"])
 def test_settings_are_read_again_on_a_signal_on_request_and_when_a_file_changes(daemon, tmp_path, by):
     heard = daemon.listen("settings")
@@ -245,6 +252,7 @@ def test_a_repository_that_vanishes_is_told_and_costs_nothing(daemon, tmp_path):
 # Events.
 
 
+@proves("R001-2.2-10", "R004-messaging-M4c")
 def test_whoever_listens_hears_of_mail_tasks_and_members(shared):
     heard = shared.listen(team=shared.team)
     boardroom = build_boardroom(shared.layout, _defaults(shared.layout), shared.room)
@@ -282,6 +290,7 @@ def test_whoever_is_told_that_he_listens_misses_nothing_from_then_on(house, room
 # Mail.
 
 
+@proves("R001-2.2-08", "R001-3.2-07", "R001-3.2-15", "R001-3.3-09", "R001-3.3-10")
 def test_waiting_mail_is_delivered_within_seconds_after_its_inbox_can_be_written_again(shared):
     reopen = block(shared.atm.inbox("ann"))
     sent = shared.atm("send", "ann", "hello", "--team", shared.team, "--json").json
@@ -314,6 +323,7 @@ def test_a_lock_that_a_dead_program_left_does_not_keep_mail_waiting(shared):
     shared.until(lambda: not left.exists())
 
 
+@proves("R001-3.3-18")
 def test_mail_that_can_be_delivered_is_delivered_before_it_stops(daemon):
     """It stops in order: what waits in the spool is tried once more, due or not."""
     reopen = block(daemon.atm.inbox("ann"))
@@ -328,6 +338,7 @@ def test_mail_that_can_be_delivered_is_delivered_before_it_stops(daemon):
     assert daemon.atm.pending == []
 
 
+@proves("R001-3.2-39")
 def test_a_row_that_a_stale_rewrite_dropped_is_back_at_once_and_once(shared):
     write_letter(shared.room, "kept", team=shared.team)
     stale = shared.atm.rows("ann")

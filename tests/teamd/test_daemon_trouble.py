@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from tests.optional import needs
+from tests.proving import proves
 from tests.teamd.conftest import BRISK, house_for_many, is_deleted
 
 from atm.domain.errors import AtmError
@@ -283,6 +284,7 @@ def test_what_a_stopped_daemon_had_begun_is_finished_by_the_next(brisk_daemon, r
 # Clients.
 
 
+@proves("R001-2.2-05")
 def test_fifty_connections_at_once_are_all_answered(shared):
     lines = [shared.connect() for _ in range(50)]
     for line in lines:
@@ -358,6 +360,7 @@ def test_garbage_is_answered_or_hung_up_on_and_leaves_no_trace(fed_with_garbage,
 # What is taken away.
 
 
+@proves("R001-9-08")
 def test_a_log_that_is_removed_or_turned_over_goes_on_in_a_new_file(daemon):
     path = Path(daemon.layout.daemon_log)
     path.unlink()
@@ -556,6 +559,7 @@ def children(house: Any) -> list[int]:
     return [pid for pid in house.processes if pid != house.process.pid]
 
 
+@proves("R001-5.1-05", "R001-5.4-03")
 def test_plugins_that_do_not_end_are_ended_with_it_and_named(plugged):
     began_at = time.monotonic()
     assert plugged.end() == 0
@@ -572,6 +576,7 @@ def test_plugins_of_a_killed_daemon_end_by_themselves_or_with_the_next(plugged):
     plugged.until(lambda: not children(plugged))
 
 
+@proves("R001-5.1-02", "R001-5.1-07", "R001-5.4-03", "R001-5.4-05", "R001-8.2-06")
 def test_a_broken_plugin_costs_nobody_else_anything(plugged, other):
     works_for(plugged, other)
     states = {plugin["name"]: plugin for plugin in plugged.status()["plugins"]}

@@ -6,6 +6,8 @@ import asyncio
 import threading
 import time
 
+from tests.proving import proves
+
 from atm.domain.events import TeamEvent
 from atm.teamd.events.hub import MOST_WAITING, Hub, Listener
 from atm.teamd.loops import IDLE, STUCK, Loop, in_thread
@@ -45,6 +47,7 @@ def test_a_loop_goes_on_after_a_failure_and_counts_it():
     assert loop.facts()["last_error"] == "ValueError: the disk is full"
 
 
+@proves("R001-2.2-05")
 def test_work_that_takes_too_long_is_reported_and_never_started_beside_itself():
     let_go, running, most = threading.Event(), [0], [0]
 
@@ -67,6 +70,7 @@ def test_work_that_takes_too_long_is_reported_and_never_started_beside_itself():
     assert most == [1]
 
 
+@proves("R002-1-67")
 def test_the_daemon_ends_although_work_is_stuck():
     let_go = threading.Event()
     loop = Loop("watch", lambda: let_go.wait(60) and 1, period=0.001, bound=0.02)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 from atm.teamd.places import Place, load_places
@@ -56,6 +57,7 @@ def test_without_any_file_there_is_the_machine_and_nothing_is_wrong(machine, hom
     assert (place.root, place.repo, place.name, place.enabled(), problems) == (str(home), None, "machine", [], [])
 
 
+@proves("R001-5.3-20", "R001-6.2-24")
 @pytest.mark.parametrize(
     "listed",
     [
@@ -80,6 +82,7 @@ def test_a_tilde_means_home(machine, home):
     assert [place.repo for place in machine.load()[0]] == [None, f"{home}/code"]
 
 
+@proves("R001-6.2-22")
 @pytest.mark.parametrize("file", [".atm.toml", ".atm/config.toml", "config.atm.toml"])
 def test_a_repository_has_its_settings_in_one_of_three_files(machine, file):
     machine.daemon(f'repos = ["{machine.repo("one", ENABLED, file)}"]')
@@ -112,6 +115,7 @@ ENABLEMENTS = [
 ]
 
 
+@proves("R001-5.4-04", "R001-5.6-02")
 @pytest.mark.parametrize(("user", "repo", "on_machine", "in_repo"), ENABLEMENTS)
 def test_a_plugin_is_enabled_by_the_places_own_file_alone(machine, user, repo, on_machine, in_repo):
     machine.user(user)
@@ -121,6 +125,7 @@ def test_a_plugin_is_enabled_by_the_places_own_file_alone(machine, user, repo, o
     assert problems == []
 
 
+@proves("R001-5.3-04", "R001-5.6-01")
 def test_settings_hold_key_by_key_and_as_plain_data(machine):
     machine.user('[plugins.digest]\nto = "lead"\nevery = "24h"\nsince = 2026-11-15T09:00:00Z\n')
     text = '[plugins.digest]\nevery = "1h"\nlist = [1, "x", 2026-11-15]\n[plugins.digest.deep.er]\nx = 1\n'

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain import events
@@ -79,6 +80,19 @@ def stage() -> Stage:
 # Looking.
 
 
+@proves(
+    "R002-1-18",
+    "R002-8.0-64",
+    "R002-11.2.1-08",
+    "R002-11.2.1-28",
+    "R002-11.2.1-29",
+    "R002-11.2.1-30",
+    "R002-16.6-03",
+    "R002-17.4-05",
+    "R002-22-06",
+    "R002-27.1-41",
+    "R002-27.1-42",
+)
 def test_a_start_looks_at_everybody_once_after_a_quiet_window(stage):
     stage.live(QUIET - 1)
     assert stage.looked_at() == 0
@@ -86,6 +100,18 @@ def test_a_start_looks_at_everybody_once_after_a_quiet_window(stage):
     assert [stage.looked_at(name) for name in stage.team.names] == [1] * len(stage.team.names)
 
 
+@proves(
+    "R002-6-01",
+    "R002-8.0-36",
+    "R002-8.0-40",
+    "R002-8.0-96",
+    "R002-11.2.1-06",
+    "R002-16.4-06",
+    "R002-16.6-12",
+    "R002-16.7-01",
+    "R002-20.3-19",
+    "R002-20.5-08",
+)
 def test_a_burst_of_a_hundred_events_is_one_look_at_each_member_concerned(stage):
     stage.live(200)
     before = stage.looked_at("ann"), stage.looked_at("cleo")
@@ -102,6 +128,16 @@ def test_a_busy_team_is_looked_at_although_it_is_never_quiet(stage):
     assert 5 <= stage.looked_at() - before <= 8
 
 
+@proves(
+    "R002-8.0-39",
+    "R002-11.2.1-01",
+    "R002-16.4-06",
+    "R002-16.4-14",
+    "R002-16.6-11",
+    "R002-16.6-12",
+    "R002-20.3-23",
+    "R002-21-67",
+)
 def test_hearing_reads_nothing_and_writes_nothing(stage, monkeypatch):
     def refuse(*_args, **_options):
         raise AssertionError("nothing may be read where events are heard")
@@ -118,11 +154,13 @@ def test_hearing_reads_nothing_and_writes_nothing(stage, monkeypatch):
     stage.work.lost_some()
 
 
+@proves("R002-16.4-14", "R002-20.3-22")
 def test_events_of_no_interest_are_not_noted(stage):
     assert not stage.hear(events.PLUGIN_STATE)
     assert not stage.work.hear(TeamEvent(events.TASK_CHANGED, "", "1", 0.0))
 
 
+@proves("R002-6-02", "R002-29-03")
 def test_everybody_is_looked_at_now_and_then_although_nothing_was_heard(stage):
     stage.live(10 * SCAN_EVERY)
     assert 8 <= stage.looked_at("bob") <= 12
@@ -137,6 +175,7 @@ def test_when_some_events_were_lost_everybody_is_looked_at(stage):
     assert stage.looked_at("cleo") == before + 1
 
 
+@proves("R002-16.7-02")
 def test_a_beat_of_nobody_in_particular_concerns_the_team(stage):
     stage.live(200)
     stage.work.hear_beat("crew", "")
@@ -156,6 +195,7 @@ def test_the_end_of_a_lease_is_noticed_without_an_event(stage):
     assert stage.status().state == "needs_sync"
 
 
+@proves("R002-10.4-10")
 def test_a_new_task_is_not_nudged_about_within_its_quiet_window(stage):
     stage.report()
     stage.live(595)
@@ -165,6 +205,7 @@ def test_a_new_task_is_not_nudged_about_within_its_quiet_window(stage):
     assert stage.nudges() == []
 
 
+@proves("R002-1-82", "R002-8.0-108", "R002-16.3-01", "R002-16.3-03", "R002-20.3-21", "R002-21-60", "R002-21-61")
 def test_tool_activity_only_ever_makes_somebody_look(stage):
     stage.live(200)
     sent = len(stage.nudges())
@@ -187,6 +228,7 @@ def test_a_day_of_a_stuck_member_has_four_nudges_and_one_word_to_the_lead(stage)
     assert ("info", "ann was nudged") in stage.lines
 
 
+@proves("R002-8.0-64", "R002-8.0-73", "R002-11.2.1-29")
 def test_restarts_nudge_nobody_again(stage):
     for _ in range(30):
         stage.restart()
@@ -196,11 +238,13 @@ def test_restarts_nudge_nobody_again(stage):
     assert len(stage.nudges()) <= 3
 
 
+@proves("R002-18.1-06")
 def test_a_day_of_a_member_that_is_busy_has_no_nudge(stage):
     stage.live(6 * 3600, lambda: stage.beats("ann", WORKING))
     assert stage.nudges() == []
 
 
+@proves("R002-1-62", "R002-1-63", "R002-16.1-02")
 def test_a_member_is_nudged_when_it_has_been_idle_for_a_while(stage):
     stage.live(1800, lambda: stage.beats("ann", WORKING))
     assert stage.nudges() == []
@@ -211,6 +255,7 @@ def test_a_member_is_nudged_when_it_has_been_idle_for_a_while(stage):
     assert len(stage.nudges()) == 1
 
 
+@proves("R002-1-08", "R002-1-24", "R002-5-01", "R002-11.2.1-12", "R002-18.1-01", "R002-27.4-03", "R002-29-01")
 def test_a_team_that_was_not_observed_for_an_hour_is_not_nudged():
     stage = Stage(SyncPolicy())
     stage.add("the parser")
@@ -234,6 +279,7 @@ def test_noise_in_one_team_does_not_silence_another():
 # Ends.
 
 
+@proves("R002-1-64", "R002-11.2.1-10", "R002-16.6-03", "R002-21-53", "R002-22-11", "R002-26-11", "R002-27.1-54")
 def test_a_stopped_team_is_neither_looked_at_nor_nudged(stage):
     stage.stop()
     before = stage.everything()
@@ -242,6 +288,7 @@ def test_a_stopped_team_is_neither_looked_at_nor_nudged(stage):
     assert stage.changed(before) == []
 
 
+@proves("R002-8.0-44", "R002-8.0-48", "R002-8.0-87", "R002-11.2.1-41", "R002-12.1-13", "R002-27.1-31", "R002-27.1-38")
 def test_a_team_stopped_while_it_waits_is_dropped_before_anything_is_read(stage, monkeypatch):
     stage.live(QUIET - 5)
     stage.stop()
@@ -254,6 +301,7 @@ def test_a_team_stopped_while_it_waits_is_dropped_before_anything_is_read(stage,
     assert stage.looked_at() == 0
 
 
+@proves("R002-1-64")
 def test_a_stopped_team_with_items_that_wait_lets_the_loop_sleep(stage):
     stage.beats("ann", IDLE, since=stage.now - 1000)
     stage.live(QUIET + 1, stage.quiet)
@@ -279,6 +327,7 @@ def test_an_item_that_another_process_has_claimed_lets_the_loop_sleep(stage):
     assert stage.live(290) < 100
 
 
+@proves("R002-11.2.1-11", "R002-16.7-38")
 def test_a_team_that_is_gone_is_forgotten(stage):
     stage.live(QUIET + 1)
     stage.plan()
@@ -289,6 +338,7 @@ def test_a_team_that_is_gone_is_forgotten(stage):
     assert [line for line in stage.lines if line[0] == "error"] == []
 
 
+@proves("R002-8.0-41", "R002-8.0-87", "R002-11.2.1-15")
 def test_a_complete_team_is_forgotten(stage):
     stage.live(10)
     walk(stage.room, "crew", COMPLETE, LEAD)
@@ -299,6 +349,7 @@ def test_a_complete_team_is_forgotten(stage):
     assert stage.work.counts()["dropped"] == len(stage.team.names)
 
 
+@proves("R002-8.0-42", "R002-8.0-85", "R002-8.2.1-56", "R002-27.1-46")
 def test_a_member_that_left_while_it_waited_is_dropped(stage):
     stage.live(10)
     stage.remove("ann")
@@ -324,6 +375,7 @@ def test_a_team_made_anew_begins_afresh(stage):
 # Reports that waited.
 
 
+@proves("R002-1-19", "R002-17.1-23", "R002-21-12")
 def test_reports_that_waited_are_judged_at_the_start_and_then_every_minute(stage):
     stage.intend()
     stage.live(1)
@@ -386,6 +438,7 @@ TROUBLES: dict[str, Callable[[str, str, str], Exception | None]] = {
 }
 
 
+@proves("R002-11.2.1-43")
 @pytest.mark.parametrize("what", TROUBLES)
 def test_trouble_with_one_team_does_not_touch_another(troubled, what):
     troubled.syncroom.records.trouble = TROUBLES[what]
@@ -421,6 +474,7 @@ def test_a_roster_that_cannot_be_read_does_not_stop_the_others(troubled, monkeyp
     assert len(troubled.nudges("ann", "zeta")) == 1
 
 
+@proves("R002-11.2.1-43")
 def test_trouble_that_passes_is_made_good_by_the_next_scan(troubled):
     troubled.syncroom.records.trouble = TROUBLES["nothing can be written"]
     troubled.live(300)
@@ -429,6 +483,7 @@ def test_trouble_that_passes_is_made_good_by_the_next_scan(troubled):
     assert len(troubled.nudges("ann", "crew")) == 1
 
 
+@proves("R002-11.2.1-48", "R002-26-26")
 def test_never_two_looks_at_one_member_at_a_time(stage, monkeypatch):
     running: set[tuple[str, str]] = set()
     work = rounds.run_round
@@ -451,6 +506,7 @@ def test_never_two_looks_at_one_member_at_a_time(stage, monkeypatch):
 # Stalls, a system of its own.
 
 
+@proves("R002-16.1-01", "R002-16.5-01")
 def test_the_stall_watch_alerts_under_a_lease_and_work_sync_is_quiet_after_it(stage):
     board.claim(stage.boardroom, "crew", "ann", "1")
     stage.quiet()

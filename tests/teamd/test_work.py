@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.crew.agents import AgentRecord
 from atm.domain.errors import UnreadableFile, WriteRefused
@@ -34,10 +36,10 @@ from atm.teamd.loops import IDLE, STUCK, Loop
 from atm.teamd.parts.board import BoardLoops
 from atm.teamd.parts.crew import CrewLoops
 from atm.teamd.parts.delivery import DeliveryLoops
-from atm.teamd.parts.mail import MailLoops
+from atm.teamd.parts.mail import MailLoops, MailPart
 from atm.teamd.parts.team import TeamLoops
 from atm.teamd.rounds import Rounds
-from atm.testing import memory_boardroom
+from atm.testing import make_message, memory_boardroom
 from atm.testing.agents import memory_crewroom
 from atm.testing.delivery import MemoryTerminals
 from atm.testing.rooms import memory_syncroom
@@ -149,6 +151,7 @@ BUG = ValueError("nobody thought of this")
 
 
 class TestSilence:
+    @proves("R003-4.2-01")
     def test_whoever_falls_silent_is_told_once_and_whoever_is_back_is_told_once(self, stage):
         stage.beat("ann")
         assert stage.work.team.look_for_silence() == 0
@@ -412,6 +415,7 @@ class TestDelivery:
         come(10)
         assert len(stage.servers.told) == 31
 
+    @proves("R000-delivery-retry-07")
     def test_the_same_reason_for_waiting_is_logged_once(self, stage):
         stage.connect("ann")
         stage.servers.answer = REFUSED
@@ -493,6 +497,7 @@ class TestSpool:
         stage.room.inboxes.refuse = REFUSAL
         return stage.write()
 
+    @proves("R001-3.2-15", "R001-3.3-16", "R001-3.3-18")
     def test_what_waits_is_delivered_when_it_is_due(self, stage):
         queued = self.queue(stage)
         stage.work.mail.drain_spool()
@@ -501,6 +506,7 @@ class TestSpool:
         assert stage.work.mail.drain_spool() == 1
         assert [row.id for row in stage.room.inboxes.rows("crew", "ann")] == [queued]
 
+    @proves("R000-delivery-retry-07", "R001-3.3-15")
     def test_what_is_given_up_is_kept_told_and_logged(self, stage):
         self.queue(stage)
         for _ in range(20):
@@ -525,6 +531,18 @@ class TestRetention:
     def test_it_counts_what_it_removed_and_not_what_it_looked_at(self, stage):
         stage.write()
         assert stage.work.mail.apply_retention() == 0
+
+    @proves("R000-compaction-09")
+    def test_every_five_minutes_what_may_go_is_archived(self, stage):
+        old = [make_message(f"old-{n}", read=True, at="2020-01-01T00:00:00.000Z") for n in range(8)]
+        stage.room.inboxes.foreign_rewrite("crew", "ann", old)
+        stage.room.policy.compact_above, stage.room.policy.keep_read, stage.room.policy.keep_days = 5, 2, 1
+        stage.room.marks.is_due = lambda *_: True
+        core: Any = SimpleNamespace(rounds=stage.work.rounds)
+        (plan,) = (plan for plan in MailPart(core).loops() if plan.name == "retention")
+        assert plan.period == 300.0
+        assert plan.work() == 6
+        assert [row.id for row in stage.room.inboxes.rows("crew", "ann")] == ["old-6", "old-7"]
 
     @pytest.mark.parametrize("error", [REFUSAL, BUG])
     def test_one_inbox_that_cannot_be_looked_at_keeps_no_other_from_its_turn(self, stage, error):

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from tests.delivery.conftest import until
+from tests.proving import proves
 from tests.worksync.conftest import LONG, Crew
 
 from atm.ports.files.records import OUTBOX
@@ -69,6 +70,7 @@ def kill_at_once(crew: Crew) -> None:
 KILLS = {"before the insert": kill_before_insert, "after the insert": kill_after_insert, "somewhere": kill_at_once}
 
 
+@proves("R002-8.0-99", "R002-15.2-18", "R002-16.7-56", "R002-17.3-06", "R002-24-03", "R002-26-22")
 @pytest.mark.parametrize("where", KILLS)
 def test_killed_around_the_insert_the_nudge_comes_once(alone: Crew, where: str) -> None:
     alone.assign("ann")
@@ -83,6 +85,7 @@ def test_killed_around_the_insert_the_nudge_comes_once(alone: Crew, where: str) 
         assert alone.outbox("ann")[0]["lastError"] == "it was there already"
 
 
+@proves("R002-6-16")
 def test_what_a_dead_daemon_may_have_sent_is_looked_for_and_not_sent_again(alone: Crew) -> None:
     """Its claim names a process that is gone, so nobody waits until it wears off."""
     alone.assign("ann")
@@ -108,6 +111,7 @@ def test_an_agent_that_read_the_nudge_of_a_dead_daemon_is_not_told_again(alone: 
     assert sum(row["text"].count("Work sync check") for row in ann.rows("context", "blocked")) == 1
 
 
+@proves("R002-1-68", "R002-6-15", "R002-15.2-04", "R002-15.2-10")
 def test_work_that_changed_while_the_daemon_was_dead_is_nudged_about_as_it_is_now(alone: Crew) -> None:
     alone.assign("ann")
     kill_before_insert(alone)

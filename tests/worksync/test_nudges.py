@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests.delivery.conftest import Agent, until
 from tests.optional import needs
+from tests.proving import proves
 from tests.worksync.conftest import LONG, Crew
 
 from atm.formats.files.times import to_iso
@@ -28,6 +29,7 @@ def one_more_turn(agent: Agent) -> None:
 # Arriving.
 
 
+@proves("R002-1-42", "R002-10.4-04", "R002-10.4-05", "R002-15.3-01", "R002-21-36")
 def test_a_nudge_reaches_an_agents_context_once_through_its_hook(crew: Crew) -> None:
     ann = crew.agent("ann", "claude")
     crew.assign("ann")
@@ -63,6 +65,7 @@ def test_an_idle_agent_in_a_terminal_is_woken_for_its_nudge(alone: Crew) -> None
     assert "surfaced" in alone.states(alone.nudges("ann")[0]["message_id"])
 
 
+@proves("R002-1-48", "R002-1-69", "R002-8.3-27", "R002-21-51")
 def test_new_work_is_another_agenda_and_another_nudge(crew: Crew) -> None:
     crew.assign("ann")
     crew.until_nudged("ann", 1)
@@ -75,6 +78,7 @@ def test_new_work_is_another_agenda_and_another_nudge(crew: Crew) -> None:
     assert len(crew.nudges("ann")) == 2, "two an hour"
 
 
+@proves("R002-20.5-08")
 def test_remarks_and_a_burst_of_changes_do_not_move_the_agenda(crew: Crew) -> None:
     id = crew.assign("ann")
     crew.until_nudged("ann")
@@ -91,6 +95,7 @@ def test_remarks_and_a_burst_of_changes_do_not_move_the_agenda(crew: Crew) -> No
 # Busy.
 
 
+@proves("R002-1-46", "R002-1-60", "R002-18.1-06", "R002-21-56", "R002-21-67")
 def test_a_busy_agent_is_left_in_peace_until_it_is_idle(crew: Crew) -> None:
     ann = crew.agent("ann", "claude")
     gate = crew.folder / "may-go-on"
@@ -134,6 +139,7 @@ def test_an_agent_that_waits_for_a_permission_is_not_nudged(crew: Crew) -> None:
 # Stopped.
 
 
+@proves("R002-8.0-45", "R002-8.0-47", "R002-16.7-14")
 def test_a_team_that_was_stopped_is_sent_nothing_and_nothing_of_it_is_accepted(alone: Crew) -> None:
     stop_and_assign(alone)
     assert (alone.nudges("ann"), alone.outbox()) == ([], [])
@@ -147,6 +153,7 @@ def test_a_team_that_was_stopped_is_sent_nothing_and_nothing_of_it_is_accepted(a
     assert alone.has_lease("ann")
 
 
+@proves("R002-8.0-49")
 def test_a_team_that_is_taken_up_again_goes_on_at_once(alone: Crew) -> None:
     stop_and_assign(alone)
     alone.resume_team()
@@ -165,6 +172,7 @@ def stop_and_assign(crew: Crew) -> None:
     until(crew.is_quiet, LONG)
 
 
+@proves("R002-1-33", "R002-8.0-46", "R002-16.7-49", "R002-22-12")
 def test_a_stop_between_planning_and_sending_keeps_the_item_and_sends_nothing(alone: Crew) -> None:
     alone.assign("ann")
     alone.plan_only("ann")
@@ -214,6 +222,7 @@ def test_who_stays_stuck_is_reminded_and_after_four_the_lead_hears_of_it_once(al
     assert "ann was reminded 4 times" in alone.nudges("lena")[0]["text"]
 
 
+@proves("R002-8.0-73")
 def test_a_daemon_that_starts_again_and_again_nudges_once(alone: Crew) -> None:
     alone.assign("ann")
     for _ in range(3):
@@ -224,6 +233,7 @@ def test_a_daemon_that_starts_again_and_again_nudges_once(alone: Crew) -> None:
         alone.house.stop_daemon()
 
 
+@proves("R002-8.3.1-04")
 def test_an_agent_that_starts_again_finds_its_nudge_and_keeps_its_lease(crew: Crew) -> None:
     ann = crew.agent("ann", "claude")
     crew.assign("ann")
@@ -239,6 +249,7 @@ def test_an_agent_that_starts_again_finds_its_nudge_and_keeps_its_lease(crew: Cr
     assert (times_told(third), len(crew.nudges("ann"))) == (0, 1)
 
 
+@proves("R002-8.0-30", "R002-8.0-84", "R002-15.2-09")
 def test_a_member_that_is_removed_is_not_nudged_and_cannot_report(alone: Crew) -> None:
     alone.assign("ann")
     fingerprint = alone.fingerprint("ann")
@@ -270,6 +281,7 @@ def test_a_namesake_that_comes_to_the_same_work_is_nudged_about_it_as_anybody_ne
 # By hand.
 
 
+@proves("R002-6-03", "R002-8.0-76", "R002-21-59", "R002-21-70")
 def test_a_nudge_by_hand_keeps_every_guard(alone: Crew) -> None:
     alone.assign("ann")
     refused = alone.nudge("ann", by="bob", code=1)
@@ -299,6 +311,7 @@ def test_many_nudges_at_once_beside_the_daemon_are_one(crew: Crew) -> None:
 # Trouble with files.
 
 
+@proves("R002-17.1-04")
 def test_losing_everything_that_work_sync_remembers_brings_no_second_nudge(alone: Crew) -> None:
     alone.house.start_daemon()
     alone.assign("ann")
@@ -317,6 +330,7 @@ def test_losing_everything_that_work_sync_remembers_brings_no_second_nudge(alone
     assert "was put aside" in str(alone.run("lena", "sync", "diagnose", "ann")["problems"])
 
 
+@proves("R002-1-63")
 def test_a_nudge_for_an_inbox_that_cannot_be_read_waits_and_comes_once(alone: Crew) -> None:
     path = alone.atm.inbox("ann")
     aside = path.with_suffix(".aside")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.delivery.conftest import until
 from tests.mcp.conftest import Spoken
+from tests.proving import proves
 from tests.worksync.conftest import LONG, Crew
 
 
@@ -26,6 +27,7 @@ def report(spoken: Spoken, who: str, seen: dict[str, Any], state: str = "still_w
 # With a daemon.
 
 
+@proves("R002-1-01", "R002-2-06", "R002-16.1-02", "R002-20.2-12", "R002-21-15", "R002-27.2-25")
 def test_assigned_work_needs_sync_and_an_accepted_report_makes_it_working(crew: Crew) -> None:
     crew.assign("ann")
     crew.until_state("ann", "needs_sync")
@@ -41,6 +43,21 @@ def test_assigned_work_needs_sync_and_an_accepted_report_makes_it_working(crew: 
     assert crew.stored("ann")["state"] == "valid_lease"
 
 
+@proves(
+    "R002-4.2-04",
+    "R002-6-10",
+    "R002-13-02",
+    "R002-13-05",
+    "R002-13-21",
+    "R002-13.1-48",
+    "R002-16.6-13",
+    "R002-16.7-19",
+    "R002-16.7-22",
+    "R002-20.5-05",
+    "R002-25-07",
+    "R002-27.2-26",
+    "R002-27.2-35",
+)
 def test_a_report_over_mcp_is_accepted_and_stale_once_the_task_changes(crew: Crew) -> None:
     first = crew.assign("ann")
     ann = crew.mcp("ann")
@@ -59,6 +76,7 @@ def test_a_report_over_mcp_is_accepted_and_stale_once_the_task_changes(crew: Cre
     assert crew.has_lease("ann")
 
 
+@proves("R002-8.0-22")
 def test_a_stale_report_by_the_command_brings_the_current_agenda(crew: Crew) -> None:
     crew.assign("ann")
     old = crew.fingerprint("ann")
@@ -77,6 +95,7 @@ def test_a_rejected_report_does_not_touch_a_lease_that_holds(crew: Crew) -> None
     assert crew.run("ann", "sync", "agenda")["leaseExpiresAt"] == accepted["leaseExpiresAt"]
 
 
+@proves("R002-8.2.1-45", "R002-8.2.1-46")
 def test_work_that_went_to_somebody_else_is_no_longer_the_first_ones(crew: Crew) -> None:
     id = crew.assign("ann")
     crew.report("ann", "still_working")
@@ -116,6 +135,22 @@ def test_a_question_on_the_board_changes_the_agenda_and_the_daemon_notices(crew:
 # Who reports.
 
 
+@proves(
+    "R002-8.0-29",
+    "R002-8.0-63",
+    "R002-8.0-90",
+    "R002-10.1-26",
+    "R002-10.1-49",
+    "R002-13.1-46",
+    "R002-13.2-02",
+    "R002-13.2-03",
+    "R002-13.3-04",
+    "R002-20.4-06",
+    "R002-23-04",
+    "R002-25-14",
+    "R002-27.2-34",
+    "R002-27.3-16",
+)
 def test_nobody_reports_for_somebody_else_and_learns_nothing_by_trying(crew: Crew) -> None:
     crew.assign("ann", "A secret subject")
     bob = crew.mcp("bob")
@@ -136,6 +171,7 @@ def test_nobody_reports_for_somebody_else_and_learns_nothing_by_trying(crew: Cre
     assert (crew.intents(), crew.label("ann")) == ([], "Needs sync")
 
 
+@proves("R002-8.0-25", "R002-8.0-71", "R002-8.4.2-01", "R002-26-25")
 def test_a_flag_proves_nobody_and_a_token_does(crew: Crew) -> None:
     crew.assign("ann")
     seen = crew.run("ann", "sync", "agenda")
@@ -151,6 +187,28 @@ def test_a_flag_proves_nobody_and_a_token_does(crew: Crew) -> None:
 # Without a daemon.
 
 
+@proves(
+    "R002-1-19",
+    "R002-8.0-31",
+    "R002-8.0-33",
+    "R002-8.0-69",
+    "R002-8.0-89",
+    "R002-10.1-35",
+    "R002-10.1-36",
+    "R002-13-06",
+    "R002-13-13",
+    "R002-13-20",
+    "R002-17.1-13",
+    "R002-17.1-15",
+    "R002-20.5-07",
+    "R002-25-08",
+    "R002-26-12",
+    "R002-26-24",
+    "R002-27.2-01",
+    "R002-27.2-37",
+    "R002-27.2-50",
+    "R002-29-06",
+)
 @pytest.mark.parametrize("over", ["the command", "mcp"])
 def test_a_report_without_a_daemon_waits_and_counts_once_it_is_validated(alone: Crew, over: str) -> None:
     alone.assign("ann")
@@ -178,6 +236,16 @@ def test_a_report_without_a_daemon_waits_and_counts_once_it_is_validated(alone: 
     assert alone.nudges("ann") == []
 
 
+@proves(
+    "R002-8.0-35",
+    "R002-8.0-74",
+    "R002-8.0-94",
+    "R002-10.1-79",
+    "R002-17.1-17",
+    "R002-17.1-25",
+    "R002-17.1-26",
+    "R002-26-30",
+)
 def test_a_waiting_report_about_an_agenda_that_changed_meanwhile_is_rejected(alone: Crew) -> None:
     alone.assign("ann")
     alone.report("ann", "still_working")
@@ -189,6 +257,7 @@ def test_a_waiting_report_about_an_agenda_that_changed_meanwhile_is_rejected(alo
     assert alone.label("ann") == "Needs sync"
 
 
+@proves("R002-8.0-91")
 def test_who_is_refused_leaves_no_waiting_report(alone: Crew) -> None:
     alone.assign("ann")
     seen = alone.run("ann", "sync", "agenda")
@@ -199,6 +268,7 @@ def test_who_is_refused_leaves_no_waiting_report(alone: Crew) -> None:
     assert alone.intents() == []
 
 
+@proves("R002-17.1-28")
 def test_a_member_that_left_before_its_report_was_judged_gets_no_lease(alone: Crew) -> None:
     alone.assign("ann")
     alone.report("ann", "still_working")

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.delivery.conftest import until
+from tests.proving import proves
 from tests.worksync.conftest import LONG, Crew
 
 STALLED = "No progress on #1"
@@ -20,6 +21,7 @@ def alerts(crew: Crew, member: str) -> list[dict[str, Any]]:
 # The stall watch.
 
 
+@proves("R002-1-47", "R002-16.5-09", "R002-26-27", "R002-27.4-12")
 def test_after_a_word_of_the_stall_watch_work_sync_is_quiet_for_a_while(alone: Crew) -> None:
     alone.settle_for(quiet=3600.0, stall_minutes=0.001)  # work-sync looks at nobody before the stall watch has spoken
     id = alone.assign("ann")
@@ -44,6 +46,18 @@ def cooldown(crew: Crew) -> str:
     return str(found.get("SuppressedCooldown"))
 
 
+@proves(
+    "R002-4.4-05",
+    "R002-8.0-61",
+    "R002-10.3-04",
+    "R002-16.1-01",
+    "R002-16.1-06",
+    "R002-16.1-09",
+    "R002-16.5-05",
+    "R002-20.5-09",
+    "R002-26-17",
+    "R002-28-23",
+)
 def test_a_lease_does_not_keep_the_stall_watch_quiet(alone: Crew) -> None:
     alone.settle_for(stall_minutes=0.02)
     id = alone.assign("ann")
@@ -62,6 +76,21 @@ def test_a_lease_does_not_keep_the_stall_watch_quiet(alone: Crew) -> None:
 # Before anything may be sent.
 
 
+@proves(
+    "R002-1-43",
+    "R002-11.2.1-12",
+    "R002-15-01",
+    "R002-20.5-06",
+    "R002-21-18",
+    "R002-21-19",
+    "R002-21-20",
+    "R002-22-02",
+    "R002-22-25",
+    "R002-25-09",
+    "R002-26-16",
+    "R002-27.4-01",
+    "R002-28-12",
+)
 def test_as_long_as_too_little_was_observed_nobody_is_nudged(alone: Crew) -> None:
     alone.settle_for(least_looks=1000)
     alone.house.start_daemon()
@@ -77,6 +106,7 @@ def test_as_long_as_too_little_was_observed_nobody_is_nudged(alone: Crew) -> Non
 # Looking.
 
 
+@proves("R002-21-69", "R002-27.1-42")
 def test_looking_changes_nothing(alone: Crew) -> None:
     alone.assign("ann")
     alone.run("ann", "sync", "agenda")  # makes the team's secret, once
@@ -113,6 +143,7 @@ def test_whoever_watches_sees_every_change(crew: Crew) -> None:
     assert labels() == ["Synced", "Needs sync", "Working", "Synced", "Unknown", "Synced"]
 
 
+@proves("R002-3.1-09", "R002-3.3-04", "R002-6-12", "R002-13.1-14", "R002-16.6-17", "R002-20.5-03", "R002-21-15")
 def test_every_surface_shows_the_same(crew: Crew) -> None:
     crew.assign("ann")
     crew.report("ann", "still_working")

@@ -7,6 +7,7 @@ import os
 from itertools import permutations
 
 import pytest
+from tests.proving import proves
 
 THEIRS = {"id", "subject", "description", "status", "owner", "blocks", "blockedBy", "metadata"}
 """The fields of Claude Code."""
@@ -21,6 +22,14 @@ def read(folder, id):
     return json.loads((folder / f"{id}.json").read_bytes())
 
 
+@proves(
+    "R001-10-18",
+    "R004-task-system-T11",
+    "R004-task-system-T11b",
+    "R004-task-system-T11d",
+    "R004-task-system-T11e",
+    "R004-task-system-T11f",
+)
 def test_the_json_answer_has_what_the_contract_says(tasks):
     tasks("add", "First")
     added = tasks("add", "Second", "--depends-on", "1", "--priority", "high", "--json").json
@@ -37,6 +46,7 @@ def test_people_are_told_the_number_and_what_it_waits_for(tasks):
     assert done.err == ""
 
 
+@proves("R004-architecture-06", "R004-task-system-T11c")
 def test_the_file_has_claude_codes_fields_and_ours_only_under_metadata_atm(tasks, folder):
     tasks("add", "First")
     tasks(
@@ -65,6 +75,7 @@ def test_a_task_without_an_owner_has_no_such_field(tasks, folder):
     assert "owner" not in read(folder, 1)
 
 
+@proves("R004-storage-03", "R004-storage-04", "R004-storage-05", "R004-task-system-T10")
 def test_the_list_has_the_permanent_lock_file_and_the_mark_that_claude_code_knows(tasks, folder):
     tasks("add", "First")
     assert (folder / ".lock").read_bytes() == b""

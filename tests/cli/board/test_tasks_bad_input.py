@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from tests.proving import proves
 
 
 @pytest.fixture
@@ -259,6 +260,7 @@ class TestOtherThingsInTheFolder:
         os.utime(lock, (old, old))
         tasks("claim", "1", "--as", "ann")
 
+    @proves("R004-task-system-T4d")
     def test_a_lock_that_somebody_holds_is_waited_for_and_then_named(self, tasks, folder, theirs, contents):
         theirs(1)
         (folder / ".lock").touch()
@@ -426,6 +428,7 @@ class TestSurroundings:
             assert error["code"] == "write-refused"
             assert error["remedy"]
 
+    @proves("R004-defects-01d")
     def test_a_full_disk_adds_nothing_and_says_so(self, atm, tiny_disk):
         home = tiny_disk(atm.home / "disk", "1m")
         environment = {"ATM_HOME": str(home), "HOME": str(home)}

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 
 import pytest
+from tests.proving import proves
 
 from atm.services.team.presence import beat
 from atm.system.files.disk import RealDisk
@@ -26,6 +27,7 @@ def reason(tasks, who, *words):
     return answer["reason_code"]
 
 
+@proves("R001-10-18", "R004-architecture-07", "R004-task-system-T11e", "R004-task-system-T11h")
 def test_the_json_answer_has_what_the_contract_says(tasks):
     tasks("add", "First")
     answer = tasks("claim", "--as", "ann", "--json").json
@@ -35,6 +37,7 @@ def test_the_json_answer_has_what_the_contract_says(tasks):
     assert task["claim"]["id"]
 
 
+@proves("R004-task-system-T11c")
 def test_people_are_told_what_to_do_and_what_to_say_when_it_is_done(tasks):
     tasks("add", "First", "--description", "mind the gap")
     done = tasks("claim", "--as", "ann")
@@ -44,6 +47,7 @@ def test_people_are_told_what_to_do_and_what_to_say_when_it_is_done(tasks):
     assert done.err == ""
 
 
+@proves("R004-task-system-T4c", "R004-task-system-T11h")
 def test_the_file_says_what_claude_code_would_say(tasks, atm):
     tasks("add", "First")
     tasks("claim", "--as", "ann")
@@ -51,6 +55,7 @@ def test_the_file_says_what_claude_code_would_say(tasks, atm):
     assert (task["status"], task["owner"]) == ("in_progress", "ann")
 
 
+@proves("R004-current-state-03", "R004-task-system-T4b")
 def test_urgent_ones_come_first_then_the_lowest_number(tasks):
     for name, priority in [("a", "low"), ("b", "normal"), ("c", "critical"), ("d", "high"), ("e", "critical")]:
         tasks("add", name, "--priority", priority)
@@ -61,6 +66,7 @@ def test_urgent_ones_come_first_then_the_lowest_number(tasks):
     assert order == ["3", "5", "4", "2", "1"]
 
 
+@proves("R004-summary-02", "R004-target-07", "R004-target-14", "R004-current-state-04", "R004-gap-p0-01")
 def test_what_waits_for_others_cannot_be_had_whatever_its_priority(tasks):
     tasks("add", "First", "--priority", "low")
     tasks("add", "Second", "--depends-on", "1", "--priority", "critical")
@@ -104,6 +110,7 @@ class TestWhyNothing:
         tasks("complete", "1", "--as", "ann")
         assert reason(tasks, "ann") == "all-finished"
 
+    @proves("R004-target-14")
     def test_one_that_is_named_and_waits(self, tasks):
         tasks("add", "First")
         tasks("add", "Second", "--depends-on", "1")
@@ -128,6 +135,7 @@ class TestWhyNothing:
         tasks("cancel", "1")
         assert reason(tasks, "ann", "2") == "unreachable"
 
+    @proves("R004-task-system-T2c")
     def test_one_whose_dependency_was_deleted(self, tasks, atm):
         tasks("add", "First")
         tasks("add", "Second", "--depends-on", "1")
@@ -162,6 +170,7 @@ class TestWhyNothing:
 
 
 class TestManyAtOnce:
+    @proves("R003-9-03", "R004-target-19")
     def test_ten_processes_get_every_task_exactly_once(self, crew, tasks, tmp_path):
         (tmp_path / "plan.md").write_text("".join(f"- [ ] Task {i}\n" for i in range(8)))
         tasks("import", str(tmp_path / "plan.md"))
@@ -175,6 +184,9 @@ class TestManyAtOnce:
         claims = [e["task"] for e in tasks("history", "--json").json["events"] if e.get("reason") == "claimed"]
         assert sorted(claims, key=int) == [str(i) for i in range(1, 9)]
 
+    @proves(
+        "R003-9-03", "R004-target-19", "R004-gap-p1-05", "R004-gap-p1-06", "R004-task-system-T2b", "R004-defects-01"
+    )
     def test_ten_processes_that_want_the_same_task_leave_one_winner(self, crew, tasks):
         tasks("add", "First")
         workers = [crew.start("tasks", "claim", "1", "--as", f"w{i}", "--json") for i in range(10)]
@@ -200,12 +212,14 @@ class TestOverlap:
         tasks("claim", "1", "--as", "ann")
         return tasks
 
+    @proves("R004-merge-and-conflicts-G1b", "R004-defects-09d")
     def test_it_is_a_warning_and_no_refusal(self, two):
         done = two("claim", "2", "--as", "bob")
         assert "#1" in done.err
         assert "src/parser/**" in done.err
         assert done.out.startswith("claimed #2")
 
+    @proves("R004-defects-09d")
     def test_json_says_which(self, two):
         assert two("claim", "2", "--as", "bob", "--json").json["overlaps"] == {"1": ["src/parser/**"]}
 
@@ -254,18 +268,21 @@ class TestSilence:
         path.write_text(json.dumps(beat))
         return tasks
 
+    @proves("R003-8-03")
     def test_what_a_silent_member_holds_goes_to_the_next(self, silent):
         done = silent("claim", "--as", "bob", "--json")
         assert done.json["task"]["id"] == "1"
         assert done.json["released"] == ["1"]
         assert "#1 was taken back" in done.err
 
+    @proves("R004-task-system-T11l")
     def test_it_counts_as_a_failed_attempt_and_stands_in_the_history(self, silent):
         assert silent("release", "--silent", "--json").json["released"] == ["1"]
         task = silent("show", "1", "--json").json["task"]
         assert (task["state"], task["failures"], task["owner"]) == ("pending", 1, None)
         assert silent("history", "1", "--json").json["events"][-1]["reason"] == "silent"
 
+    @proves("R004-defects-05b")
     def test_the_former_claimant_cannot_finish_it(self, silent):
         silent("claim", "--as", "bob")
         assert "bob works on #1, not ann" in silent("complete", "1", "--as", "ann", code=1).err

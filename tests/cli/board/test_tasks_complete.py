@@ -7,6 +7,7 @@ import os
 import subprocess
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 
@@ -26,6 +27,7 @@ def status(tasks, id="1"):
     return tasks("show", id, "--json").json["task"]["status"]
 
 
+@proves("R004-task-system-T6", "R004-task-system-T11j")
 def test_the_json_answer_has_what_the_contract_says(tasks):
     tasks("add", "First")
     tasks("add", "Second", "--depends-on", "1")

@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from tests.proving import proves
 
 THEIRS = {"id", "subject", "description", "status", "owner", "blocks", "blockedBy", "metadata"}
 
@@ -73,6 +74,7 @@ STORY = [
 ]
 
 
+@proves("R002-8.0-101", "R002-8.0-120", "R004-target-13", "R004-task-system-T1c")
 def test_whatever_happens_the_files_are_claude_codes_and_ours_is_under_metadata_atm(tasks, atm):
     folder = atm.home / ".claude/tasks/crew"
     for words in STORY:
@@ -86,6 +88,7 @@ def test_whatever_happens_the_files_are_claude_codes_and_ours_is_under_metadata_
         assert {path.name for path in folder.iterdir()} <= {".lock", ".highwatermark", *(f"{i}.json" for i in range(9))}
 
 
+@proves("R002-8.0-119")
 def test_the_history_proves_the_whole_story(tasks):
     for words in STORY:
         tasks(*words)
@@ -98,6 +101,7 @@ def test_the_history_proves_the_whole_story(tasks):
 
 
 class TestFail:
+    @proves("R004-task-system-T1", "R004-task-system-T1b", "R004-task-system-T11k")
     def test_it_goes_back_to_the_board_until_the_attempts_are_used_up(self, held, disk):
         for left in (2, 1):
             answer = held("fail", "1", "--error", "boom", "--as", "ann", "--json").json
@@ -107,6 +111,7 @@ class TestFail:
         assert (answer["retries_left"], answer["task"]["state"], answer["task"]["error"]) == (0, "failed", "boom")
         assert (disk()["status"], disk()["owner"]) == ("in_progress", "")
 
+    @proves("R004-task-system-T8b")
     def test_people_are_told_what_comes_next(self, held):
         assert held("fail", "1", "--as", "ann").out == "#1 failed: back on the board; 2 of 3 attempts left\n"
 
@@ -168,6 +173,7 @@ class TestRelease:
 
 
 class TestAssign:
+    @proves("R003-2.3-15", "R003-4.2-07", "R004-orchestration-O3b", "R004-defects-11")
     def test_the_old_claim_ends_and_the_new_owner_hears_of_it(self, held, disk, crew):
         answer = held("assign", "1", "--to", "bob", "--json").json
         assert (answer["task"]["owner"], answer["task"]["claim"], answer["task"]["status"]) == ("bob", None, "pending")
@@ -326,6 +332,7 @@ class TestForgetting:
         assert states(held) == {"2": "pending", "3": "pending"}
 
 
+@proves("R003-7-team-16")
 def test_a_completed_team_can_be_read_and_not_changed(held, atm, contents):
     (atm.home / ".claude/teams/crew/COMPLETED").touch()
     before = contents(atm.home / ".claude")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 
 
 def events(tasks, *words):
@@ -42,6 +43,7 @@ def test_one_task_and_the_last_few(done):
     assert events(done, "--limit", "0") == []
 
 
+@proves("R002-8.0-116", "R003-6-07")
 def test_it_outlives_the_file(done, atm):
     (atm.home / ".claude/tasks/crew/1.json").unlink()
     done("add", "Second")
@@ -66,6 +68,7 @@ def test_a_task_that_never_was_is_an_error(done):
     assert "there is no task #9" in done("history", "9", code=1).err
 
 
+@proves("R003-6-07")
 def test_lines_that_cannot_be_read_are_counted(done, atm):
     path = atm.home / ".claude/teams/crew/tasks.jsonl"
     path.write_bytes(path.read_bytes() + b"\xff{torn\n")

@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 
@@ -149,6 +150,7 @@ class TestTaskCompleted:
         assert set(said) == COMMON | {"task_id", "task_subject", "task_description"}
         assert (said["hook_event_name"], said["teammate_name"], said["task_id"]) == ("TaskCompleted", "ann", "1")
 
+    @proves("R004-gap-p3-05")
     def test_exit_2_keeps_it_in_progress_with_feedback(self, held, hook):
         hook(TaskCompleted="echo lint first >&2; exit 2")
         assert "lint first" in held("complete", "1", "--as", "ann", code=1).err
@@ -186,6 +188,7 @@ class TestTaskCompleted:
 
 
 class TestTeammateIdle:
+    @proves("R004-defects-06b")
     def test_it_hears_who_is_idle_once(self, tasks, hook, heard, atm):
         command, told = heard
         hook(TeammateIdle=f"{command}; echo x >> {atm.folder}/times")
@@ -204,6 +207,7 @@ class TestTeammateIdle:
         tasks("claim", "--as", "ann", code=3)
         assert (atm.folder / "times").read_text() == "x\nx\n"
 
+    @proves("R004-gap-p3-04")
     def test_its_feedback_is_handed_on(self, tasks, hook):
         hook(TeammateIdle="echo look at the flaky test >&2; exit 2")
         answer = tasks("claim", "--as", "ann", "--json", code=3).json

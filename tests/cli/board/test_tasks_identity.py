@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 
 
 def creator(tasks, *words):
@@ -120,6 +121,7 @@ class TestWhoMayWhat:
         assert "\n  fix: " in done.err
         assert contents(atm.home / ".claude/tasks") == before
 
+    @proves("R003-2.3-15", "R004-orchestration-O3d")
     @pytest.mark.parametrize("who", ["human", "team-lead"])
     @pytest.mark.parametrize(
         "words",

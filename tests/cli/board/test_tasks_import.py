@@ -6,6 +6,7 @@ import json
 import subprocess
 
 import pytest
+from tests.proving import proves
 
 
 @pytest.fixture
@@ -66,6 +67,7 @@ def shape(rows):
     return [(row["id"], row["subject"], row["blockedBy"], row["state"], row["priority"]) for row in rows]
 
 
+@proves("R004-current-state-04", "R004-storage-04", "R004-task-system-T11g", "R004-defects-09f")
 def test_a_checklist_becomes_tasks(plan, tasks):
     assert plan(MARKDOWN).out == "added 6 tasks, #1 to #6\n"
     rows = tasks("list", "--json").json["tasks"]
@@ -84,6 +86,7 @@ def test_a_checklist_becomes_tasks(plan, tasks):
     ]
 
 
+@proves("R004-defects-09f")
 @pytest.mark.parametrize(("name", "text"), [("p.json", JSON), ("p.yaml", YAML), ("p.YML", YAML)])
 def test_json_and_yaml_say_the_same(plan, tasks, name, text):
     if not name.endswith("json"):
@@ -99,6 +102,7 @@ def test_json_and_yaml_say_the_same(plan, tasks, name, text):
     ]
 
 
+@proves("R004-task-system-T3b")
 def test_titles_may_name_tasks_that_are_on_the_board(plan, tasks):
     tasks("add", "Design")
     plan("- [ ] Build (depends: design)\n- [ ] Ship (depends: #1, Build)\n")

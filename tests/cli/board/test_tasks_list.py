@@ -6,6 +6,7 @@ import json
 import shutil
 
 import pytest
+from tests.proving import proves
 
 from atm.ui.cli.board.tables import VERBS
 
@@ -24,6 +25,7 @@ def board(tasks):
     return tasks
 
 
+@proves("R004-target-06", "R004-target-13", "R004-files-10")
 def test_json_has_the_team_and_its_tasks_with_derived_states(board):
     answer = board("list", "--json").json
     assert answer["team"] == "crew"
@@ -41,6 +43,7 @@ def test_json_has_the_team_and_its_tasks_with_derived_states(board):
     assert (blocked["blockedBy"], blocked["blocked_by_open"]) == (["2", "3"], ["2", "3"])
 
 
+@proves("R004-files-10")
 def test_blocked_by_open_leaves_out_what_is_done(board):
     board("complete", "2", "--as", "bob")
     blocked = board("list", "--json").json["tasks"][4]
@@ -77,6 +80,7 @@ def test_looking_does_not_make_a_folder(tasks, atm):
 
 
 class TestChoosing:
+    @proves("R004-task-system-T5")
     @pytest.mark.parametrize(
         ("words", "ids"),
         [
@@ -112,6 +116,7 @@ class TestShow:
         assert task["file"] == str(atm.home / ".claude/tasks/crew/1.json")
         assert (task["result"], task["finishedBy"]) == ("fine", "ann")
 
+    @proves("R004-task-system-T5")
     @pytest.mark.parametrize("id", ["1", "#1", "001", " 1 "])
     def test_a_number_in_any_spelling(self, board, id):
         assert board("show", id, "--json").json["task"]["id"] == "1"

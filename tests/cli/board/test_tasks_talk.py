@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 
 
 @pytest.fixture
@@ -77,6 +78,7 @@ class TestClarify:
         held("clarify", "1", "--answer", "that one")
         assert "that one" in crew.rows("ann")[-1]["text"]
 
+    @proves("R002-8.1-22")
     @pytest.mark.parametrize(
         "words",
         [
@@ -146,6 +148,7 @@ class TestReview:
         done = held("review", "approve", "1", "--as", "zed", code=1)
         assert "bob reviews #1, not zed" in done.err
 
+    @proves("R002-8.2.2-19", "R002-27.0-13")
     def test_when_nobody_was_asked_there_is_none_and_a_reason(self, held):
         answer = held("review", "request", "1", "--as", "ann", "--json").json
         assert answer["reviewer"] is None
@@ -158,6 +161,7 @@ class TestReview:
         assert held("show", "1", "--json").json["task"]["currentReviewer"] == "bob"
         assert "bob reviews #1" in held("review", "approve", "1", "--as", "zed", code=1).err
 
+    @proves("R002-8.0-15", "R002-8.2.2-22")
     def test_a_former_reviewer_does_not_come_back_by_itself(self, held):
         held("review", "request", "1", "--as", "ann")
         held("review", "start", "1", "--as", "bob")
@@ -207,6 +211,7 @@ class TestPlan:
         tasks("claim", "--as", "ann")
         return tasks
 
+    @proves("R004-target-17", "R004-current-state-11", "R004-agent-lifecycle-L7", "R004-agent-lifecycle-L7c")
     def test_nothing_begins_without_an_approved_plan(self, planned):
         assert task(planned)["state"] == "planning"
         for words in (["start", "1"], ["complete", "1"]):
@@ -222,6 +227,7 @@ class TestPlan:
         tasks("add", "First", "--plan")
         assert "atm tasks plan submit 1" in tasks("claim", "--as", "ann").out
 
+    @proves("R004-target-17", "R004-gap-p2-01", "R004-files-12")
     def test_a_member_that_must_plan_must_plan(self, tasks, atm):
         config = atm.home / ".claude/teams/crew/config.json"
         team = json.loads(config.read_text())
@@ -231,6 +237,7 @@ class TestPlan:
         tasks("add", "First")
         assert tasks("claim", "--as", "ann", "--json").json["task"]["plan"] == "required"
 
+    @proves("R004-agent-lifecycle-L7d", "R004-agent-lifecycle-L7e")
     def test_three_revisions_then_the_lead_decides(self, planned):
         for round in range(4):
             planned("plan", "submit", "1", "--text", f"plan {round}", "--as", "ann")
@@ -240,6 +247,7 @@ class TestPlan:
         planned("plan", "approve", "1", "--as", "team-lead")
         planned("complete", "1", "--as", "ann")
 
+    @proves("R004-gap-p2-02", "R004-messaging-M8b")
     def test_a_rejection_says_why(self, planned, crew):
         planned("plan", "submit", "1", "--text", "x", "--as", "ann")
         assert "--feedback" in planned("plan", "reject", "1", code=1).err
@@ -270,6 +278,7 @@ class TestPlan:
         crew("tasks", "plan", "submit", "1", "--file", "-", "--as", "ann", stdin="better\n")
         assert task(planned)["planDetails"]["text"] == "better\n"
 
+    @proves("R002-8.1-22")
     @pytest.mark.parametrize(
         "words", [[], ["--text", "x", "--file", "y"], ["--text", " "], ["--file", "missing"], ["--file", "/dev/null"]]
     )

@@ -9,6 +9,7 @@ import signal
 from itertools import cycle
 
 import pytest
+from tests.proving import proves
 
 
 @pytest.fixture
@@ -29,6 +30,7 @@ def watching(crew, eventually):
     return start
 
 
+@proves("R004-orchestration-O3")
 def test_it_tells_what_changes_and_ends_when_all_is_done(tasks, watching, eventually):
     tasks("add", "First")
     tasks("add", "Second", "--depends-on", "1")

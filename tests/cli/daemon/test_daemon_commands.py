@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.formats.files.times import from_iso
 from atm.system.daemon.client import stop
@@ -156,6 +157,7 @@ def test_starting_says_who_runs_and_starting_again_says_that_it_did(crew, layout
     assert crew("daemon", "start").out == f"the daemon runs already: process {pid}\n"
 
 
+@proves("R001-5.3-13")
 def test_several_starts_at_once_make_one_daemon_and_all_say_which(crew, layout, eventually):
     starts = [crew.start("daemon", "start", "--json") for _ in range(8)]
     outs = [process.communicate(timeout=SECONDS) for process in starts]
@@ -497,12 +499,14 @@ def test_the_unit_is_shown_and_not_written(crew):
 # Started by whoever needs it.
 
 
+@proves("R001-6.2-27")
 def test_a_feature_that_needs_it_starts_it(crew, layout, eventually):
     crew("send", "ann", "hello", "--team", "crew", "--require-ack")
     eventually(lambda: find_running(layout) is not None, SECONDS)
     assert len(crew.rows("ann")) == 1
 
 
+@proves("R001-6.2-27")
 def test_ten_at_once_that_need_it_start_one(crew, layout, eventually):
     sends = [crew.start("send", "ann", f"{n}", "--team", "crew", "--require-ack") for n in range(10)]
     for process in sends:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.optional import needs
+from tests.proving import proves
 
 from atm.domain.team.endpoints import Endpoint
 from atm.domain.team.liveness import IDLE
@@ -101,6 +102,7 @@ def test_where_there_is_no_way_the_reason_is_said(crew, room):
     assert [row["read"] for row in crew.rows("ann")] == [False]
 
 
+@proves("R000-headless-01", "R002-16.1-04")
 def test_through_an_agents_own_server(crew, room, opencode):
     register(room, vendor="opencode", url=opencode.url)
     sent = post(room, "the parser is done")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 from atm.domain.mail.surfacing import HOOK, ShowingNote
@@ -98,6 +99,7 @@ def raw(crew, *words, stdin=b"", env=None, without=(), **more):
 # Mail comes once.
 
 
+@proves("R004-gap-p1-02", "R004-messaging-M7")
 @pytest.mark.parametrize("vendor", MOMENTS)
 def test_mail_comes_once_whatever_the_vendor(crew, room, vendor):
     (one,) = post(room, "the parser is done")
@@ -439,6 +441,7 @@ sys.exit(code)
 """
 
 
+@proves("R001-2.2-02")
 @pytest.mark.parametrize("event", ["PostToolUse", "UserPromptSubmit"])
 @pytest.mark.parametrize("prepare", ["fresh", "known"])
 def test_with_nothing_to_say_it_loads_nothing_heavy(crew, room, event, prepare):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 
 ANN = {"ATM_IDENTITY": "ann"}
 
@@ -97,6 +98,7 @@ def test_the_request_marker_is_carried_over(crew):
     assert texts(crew, "bob") == ["8080\n\nRequest-ID: r-7"]
 
 
+@proves("R003-4.3-07")
 def test_receipts_show_the_answer(crew, question):
     reply = crew("ack", question, "8080", "--json", env=ANN).json["reply_id"]
     (trace,) = crew("receipts", question, "--json").json["recipients"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 
 
 @pytest.fixture
@@ -20,12 +21,16 @@ def lead_out(atm, agent, target):
     atm.inbox(agent).symlink_to(target)
 
 
+@proves(
+    "R001-4.1-04", "R001-4.2-broadcast-01", "R003-2.3-13", "R004-gap-p1-04", "R004-architecture-12", "R004-messaging-M6"
+)
 def test_everybody_but_the_sender_gets_a_copy_under_one_id(three):
     result = three("broadcast", "main is frozen", "--from", "bob", "--json").json
     assert [row["message_id"] for who in ("ann", "cat") for row in three.rows(who)] == [result["message_id"]] * 2
     assert three.rows("bob") == []
 
 
+@proves("R001-4.2-broadcast-05")
 def test_the_json_answer_has_exactly_what_the_contract_says(three):
     result = three("broadcast", "hi", "--from", "bob", "--json").json
     assert set(result) == {"action", "team", "message_id", "summary", "results"}
@@ -34,12 +39,14 @@ def test_the_json_answer_has_exactly_what_the_contract_says(three):
     assert all(one["outcome"] == "success" and one["seq"] for one in result["results"])
 
 
+@proves("R001-4.2-broadcast-05")
 def test_people_see_a_line_for_each_member(three):
     out = three("broadcast", "hi", "--from", "bob").out
     assert [line.split()[:2] for line in out.splitlines()[2:4]] == [["ann", "success"], ["cat", "success"]]
     assert "2 of 2 delivered" in out
 
 
+@proves("R001-4.2-broadcast-01", "R001-4.2-broadcast-03")
 def test_an_outsider_reaches_everybody(three):
     assert three("broadcast", "hi", "--json").json["summary"]["total"] == 3
 
@@ -49,6 +56,7 @@ def test_the_sender_gets_no_copy_however_the_name_is_written(three):
     assert three.rows("bob") == []
 
 
+@proves("R001-4.2-broadcast-03")
 @pytest.mark.parametrize("earlier", [0, 600], ids=["small inbox", "large inbox"])
 def test_a_member_that_stands_twice_in_the_roster_gets_one_copy(three, write_rows, foreign_row, earlier):
     path = three.home / ".claude/teams/crew/config.json"
@@ -61,6 +69,7 @@ def test_a_member_that_stands_twice_in_the_roster_gets_one_copy(three, write_row
     assert result["summary"]["total"] == 2
 
 
+@proves("R001-4.2-broadcast-04")
 def test_a_copy_that_was_queued_is_no_failure(three, block):
     block("ann")
     result = three("broadcast", "hi", "--from", "bob", "--json")
@@ -72,6 +81,7 @@ def test_a_copy_that_was_queued_is_no_failure(three, block):
     assert "Message queued for delivery (could not write to inbox immediately)" in result.err
 
 
+@proves("R001-8.2-10")
 def test_some_failed_is_exit_code_2_and_the_others_have_theirs(three, tmp_path):
     lead_out(three, "ann", tmp_path / "elsewhere.json")
     result = three("broadcast", "hi", "--from", "bob", "--json", code=2)
@@ -81,6 +91,7 @@ def test_some_failed_is_exit_code_2_and_the_others_have_theirs(three, tmp_path):
     assert (tmp_path / "elsewhere.json").read_text() == "[]"
 
 
+@proves("R001-8.2-09")
 def test_all_failed_is_exit_code_1(three, tmp_path):
     for agent in ("ann", "cat"):
         lead_out(three, agent, tmp_path / f"{agent}-elsewhere.json")
@@ -120,6 +131,7 @@ def test_what_may_not_be_sent_to_one_may_not_be_sent_to_all(crew, words):
     assert crew.rows("ann") == crew.rows("bob") == []
 
 
+@proves("R001-4.2-broadcast-02")
 def test_a_summary_and_a_team_can_be_given(crew):
     crew("teams", "create", "other", "--lead", "zoe")
     crew("broadcast", "a long story", "--team", "other", "--summary", "short")

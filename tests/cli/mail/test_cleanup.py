@@ -6,6 +6,7 @@ import json
 import time
 
 import pytest
+from tests.proving import proves
 
 OLD = time.time() - 30 * 86_400
 IDLE = json.dumps({"type": "idle_notification", "from": "bob"})
@@ -29,6 +30,7 @@ def one_inbox(result, agent="ann"):
     return next(inbox for inbox in result.json["inboxes"] if inbox["agent"] == agent)
 
 
+@proves("R001-4.1-13")
 def test_by_default_it_only_shows_what_would_go(old_mail, contents):
     before = contents(old_mail.home)
     result = old_mail("cleanup")
@@ -43,6 +45,7 @@ def test_yes_with_dry_run_is_a_dry_run(old_mail):
     assert len(texts(old_mail)) == 12
 
 
+@proves("R000-compaction-02", "R001-4.1-13", "R001-8.6-01", "R001-8.6-04")
 def test_with_yes_old_read_mail_goes_to_the_archive_and_unread_stays(old_mail):
     done = one_inbox(old_mail("cleanup", "--yes", "--json"))
     assert (done["removed"], done["kept"]) == (7, 5)
@@ -56,12 +59,14 @@ def test_a_second_time_there_is_nothing_left_to_do(old_mail):
     assert one_inbox(old_mail("cleanup", "--yes", "--json"))["removed"] == 0
 
 
+@proves("R001-8.6-06")
 def test_recent_read_mail_stays_however_much_there_is(crew, write_rows, foreign_row, configure):
     write_rows("ann", *[foreign_row(f"m{n}", read=True) for n in range(20)])
     configure(retention={"keep_read": 3})
     assert one_inbox(crew("cleanup", "--yes", "--json"))["removed"] == 0
 
 
+@proves("R000-compaction-04")
 def test_however_old_and_many_unread_messages_stay(crew, write_rows, foreign_row, configure):
     write_rows("ann", *[foreign_row(f"m{n}", at=OLD) for n in range(2000)])
     configure(retention={"keep_read": 0})
@@ -76,6 +81,7 @@ def test_rows_that_are_no_messages_stay(crew, write_rows, foreign_row, configure
     assert crew.rows("ann") == [17, {"read": True, "x": 1}]
 
 
+@proves("R000-compaction-06")
 def test_of_read_idle_notices_the_last_few_of_each_sender_stay(crew, write_rows, foreign_row):
     notices = [foreign_row(IDLE, sender=who, read=True) for who in ("bob", "cat") for _ in range(15)]
     write_rows("ann", *notices, foreign_row("the words idle_notification", read=True))
@@ -83,6 +89,7 @@ def test_of_read_idle_notices_the_last_few_of_each_sender_stay(crew, write_rows,
     assert len(crew.rows("ann")) == 21
 
 
+@proves("R001-8.6-05", "R003-2.3-06")
 def test_what_was_cleaned_up_is_not_put_back(crew, configure):
     configure(retention={"keep_read": 0, "keep_days": 0})
     id = crew("send", "ann", "hello", "--json").json["message_id"]
@@ -133,6 +140,7 @@ def test_an_inbox_that_cannot_be_read_is_reported_and_the_others_are_done(old_ma
     assert one_inbox(result)["removed"] == 7
 
 
+@proves("R001-8.6-03")
 def test_inboxes_that_claude_code_prunes_are_left_to_it_unless_configured(crew, write_rows, foreign_row, configure):
     crew("teams", "add-member", "crew", "cat", "--backend-type", "claude-code")
     write_rows("cat", *[foreign_row("x", at=OLD + n, read=True) for n in range(4)])
@@ -143,6 +151,7 @@ def test_inboxes_that_claude_code_prunes_are_left_to_it_unless_configured(crew, 
     assert one_inbox(crew("cleanup", "--yes", "--json"), "cat")["removed"] == 3
 
 
+@proves("R000-compaction-01", "R000-compaction-08", "R001-8.6-01", "R001-8.6-02")
 def test_a_send_past_the_limit_cleans_up_by_itself(crew, write_rows, foreign_row, configure):
     write_rows("ann", *[foreign_row(f"m{n}", at=OLD + n, read=True) for n in range(30)])
     configure(retention={"keep_read": 5, "compact_above": 20})

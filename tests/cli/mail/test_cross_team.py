@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 
 BOB = {"ATM_TEAM": "crew", "ATM_IDENTITY": "bob"}
 ZOE = {"ATM_TEAM": "other", "ATM_IDENTITY": "zoe"}
@@ -18,6 +19,7 @@ def two(crew):
     return crew
 
 
+@proves("R001-4.2-send-02", "R001-4.2-send-11", "R001-7.1-01", "R001-7.1-02", "R001-10-09")
 def test_the_message_lies_in_the_other_teams_inbox_and_nowhere_else(two):
     sent = two("send", "ann@other", "hello", "--json", env=BOB).json
     assert (sent["team"], sent["agent"]) == ("other", "ann")
@@ -98,6 +100,7 @@ def test_namesakes_are_two_people(two):
     assert two.rows("ann", "crew")[0]["read"] is False
 
 
+@proves("R001-4.2-broadcast-02")
 def test_a_broadcast_to_another_team_reaches_all_of_it(two):
     result = two("broadcast", "hello", "--team", "other", "--json", env=BOB).json
     assert [one["agent"] for one in result["results"]] == ["zoe", "ann"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 SECRET = "the content must never be in a message"
@@ -52,10 +53,12 @@ def shared(atm):
     return sorted((atm.home / ".config/atm/share/crew").glob("*"))
 
 
+@proves("R001-4.2-send-03", "R001-4.2-send-31")
 def test_a_file_in_the_repository_is_named_by_its_real_path(repo):
     assert reference(repo, "notes/plan.md") == f"File reference: {repo.folder}/notes/plan.md"
 
 
+@proves("R001-4.2-send-30", "R001-8.7-01")
 def test_the_content_is_never_embedded(repo):
     reference(repo, "notes/plan.md")
     assert SECRET not in repo.inbox("ann").read_text()
@@ -81,6 +84,7 @@ def test_without_a_repository_the_working_folder_is_the_border(crew, tmp_path):
 
 
 class TestEscapes:
+    @proves("R001-4.2-send-31", "R001-4.2-send-32", "R001-8.7-09")
     @pytest.mark.parametrize("given", ["../outside.md", "notes/../../outside.md", "{parent}/outside.md"])
     def test_a_path_out_of_the_repository_is_refused(self, repo, given):
         put(repo.folder.parent / "outside.md")
@@ -89,6 +93,7 @@ class TestEscapes:
         assert "--add-dir" in result.err
         assert repo.rows("ann") == []
 
+    @proves("R001-8.7-09")
     def test_a_link_that_leads_out_is_refused_as_a_link(self, repo):
         target = put(repo.folder.parent / "outside.md")
         (repo.folder / "inside.md").symlink_to(target)
@@ -108,6 +113,7 @@ class TestEscapes:
         put(repo.folder.parent / f"{repo.folder.name}-other/x.md")
         repo("send", "ann", "--file", f"../{repo.folder.name}-other/x.md", code=1)
 
+    @proves("R001-8.7-09")
     @pytest.mark.parametrize("given", ["missing.md", "notes", "/dev/null", "loop"])
     def test_what_is_no_file_is_refused(self, repo, given):
         (repo.folder / "loop").symlink_to("loop")
@@ -121,6 +127,7 @@ class TestEscapes:
 
 
 class TestDenyRules:
+    @proves("R001-4.2-send-33", "R001-4.2-send-36", "R001-4.2-send-37", "R001-4.2-send-39")
     @pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
     @pytest.mark.parametrize("rule", ["Read(./secrets/**)", "Read(secrets/**)", "Read(/secrets/**)", "Read(*.key)"])
     def test_a_rule_of_the_repository_stops_it(self, repo, name, rule):
@@ -131,6 +138,7 @@ class TestDenyRules:
         assert name in result.err
         assert repo.rows("ann") == []
 
+    @proves("R001-4.2-send-33", "R001-4.2-send-38")
     @pytest.mark.parametrize("rule", ["Read(//{folder}/notes/**)", "Read(**/plan.md)", "Read"])
     def test_a_rule_of_the_user_stops_it(self, repo, rule):
         rule = rule.format(folder=str(repo.folder).lstrip("/"))
@@ -144,6 +152,7 @@ class TestDenyRules:
         settings(crew.home, deny=["Read(~/work/private/**)"])
         crew("send", "ann", "--file", "private/diary.md", cwd=folder, code=1)
 
+    @proves("R001-4.2-send-33")
     def test_a_deny_wins_over_an_allow_of_a_higher_file(self, repo):
         trusted_settings(repo, repo.folder, "settings.local.json", allow=["Read(./notes/**)"])
         settings(repo.folder, "settings.json", deny=["Read(./notes/**)"])
@@ -184,6 +193,7 @@ class TestMorePermitted:
     def outside(self, repo):
         return put(repo.folder.parent / "library/api.md")
 
+    @proves("R001-4.2-send-32", "R001-4.2-send-37")
     def test_additional_directories_of_the_repository(self, repo, outside):
         trusted_settings(repo, repo.folder, additionalDirectories=[str(outside.parent)])
         assert reference(repo, str(outside)) == f"File reference: {outside}"
@@ -192,20 +202,24 @@ class TestMorePermitted:
         trusted_settings(repo, repo.folder, additionalDirectories=["../library"])
         assert reference(repo, "../library/api.md") == f"File reference: {outside}"
 
+    @proves("R001-4.2-send-38")
     def test_additional_directories_of_the_user(self, repo, outside):
         settings(repo.home, additionalDirectories=[str(outside.parent)])
         assert "api.md" in reference(repo, str(outside))
 
+    @proves("R001-4.2-send-36")
     def test_an_allow_rule(self, repo, outside):
         trusted_settings(repo, repo.folder, "settings.local.json", allow=[f"Read(/{outside.parent}/**)"])
         assert "api.md" in reference(repo, str(outside))
 
+    @proves("R001-4.2-send-35")
     def test_add_dir_lets_the_sender_and_the_recipient_gets_a_copy(self, repo, outside):
         text = reference(repo, str(outside), "--add-dir", str(outside.parent))
         assert text.startswith("[atm] File path rewritten to a local share copy for destination access.\n")
         assert f"Original: {outside}\n" in text
         assert f"Copy: {repo.home}/.config/atm/share/crew/api.md" in text
 
+    @proves("R001-4.2-send-35")
     def test_a_deny_wins_over_add_dir(self, repo, outside):
         settings(repo.home, deny=["Read(**/api.md)", f"Read(/{outside})"])
         repo("send", "ann", "--file", str(outside), "--add-dir", str(outside.parent), code=1)
@@ -224,6 +238,19 @@ class TestCopies:
         works_in(repo, "ann", other)
         return repo
 
+    @proves(
+        "R001-4.2-send-40",
+        "R001-4.2-send-41",
+        "R001-4.2-send-42",
+        "R001-4.2-send-43",
+        "R001-4.2-send-44",
+        "R001-4.2-send-45",
+        "R001-8.7-02",
+        "R001-8.7-03",
+        "R001-8.7-04",
+        "R001-8.7-05",
+        "R001-8.7-06",
+    )
     def test_a_recipient_who_may_not_read_it_gets_a_copy_and_is_told(self, elsewhere):
         text = reference(elsewhere, "notes/plan.md")
         assert text.splitlines() == [
@@ -265,11 +292,13 @@ class TestCopies:
         assert shared(elsewhere)[0].stat().st_mode & 0o077 == 0
         assert shared(elsewhere)[0].parent.stat().st_mode & 0o077 == 0
 
+    @proves("R001-8.7-02")
     def test_the_recipients_own_settings_can_permit_the_original(self, elsewhere, tmp_path):
         trusted_settings(elsewhere, tmp_path / "other-repo", additionalDirectories=[str(elsewhere.folder)])
         assert reference(elsewhere, "notes/plan.md").startswith("File reference: ")
         assert shared(elsewhere) == []
 
+    @proves("R001-8.7-07")
     def test_the_share_folder_is_configurable(self, elsewhere, tmp_path, configure):
         configure(messaging={"share_dir": str(tmp_path / "drop")})
         assert f"Copy: {tmp_path}/drop/crew/plan.md" in reference(elsewhere, "notes/plan.md")

@@ -8,6 +8,7 @@ import select
 import time
 
 import pytest
+from tests.proving import proves
 
 from atm.services.mail.following import Follower
 from atm.ui.cli.mail.inbox_watch import show
@@ -21,6 +22,17 @@ def counts(result, team=0):
     return {one["agent"]: (one["unread"], one["total"]) for one in result.json["teams"][team]["inboxes"]}
 
 
+@proves(
+    "R001-4.1-06",
+    "R001-4.2-inbox-01",
+    "R001-4.2-inbox-02",
+    "R001-4.2-inbox-05",
+    "R001-4.2-inbox-06",
+    "R001-4.2-inbox-07",
+    "R001-4.2-inbox-08",
+    "R001-4.2-inbox-09",
+    "R001-8.3-05",
+)
 def test_the_table_is_the_seeds(crew, write_rows, foreign_row):
     now = time.time()
     write_rows("ann", *[foreign_row(str(i), at=now - 130 - i, read=i > 2) for i in range(12)])
@@ -35,6 +47,7 @@ def test_the_table_is_the_seeds(crew, write_rows, foreign_row):
     ]
 
 
+@proves("R001-4.2-inbox-01")
 def test_looking_marks_nothing(crew):
     crew("send", "ann", "hello")
     crew("inbox", env=ANN)
@@ -69,6 +82,7 @@ def test_an_empty_inbox_has_no_latest(crew):
     assert ["ann", "0", "0", "-"] in [line.split() for line in crew("inbox").out.splitlines()]
 
 
+@proves("R001-4.2-inbox-03", "R001-4.4-02")
 def test_a_team_can_be_named(crew):
     crew("teams", "create", "other", "--lead", "zoe")
     out = crew("inbox", "--team", "other").out
@@ -76,6 +90,7 @@ def test_a_team_can_be_named(crew):
     assert "ann" not in out
 
 
+@proves("R001-4.2-inbox-04")
 def test_all_teams_are_shown_one_after_the_other(crew):
     crew("teams", "create", "other", "--lead", "zoe")
     out = crew("inbox", "--all-teams").out
@@ -119,6 +134,7 @@ def test_files_that_other_tools_leave_beside_inboxes_are_no_inboxes(crew):
     assert set(counts(crew("inbox", "--json"))) == {"ann", "bob"}
 
 
+@proves("R001-4.4-16")
 @pytest.mark.parametrize(
     ("style", "shown"), [("iso8601", "2001-09-09T01:46:40"), ("absolute", "2001-09-09"), ("relative", "d ago")]
 )
@@ -177,9 +193,11 @@ class TestWatching:
         show(session, ["crew"], followers, begun=True)
         assert capsys.readouterr().out.count("the first") == 1
 
+    @proves("R001-8.2-08")
     def test_it_ends_after_the_given_time_with_0(self, crew):
         crew("inbox", "--watch", "--for", "0.2", timeout=60)
 
+    @proves("R001-8.2-05")
     def test_a_team_that_vanishes_does_not_end_it_with_a_trace(self, crew):
         process = crew.start("inbox", "--watch", "--for", "1")
         (crew.home / ".claude/teams/crew").rename(crew.home / "gone")

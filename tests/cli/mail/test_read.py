@@ -9,6 +9,7 @@ import time
 
 import pytest
 from tests.optional import needs
+from tests.proving import proves
 
 ANN = {"ATM_IDENTITY": "ann"}
 
@@ -30,11 +31,25 @@ def texts(result):
 
 
 class TestMarking:
+    @proves(
+        "R000-headless-02",
+        "R001-1-01",
+        "R001-4.1-05",
+        "R001-4.2-read-01",
+        "R001-4.2-read-06",
+        "R001-4.2-read-07",
+        "R001-8.3-05",
+        "R001-11-01",
+        "R004-summary-03",
+        "R004-current-state-09",
+        "R004-gap-p1-01",
+    )
     def test_the_owner_reads_once(self, mailed):
         assert texts(mailed("read", "--json", env=ANN)) == ["one", "two", "three"]
         assert read_flags(mailed) == [True, True, True]
         assert texts(mailed("read", "--json", env=ANN)) == []
 
+    @proves("R001-4.2-read-02", "R001-4.2-read-08")
     def test_a_peek_by_somebody_else_marks_nothing(self, mailed):
         result = mailed("read", "ann")
         assert "one" in result.out
@@ -46,10 +61,12 @@ class TestMarking:
         mailed("read", "ann")
         assert mailed.ledger() == before
 
+    @proves("R001-4.2-read-08")
     def test_somebody_else_can_say_mark(self, mailed):
         assert mailed("read", "ann", "--mark", "--json").json["marked"] is True
         assert read_flags(mailed) == [True, True, True]
 
+    @proves("R001-4.2-read-10")
     def test_the_owner_can_say_no_mark(self, mailed):
         assert mailed("read", "--no-mark", "--json", env=ANN).json["marked"] is False
         assert read_flags(mailed) == [False, False, False]
@@ -58,6 +75,7 @@ class TestMarking:
         mailed("read", "ann", "--mark", "--no-mark", code=1)
         assert read_flags(mailed) == [False, False, False]
 
+    @proves("R001-4.2-read-11", "R001-4.2-read-12", "R001-4.2-read-14")
     @pytest.mark.parametrize(
         ("words", "marked"),
         [
@@ -85,22 +103,26 @@ class TestMarking:
         mailed("read", "ann@crew", env={**ANN, "ATM_TEAM": "other"})
         assert read_flags(mailed) == [False, False, False]
 
+    @proves("R001-3.1-15", "R001-8.1-05")
     def test_marking_leaves_every_other_byte_alone(self, crew, write_rows, foreign_row):
         rows = [foreign_row("x", futureField={"deep": [1, 2.50, None]}, color="red"), foreign_row("y", read=True)]
         write_rows("ann", *rows)
         crew("read", env=ANN)
         assert crew.rows("ann") == [{**rows[0], "read": True}, rows[1]]
 
+    @proves("R001-3.1-12")
     def test_rows_without_an_id_can_be_marked_too(self, crew, write_rows, foreign_row):
         write_rows("ann", foreign_row("a"), foreign_row("b"))
         crew("read", "--limit", "1", env=ANN)
         assert read_flags(crew) == [False, True]
 
+    @proves("R003-4.3-07")
     def test_the_ledger_says_who_read_what(self, mailed):
         mailed("read", "--limit", "1", env=ANN)
         line = mailed.ledger()[-1]
         assert (line["state"], line["agent"], line["id"]) == ("read", "ann", mailed.rows("ann")[2]["message_id"])
 
+    @proves("R003-4.3-06")
     def test_rows_that_a_stale_rewrite_turned_back_are_not_shown_again(self, mailed, write_rows):
         before = mailed.rows("ann")
         mailed("read", env=ANN)
@@ -160,6 +182,7 @@ class TestOutputThatFails:
 
 
 class TestWhatIsShown:
+    @proves("R001-4.2-read-05", "R001-4.2-read-13")
     def test_json_has_the_count_and_each_message(self, mailed):
         result = mailed("read", "ann", "--json").json
         assert (result["action"], result["team"], result["agent"], result["count"]) == ("read", "crew", "ann", 3)
@@ -173,6 +196,7 @@ class TestWhatIsShown:
         assert head[-1] == id[:8]
         assert lines[1] == "    one"
 
+    @proves("R001-4.2-read-04")
     def test_all_shows_what_was_read_before_too(self, mailed):
         mailed("read", "--limit", "2", env=ANN)
         assert texts(mailed("read", "--all", "--json", env=ANN)) == ["one", "two", "three"]
@@ -198,6 +222,7 @@ class TestWhatIsShown:
         crew("send", "ann", "why do I get an idle_notification?")
         assert "why do I get" in crew("read", env=ANN).out
 
+    @proves("R000-version-sensitivity-04")
     def test_a_structured_message_is_shown_as_its_fields(self, crew, write_rows, foreign_row):
         text = json.dumps({"type": "task_assignment", "taskId": "7", "subject": "parser"})
         write_rows("ann", foreign_row(text))
@@ -205,6 +230,7 @@ class TestWhatIsShown:
         assert "[task_assignment]" in out
         assert "taskId: 7" in out
 
+    @proves("R001-3.1-24")
     def test_rows_that_are_no_messages_are_counted_and_kept(self, crew, write_rows, foreign_row):
         write_rows("ann", 17, {"text": "no sender"}, foreign_row("good"))
         result = crew("read", "--all", "--json", env=ANN)
@@ -212,6 +238,7 @@ class TestWhatIsShown:
         assert result.json["malformed_rows"] == 2
         assert crew.rows("ann")[:2] == [17, {"text": "no sender"}]
 
+    @proves("R000-version-sensitivity-02")
     def test_claude_codes_older_spellings_are_understood(self, crew, write_rows):
         write_rows("ann", {"from": "bob", "content": "by content", "messageId": "m-1", "timestamp": "x", "read": False})
         (message,) = crew("read", "--json", env=ANN).json["messages"]
@@ -226,6 +253,7 @@ class TestWhatIsShown:
         assert "2h" in mailed("read", f"--since={given}", env=ANN, code=1).err
         assert read_flags(mailed) == [False, False, False]
 
+    @proves("R001-4.2-read-12")
     def test_since_takes_iso_times_with_any_offset(self, crew, write_rows, foreign_row):
         write_rows("ann", foreign_row("old", at=1_000_000_000), foreign_row("new", at=2_000_000_000))
         since = "2026-01-01T00:00:00+02:00"
@@ -234,6 +262,7 @@ class TestWhatIsShown:
     def test_an_unknown_member_is_an_error_with_the_nearest_name(self, crew):
         assert "did you mean 'ann'" in crew("read", "anm", code=1).err
 
+    @proves("R001-11-01")
     def test_somebody_without_an_inbox_is_told_how_to_say_who_he_is(self, crew):
         err = crew("read", code=1).err
         assert "human" in err
@@ -249,6 +278,7 @@ class TestWaiting:
         assert process.returncode == 0
         assert [m["text"] for m in json.loads(out)["messages"]] == ["at last"]
 
+    @proves("R004-defects-02")
     def test_mail_that_is_there_already_is_not_waited_for(self, mailed):
         mailed("read", "--wait", "600", env=ANN, timeout=60)
 
@@ -261,6 +291,7 @@ class TestWaiting:
     def test_waiting_no_time_at_all_is_a_look(self, crew):
         crew("read", "--wait", "0", env=ANN, code=3)
 
+    @proves("R004-defects-02b")
     def test_mail_that_the_filter_does_not_want_does_not_end_the_wait(self, mailed):
         mailed("read", "--wait", "0.3", "--from", "nobody", env=ANN, code=3)
         assert read_flags(mailed) == [False, False, False]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 
 ANN = {"ATM_IDENTITY": "ann"}
 
@@ -23,6 +24,7 @@ def sent(crew):
     return crew("send", "ann", "hello", "--from", "bob", "--json").json["message_id"]
 
 
+@proves("R004-messaging-M5")
 def test_a_new_message_is_written_and_the_rest_is_unknown(crew, sent):
     one = trace(crew, sent)
     assert (one["team"], one["agent"], one["seq"], one["state"]) == ("crew", "ann", 1, "written")
@@ -112,6 +114,7 @@ def test_a_broadcast_has_a_journey_for_each_recipient(crew):
     assert states == {"ann": "read", "bob": "written"}
 
 
+@proves("R001-3.2-28", "R001-3.2-29", "R001-3.2-39", "R001-3.2-40")
 def test_a_row_that_somebody_dropped_was_put_back_and_that_is_told(crew, sent, write_rows):
     write_rows("ann")
     crew("inbox")

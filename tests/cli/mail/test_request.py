@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from tests.proving import proves
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def finished(process):
     return process.returncode, out.decode(), err.decode()
 
 
+@proves("R001-4.1-03", "R001-4.2-request-04", "R001-4.2-request-05", "R001-4.2-request-11")
 @pytest.mark.parametrize("pause", ["100", "3600000"])
 def test_without_an_answer_it_ends_with_1_when_time_is_up_however_long_it_pauses_between_looks(crew, pause):
     started = time.monotonic()
@@ -43,12 +45,14 @@ def test_without_an_answer_json_says_so(crew):
     assert result.json["request_id"] in crew.rows("ann")[0]["text"]
 
 
+@proves("R001-4.2-request-09")
 def test_the_question_stays_in_the_inbox_after_the_timeout(crew):
     crew("request", "bob@crew", "ann@crew", "port?", "--timeout", "0", code=1)
     assert crew.rows("ann")[0]["text"].startswith("port?\n\nRequest-ID: ")
     assert crew.rows("ann")[0]["from"] == "bob"
 
 
+@proves("R001-4.1-03", "R001-4.2-request-01")
 def test_an_acknowledgement_with_a_reply_is_the_answer(crew, asked):
     process, question = asked("bob@crew", "ann@crew", "port?", "--json")
     crew("ack", question["message_id"], "8080", "--as", "ann")
@@ -60,6 +64,7 @@ def test_an_acknowledgement_with_a_reply_is_the_answer(crew, asked):
     assert answer["response"]["text"].startswith("8080")
 
 
+@proves("R001-4.2-request-01")
 def test_a_send_with_reply_to_is_the_answer(crew, asked):
     process, question = asked("bob@crew", "ann@crew", "port?")
     crew("send", "bob", "8080", "--from", "ann", "--reply-to", question["message_id"])
@@ -69,6 +74,7 @@ def test_a_send_with_reply_to_is_the_answer(crew, asked):
     assert "8080" in out
 
 
+@proves("R001-4.2-request-02", "R001-4.2-request-10")
 def test_an_answer_by_another_tool_needs_only_the_marker(crew, asked, write_rows, foreign_row):
     process, question = asked("bob@crew", "ann@crew", "port?")
     marker = question["text"].rpartition("Request-ID: ")[2]
@@ -89,6 +95,7 @@ def test_only_whoever_was_asked_can_answer(crew, asked):
     assert [(row["from"], row["read"]) for row in crew.rows("bob")] == [("mallory", False), ("ann", True)]
 
 
+@proves("R001-4.2-request-02", "R004-defects-02b")
 def test_the_answer_is_taken_from_the_inbox_and_other_mail_is_left(crew, asked):
     crew("send", "bob", "something else", "--from", "ann")
     process, question = asked("bob@crew", "ann@crew", "port?")
@@ -97,6 +104,7 @@ def test_the_answer_is_taken_from_the_inbox_and_other_mail_is_left(crew, asked):
     assert [row["read"] for row in crew.rows("bob")] == [False, True]
 
 
+@proves("R001-4.2-request-06", "R001-4.2-request-07", "R001-4.2-request-08")
 def test_the_teams_can_be_named_by_flags_or_the_environment(crew):
     words = ("port?", "--timeout", "0", "--json")
     flags = crew("request", "bob", "ann", *words, "--from-team", "crew", "--to-team", "crew", code=1)
@@ -104,6 +112,7 @@ def test_the_teams_can_be_named_by_flags_or_the_environment(crew):
     assert flags.json["team"] == environment.json["team"] == "crew"
 
 
+@proves("R001-4.2-request-08")
 def test_a_mailbox_without_a_team_is_refused_with_the_way_to_name_one(crew):
     result = crew("request", "bob", "ann", "port?", code=1)
     assert "--from-team" in result.err

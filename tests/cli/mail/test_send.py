@@ -9,10 +9,37 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 TAG = "[PENDING ACTION - execute when online] "
 
 
+@proves(
+    "R000-headless-02",
+    "R001-1-01",
+    "R001-2.2-11",
+    "R001-2.3-03",
+    "R001-3.1-03",
+    "R001-3.1-04",
+    "R001-3.1-05",
+    "R001-3.1-06",
+    "R001-4.1-02",
+    "R001-4.2-send-01",
+    "R001-4.2-send-06",
+    "R001-4.2-send-07",
+    "R001-8.3-05",
+    "R004-summary-03",
+    "R004-target-08",
+    "R004-target-15",
+    "R004-current-state-09",
+    "R004-gap-p1-01",
+    "R004-gap-p1-03",
+    "R004-architecture-11",
+    "R004-architecture-13",
+    "R004-messaging-M2b",
+    "R004-messaging-M2d",
+    "R004-messaging-M2f",
+)
 def test_a_message_lies_in_the_inbox_with_the_fields_that_claude_code_knows(crew):
     sent = crew("send", "ann", "the parser is done", "--from", "bob", "--json").json
     (row,) = crew.rows("ann")
@@ -30,12 +57,14 @@ def test_a_message_lies_in_the_inbox_with_the_fields_that_claude_code_knows(crew
     }
 
 
+@proves("R001-3.3-25", "R001-4.2-send-16")
 def test_the_json_answer_has_exactly_what_the_contract_says(crew):
     sent = crew("send", "ann", "hello", "--json").json
     assert set(sent) == {"action", "team", "agent", "message_id", "seq", "outcome"}
     assert (sent["action"], sent["team"], sent["agent"], sent["outcome"]) == ("send", "crew", "ann", "success")
 
 
+@proves("R001-8.2-08")
 def test_people_are_told_where_it_went_and_a_short_id(crew):
     result = crew("send", "ann", "hello")
     id = crew.rows("ann")[0]["message_id"]
@@ -43,17 +72,20 @@ def test_people_are_told_where_it_went_and_a_short_id(crew):
     assert result.err == ""
 
 
+@proves("R000-ordering-01", "R003-4.3-08")
 def test_seq_rises_with_every_message_of_the_team(crew):
     numbers = [crew("send", to, "x", "--json").json["seq"] for to in ("ann", "bob", "ann")]
     assert numbers == sorted(set(numbers))
 
 
+@proves("R000-ordering-01", "R004-target-08", "R004-target-15", "R004-gap-p1-03")
 def test_messages_stand_in_the_order_of_sending(crew):
     for word in ("one", "two", "three"):
         crew("send", "ann", word)
     assert [row["text"] for row in crew.rows("ann")] == ["one", "two", "three"]
 
 
+@proves("R001-4.2-send-08", "R001-4.4-01", "R001-4.4-04", "R001-4.4-10", "R001-4.4-18")
 def test_the_sender_comes_from_the_flag_then_the_environment_then_settings_then_human(crew, configure):
     crew("send", "ann", "x")
     configure(core={"identity": "from-settings"})
@@ -70,12 +102,14 @@ class TestWhichTeam:
         crew("teams", "create", "other", "--lead", "ann")
         return crew
 
+    @proves("R001-4.2-send-02", "R001-4.2-send-13", "R001-4.4-02")
     @pytest.mark.parametrize("words", [["ann@other"], ["ann", "--team", "other"], ["ann@other", "--team", "OTHER"]])
     def test_the_address_and_the_flag_name_it(self, two_teams, words):
         two_teams("send", *words, "hello")
         assert len(two_teams.rows("ann", "other")) == 1
         assert two_teams.rows("ann", "crew") == []
 
+    @proves("R001-4.2-send-10", "R001-4.4-04", "R001-4.4-09", "R001-4.4-17")
     def test_the_environment_comes_before_the_settings(self, two_teams, configure):
         configure(core={"default_team": "crew"})
         assert two_teams("send", "ann", "x", "--json").json["team"] == "crew"
@@ -91,11 +125,13 @@ class TestWhichTeam:
         assert "crew" in result.err
         assert "other" in result.err
 
+    @proves("R001-4.2-send-10")
     def test_the_only_team_needs_no_name(self, crew):
         assert crew("send", "ann", "x", "--json").json["team"] == "crew"
 
 
 class TestText:
+    @proves("R001-4.2-send-04")
     @pytest.mark.parametrize("words", [["--stdin"], ["-"]])
     def test_it_is_read_from_standard_input(self, crew, words):
         crew("send", "ann", *words, stdin="first line\nsecond line\n")
@@ -128,6 +164,7 @@ class TestText:
         assert "NUL" in crew("send", "ann", "--stdin", stdin="a\0b", code=1).err
         assert crew.rows("ann") == []
 
+    @proves("R001-8.1-06")
     def test_one_mebibyte_goes_and_one_byte_more_does_not(self, crew):
         crew("send", "ann", "--stdin", stdin="x" * 1024 * 1024)
         assert "--file" in crew("send", "ann", "--stdin", stdin="x" * (1024 * 1024 + 1), code=1).err
@@ -162,12 +199,14 @@ class TestText:
 
 
 class TestSummary:
+    @proves("R001-4.2-send-09")
     def test_it_is_the_first_hundred_characters_cut_at_a_word(self, crew):
         crew("send", "ann", "word " * 100)
         summary = crew.rows("ann")[0]["summary"]
         assert 80 <= len(summary) <= 103
         assert summary.endswith("word...")
 
+    @proves("R001-4.2-send-14")
     def test_a_given_one_is_used(self, crew):
         crew("send", "ann", "a long story", "--summary", "in short")
         assert crew.rows("ann")[0]["summary"] == "in short"
@@ -186,6 +225,15 @@ class TestRecipientWhoIsAway:
     def sent_to(self, atm, agent="cat"):
         return atm.rows(agent)[-1]["text"]
 
+    @proves(
+        "R001-4.1-18",
+        "R001-4.2-send-21",
+        "R001-4.2-send-22",
+        "R001-4.2-send-23",
+        "R001-4.2-send-24",
+        "R001-4.2-send-28",
+        "R001-4.4-12",
+    )
     def test_the_message_is_tagged_and_the_sender_warned(self, away):
         result = away("send", "cat", "deploy")
         assert self.sent_to(away) == TAG + "deploy"
@@ -195,6 +243,7 @@ class TestRecipientWhoIsAway:
         away("send", "cat", "deploy")
         assert away.rows("cat")[0]["summary"] == "deploy"
 
+    @proves("R001-4.2-send-15", "R001-4.2-send-25", "R001-4.2-send-26", "R001-4.4-11")
     def test_the_tag_comes_from_the_flag_then_the_settings_then_the_default(self, away, configure):
         configure(messaging={"offline_action": "from settings"})
         away("send", "cat", "x")
@@ -202,6 +251,7 @@ class TestRecipientWhoIsAway:
         away("send", "cat", "x", "--offline-action", "from flag")
         assert self.sent_to(away) == "[from flag] x"
 
+    @proves("R001-4.2-send-29", "R001-4.4-13")
     def test_an_empty_tag_in_the_flag_or_the_settings_means_none(self, away, configure):
         away("send", "cat", "plain", "--offline-action", "")
         assert self.sent_to(away) == "plain"
@@ -214,6 +264,7 @@ class TestRecipientWhoIsAway:
         assert "appears offline" in result.err
         assert "call-to-action" not in result.err
 
+    @proves("R001-4.2-send-20")
     def test_somebody_who_left_but_still_has_an_inbox_counts_as_away(self, away):
         roster = away.home / ".claude/teams/crew/config.json"
         team = json.loads(roster.read_text())
@@ -222,6 +273,7 @@ class TestRecipientWhoIsAway:
         assert "appears offline" in away("send", "bob", "are you there").err
         assert self.sent_to(away, "bob") == TAG + "are you there"
 
+    @proves("R001-4.2-send-19")
     def test_active_and_unknown_members_get_no_tag(self, away):
         assert away("send", "ann", "x").err == ""
         assert self.sent_to(away, "ann") == "x"
@@ -231,6 +283,7 @@ class TestRecipientWhoIsAway:
 
 
 class TestAddress:
+    @proves("R001-4.2-send-12", "R001-8.2-09", "R001-11-02")
     def test_a_mistyped_member_is_named_and_gets_no_inbox(self, crew):
         result = crew("send", "anne", "hello", code=1)
         assert "did you mean 'ann'" in result.err
@@ -249,11 +302,13 @@ class TestAddress:
         configure(aliases={"boss": "ann@crew"})
         assert crew("send", "boss", "hello", "--json").json["agent"] == "ann"
 
+    @proves("R001-11-02")
     def test_a_member_without_an_inbox_gets_one(self, crew):
         crew.inbox("ann").unlink()
         crew("send", "ann", "hello")
         assert len(crew.rows("ann")) == 1
 
+    @proves("R001-8.2-04")
     def test_errors_in_json_have_a_code_and_a_remedy(self, crew):
         error = crew("send", "anne", "hello", "--json", code=1).json["error"]
         assert error["code"] == "no-such-member"
@@ -261,6 +316,7 @@ class TestAddress:
 
 
 class TestDryRun:
+    @proves("R001-4.2-send-17", "R001-4.2-send-18")
     def test_it_shows_the_message_and_writes_nothing_at_all(self, crew, contents):
         before = contents(crew.home)
         result = crew("send", "ann", "hello\nworld", "--dry-run", "--from", "bob")
@@ -269,6 +325,7 @@ class TestDryRun:
         assert "hello" in result.out
         assert contents(crew.home) == before
 
+    @proves("R001-4.2-send-17")
     def test_json_carries_the_text(self, crew):
         plan = crew("send", "ann", "hello", "--dry-run", "--json").json
         assert plan["dry_run"] is True
@@ -286,6 +343,7 @@ class TestDryRun:
 
 
 class TestQueued:
+    @proves("R001-3.2-13", "R001-3.3-01", "R001-3.3-06", "R001-3.3-07", "R001-3.3-27")
     def test_what_cannot_be_written_is_queued_with_exit_code_0(self, crew, block):
         block("ann")
         result = crew("send", "ann", "hello", "--json")
@@ -293,6 +351,7 @@ class TestQueued:
         assert "Message queued for delivery (could not write to inbox immediately)" in result.err
         assert json.loads(Path(result.json["spool_path"]).read_text())["message"]["text"] == "hello"
 
+    @proves("R000-delivery-retry-08")
     def test_it_has_a_seq_already(self, crew, block):
         block("ann")
         assert crew("send", "ann", "hello", "--json").json["seq"] == 1
@@ -334,6 +393,7 @@ class TestReplyTo:
 
 
 class TestOthersBytes:
+    @proves("R001-3.1-15", "R001-3.1-21", "R001-8.1-05", "R001-8.3-09")
     def test_unknown_fields_and_strange_rows_of_others_survive(self, crew, write_rows, foreign_row):
         theirs = [foreign_row("old", color="blue", futureField={"a": [1, 2.50]}), "not a message", 17, None]
         write_rows("ann", *theirs)
@@ -341,6 +401,7 @@ class TestOthersBytes:
         assert crew.rows("ann")[:4] == theirs
         assert crew.rows("ann")[4]["text"] == "new"
 
+    @proves("R001-8.4-02")
     def test_a_large_inbox_takes_one_more(self, crew, write_rows, foreign_row):
         write_rows("ann", *[foreign_row(f"m{i}", read=True, message_id=f"id-{i}") for i in range(10_000)])
         crew("send", "ann", "the last", env={"ATM_CONFIG": self.no_cleanup(crew)})
@@ -351,6 +412,7 @@ class TestOthersBytes:
         path.write_text("[retention]\nkeep_read = 100000\n")
         return str(path)
 
+    @proves("R001-1-11", "R001-3.2-38", "R001-3.3-26", "R001-4.2-send-05")
     def test_a_rival_that_takes_no_lock_is_merged_and_reported(self, crew):
         """The rival adds a row whenever it sees our new version being prepared beside the old one."""
         stop, path = threading.Event(), crew.inbox("ann")
@@ -443,6 +505,7 @@ class TestSurroundings:
         assert done.returncode == 0, done.stderr
         assert len(crew.rows("ann")) == 1
 
+    @proves("R001-4.4-14")
     def test_settings_may_ask_for_json_everywhere(self, crew, configure):
         configure(display={"format": "json"})
         assert crew("send", "ann", "x").json["outcome"] == "success"
@@ -461,6 +524,7 @@ class TestSurroundings:
         )
         assert done.returncode == 0, done.stderr
 
+    @proves("R001-8.2-05")
     def test_a_closed_standard_output_does_not_turn_success_into_failure(self, crew):
         done = subprocess.run(
             ["sh", "-c", 'exec "$@" >&-', "sh", *crew.command("send", "ann", "hello")],

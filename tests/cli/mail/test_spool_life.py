@@ -7,6 +7,7 @@ import os
 import time
 
 import pytest
+from tests.proving import proves
 
 
 def texts(atm, agent="ann"):
@@ -33,6 +34,16 @@ def queued(crew, block):
     return crew, reopen
 
 
+@proves(
+    "R000-lock-16",
+    "R000-delivery-retry-02",
+    "R001-3.2-03",
+    "R001-3.2-06",
+    "R001-3.2-12",
+    "R001-3.2-13",
+    "R001-3.2-42",
+    "R001-3.3-17",
+)
 @pytest.mark.hurried
 def test_a_lock_that_somebody_holds_is_waited_for_five_seconds_then_the_message_is_queued(crew):
     lock = crew.inbox("ann").with_name("ann.json.lock")
@@ -58,6 +69,7 @@ def test_a_lock_that_was_left_behind_long_ago_is_broken(crew):
     assert not lock.exists()
 
 
+@proves("R001-3.3-02", "R001-3.3-06", "R001-3.3-19")
 def test_a_message_is_whole_in_the_spool_before_the_command_says_so(queued):
     atm, _ = queued
     found = entry(atm)
@@ -66,6 +78,7 @@ def test_a_message_is_whole_in_the_spool_before_the_command_says_so(queued):
     assert found["message_id"] == found["message"]["message_id"]
 
 
+@proves("R001-3.3-08", "R001-3.3-19", "R004-architecture-11")
 @pytest.mark.parametrize("words", [["inbox"], ["read", "ann"], ["status"], ["receipts", "x"], ["spool", "retry"]])
 def test_the_next_command_delivers_it(queued, words):
     atm, reopen = queued
@@ -75,6 +88,7 @@ def test_the_next_command_delivers_it(queued, words):
     assert atm.pending == []
 
 
+@proves("R001-3.3-08")
 @pytest.mark.parametrize("words", [["send", "bob", "x"], ["broadcast", "x", "--from", "ann"]])
 def test_the_next_mail_to_somebody_else_delivers_it_too(queued, words):
     atm, reopen = queued
@@ -92,6 +106,7 @@ def test_a_reader_who_waits_gets_what_falls_due_meanwhile(queued):
     assert [message["text"] for message in result.json["messages"]] == ["first"]
 
 
+@proves("R001-3.1-13")
 def test_it_is_delivered_once_however_many_commands_try(queued):
     atm, reopen = queued
     reopen()
@@ -110,6 +125,7 @@ def test_two_that_wait_and_a_third_that_is_sent_later_arrive_in_order(queued):
     assert texts(atm) == ["first", "second", "third"]
 
 
+@proves("R001-3.3-05")
 def test_while_one_waits_later_ones_wait_behind_it(queued):
     atm, _ = queued
     result = atm("send", "ann", "second", "--json")
@@ -165,6 +181,7 @@ def test_many_whose_time_has_not_come_do_not_hold_up_one_whose_time_has(queued):
 
 
 class TestRetries:
+    @proves("R001-3.3-11")
     def test_each_try_waits_longer_than_the_last(self, queued):
         atm, _ = queued
         edit(atm.pending[0], retry_count=0)
@@ -187,6 +204,7 @@ class TestRetries:
         assert texts(atm) == []
         assert entry(atm)["retry_count"] == 4
 
+    @proves("R001-3.3-28", "R001-3.3-29")
     def test_retry_does_not_wait_for_the_time(self, queued):
         atm, reopen = queued
         reopen()
@@ -195,10 +213,12 @@ class TestRetries:
         assert result.json == {"action": "spool-retry", "delivered": 1, "waiting": 0, "failed": 0}
         assert texts(atm) == ["first"]
 
+    @proves("R001-3.3-29")
     def test_retry_says_what_still_waits_and_ends_with_2(self, queued):
         atm, _ = queued
         assert "0 delivered, 1 waiting, 0 given up" in atm("spool", "retry", code=2).out
 
+    @proves("R000-delivery-retry-06", "R001-3.3-03", "R001-3.3-12", "R001-3.3-14")
     def test_the_tenth_try_is_the_last_and_nothing_is_deleted(self, queued):
         atm, _ = queued
         edit(atm.pending[0], retry_count=9)
@@ -206,6 +226,7 @@ class TestRetries:
         assert atm.pending == []
         assert [json.loads(path.read_text())["message"]["text"] for path in failed(atm)] == ["first"]
 
+    @proves("R001-3.3-12")
     def test_the_ninth_is_not(self, queued):
         atm, _ = queued
         edit(atm.pending[0], retry_count=8)
@@ -244,6 +265,7 @@ class TestFailed:
         atm("spool", "retry")
         assert texts(atm) == []
 
+    @proves("R000-delivery-retry-06")
     def test_retry_failed_delivers_it(self, given_up):
         atm, reopen = given_up
         reopen()
@@ -306,6 +328,7 @@ class TestList:
         assert "Nothing waits" not in seen
         assert atm.pending[0].name in seen
 
+    @proves("R001-3.3-05")
     def test_two_waiting_for_different_people_are_two_lines(self, queued, block):
         atm, _ = queued
         block("bob")

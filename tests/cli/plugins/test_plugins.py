@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 from atm.teamd.plugins.discovery import Found, describe
 from atm.ui.cli.plugins.changing import with_enabled, with_repository
@@ -40,6 +41,7 @@ def listed(atm) -> dict[str, dict]:
 # Listing.
 
 
+@proves("R001-5-01", "R001-5.2-03")
 def test_our_plugins_are_listed_with_what_they_are_and_that_no_daemon_runs(atm):
     result = atm("plugins", "list", "--json").json
     assert result["daemon"] is False
@@ -64,6 +66,7 @@ def test_a_plugin_that_is_enabled_and_not_installed_is_listed_as_such(atm):
     assert "not installed" in atm("plugins").out
 
 
+@proves("R001-2.2-01")
 def test_a_package_that_cannot_be_imported_is_listed_with_its_error(atm, tmp_path):
     info = tmp_path / "site/broken-1.0.dist-info"
     info.mkdir(parents=True)
@@ -116,6 +119,7 @@ def test_nobody_knows_a_plugin_of_that_name(atm):
 # Enabling and disabling.
 
 
+@proves("R001-5-02", "R001-5.6-02")
 def test_enabling_and_disabling_keeps_every_other_character(atm):
     path = settings(atm)
     before = (
@@ -137,6 +141,7 @@ def test_enabling_and_disabling_keeps_every_other_character(atm):
     assert "already" in atm("plugins", "disable", "digest").out
 
 
+@proves("R001-6.2-24", "R001-6.2-25")
 def test_enabling_in_a_repository_puts_it_on_the_daemons_list(atm, tmp_path):
     repo = tmp_path / "repo"
     (repo / ".git").mkdir(parents=True)
@@ -151,6 +156,7 @@ def test_enabling_in_a_repository_puts_it_on_the_daemons_list(atm, tmp_path):
     assert daemon_file(atm).read_text() == f'repos = ["{repo}"]\n'
 
 
+@proves("R001-6.2-22")
 @pytest.mark.parametrize("file", [".atm/config.toml", "config.atm.toml"])
 def test_the_file_that_a_repository_has_is_the_one_that_changes(atm, tmp_path, file):
     path = tmp_path / "repo" / file
@@ -286,6 +292,7 @@ def test_logs_of_one_plugin_are_shown_and_of_no_other(atm, layout):
 # A new one.
 
 
+@proves("R001-5.1-01", "R001-5.4-02", "R001-5.4-05", "R001-8.3-06", "R001-11-03")
 @pytest.mark.parametrize("name", ["greeter", "my-own-2"])
 def test_a_new_plugin_passes_its_own_tests_and_can_be_found(atm, tmp_path, name):
     result = atm("plugins", "new", name, "--into", str(tmp_path), "--json").json

@@ -6,6 +6,7 @@ import os
 import time
 
 import pytest
+from tests.proving import proves
 
 
 @pytest.fixture
@@ -14,6 +15,7 @@ def mixed(crew):
     return crew
 
 
+@proves("R001-4.1-09", "R001-4.3-05", "R001-4.3-07", "R001-4.3-08", "R001-4.3-09", "R001-4.3-10", "R004-storage-02")
 def test_a_line_for_each_member(mixed):
     lines = [line.split() for line in mixed("members").out.splitlines()]
     assert lines[0] == ["Agent", "Type", "Model", "Backend", "State", "Liveness"]
@@ -21,6 +23,7 @@ def test_a_line_for_each_member(mixed):
     assert lines[4][:5] == ["cat", "general-purpose", "gpt-5", "codex", "inactive"]
 
 
+@proves("R001-4.3-10")
 def test_a_state_has_its_source_and_its_age(mixed):
     changed = time.time() - 125
     os.utime(mixed.home / ".claude/teams/crew/config.json", (changed, changed))
@@ -39,6 +42,7 @@ def test_what_is_not_known_is_called_unknown(mixed):
     assert all(member["liveness_source"] for member in members.values())
 
 
+@proves("R001-4.3-06")
 def test_a_team_can_be_named_in_any_case(mixed):
     assert mixed("members", "CREW", "--json").json["team"] == "crew"
     assert mixed("members", "--team", "crew", "--json").json["team"] == "crew"

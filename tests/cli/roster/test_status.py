@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 
+from tests.proving import proves
 
+
+@proves("R001-4.1-10", "R001-4.3-11", "R001-4.3-13", "R001-4.3-14", "R001-4.3-15", "R001-4.3-16")
 def test_people_see_team_members_mail_tasks_and_spool(crew, block):
     crew("send", "ann", "hello")
     block("bob")
@@ -32,6 +35,7 @@ def test_what_cannot_be_counted_is_null_not_zero(crew):
     assert crew("status", "--json").json["members"][0]["unread"] is None
 
 
+@proves("R001-2.2-11", "R001-2.3-04", "R001-4.3-16")
 def test_tasks_are_counted_by_their_status(crew):
     folder = crew.home / ".claude/tasks/crew"
     folder.mkdir(parents=True)
@@ -43,6 +47,7 @@ def test_tasks_are_counted_by_their_status(crew):
     assert (tasks["pending"], tasks["in_progress"], tasks["completed"]) == (2, 1, 1)
 
 
+@proves("R001-4.3-12", "R001-4.3-13")
 def test_description_and_creation_are_shown(atm):
     atm("teams", "create", "crew", "--description", "the parser")
     status = atm("status", "crew", "--json").json
@@ -51,6 +56,7 @@ def test_description_and_creation_are_shown(atm):
     assert "no members yet" in atm("status").out
 
 
+@proves("R001-4.3-12")
 def test_a_team_can_be_named_twice_over(crew):
     assert crew("status", "crew", "--json").json["team"] == crew("status", "--team", "crew", "--json").json["team"]
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 
 import pytest
+from tests.proving import proves
 
 
 def roster(atm, team="crew"):
@@ -17,6 +18,7 @@ def names(atm, team="crew"):
 
 
 class TestCreate:
+    @proves("R001-2.3-02")
     def test_a_team_is_a_roster_and_a_folder_for_inboxes(self, atm):
         assert atm("teams", "create", "crew", "--json").json == {"action": "create", "team": "crew", "created": True}
         assert roster(atm)["name"] == "crew"
@@ -53,6 +55,17 @@ class TestCreate:
 
 
 class TestAddMember:
+    @proves(
+        "R001-2.3-02",
+        "R001-4.1-08",
+        "R001-4.1-14",
+        "R001-4.1-15",
+        "R001-4.1-16",
+        "R001-4.1-17",
+        "R001-4.1-18",
+        "R004-architecture-10",
+        "R004-storage-02",
+    )
     def test_the_entry_has_what_was_given_and_the_inbox_is_there(self, crew):
         words = ["--agent-type", "codex", "--model", "gpt-5", "--cwd", "/srv/api", "--backend-type", "codex"]
         crew("teams", "add-member", "crew", "cat", *words, "--inactive")
@@ -96,11 +109,13 @@ class TestAddMember:
         assert crew.rows("ann") == []
         assert names(crew) == ["ann", "bob"]
 
+    @proves("R004-defects-02")
     def test_an_inbox_that_came_before_its_owner_keeps_its_mail(self, crew, write_rows, foreign_row):
         write_rows("cat", foreign_row("early"))
         crew("teams", "add-member", "crew", "cat")
         assert [row["text"] for row in crew.rows("cat")] == ["early"]
 
+    @proves("R001-3.1-22")
     def test_fields_and_members_of_others_stay_to_the_letter(self, crew):
         path = crew.home / ".claude/teams/crew/config.json"
         team = json.loads(path.read_text())
@@ -160,6 +175,7 @@ class TestAddMember:
 
 
 class TestRemoveMember:
+    @proves("R001-4.1-08")
     def test_the_entry_and_the_inbox_go_and_the_mail_is_kept(self, crew):
         crew("send", "bob", "hello")
         crew("read", env={"ATM_IDENTITY": "bob"})
@@ -232,6 +248,7 @@ class TestRemoveMember:
 
 
 class TestList:
+    @proves("R001-4.1-07", "R001-4.3-01", "R001-4.3-02", "R001-4.3-03", "R001-4.3-04")
     def test_a_line_for_each_team_with_members_and_age(self, crew):
         crew("teams", "create", "backend")
         lines = [line.split() for line in crew("teams").out.splitlines()]
@@ -242,6 +259,7 @@ class TestList:
     def test_list_is_the_same_as_nothing(self, crew):
         assert crew("teams", "list", "--json").json == crew("teams", "--json").json
 
+    @proves("R001-4.3-01", "R001-4.3-02", "R001-4.3-03", "R001-4.3-04")
     def test_json_has_name_count_and_time(self, crew):
         (team,) = crew("teams", "--json").json["teams"]
         assert (team["name"], team["memberCount"]) == ("crew", 2)

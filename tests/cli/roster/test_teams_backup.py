@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 
 @pytest.fixture
@@ -41,6 +42,7 @@ def rewrite(path: Path, manifest) -> None:
 
 
 class TestBackup:
+    @proves("R003-7-team-14")
     def test_it_holds_everything_with_checksums(self, full):
         result = full("teams", "backup", "crew", "--json").json
         assert (result["action"], result["team"]) == ("backup", "crew")
@@ -133,6 +135,7 @@ class TestBackup:
 
 
 class TestRestore:
+    @proves("R001-1-16")
     def test_a_deleted_team_comes_back_whole(self, full, contents):
         before = contents(full.home / ".claude")
         full("teams", "delete", "crew", "--yes", "--force")

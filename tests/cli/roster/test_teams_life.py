@@ -7,6 +7,7 @@ import os
 import time
 
 import pytest
+from tests.proving import proves
 
 
 def roster(atm, team="crew"):
@@ -49,6 +50,7 @@ class TestState:
         assert shown["since"].endswith("Z")
         assert "crew is pending since" in crew("teams", "state", "crew").out
 
+    @proves("R003-1.3-07")
     def test_it_is_moved_and_remembered(self, crew):
         moved = crew("teams", "state", "crew", "active", "--by", "ann", "--json").json
         assert (moved["from"], moved["state"], moved["moved"], moved["by"]) == ("pending", "active", True, "ann")
@@ -219,6 +221,7 @@ class TestRemoveMember:
 
 
 class TestMembersAndStatus:
+    @proves("R003-2.2-11", "R003-2.2-12", "R003-3.1-09", "R003-3.1-10", "R004-gap-p0-04")
     def test_state_and_liveness_have_source_and_age(self, crew):
         began = time.time()
         heartbeat(crew, "ann", seconds_ago=60, state="working")
@@ -282,6 +285,7 @@ class TestArchive:
         assert result.json["error"]["code"] == "team-in-use"
         assert not (crew.home / ".claude/teams/crew/COMPLETED").exists()
 
+    @proves("R003-7-team-14", "R003-7-team-15")
     def test_a_completed_team_has_a_mark_a_state_and_a_final_backup(self, done):
         mark = json.loads((done.home / ".claude/teams/crew/COMPLETED").read_text())
         assert mark["by"] == "ann"
@@ -317,6 +321,7 @@ class TestArchive:
         assert result.json["error"]["code"] == "team-completed"
         assert contents(done.home / ".claude") == before
 
+    @proves("R003-7-team-17")
     def test_it_can_be_read_and_reading_marks_nothing(self, done, contents):
         before = contents(done.home / ".claude")
         mail = done("read", "ann", "--mark", "--json")
@@ -342,6 +347,7 @@ class TestDelete:
         assert "--yes" in result.err
         assert contents(crew.home / ".claude") == before
 
+    @proves("R001-1-16", "R004-gap-p3-08", "R004-messaging-M9")
     def test_a_backup_is_made_and_nothing_is_left(self, crew):
         crew("send", "ann", "hello")
         assert crew("teams", "delete", "crew", "--yes", code=1).err.count("1 messages are unread") == 1
@@ -454,6 +460,7 @@ class TestCleanup:
         assert "nothing was changed" in untidy("teams", "cleanup", "crew").out
         assert contents(untidy.home).keys() - {k for k in contents(untidy.home) if "/locks/" in k} <= before.keys()
 
+    @proves("R004-messaging-M9")
     def test_with_yes_each_is_done(self, untidy):
         result = untidy("teams", "cleanup", "crew", "--yes", "--json").json
         assert all(item["done"] == (item["action"] != "keep") for item in result["items"])

@@ -7,6 +7,7 @@ import os
 import subprocess
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 
@@ -39,6 +40,7 @@ def user_file(atm):
 
 
 class TestResolution:
+    @proves("R001-4.4-05", "R001-4.4-07", "R001-4.4-08", "R001-4.4-19", "R001-10-07")
     def test_the_highest_of_environment_atm_config_repository_user_and_default_wins(self, repo):
         extra = repo.folder / "extra.toml"
         layers = [(lambda: None, "human", "default")]
@@ -67,6 +69,7 @@ class TestResolution:
         assert (values["core.identity"], values["core.default_team"], values["display.color"]) == ("bob", "crew", False)
         assert values["display.timestamps"] == "relative"
 
+    @proves("R001-4.4-06")
     def test_the_repositorys_file_is_found_from_a_folder_inside(self, repo):
         write_trusted(repo, repo.folder / ".atm.toml", '[core]\nidentity = "repo"\n')
         assert setting(repo, "core.identity", cwd=repo.folder / "src")[0] == "repo"
@@ -80,6 +83,7 @@ class TestResolution:
         write(repo.folder.parent / ".atm.toml", '[core]\nidentity = "above"\n')
         assert setting(repo, "core.identity")[0] == "human"
 
+    @proves("R001-6.2-26")
     def test_the_other_place_in_a_repository_is_read_too(self, repo):
         write_trusted(repo, repo.folder / ".atm/config.toml", '[core]\nidentity = "dot"\n')
         assert setting(repo, "core.identity")[0] == "dot"
@@ -146,6 +150,7 @@ class TestMistakes:
 
 
 class TestSet:
+    @proves("R001-4.1-12")
     def test_the_users_file_is_made_and_changed(self, atm):
         result = atm("config", "set", "core.default_team", "crew", "--json").json
         assert result == {
@@ -156,6 +161,7 @@ class TestSet:
         }
         assert setting(atm, "core.default_team")[0] == "crew"
 
+    @proves("R001-4.1-12")
     def test_comments_and_other_sections_stay(self, atm):
         text = '# mine\n[core]\nidentity = "ann"  # me\n\n[display]\ncolor = false\n'
         write(user_file(atm), text)
@@ -198,6 +204,7 @@ class TestSet:
         assert setting(repo, "core.identity") == ("bob", f"repo file {repo.folder}/.atm.toml")
         assert not user_file(repo).exists()
 
+    @proves("R001-4.4-19")
     def test_atm_config_names_the_file(self, atm, tmp_path):
         path = tmp_path / "new" / "mine.toml"
         atm("config", "set", "core.identity", "bob", env={"ATM_CONFIG": str(path)})
@@ -241,6 +248,7 @@ class TestSet:
 
 
 class TestList:
+    @proves("R001-4.1-11")
     def test_every_setting_has_a_value_and_an_origin(self, atm):
         lines = [line.split() for line in atm("config").out.splitlines()]
         assert lines[0] == ["Setting", "Value", "Origin"]
@@ -254,6 +262,7 @@ class TestList:
         assert atm("config", "get", "core.identity").out == "human\n"
         assert atm("config", "get", "display.color").out == "true\n"
 
+    @proves("R001-2.1-06", "R001-3.3b-09", "R001-3.3b-12", "R001-3.3b-14", "R001-3.3b-27", "R001-10-06")
     def test_the_repository_and_its_provider_are_found_without_a_network(self, atm):
         subprocess.run(["git", "init", "-q", str(atm.folder)], check=True)
         remote = ["git", "-C", str(atm.folder), "remote", "add", "origin", "git@github.com:acme/rocket.git"]
@@ -262,11 +271,13 @@ class TestList:
         assert repo["path"] == str(atm.folder)
         assert (repo["provider"]["kind"], repo["provider"]["namespace"]) == ("github", "acme")
 
+    @proves("R001-3.3b-06", "R001-3.3b-09", "R001-3.3b-25", "R001-3.3b-26", "R001-3.3b-27", "R001-3.3b-28")
     def test_outside_a_repository_there_is_a_root_all_the_same(self, atm):
         context = atm("config", "--json").json["context"]
         assert context["root"] == str(atm.folder)
         assert context["repo"] is None
 
+    @proves("R001-1-12", "R001-3.1-16", "R001-3.1-17", "R001-3.3b-01", "R001-3.3b-07", "R001-10-03")
     def test_the_version_of_claude_code_is_asked_once(self, atm, tmp_path):
         bin, calls = tmp_path / "bin", tmp_path / "calls"
         bin.mkdir()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm import config
 from atm.formats.files.layout import Layout
@@ -72,6 +73,7 @@ def report(sync: Callable[..., Any], name: str = "ann", state: str = "still_work
 # Looking.
 
 
+@proves("R002-1-22", "R002-25-01", "R002-27.1-47", "R002-27.3-01", "R002-27.3-02")
 def test_the_status_of_everybody_in_words_and_as_json(sync, work):
     work("ann")
     said = sync("status").out
@@ -95,6 +97,7 @@ def test_a_team_that_is_not_there_is_an_error(sync, words):
     assert "no team" in sync(*words, "--team", "nobody", code=1).err
 
 
+@proves("R002-1-22", "R002-1-40", "R002-1-41", "R002-16.6-16")
 def test_looking_changes_no_file_but_the_secret(sync, work, atm, contents):
     work("ann")
     work("bob")
@@ -121,6 +124,7 @@ def test_the_secret_is_for_nobody_else(sync, work, atm):
     assert secret.stat().st_mode & 0o777 == 0o600
 
 
+@proves("R002-26-03")
 def test_ones_own_agenda_has_what_a_report_needs(sync, work):
     work("ann")
     found = agenda(sync)
@@ -131,6 +135,7 @@ def test_ones_own_agenda_has_what_a_report_needs(sync, work):
     assert "the parser" in said
 
 
+@proves("R002-13.1-21")
 def test_the_agenda_of_another_is_for_the_lead_and_people_and_without_a_token(sync, work):
     work("ann", "the secret parser")
     refused = sync("agenda", "ann", me="bob", code=1)
@@ -142,6 +147,7 @@ def test_the_agenda_of_another_is_for_the_lead_and_people_and_without_a_token(sy
         assert found["actionableCount"] == 1
 
 
+@proves("R002-7-31", "R002-18-01", "R002-27.3-14")
 def test_the_diagnosis_of_another_is_for_the_lead_and_people(sync, work):
     work("ann")
     assert "not for bob" in sync("diagnose", "ann", me="bob", code=1).err
@@ -150,6 +156,7 @@ def test_the_diagnosis_of_another_is_for_the_lead_and_people(sync, work):
     assert {"running", "stored", "journal", "problems", "readiness"} <= set(found)
 
 
+@proves("R002-13.1-21", "R002-23-34", "R002-27.3-06", "R002-27.3-20")
 @pytest.mark.parametrize(
     "words", [["status", "ann", "--json"], ["status", "--json"], ["watch", "--for", "0.2", "--json"]]
 )
@@ -158,6 +165,7 @@ def test_the_status_of_another_does_not_show_its_agenda(sync, work, words):
     assert "the secret parser" not in sync(*words, me="bob").out
 
 
+@proves("R002-8.0-62")
 def test_an_agent_cannot_get_the_token_of_another_by_a_flag(sync, work):
     work("ann", "the secret parser")
     done = sync("agenda", "--as", "ann", "--json", me="bob", code=None)
@@ -224,6 +232,7 @@ def test_without_a_daemon_a_report_is_noted_and_validated_later(sync, work, sync
     assert replay(syncroom, "crew") == 0
 
 
+@proves("R002-17.1-03")
 def test_trying_again_and_again_is_one_intent(sync, work, atm):
     work("ann")
     for _ in range(3):
@@ -241,6 +250,7 @@ def test_a_token_does_where_no_launcher_vouches(sync, work, syncroom):
     assert replay(syncroom, "crew") == 1
 
 
+@proves("R002-8.0-29", "R002-8.0-90")
 def test_a_report_for_another_is_refused_reveals_nothing_and_leaves_nothing(sync, work, atm, contents):
     work("ann", "the secret parser")
     mine = agenda(sync)
@@ -260,12 +270,14 @@ def test_a_report_from_another_team_is_refused(sync, work):
     assert sync(*words, me="ann", team="other", code=1).json["reason"] == "team_mismatch"
 
 
+@proves("R002-8.0-28")
 @pytest.mark.parametrize("name", ["user", "system"])
 def test_nobody_reports_as_the_user_or_the_system(sync, work, name):
     work("ann")
     sync("report", "still_working", "--fingerprint", "agenda:v1:x", "--as", name, code=1)
 
 
+@proves("R002-8.0-47", "R002-8.0-86", "R002-10.1-38")
 def test_a_stopped_team_takes_no_report(sync, work, quickly, atm):
     work("ann")
     mine = agenda(sync)
@@ -305,6 +317,7 @@ def test_a_report_that_is_too_large_or_wrong_is_refused_and_leaves_nothing(sync,
     assert not (atm.home / FOLDER / "report-intents.json").exists()
 
 
+@proves("R002-1-78", "R002-5-02", "R002-16.7-39", "R002-16.7-40", "R002-16.7-41")
 def test_a_report_touches_no_task_no_message_and_no_heartbeat(sync, work, atm, contents, syncroom):
     work("ann")
     mine = agenda(sync)
@@ -342,6 +355,7 @@ def test_a_nudge_that_is_not_due_is_not_sent_and_says_why(sync, work, atm):
     assert all(row.get("messageKind") is None for row in atm.rows("ann"))
 
 
+@proves("R002-1-51", "R002-6-03", "R002-15.3-01", "R002-21-59")
 def test_a_nudge_is_sent_once_whatever_the_boss_says(sync, work, atm, open_gate):
     work("ann")
     assert sync("nudge", "ann", "--as", "human", "--json").json["nudged"] is True
@@ -352,6 +366,7 @@ def test_a_nudge_is_sent_once_whatever_the_boss_says(sync, work, atm, open_gate)
     assert nudges[0]["from"] == "system"
 
 
+@proves("R002-8.0-76", "R002-21-70")
 def test_every_guard_holds_for_a_boss_too(sync, work, atm, syncroom, open_gate, quickly):
     work("ann")
     report(sync)
@@ -369,6 +384,7 @@ def test_every_guard_holds_for_a_boss_too(sync, work, atm, syncroom, open_gate, 
 GARBAGE = [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"schemaVersion": 99}', b'{"data": {"members": 7}}']
 
 
+@proves("R002-8.0-56", "R002-17.4-01", "R002-26-15")
 @pytest.mark.parametrize("garbage", GARBAGE)
 def test_damaged_files_stop_nobody(sync, work, atm, syncroom, open_gate, garbage):
     work("ann")
@@ -444,6 +460,7 @@ def test_a_team_deleted_and_made_anew_inherits_nothing(sync, work, atm, quickly,
     assert sync("nudge", "ann", "--as", "human", "--json").json["nudged"] is True
 
 
+@proves("R002-16.7-17", "R002-27.0-18")
 def test_a_session_of_claude_code_is_unknown_and_nothing_is_written_into_its_folder(sync, atm, contents):
     folder = atm.home / ".claude/teams/session-1a2b3c4d"
     folder.mkdir(parents=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.board import claims
 from atm.domain.board.claims import check_claimant, choose, may_claim, why_nothing
@@ -84,6 +85,7 @@ class TestChoice:
 
 
 class TestMayClaim:
+    @proves("R004-gap-p0-01", "R004-task-system-T2")
     @pytest.mark.parametrize(
         ("card", "code"),
         [
@@ -179,6 +181,7 @@ def claimed(**own: object) -> tuple[bytes, Card]:
 
 
 class TestChanges:
+    @proves("R004-architecture-07", "R004-task-system-T1c", "R004-task-system-T4c", "R004-task-system-T11i")
     def test_a_claim_is_owner_status_and_an_id(self):
         _, card = claimed()
         assert (card.status, card.owner, card.claim_id, card.claimed_at) == ("in_progress", "ann", "claim-1", BY.at)
@@ -209,6 +212,7 @@ class TestChanges:
         assert task.part("unverified") == {"by": "ann", "at": BY.at}
         assert task.events[-1]["unverified"] is True
 
+    @proves("R004-task-system-T1b", "R004-task-system-T11l", "R004-defects-08")
     @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (1, 2), (2, 3), (5, 6)])
     def test_two_retries_are_three_attempts(self, retries, attempts):
         text, card = claimed(maxRetries=retries)

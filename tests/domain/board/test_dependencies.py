@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.board.dependencies import Board, check_new_edges, find_circle
 from atm.domain.board.tasks import Card, task_id
@@ -28,6 +29,7 @@ CANCELLED = {"status": "in_progress", "outcome": "cancelled"}
 
 
 class TestWhatWaitsForWhat:
+    @proves("R003-9-04", "R004-task-system-T5")
     def test_both_sides_of_a_dependency_count(self):
         made = board(card(1, blocks=["2"]), card(2), card(3, 1), card(4, 3, 3, blocks=["2", "x", "²"]))
         assert made.blockers(made.cards[2]) == ["1", "4"]
@@ -54,6 +56,7 @@ class TestWhatWaitsForWhat:
         assert made.open_blockers(second) == (["1"] if is_open else [])
         assert made.broken_blockers(second) == (["1"] if is_open and is_gone else [])
 
+    @proves("R004-task-system-T2c")
     def test_a_dependency_that_nobody_ever_saw_is_open_and_broken(self):
         second = card(2, 77)
         assert board(second).broken_blockers(second) == ["77"]
@@ -85,6 +88,7 @@ class TestWhatWaitsForWhat:
 
 
 class TestStates:
+    @proves("R004-task-system-T1", "R004-agent-lifecycle-L7c")
     @pytest.mark.parametrize(
         ("one", "state"),
         [
@@ -139,6 +143,7 @@ class TestStates:
         made = board(card(1, status="in_progress", outcome="skipped"), card(2, 1))
         assert made.state(made.cards[2]) == "unreachable"
 
+    @proves("R004-defects-04")
     @pytest.mark.parametrize(
         ("cards", "is_resolved"),
         [
@@ -162,6 +167,7 @@ class TestStates:
 
 
 class TestNewEdges:
+    @proves("R004-architecture-08")
     def test_a_circle_is_refused_and_named(self):
         made = board(card(1), card(2, 1), card(3, 2))
         with pytest.raises(DependencyCycle, match="#1 → #3 → #2 → #1"):
@@ -225,6 +231,7 @@ def reaches_a_circle(edges: dict[str, list[str]], start: str) -> bool:
     return bool(here)
 
 
+@proves("R004-defects-04b")
 @given(GRAPHS, st.lists(st.sampled_from(NODES), max_size=3))
 def test_a_circle_is_found_if_and_only_if_there_is_one(edges, starts):
     found = find_circle(edges, starts)

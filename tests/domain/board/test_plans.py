@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.board import plans
 from atm.domain.board.plans import MOST_REVISIONS
@@ -55,6 +56,7 @@ def test_a_plan_is_submitted_rejected_revised_and_approved():
     ]
 
 
+@proves("R004-agent-lifecycle-L7d")
 def test_there_are_a_first_plan_and_three_revisions_and_then_the_lead_decides():
     one = submitted(task(plan={"state": "required"}))
     for revision in range(1, MOST_REVISIONS + 1):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.board import reviews
 from atm.domain.board.reviews import current_cycle, current_reviewer
@@ -45,6 +46,47 @@ CHANGES: Event = {"type": "review_changes_requested", "actor": "bob"}
 COMMENT: Event = {"type": "commented", "actor": "eve"}
 
 
+@proves(
+    "R002-8.0-15",
+    "R002-8.0-16",
+    "R002-8.0-17",
+    "R002-8.0-103",
+    "R002-8.0-115",
+    "R002-8.0-117",
+    "R002-8.0-118",
+    "R002-8.2.2-01",
+    "R002-8.2.2-02",
+    "R002-8.2.2-03",
+    "R002-8.2.2-04",
+    "R002-8.2.2-05",
+    "R002-8.2.2-07",
+    "R002-8.2.2-09",
+    "R002-8.2.2-10",
+    "R002-8.2.2-12",
+    "R002-8.2.2-13",
+    "R002-8.2.2-14",
+    "R002-8.2.2-15",
+    "R002-8.2.2-16",
+    "R002-8.2.2-17",
+    "R002-8.2.2-19",
+    "R002-8.2.2-20",
+    "R002-8.2.2-22",
+    "R002-8.2.2-28",
+    "R002-8.2.2-29",
+    "R002-8.2.2-30",
+    "R002-8.2.2-31",
+    "R002-11.1-10",
+    "R002-11.1-11",
+    "R002-16.7-07",
+    "R002-16.7-08",
+    "R002-20.3-05",
+    "R002-27.0-11",
+    "R002-27.0-12",
+    "R002-27.0-13",
+    "R002-27.1-08",
+    "R002-27.1-09",
+    "R002-28-03",
+)
 @pytest.mark.parametrize(
     ("events", "card", "name", "diagnoses"),
     [
@@ -89,6 +131,7 @@ def test_of_several_who_were_asked_it_is_the_last_one_also_if_they_were_asked_be
     assert (found.name, found.diagnostics) == ("bob", [])
 
 
+@proves("R002-8.2.2-08")
 @pytest.mark.parametrize("state", ["", "approved", "changes_requested", "whatever"])
 def test_outside_of_a_review_it_is_nobodys_turn(state):
     found = current_reviewer(task(asked("bob"), started("bob"), state=state, card="bob"))
@@ -115,6 +158,7 @@ EVENTS = st.lists(
 )
 
 
+@proves("R002-8.2.2-20")
 @given(EVENTS, st.sampled_from(["", "bob", "ann"]))
 def test_the_reviewer_is_never_the_owner_and_is_named_in_the_cycle_or_on_the_card(events, card):
     found = current_reviewer(task(*events, card=card))
@@ -126,6 +170,7 @@ def test_the_reviewer_is_never_the_owner_and_is_named_in_the_cycle_or_on_the_car
         assert found.name in named | {card}
 
 
+@proves("R002-8.2.2-01", "R002-8.2.2-03", "R002-11.1-10", "R002-11.1-11")
 @given(EVENTS, EVENTS)
 def test_nothing_before_the_last_return_to_work_counts(before, events):
     assert current_cycle([*before, CHANGES, *events]) == current_cycle(events)
@@ -162,6 +207,7 @@ def test_a_review_goes_from_the_request_to_the_approval():
     reviews.check_may_complete(one)
 
 
+@proves("R002-8.0-17", "R002-8.0-118")
 def test_changes_bring_the_task_back_to_its_owner_and_a_new_cycle_begins():
     one = real_task()
     one = after(one, reviews.request(one, "bob", by("ann")))
@@ -251,6 +297,7 @@ def test_a_task_is_not_completed_over_the_reviewers_head(own, may):
             reviews.check_may_complete(real_task(**own))
 
 
+@proves("R002-8.0-117")
 def test_a_reviewer_is_not_forgotten_because_many_remarks_push_the_request_out_of_the_file():
     one = after(real_task(), reviews.request(real_task(), "bob", by("ann")))
     for number in range(120):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.board.stalls import (
     LEAD,
@@ -118,6 +119,7 @@ def test_a_huge_remark_is_judged_by_its_beginning():
 # Events.
 
 
+@proves("R002-4.4-05", "R002-8.0-58", "R002-8.0-112", "R002-20.6-02")
 @pytest.mark.parametrize(
     ("kind", "facts", "by_ann", "by_others"),
     [
@@ -311,6 +313,7 @@ def test_how_long_somebody_may_be_quiet(activity, minutes):
     assert patience(30.0, activity) == (None if minutes is None else minutes * MINUTE)
 
 
+@proves("R002-20.6-02", "R002-27.1-50")
 @pytest.mark.parametrize(
     ("idle", "told_owner", "told_lead", "activity", "verdict"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.crew.states import (
     ERROR,
@@ -21,6 +22,7 @@ from atm.domain.crew.states import (
 from atm.domain.errors import BadMove
 
 
+@proves("R004-gap-p0-02")
 def test_there_are_nine():
     assert len(STATES) == 9
 

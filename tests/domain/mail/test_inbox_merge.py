@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.mail.inbox_merge import additions, put_back, with_rows
 from atm.domain.mail.messages import Message
@@ -34,6 +35,7 @@ DISTINCT = st.lists(ROWS, max_size=8, unique_by=lambda one: one.key)
 
 
 class TestAdditions:
+    @proves("R001-3.2-25")
     @given(LISTS, LISTS)
     def test_they_are_what_the_other_version_has_beyond_ours_each_once_in_its_order(self, before, after):
         new = additions(before, after)
@@ -67,6 +69,7 @@ class TestWithRows:
         assert set(keys(merged)) == set(keys(rows)) | set(keys(wanted))
         assert is_in_order(keys(merged[len(rows) :]), keys(wanted))
 
+    @proves("R001-3.3-22")
     @given(DISTINCT, LISTS)
     def test_nothing_is_doubled(self, rows, wanted):
         merged = with_rows(rows, wanted)
@@ -95,6 +98,7 @@ def ledgers(draw):
 
 
 class TestPutBack:
+    @proves("R003-4.4-06", "R003-4.4-08")
     @given(ledgers())
     def test_dropped_rows_come_back_where_they_were_sent(self, ledger):
         known, left, dropped, seqs = ledger

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.errors import BadMessage
 from atm.domain.mail.messages import (
@@ -67,6 +68,7 @@ class TestCheckText:
 
 
 class TestSummarize:
+    @proves("R001-4.2-send-09")
     @given(st.text() | st.lists(st.text("ab", min_size=1, max_size=30), max_size=40).map(" ".join))
     def test_it_has_at_most_a_hundred_characters_on_one_line(self, text):
         summary = summarize(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.mail.retention import DAY, MOST_READ, RetentionPolicy, RowFacts, removable
 
@@ -35,6 +36,7 @@ POLICIES = st.builds(
 
 
 class TestProperties:
+    @proves("R000-compaction-04")
     @given(ROWS, POLICIES)
     def test_what_is_unread_or_not_understood_never_goes(self, rows, policy):
         for place in removable(rows, policy, NOW):
@@ -46,6 +48,7 @@ class TestProperties:
         gone = removable(rows, policy, NOW)
         assert gone == sorted(set(gone))
 
+    @proves("R000-compaction-05", "R001-8.6-04")
     @given(ROWS, POLICIES)
     def test_the_newest_read_rows_stay(self, rows, policy):
         gone = set(removable(rows, policy, NOW))
@@ -54,6 +57,7 @@ class TestProperties:
         assert not gone & set(newest)
         assert len(set(reads) - gone) >= min(policy.keep_read, len(reads))
 
+    @proves("R000-compaction-05", "R001-8.6-05")
     @given(ROWS, POLICIES)
     def test_the_last_days_stay(self, rows, policy):
         for place in removable(rows, policy, NOW):
@@ -90,6 +94,7 @@ class TestProperties:
 
 
 class TestEdges:
+    @proves("R000-compaction-05", "R000-compaction-06", "R000-compaction-08")
     def test_the_numbers_of_the_design_are_the_defaults(self):
         policy = RetentionPolicy()
         assert (policy.keep_read, policy.keep_days, policy.keep_idle, policy.compact_above) == (500, 7, 10, 1000)
@@ -97,11 +102,13 @@ class TestEdges:
     def test_an_empty_inbox_has_nothing_to_remove(self):
         assert removable([], RetentionPolicy(), NOW) == []
 
+    @proves("R001-8.6-06")
     def test_old_rows_go_only_beyond_the_newest(self):
         rows = [read_row() for _ in range(502)]
         assert removable(rows, RetentionPolicy(), NOW) == [0, 1]
         assert removable(rows[:500], RetentionPolicy(), NOW) == []
 
+    @proves("R001-8.6-06")
     def test_young_rows_stay_however_many_there_are(self):
         assert removable([read_row(days_old=1) for _ in range(2000)], RetentionPolicy(), NOW) == []
 
@@ -127,6 +134,7 @@ class TestEdges:
         rows = [read_row(days_old=0, idle="ann") for _ in range(12)]
         assert removable(rows, RetentionPolicy(), NOW) == [0, 1]
 
+    @proves("R000-compaction-06")
     def test_idle_notices_are_counted_for_each_sender(self):
         rows = [read_row(0, idle) for idle in ("ann", "bob", "ann", "bob", "ann")]
         assert removable(rows, RetentionPolicy(keep_idle=1), NOW) == [0, 1, 2]

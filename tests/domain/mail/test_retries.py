@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.mail.retries import LONGEST_WAIT, MOST_TRIES, is_exhausted, wait_after
 
@@ -22,6 +23,7 @@ def test_waits_never_shrink_and_never_exceed_the_longest(tries):
     assert wait_after(tries) <= wait_after(tries + 1) <= LONGEST_WAIT
 
 
+@proves("R001-3.3-12")
 @pytest.mark.parametrize(("tries", "exhausted"), [(0, False), (9, False), (10, True), (11, True)])
 def test_after_ten_tries_it_is_given_up(tries, exhausted):
     assert MOST_TRIES == 10

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.delivery.channels import (
     ANY,
@@ -43,6 +44,7 @@ UNPROVEN = {"vendor": "opencode", "url": "http://127.0.0.1:4096"}
 SERVED = {**UNPROVEN, "url_pid": 7}
 
 
+@proves("R000-delivery-retry-01")
 @pytest.mark.parametrize(
     ("where", "is_idle", "panes_allowed", "step"),
     [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from tests.proving import proves
 
 from atm.domain.sessions.consolidation import (
     CHECKS,
@@ -21,6 +22,7 @@ from atm.domain.sessions.progress import progress
 from atm.domain.sessions.thinning import DAY, HOUR, which_stay
 
 
+@proves("R003-2.3-10", "R003-2.3-11")
 def test_the_rest_takes_open_tasks_times_the_median_by_those_who_are_online():
     found = progress(3, 4, [10.0, 20.0, 90.0], online=2)
     assert (found.done, found.total, found.percent, found.eta) == (3, 7, 42, 40.0)
@@ -70,6 +72,7 @@ def test_a_consolidation_goes_on_with_the_step_that_was_cut_off():
     assert steps_from("of tomorrow") == STEPS
 
 
+@proves("R003-5.1-09")
 @pytest.mark.parametrize(
     ("facts", "count"),
     [
@@ -86,6 +89,7 @@ def test_green_is_no_task_a_check_that_passed_saved_work_and_no_zombie(facts, co
     assert len(why_not_green(**{**green, **facts})) == count
 
 
+@proves("R003-3.3-10", "R003-4.1-04", "R003-4.1-05")
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.sessions.policy import SessionPolicy
 from atm.domain.sessions.timeouts import (
@@ -29,6 +30,7 @@ def led(away: float | None = None) -> LeadSession:
     return LeadSession(session="one", away_since=None if away is None else NOW - away)
 
 
+@proves("R003-3.2-03")
 @pytest.mark.parametrize(
     ("age", "expected"),
     [(0.0, HERE), (4 * MINUTE + 59, HERE), (5 * MINUTE, HERE), (5 * MINUTE + 1, AWAY), (3600.0, AWAY), (-30.0, HERE)],
@@ -37,6 +39,7 @@ def test_a_lead_is_away_after_more_than_five_minutes_and_never_by_a_stamp_in_the
     assert lead_standing(led(), age, NOW, POLICY) == expected
 
 
+@proves("R003-3.2-11", "R003-6-03")
 @pytest.mark.parametrize(("away", "expected"), [(29 * MINUTE, AWAY), (30 * MINUTE, AWAY), (31 * MINUTE, OVER)])
 def test_its_teammates_wait_for_half_an_hour_from_the_moment_at_which_that_was_noticed(away, expected):
     assert lead_standing(led(away), 3600.0, NOW, POLICY) == expected
@@ -47,6 +50,14 @@ def test_a_team_that_nobody_ever_said_to_lead_is_never_held_up():
     assert lead_standing(led(), None, NOW, POLICY) == HERE
 
 
+@proves(
+    "R003-1.1-10",
+    "R003-7-teammate-01",
+    "R003-7-teammate-02",
+    "R003-7-teammate-08",
+    "R003-7-teammate-12",
+    "R003-7-teammate-13",
+)
 @pytest.mark.parametrize(
     ("facts", "expected"),
     [
@@ -82,10 +93,12 @@ def test_who_was_idle_before_the_lead_went_away_has_ten_minutes_from_then():
     assert why_task_returns(away=MINUTE, waits=False, idle=3600.0, policy=POLICY) == ""
 
 
+@proves("R003-goal-02", "R003-3.2-09", "R003-3.3-01")
 def test_who_works_keeps_its_task_until_the_bound():
     assert why_task_returns(away=29 * MINUTE, waits=False, idle=None, policy=POLICY) == ""
 
 
+@proves("R003-1.1-06")
 @pytest.mark.parametrize(
     ("recorded", "age", "force", "expected"),
     [

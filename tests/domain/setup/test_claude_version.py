@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.setup.claude_version import Maturity, parse_version, schema_for
 
@@ -41,6 +42,7 @@ def test_punctuation_around_the_version_does_not_hide_it(printed):
     assert parse_version(printed) == (2, 1, 39)
 
 
+@proves("R000-version-sensitivity-01", "R001-1-12", "R001-3.1-19", "R001-3.1-25", "R001-3.1-26", "R001-10-03")
 @pytest.mark.parametrize(
     ("printed", "maturity"),
     [
@@ -55,16 +57,19 @@ def test_a_version_tells_how_far_its_files_can_be_relied_upon(printed, maturity)
     assert schema_for(printed).maturity is maturity
 
 
+@proves("R000-version-sensitivity-01", "R001-3.1-27")
 @pytest.mark.parametrize("printed", ["", "bash: claude: command not found", "latest"])
 def test_unknown_means_the_newest_known_format_and_care(printed):
     schema = schema_for(printed)
     assert (schema.maturity, schema.claude_version) == (Maturity.UNKNOWN, "")
 
 
+@proves("R001-3.1-28")
 def test_the_version_is_kept_in_its_plain_form():
     assert schema_for("v2.1.39-beta (Claude Code)").claude_version == "2.1.39"
 
 
+@proves("R001-3.1-28")
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 999))
 def test_any_version_is_recognised(major, minor, patch):
     printed = f"{major}.{minor}.{patch} (Claude Code)"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.setup.claude_version import schema_for
 from atm.domain.setup.context import GitProvider, RepoContext, SystemContext, provider_of
@@ -18,6 +19,19 @@ def azure(host="dev.azure.com", project="project"):
     return GitProvider("azure-devops", host, namespace="org", project=project, repo="repo")
 
 
+@proves(
+    "R001-2.1-06",
+    "R001-3.3b-15",
+    "R001-3.3b-16",
+    "R001-3.3b-17",
+    "R001-3.3b-18",
+    "R001-3.3b-19",
+    "R001-3.3b-20",
+    "R001-3.3b-21",
+    "R001-3.3b-22",
+    "R001-5.3-01",
+    "R001-10-06",
+)
 @pytest.mark.parametrize(
     ("url", "provider"),
     [
@@ -108,6 +122,7 @@ def test_no_url_makes_it_fail_and_no_provider_is_without_a_host(url):
     assert {bool(provider.host) for provider in (provider_of(url),) if provider is not None} <= {True}
 
 
+@proves("R001-3.3b-07", "R001-5.3-01")
 def test_the_context_tells_the_version_of_its_schema():
     context = SystemContext(
         hostname="h",

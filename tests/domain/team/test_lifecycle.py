@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import BadMove
 from atm.domain.team.lifecycle import (
@@ -32,6 +33,7 @@ ALLOWED = {
 }
 
 
+@proves("R003-1.1-05")
 @pytest.mark.parametrize("before", STATES)
 @pytest.mark.parametrize("after", STATES)
 def test_a_move_is_allowed_exactly_where_the_table_says_so(before, after):

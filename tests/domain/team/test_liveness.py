@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.team.liveness import OFFLINE, ONLINE, SILENT_AFTER, UNKNOWN, Beat, judge
 
@@ -21,6 +22,7 @@ def test_without_a_heartbeat_nothing_is_known():
     assert found.source
 
 
+@proves("R003-2.2-11", "R003-2.2-12", "R003-3.1-09", "R003-3.1-10")
 @pytest.mark.parametrize(
     ("age", "value"),
     [(0, ONLINE), (1, ONLINE), (599.9, ONLINE), (600, ONLINE), (600.001, OFFLINE), (601, OFFLINE), (1e9, OFFLINE)],

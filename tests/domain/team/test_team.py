@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import TeamCompleted
 from atm.domain.team.team import CLAUDE_BACKENDS, Member, Team, appears_offline, check_open, claude_reads_inbox
@@ -26,6 +27,7 @@ def test_a_team_has_a_lead_even_if_nobody_named_one():
     assert Team(name="crew", members=[]).lead == "team-lead"
 
 
+@proves("R001-4.2-send-19", "R001-4.2-send-20", "R001-4.2-send-21")
 @pytest.mark.parametrize(
     ("member", "offline"),
     [
@@ -74,6 +76,7 @@ def test_a_members_kind_follows_from_its_backend_and_pane(backend, pane, kind):
     assert Member("ann", backend=backend, pane_id=pane).kind == kind
 
 
+@proves("R002-9-11")
 def test_the_lead_is_known_in_any_case():
     team = Team(name="crew", members=[Member("Ann")], lead="ann")
     assert team.is_lead("ANN")

@@ -6,6 +6,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.worksync.agenda import Agenda, WorkItem
 from atm.domain.worksync.decisions import (
@@ -42,6 +43,31 @@ def report(state: str = "still_working", *, accepted: bool = True, reason: str =
 LEASE, TOOL, IDLE = report(), Busy("tool_active"), Busy()
 
 
+@proves(
+    "R002-1-01",
+    "R002-2-01",
+    "R002-2-02",
+    "R002-2-06",
+    "R002-10.2-01",
+    "R002-10.2-03",
+    "R002-10.2-04",
+    "R002-10.2-06",
+    "R002-10.2-09",
+    "R002-10.2-11",
+    "R002-10.2-12",
+    "R002-10.2-13",
+    "R002-10.2-16",
+    "R002-20.1-23",
+    "R002-20.1-24",
+    "R002-20.1-25",
+    "R002-20.1-26",
+    "R002-21-05",
+    "R002-21-10",
+    "R002-27.1-25",
+    "R002-27.1-26",
+    "R002-27.1-27",
+    "R002-27.1-28",
+)
 @pytest.mark.parametrize(
     ("on", "held", "busy", "kind"),
     [
@@ -58,6 +84,7 @@ def test_each_member_is_one_of_four(on, held, busy, kind):
     assert decide(on, held, busy).kind == kind
 
 
+@proves("R002-8.0-111", "R002-10.2-04", "R002-10.2-08", "R002-10.2-14")
 @pytest.mark.parametrize("reason", BUSY_REASONS)
 def test_whoever_is_busy_is_left_alone_whatever_it_is_busy_with(reason):
     found = decide(agenda("work"), None, Busy(reason, NOON))
@@ -65,12 +92,14 @@ def test_whoever_is_busy_is_left_alone_whatever_it_is_busy_with(reason):
     assert reason in found.message
 
 
+@proves("R002-10.2-07")
 @pytest.mark.parametrize(("state", "seconds"), [("still_working", 600), ("blocked", 1800)])
 def test_a_lease_says_what_was_reported_and_until_when(state, seconds):
     found = decide(agenda("work"), report(state), IDLE)
     assert (found.lease_state, found.lease_until) == (state, NOON + seconds)
 
 
+@proves("R002-8.5-14", "R002-8.5-15", "R002-16.7-46", "R002-19-05")
 def test_the_words_are_those_of_the_seed():
     found = decide(agenda("work", "review"), None, IDLE)
     assert found.reason == "ActionableAgendaWithoutValidLease"
@@ -78,6 +107,7 @@ def test_the_words_are_those_of_the_seed():
     assert "1 actionable work item and" in decide(agenda("work"), None, IDLE).message
 
 
+@proves("R002-1-22", "R002-16.7-46", "R002-19-02", "R002-19-05")
 @pytest.mark.parametrize(
     ("state", "lease", "expected"),
     [
@@ -104,6 +134,7 @@ DECISIONS = {
 }
 
 
+@proves("R002-1-02", "R002-1-06", "R002-10.4-08", "R002-10.4-09", "R002-10.4-11", "R002-10.4-13")
 @pytest.mark.parametrize(
     ("kind", "waits", "quiet", "cooldown"), list(product(DECISIONS, (True, False), (True, False), (True, False)))
 )
@@ -136,12 +167,27 @@ def true_ones(found: list[Condition]) -> set[str]:
 
 
 class TestConditions:
+    @proves(
+        "R002-4.2-03",
+        "R002-8.5-01",
+        "R002-8.5-02",
+        "R002-8.5-03",
+        "R002-8.5-04",
+        "R002-8.5-08",
+        "R002-8.5-10",
+        "R002-8.5-11",
+        "R002-8.5-12",
+        "R002-10.2-10",
+        "R002-10.2-17",
+        "R002-10.3-03",
+    )
     @pytest.mark.parametrize(("kind", "type"), list(STATES.items()))
     def test_at_the_first_look_there_is_the_one_that_is_true(self, kind, type):
         (found,) = observed([], DECISIONS[kind], NOON)
         assert (found.type, found.status, found.fingerprint, found.since) == (type, "true", "F", NOON)
         assert found.reason == DECISIONS[kind].reason
 
+    @proves("R002-8.5-09", "R002-10.2-10", "R002-10.2-17")
     def test_one_that_was_true_is_told_as_false_afterwards(self):
         found = observed([], DECISIONS[NEEDS_SYNC], NOON)
         for n, kind in enumerate([*DECISIONS, *DECISIONS], 1):
@@ -151,6 +197,7 @@ class TestConditions:
         assert {one.type for one in found} == set(STATES.values())
         assert len(found) == len(STATES)
 
+    @proves("R002-8.5-01", "R002-8.5-02", "R002-8.5-03", "R002-8.5-04", "R002-8.5-05", "R002-8.5-06", "R002-8.5-07")
     def test_all_seven_can_be_true(self):
         alerted = {"cooldown": "alerted"}
         reasons = ("stale_fingerprint", "task_not_in_current_agenda")
@@ -160,6 +207,7 @@ class TestConditions:
             found = observed(found, DECISIONS[kind], NOON, rejected=rejected, **alerted)
         assert {one.type for one in found} == set(TYPES)
 
+    @proves("R002-8.5-13", "R002-26-13")
     def test_a_condition_keeps_its_time_while_its_status_stays(self):
         first = observed([], DECISIONS[NEEDS_SYNC], NOON)
         later = observed(first, DECISIONS[NEEDS_SYNC], NOON + 60)
@@ -169,19 +217,23 @@ class TestConditions:
         still = observed(list(moved.values()), DECISIONS[SUPPRESSED_BUSY], NOON + 180)
         assert {one.since for one in still} == {NOON + 120}
 
+    @proves("R002-4.2-03")
     def test_another_fingerprint_is_observed_without_another_time(self):
         first = observed([], DECISIONS[NEEDS_SYNC], NOON)
         later = conditions(first, DECISIONS[NEEDS_SYNC], "G", NOON + 60, rejected=None, cooldown="")
         assert {(one.fingerprint, one.since) for one in later} == {("G", NOON)}
 
+    @proves("R002-8.5-09")
     def test_a_status_that_nobody_knows_counts_as_a_change(self):
         former = [Condition("NeedsSync", "unknown", "F", "", "", 1.0), Condition("Odd", "true", "F", "", "", 1.0)]
         found = {one.type: one.since for one in observed(former, DECISIONS[NEEDS_SYNC], NOON)}
         assert (found["NeedsSync"], "Odd" in found) == (NOON, False)
 
+    @proves("R002-8.5-05")
     def test_a_recent_alert_of_the_watchdog_is_told(self):
         assert "SuppressedCooldown" in true_ones(observed([], DECISIONS[NEEDS_SYNC], NOON, cooldown="alerted 12:00"))
 
+    @proves("R002-2-06", "R002-8.5-06", "R002-8.5-07", "R002-20.2-09")
     @pytest.mark.parametrize(
         ("reason", "seen", "expected"),
         [

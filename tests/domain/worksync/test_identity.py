@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.team.team import Member, Team
 from atm.domain.worksync.identity import (
@@ -32,6 +33,28 @@ CREW = team("team-lead", "alice", "Bob")
 BOSSED = team("boss", "alice", lead="boss")
 
 
+@proves(
+    "R002-8.0-28",
+    "R002-8.4.2-09",
+    "R002-8.4.2-10",
+    "R002-8.4.2-11",
+    "R002-8.4.2-13",
+    "R002-10.1-03",
+    "R002-10.1-05",
+    "R002-10.1-06",
+    "R002-10.1-40",
+    "R002-13.2-15",
+    "R002-13.2-16",
+    "R002-13.2-17",
+    "R002-13.2-18",
+    "R002-13.2-19",
+    "R002-13.2-20",
+    "R002-13.2-24",
+    "R002-13.2-25",
+    "R002-20.1-18",
+    "R002-23-02",
+    "R002-23-03",
+)
 @pytest.mark.parametrize(
     ("claimed", "roster", "expected"),
     [
@@ -71,6 +94,7 @@ def test_a_name_means_whom_the_table_says(claimed, roster, expected):
     assert resolve_author(claimed, roster) == expected
 
 
+@proves("R002-8.0-27", "R002-8.0-93", "R002-8.4.2-12", "R002-20.1-18", "R002-26-08", "R002-27.2-17")
 @pytest.mark.parametrize("provider", [*PROVIDERS, *(name.upper() for name in PROVIDERS)])
 def test_no_vendor_is_a_member_unless_it_was_configured_as_one(provider):
     assert resolve_author(provider, CREW).refused == "unsafe_provider_alias"
@@ -91,6 +115,7 @@ def trusted(source: str = RUNTIME_SESSION, team: str = "crew", member: str = "an
     return Trusted("mcp", 0.0, source, team, member)
 
 
+@proves("R002-8.4-06", "R002-8.4-07", "R002-8.4.2-08", "R002-8.4.2-16", "R002-13.2-22", "R002-13.2-23")
 @pytest.mark.parametrize(
     ("context", "expected"),
     [
@@ -110,6 +135,7 @@ def test_a_context_that_says_somebody_else_contradicts_the_claim(context, expect
     assert disagreement("ann", "crew", context) == expected
 
 
+@proves("R002-8.4.2-15", "R002-10.1-21", "R002-25-03", "R002-25-11")
 def test_the_lead_reports_for_nobody_else():
     author = resolve_author("lead", BOSSED)
     assert disagreement(author.name, "crew", trusted(member="boss")) == ""
@@ -120,6 +146,28 @@ def test_the_lead_reports_for_nobody_else():
 SOURCES = (RUNTIME_SESSION, PROCESS_TEAM, REPORT_TOKEN, CLAIMED_MEMBER, NOBODY, "", "made_up")
 
 
+@proves(
+    "R002-8.0-25",
+    "R002-8.0-26",
+    "R002-8.0-71",
+    "R002-8.4-11",
+    "R002-8.4-12",
+    "R002-8.4-13",
+    "R002-8.4-14",
+    "R002-8.4-15",
+    "R002-8.4.2-02",
+    "R002-8.4.2-03",
+    "R002-8.4.2-05",
+    "R002-8.4.2-07",
+    "R002-10.1-92",
+    "R002-10.1-93",
+    "R002-13.2-05",
+    "R002-13.2-14",
+    "R002-23-17",
+    "R002-26-25",
+    "R002-27.2-51",
+    "R002-28-19",
+)
 @pytest.mark.parametrize(
     ("source", "member", "token"), list(product(SOURCES, ("ann", ""), ("ok", "missing", "expired", "invalid", "")))
 )

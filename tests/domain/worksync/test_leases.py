@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.worksync.agenda import Agenda
 from atm.domain.worksync.decisions import lease_of
@@ -16,6 +17,7 @@ from atm.domain.worksync.statuses import MemberStatus, ReportRecord
 NOON = 1_790_000_000.0
 
 
+@proves("R002-4.4-01", "R002-10.2-05", "R002-10.3-01", "R002-10.3-02", "R002-10.3-06", "R002-16.5-04", "R002-22-22")
 @pytest.mark.parametrize(("state", "seconds"), [("still_working", 600.0), ("blocked", 1800.0)])
 @pytest.mark.parametrize(
     ("past", "is_held"),
@@ -32,6 +34,7 @@ def test_nothing_else_is_a_lease(state):
     assert not is_in_force(state, NOON, NOON)
 
 
+@proves("R002-8.4.1-06")
 @pytest.mark.parametrize("state", ["still_working", "blocked"])
 @pytest.mark.parametrize(
     ("back", "is_held"), [(0.0, True), (1.0, True), (CLOCK_TOLERANCE, True), (CLOCK_TOLERANCE + 0.001, False)]
@@ -44,6 +47,7 @@ def test_a_clock_that_was_set_forward_ends_a_lease_early_and_never_prolongs_it()
     assert not is_in_force("still_working", NOON, NOON + 10 * 365 * 86400)
 
 
+@proves("R002-1-77", "R002-8.4.1-11")
 @given(st.sampled_from(STATES), st.floats(0, 4e9), st.floats(-1e6, 1e6))
 def test_no_lease_is_ever_longer_than_half_an_hour(state, accepted_at, later):
     if is_in_force(state, accepted_at, accepted_at + later):
@@ -69,6 +73,7 @@ def status(accepted: ReportRecord | None, rejected: ReportRecord | None = None) 
 
 
 class TestTheLeaseOfAMember:
+    @proves("R002-4.3-01", "R002-10.2-02", "R002-10.2-12")
     def test_an_accepted_report_holds_for_its_own_agenda_only(self):
         held = record("still_working")
         assert lease_of(status(held), "F", NOON + 599) is held
@@ -82,6 +87,7 @@ class TestTheLeaseOfAMember:
         rejected = record(state, accepted=False, at=NOON + later)
         assert lease_of(status(held, rejected), "F", NOON + later) is held
 
+    @proves("R002-10.2-03")
     def test_a_rejected_report_is_never_a_lease_wherever_it_stands(self):
         rejected = record("still_working", accepted=False)
         assert lease_of(status(None, rejected), "F", NOON) is None
@@ -105,5 +111,6 @@ class TestTheLeaseOfAMember:
         assert lease_of(None, "F", NOON) is None
         assert lease_of(status(None), "F", NOON) is None
 
+    @proves("R002-4.4-04", "R002-10.3-03")
     def test_caught_up_is_none(self):
         assert lease_of(status(record("caught_up")), "F", NOON) is None

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.worksync import nudges
 from atm.domain.worksync.agenda import BROKEN, Agenda, WorkItem
@@ -65,6 +66,7 @@ def sent(at: float, rung: str = PLAIN, **other: Any) -> Nudge:
 
 
 class TestKeysAndPayload:
+    @proves("R002-1-34", "R002-15.2-01", "R002-15.2-17", "R002-27.4-02")
     def test_the_key_is_the_seeds_and_each_further_rung_has_its_own(self):
         assert nudge_id("crew", "Ann", "F", PLAIN) == "member-work-sync:crew:ann:F"
         rungs = (PLAIN, "recovery-1", "recovery-2", ESCALATION)
@@ -72,10 +74,12 @@ class TestKeysAndPayload:
         assert len(keys) == 2 * 2 * 2 * 4
         assert len({message_id(key) for key in keys}) == len(keys)
 
+    @proves("R002-15.3-12")
     def test_the_same_nudge_is_the_same_to_the_letter(self):
         assert payload_for(agenda("1"), PLAIN, "ann") == payload_for(agenda("1"), PLAIN, "ann")
         assert payload_for(agenda("1"), PLAIN, "ann").hash == payload_for(agenda("1"), PLAIN, "ANN").hash
 
+    @proves("R002-21-38")
     def test_anything_else_has_another_hash(self):
         said = [
             payload_for(agenda("1"), PLAIN, "ann"),
@@ -98,6 +102,7 @@ class TestKeysAndPayload:
         for rung in (PLAIN, "recovery-1", ESCALATION):
             assert "rm -rf" not in payload_for(Agenda("crew", "ann", [hostile]), rung, "ann").text
 
+    @proves("R002-3.3-05", "R002-15.3-03", "R002-15.3-04", "R002-15.3-05", "R002-15.3-06", "R002-15.3-07")
     def test_the_fields_beside_the_text_are_the_seeds(self):
         assert payload_for(agenda("1"), PLAIN, "ann").extra() == {
             "messageKind": "member_work_sync_nudge",
@@ -115,6 +120,7 @@ def agenda(*ids: str, more: tuple[WorkItem, ...] = ()) -> Agenda:
 
 
 class TestStates:
+    @proves("R002-1-72", "R002-9-35", "R002-15.2-02")
     @pytest.mark.parametrize(
         ("status", "outcome", "becomes"),
         [
@@ -135,6 +141,7 @@ class TestStates:
         else:
             assert (found.updated, found.last_error, found.next_attempt) == (NOW + 5, "", None)
 
+    @proves("R002-1-35", "R002-15.2-03")
     @pytest.mark.parametrize("status", STATES)
     def test_the_same_key_for_another_payload_is_a_conflict_and_nothing_changes(self, status):
         existing = nudge(status)
@@ -149,6 +156,7 @@ class TestStates:
         assert ensure(superseded, nudge(), NOW)[1].inserting
         assert not settle(replace(nudge(), inserting=True), DELIVERED, NOW).inserting
 
+    @proves("R002-1-37", "R002-1-38", "R002-1-52")
     @pytest.mark.parametrize(
         ("status", "next_attempt", "expected"),
         [
@@ -180,17 +188,20 @@ class TestStates:
     def test_a_claim_holds_for_five_minutes(self, claimed_at, expected):
         assert is_due(nudge(CLAIMED, claimed_at=claimed_at), NOW) is expected
 
+    @proves("R002-9-36", "R002-15.2-15")
     def test_a_claim_says_whose_it_is_and_counts(self):
         first = claim(nudge(), "me", NOW)
         assert (first.status, first.claimed_by, first.claimed_at, first.generation) == (CLAIMED, "me", NOW, 1)
         assert claim(first, "you", NOW + 300).generation == 2
         assert claim(replace(first, inserting=True), "you", NOW).inserting  # whoever comes after must know
 
+    @proves("R002-15.2-16")
     @pytest.mark.parametrize("status", STATES)
     def test_only_the_claim_in_force_may_be_settled(self, status):
         mine = claim(nudge(), "me", NOW)
         assert is_still_held(replace(mine, status=status), mine) is (status == CLAIMED)
 
+    @proves("R002-1-36", "R002-15.2-15", "R002-21-39")
     def test_a_dispatcher_that_was_thought_dead_settles_nothing(self):
         mine = claim(nudge(), "me", NOW)
         theirs = claim(mine, "you", NOW + CLAIM_SECONDS)
@@ -216,6 +227,7 @@ class TestStates:
 
 
 class TestBackoff:
+    @proves("R002-1-70", "R002-15.2-06", "R002-21-40")
     @pytest.mark.parametrize(("failures", "least"), [(0, 600), (1, 1200), (2, 2400), (3, 3600), (4, 3600), (500, 3600)])
     def test_it_doubles_up_to_an_hour(self, failures, least):
         assert least <= backoff(nudge(failures=failures)) <= least + JITTER
@@ -223,12 +235,14 @@ class TestBackoff:
     def test_a_member_that_was_left_in_peace_often_is_no_failure(self):
         assert backoff(nudge(generation=500)) <= 600 + JITTER
 
+    @proves("R002-1-71", "R002-15.2-07")
     @given(st.text(max_size=20), st.integers(0, 1000))
     def test_it_follows_from_the_item_and_is_bounded(self, fingerprint, generation):
         found = backoff(nudge(fingerprint=fingerprint, generation=generation))
         assert found == backoff(nudge(fingerprint=fingerprint, generation=generation))
         assert BACKOFF <= found <= LONGEST_BACKOFF + JITTER
 
+    @proves("R002-15.2-07", "R002-21-40")
     def test_it_is_spread(self):
         assert len({backoff(nudge(fingerprint=str(n), generation=1)) for n in range(50)}) == 50
 
@@ -239,6 +253,7 @@ class TestBackoff:
 
 
 class TestRateLimit:
+    @proves("R002-1-48", "R002-1-69", "R002-21-41", "R002-22-20", "R002-22-23", "R002-23-24", "R002-27.4-07")
     @pytest.mark.parametrize(
         ("delivered", "until"),
         [
@@ -367,6 +382,7 @@ class TestKeeping:
 ACTS = st.lists(st.sampled_from(["want", "claim", "deliver", "fail", "supersede", "die", "give up"]), max_size=30)
 
 
+@proves("R002-15.2-05")
 @given(ACTS)
 def test_whatever_happens_an_item_is_delivered_at_most_once_and_then_never_again(acts):
     """Two dispatchers over one item: what the first still holds in its hands may be outdated."""

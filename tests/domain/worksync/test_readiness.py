@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.worksync.readiness import BLOCKED, COLLECTING, READY, Thresholds, assess
 from atm.domain.worksync.statuses import MOST_HISTORY, Counters, MemberStatus, ReportRecord
@@ -45,6 +46,7 @@ def had(count: int) -> list[Transition]:
 
 
 class TestEnoughToJudge:
+    @proves("R002-1-29", "R002-1-31", "R002-18.1-08", "R002-21-28", "R002-21-30")
     @pytest.mark.parametrize(
         ("statuses", "reasons"),
         [
@@ -64,10 +66,12 @@ class TestEnoughToJudge:
         assert (found.state, list(found.reasons)) == (COLLECTING if reasons else READY, reasons)
         assert found.is_ready is (not reasons)
 
+    @proves("R002-21-28")
     def test_noise_does_not_show_before_there_is_enough(self):
         found = assess([status(looks=1, would_nudges=due(20))], NOW)
         assert (found.state, found.reasons) == (COLLECTING, ["too_few_evaluations"])
 
+    @proves("R002-1-28", "R002-21-27")
     def test_the_figures_are_told(self):
         found = assess([status(looks=30, hours=2.0, would_nudges=due(3)), status("bob", looks=12)], NOW)
         assert (found.members, found.looks, found.hours, found.would_nudges) == (2, 42, 2.0, 1.5)
@@ -77,6 +81,7 @@ class TestEnoughToJudge:
 
 
 class TestWouldBeNudges:
+    @proves("R002-1-30", "R002-21-27", "R002-26-21")
     @pytest.mark.parametrize(
         ("count", "hours", "state"), [(2, 1.0, READY), (3, 1.0, BLOCKED), (2, 20.0, READY), (3, 20.0, BLOCKED)]
     )
@@ -106,12 +111,14 @@ class TestWouldBeNudges:
 
 
 class TestChurn:
+    @proves("R002-8.0-68", "R002-18-02", "R002-18.1-03", "R002-21-24", "R002-21-31", "R002-26-20")
     def test_one_unexplained_change_in_an_hour_is_allowed_and_two_are_not(self):
         once = status(transitions=moves("a", "b", reasons=()))
         twice = status(transitions=moves("a", "b", "c", reasons=()))
         assert assess([once], NOW).is_ready
         assert assess([twice], NOW).reasons == ["fingerprint_churn_high"]
 
+    @proves("R002-18.1-03")
     @pytest.mark.parametrize(("every", "is_ready"), [(HOUR - 1, False), (HOUR, True)])
     def test_the_hour_is_counted_to_the_second(self, every, is_ready):
         found = assess([status(transitions=moves("a", "b", "c", every=every, reasons=()))], NOW)
@@ -122,6 +129,7 @@ class TestChurn:
         calm = [status(f"m{n}") for n in range(20)]
         assert assess([*calm, status(transitions=early)], NOW).reasons == ["fingerprint_churn_high"]
 
+    @proves("R002-21-31")
     def test_what_flaps_is_churn_also_if_every_change_can_be_explained(self):
         assert assess([status(transitions=moves("a", "b", "a"))], NOW).is_ready  # somebody changed their mind, once
         assert assess([status(transitions=moves("a", "b", "a", "b"))], NOW).reasons == ["fingerprint_churn_high"]
@@ -148,6 +156,7 @@ class TestChurn:
 
 
 class TestStaleReports:
+    @proves("R002-18-03", "R002-18.1-04", "R002-21-25")
     @pytest.mark.parametrize(
         ("stale", "others", "is_ready"),
         [
@@ -186,6 +195,7 @@ class TestStaleReports:
         assert assess([status(reports=reports(stale=20, others=0, ago=24 * HOUR))], NOW).is_ready
 
 
+@proves("R002-1-30", "R002-18.1-08", "R002-21-29", "R002-21-30")
 def test_every_source_of_noise_is_named():
     noisy = status(
         would_nudges=due(3),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.worksync.agenda import WorkItem
 from atm.domain.worksync.transitions import ADDED, MOST_TASKS, REMOVED, Transition, explain, facts_of
@@ -20,10 +21,24 @@ def between(former: list[WorkItem], now: list[WorkItem]) -> Transition:
     return explain("F1", "F2", facts_of(former), facts_of(now), 5.0)
 
 
+@proves("R002-8.3.1-10", "R002-8.3.1-11", "R002-8.3.1-12", "R002-8.3.1-13")
 def test_it_says_from_where_to_where_and_when():
     assert between([item()], [item(status="in_progress")]) == Transition("F1", "F2", ["1"], ["status_changed"], 5.0)
 
 
+@proves(
+    "R002-8.0-10",
+    "R002-8.3.1-14",
+    "R002-8.3.1-15",
+    "R002-8.3.1-16",
+    "R002-8.3.1-17",
+    "R002-8.3.1-18",
+    "R002-8.3.1-19",
+    "R002-8.3.1-20",
+    "R002-8.3.1-21",
+    "R002-26-31",
+    "R002-27.1-23",
+)
 @pytest.mark.parametrize(
     ("former", "now", "reasons"),
     [

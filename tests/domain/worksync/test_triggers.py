@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.events import KINDS, TeamEvent
 from atm.domain.worksync.triggers import ALL_MEMBERS, OF_TASK, STRENGTH, THESE, Route, route, strongest
@@ -16,6 +17,16 @@ def event(kind: str, subject: str = "ann", team: str = "crew", **detail: Any) ->
     return TeamEvent(kind, team, subject, 0.0, detail)
 
 
+@proves(
+    "R002-11.2.1-31",
+    "R002-16.4-02",
+    "R002-16.4-04",
+    "R002-16.4-05",
+    "R002-16.4-08",
+    "R002-16.4-11",
+    "R002-16.4-12",
+    "R002-16.7-01",
+)
 @pytest.mark.parametrize(
     ("kind", "trigger", "scope", "names"),
     [
@@ -32,6 +43,7 @@ def test_each_event_is_about_whom_it_says(kind, trigger, scope, names):
     assert route(event(kind)) == Route("crew", trigger, scope, names)
 
 
+@proves("R002-16.6-04", "R002-16.7-02")
 @pytest.mark.parametrize("kind", ["message.written", "message.surfaced", "member.joined", "member.back"])
 def test_where_nobody_is_named_everybody_is_looked_at(kind):
     assert route(event(kind, "")) == Route("crew", "config_changed", ALL_MEMBERS)
@@ -43,6 +55,7 @@ ROUTED = {
 }
 
 
+@proves("R002-16.4-13", "R002-20.3-22")
 @pytest.mark.parametrize("kind", [*sorted(set(KINDS) - ROUTED), "", "of.a.later.version"])
 def test_all_other_events_are_nobodys_business(kind):
     assert route(event(kind)) is None
@@ -55,6 +68,7 @@ def test_what_is_about_no_team_is_nobodys_business(kind):
 
 @pytest.mark.parametrize("kind", ["task.created", "task.changed", "task.gone"])
 class TestTasks:
+    @proves("R002-16.4-07")
     def test_a_task_is_about_its_owner_and_its_former_owner(self, kind):
         found = route(event(kind, "7", owner="ann", before={"owner": "bob", "status": "pending"}))
         assert found == Route("crew", "task_state_changed", OF_TASK, ("ann", "bob"), "7")
@@ -63,6 +77,7 @@ class TestTasks:
         found = route(event(kind, "7", owner="ann", before={"review": "review"}))
         assert found == Route("crew", "review_changed", OF_TASK, ("ann",), "7")
 
+    @proves("R002-16.6-04")
     @pytest.mark.parametrize(
         "detail",
         [
@@ -83,6 +98,7 @@ class TestTasks:
         assert found.names == ("ann",)
 
 
+@proves("R002-11.2.1-36")
 @given(st.sets(st.sampled_from(STRENGTH), min_size=1))
 def test_of_several_the_strongest_is_named(triggers):
     assert strongest(triggers) == min(triggers, key=STRENGTH.index)

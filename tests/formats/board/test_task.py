@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.board.tasks import MOST_EVENTS, Change, Task
 from atm.formats.board.task import (
@@ -40,6 +41,7 @@ def test_a_task_is_read_with_all_its_fields():
     assert (task.priority, task.failures, task.max_retries, task.outcome) == ("normal", 0, 2, "")
 
 
+@proves("R001-8.3-10")
 def test_missing_fields_are_empty_and_a_missing_status_is_pending():
     task = decode_task(b"{}")
     assert (task.number, task.subject, task.description, task.owner) == (0, "", "", "")

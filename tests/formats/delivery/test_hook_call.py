@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.delivery.moments import (
     AGY,
@@ -184,6 +185,7 @@ class TestTheCorpus:
         words = readme.replace("|", " ").replace(",", " ").split()
         assert sorted(name for name in found if name.split("/")[1] not in words) == []
 
+    @proves("R002-21-57", "R002-21-66")
     @pytest.mark.parametrize("name", sorted(EXPECTED))
     def test_it_is_read_as_expected(self, name):
         vendor, event, data = sample(name)

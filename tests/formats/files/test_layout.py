@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.formats.files.layout import Layout, inbox_owner
 
 LAYOUT = Layout(claude_root="/c", config_root="/k", state_root="/s")
 
 
+@proves(
+    "R001-2.3-03",
+    "R001-2.3-04",
+    "R001-3.3-01",
+    "R001-3.3-02",
+    "R001-3.3-03",
+    "R002-11.3-02",
+    "R004-architecture-10",
+    "R004-architecture-13",
+)
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
@@ -39,6 +50,7 @@ def test_paths_are_those_of_the_design(found, expected):
     assert found == expected
 
 
+@proves("R003-6-06")
 def test_in_our_teams_our_data_lies_in_the_teams_folder():
     assert LAYOUT.our_data("crew") == "/c/teams/crew"
     assert LAYOUT.ledger("crew") == "/c/teams/crew/mailbox.log"

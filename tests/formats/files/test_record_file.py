@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.formats.files import record_file
 from atm.formats.files.json_record import NotJson
@@ -64,6 +65,21 @@ def as_read_back(records: dict[str, Any]) -> Any:
 
 
 class TestTheFile:
+    @proves(
+        "R002-6-09",
+        "R002-8.0-50",
+        "R002-8.0-106",
+        "R002-11.3-01",
+        "R002-11.3-03",
+        "R002-11.3-04",
+        "R002-11.3-05",
+        "R002-11.3-06",
+        "R002-11.3-07",
+        "R002-16.7-33",
+        "R002-16.7-35",
+        "R002-21-11",
+        "R002-28-08",
+    )
     def test_it_has_the_envelope_of_the_design(self):
         data = no_records(STATUS).changed({"ann": {"state": "caught_up"}, "bob": {}}, AT)
         assert data is not None
@@ -75,6 +91,7 @@ class TestTheFile:
         }
         assert data.decode().splitlines()[1:3] == ['"ann": {"state": "caught_up"},', '"bob": {}']
 
+    @proves("R002-24-02", "R002-27.1-13")
     def test_every_shelf_has_its_names(self):
         assert set(NAMES) == set(SHELVES)
         data = no_records(STALLS).changed({"a": {}}, AT)
@@ -180,6 +197,7 @@ class TestWhatCannotBeUsed:
         assert 0 < len(str(refused.value)) < 300
         assert str(refused.value).isprintable()
 
+    @proves("R002-8.0-50", "R002-16.7-35")
     def test_a_later_version_says_so(self):
         with pytest.raises(NotJson, match="a later version of atm"):
             read_records(self.GOOD.replace("1", "2").encode(), STATUS)

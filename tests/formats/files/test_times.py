@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.formats.files.times import from_iso, to_iso
 
@@ -20,6 +21,7 @@ def by_datetime(millis: int) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%S.").rjust(20, "0") + f"{millis % 1000:03d}Z"
 
 
+@proves("R001-4.2-send-07", "R004-messaging-M2f")
 @given(MILLIS)
 def test_writing_agrees_with_datetime(millis):
     assert to_iso(millis / 1000) == by_datetime(millis)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import examples
+from tests.proving import proves
 
 from atm.domain.mail.messages import Message
 from atm.formats.files.json_record import NotJson, RawArray, RawObject, encode, to_text
@@ -133,6 +134,7 @@ def inboxes(draw, *, always_says_read: bool = True, junk=HARMLESS_JUNK, layouts=
 
 
 class TestEncodeRow:
+    @proves("R001-3.1-05", "R001-3.1-06", "R001-3.1-11")
     def test_a_row_in_our_team_has_both_ids_and_claudes_order(self):
         row = encode_row(a_message(summary="hi", color="blue"), claudes_team=False)
         assert row == (
@@ -140,16 +142,19 @@ class TestEncodeRow:
             '"color": "blue", "message_id": "id-1", "msgV": 1, "msg_id": "id-1", "type": "message", "read": false}'
         )
 
+    @proves("R001-3.1-11")
     def test_a_row_in_claudes_team_has_exactly_the_fields_that_its_validator_knows(self):
         row = json.loads(encode_row(a_message(summary="hi", color="blue"), claudes_team=True))
         assert list(row) == ["from", "text", "summary", "timestamp", "color", "msgV", "msg_id", "type", "read"]
 
+    @proves("R001-3.1-07")
     @pytest.mark.parametrize("claudes_team", [True, False])
     def test_optional_fields_are_left_out_when_empty(self, claudes_team):
         row = json.loads(encode_row(a_message(summary="", color=None), claudes_team=claudes_team))
         assert "summary" not in row
         assert "color" not in row
 
+    @proves("R001-3.1-07", "R001-8.3-01")
     @given(
         st.text(),
         st.text() | TRICKY,
@@ -171,10 +176,12 @@ class TestEncodeRow:
 
 
 class TestDecodeRow:
+    @proves("R000-version-sensitivity-02")
     @pytest.mark.parametrize("spelling", ["message_id", "msg_id", "messageId", "id"])
     def test_every_spelling_of_the_id_is_read(self, spelling):
         assert decoded(f'{{"from": "a", "text": "b", "{spelling}": "x"}}').id == "x"
 
+    @proves("R001-3.1-08")
     @pytest.mark.parametrize(
         ("ids", "expected"),
         [
@@ -189,6 +196,7 @@ class TestDecodeRow:
     def test_of_several_ids_ours_comes_first_and_what_is_no_string_is_no_id(self, ids, expected):
         assert decoded(f'{{"from": "a", "text": "b", {ids}}}').id == expected
 
+    @proves("R001-3.1-08", "R001-3.1-12")
     def test_a_row_without_an_id_is_known_by_sender_time_and_text(self):
         row = decoded('{"from": "a", "text": "b", "timestamp": "t"}')
         assert row.id is None
@@ -198,6 +206,7 @@ class TestDecodeRow:
         assert decoded('{"from": "a", "content": "c"}').text == "c"
         assert decoded('{"from": "a", "content": "c", "text": "t"}').text == "t"
 
+    @proves("R001-3.1-03", "R001-3.1-04")
     @pytest.mark.parametrize(
         "raw",
         [
@@ -225,10 +234,12 @@ class TestDecodeRow:
     def test_only_true_is_read(self, flag, read):
         assert decoded(f'{{"from": "a", "text": "b", "read": {flag}}}').read is read
 
+    @proves("R001-3.1-01", "R001-8.3-10")
     def test_fields_of_another_kind_count_as_absent(self):
         row = decoded('{"from": "a", "text": "b", "timestamp": 5, "summary": [], "color": {}, "type": null}')
         assert (row.timestamp, row.summary, row.color, row.kind) == ("", None, None, "message")
 
+    @proves("R001-3.1-14")
     def test_unknown_fields_are_named_in_their_order(self):
         row = decoded('{"zeta": 1, "from": "a", "text": "b", "alpha": {"from": "x"}, "msgV": 2}')
         assert row.unknown == ("zeta", "alpha")
@@ -397,6 +408,7 @@ class TestUnread:
 
 
 class TestMarking:
+    @proves("R001-3.1-09")
     @given(inboxes(), st.booleans(), st.data())
     def test_exactly_the_named_rows_change_and_only_in_their_flag(self, data, read, choice):
         before = Inbox(data).rows

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.mail.messages import Message
 from atm.formats.files.numbered_lines import last_seq
@@ -40,6 +41,7 @@ TEXTS = st.text(max_size=10) | st.sampled_from([', "row": {}', '"}\n', "\n", "\u
 
 
 class TestALine:
+    @proves("R003-1.1-25")
     def test_a_receipt_is_one_line_with_its_number_first(self):
         assert a_line().numbered(7) == (
             b'{"seq": 7, "id": "m-1", "kind": "receipt", "agent": "ann", "state": "read", '
@@ -49,6 +51,7 @@ class TestALine:
     def test_a_receipt_about_several_messages_lists_them(self):
         assert b'"ids": ["m-1", "m-2"]' in a_line(ids=["m-1", "m-2"]).numbered(1)
 
+    @proves("R003-1.1-26", "R003-1.1-28")
     def test_a_message_line_carries_its_row_last_and_to_the_letter(self):
         line = a_line(kind=MESSAGE, raw='{"from":"bob","text":"\\/ 1","n":1.10}').numbered(1)
         assert line.endswith(b', "row": {"from":"bob","text":"\\/ 1","n":1.10}}\n')
@@ -73,6 +76,7 @@ class TestALine:
         message = entry.message
         assert (message.text if message else None) == text
 
+    @proves("R003-2.3-06")
     @given(st.lists(st.tuples(TEXTS, TEXTS, TEXTS), max_size=6))
     def test_a_whole_ledger_is_read_back_in_order(self, parts):
         data = b"".join(
@@ -83,6 +87,7 @@ class TestALine:
         assert torn == 0
         assert [(e.seq, e.ids, e.evidence) for e in entries] == [(n, [p[0]], p[1]) for n, p in enumerate(parts, 1)]
 
+    @proves("R003-6-06", "R003-9-05")
     @given(st.lists(TEXTS, min_size=1, max_size=4), st.data())
     def test_a_crash_in_the_middle_of_an_append_costs_the_last_line_alone(self, texts, data):
         lines = [a_line(raw=a_row(text)).numbered(n) for n, text in enumerate(texts, 1)]

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.errors import BadMessage
 from atm.domain.mail.messages import Message
@@ -66,6 +67,7 @@ class TestParse:
         assert parsed is not None
         assert parsed.get(name) == value
 
+    @proves("R000-version-sensitivity-04")
     @pytest.mark.parametrize(
         "text",
         [

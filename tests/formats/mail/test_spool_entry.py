@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.formats.mail.spool_entry import SpoolEntry, decode_entry, target_in_name
 
@@ -104,11 +105,13 @@ class TestTheFile:
 
 
 class TestTheName:
+    @proves("R001-3.3-04")
     def test_it_sorts_in_the_order_of_sending(self):
         names = [an_entry().file_name(nanoseconds) for nanoseconds in (1, 999, 1_788_264_000_000_000_000)]
         assert names == sorted(names)
         assert names[0] == "0000000000000000001-0b7f3a90-ann@crew.json"
 
+    @proves("R001-3.3-04")
     @pytest.mark.parametrize("agent", ["ann", "ann-2", "a.b", "a_b+c", "team-lead"])
     @pytest.mark.parametrize("team", ["crew", "my-crew", "v1.2", "session-1a2b3c4d"])
     @pytest.mark.parametrize("id", [ID, "m-1", "short", "a-b-c-d-e", ""])

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+from tests.proving import proves
+
 from atm.domain.sessions.consolidation import Consolidation
 from atm.domain.team.lead_session import LeadSession
 from atm.formats.sessions.checkpoint import (
@@ -55,6 +57,77 @@ def begun() -> bytes:
     return new_state("t", "active", "2026-02-20T14:23:45.000Z", "ann", "team-engine+schema+test-iDs6b")
 
 
+@proves(
+    "R003-1.1-01",
+    "R003-1.1-02",
+    "R003-1.1-03",
+    "R003-1.1-04",
+    "R003-1.1-07",
+    "R003-1.1-08",
+    "R003-1.1-09",
+    "R003-1.1-11",
+    "R003-1.1-12",
+    "R003-1.1-13",
+    "R003-1.1-14",
+    "R003-1.1-15",
+    "R003-1.1-16",
+    "R003-1.1-17",
+    "R003-1.1-18",
+    "R003-1.1-19",
+    "R003-1.1-20",
+    "R003-1.1-21",
+    "R003-1.1-22",
+    "R003-1.1-23",
+    "R003-1.1-24",
+    "R003-1.1-27",
+    "R003-1.1-29",
+    "R003-1.1-30",
+    "R003-1.1-31",
+    "R003-1.1-32",
+    "R003-1.1-33",
+    "R003-1.1-34",
+    "R003-1.3-01",
+    "R003-1.3-02",
+    "R003-1.3-04",
+    "R003-1.3-05",
+    "R003-1.3-08",
+    "R003-1.3-09",
+    "R003-1.3-10",
+    "R003-1.3-11",
+    "R003-1.3-12",
+    "R003-1.3-13",
+    "R003-1.3-14",
+    "R003-1.3-15",
+    "R003-1.3-16",
+    "R003-1.3-17",
+    "R003-1.3-18",
+    "R003-1.3-19",
+    "R003-1.3-20",
+    "R003-1.3-21",
+    "R003-1.3-22",
+    "R003-1.3-23",
+    "R003-1.3-24",
+    "R003-1.3-25",
+    "R003-1.3-26",
+    "R003-1.3-27",
+    "R003-1.3-28",
+    "R003-1.3-29",
+    "R003-1.3-30",
+    "R003-1.3-31",
+    "R003-1.3-32",
+    "R003-1.3-33",
+    "R003-1.3-34",
+    "R003-1.3-35",
+    "R003-2.3-08",
+    "R003-4.4-01",
+    "R003-5.2-01",
+    "R003-5.2-02",
+    "R003-5.2-03",
+    "R003-5.2-05",
+    "R003-9-01",
+    "R003-9-02",
+    "R003-10-01",
+)
 def test_a_checkpoint_has_every_field_of_the_seed():
     found = json.loads(with_checkpoint(begun(), SAID, AT + 120, AT))
     assert found["version"] == "1.0"
@@ -97,6 +170,7 @@ def test_a_checkpoint_has_every_field_of_the_seed():
     assert found["metadata"] == {"N": 1, "divergence_detected": False}
 
 
+@proves("R003-1.1-02", "R003-1.1-03", "R003-1.1-36", "R003-1.2-05", "R003-1.3-06", "R003-6-05")
 def test_where_a_team_stands_and_who_leads_it_stay_as_they_were():
     led = with_fields(begun(), lead_fields(LeadSession(session="one", last_seen=AT, away_since=AT + 5, folder="/r")))
     after = with_checkpoint(led, SAID, AT, AT)
@@ -104,6 +178,7 @@ def test_where_a_team_stands_and_who_leads_it_stay_as_they_were():
     assert decode_lead(after) == LeadSession(session="one", last_seen=AT, away_since=AT + 5, folder="/r")
 
 
+@proves("R003-1.3-03")
 def test_the_sequence_rises_with_every_change_and_with_nothing_else():
     one = with_checkpoint(begun(), SAID, AT, AT)
     assert with_checkpoint(one, SAID, AT + 99, AT) == one
@@ -112,6 +187,7 @@ def test_the_sequence_rises_with_every_change_and_with_nothing_else():
     assert created_in(two) == AT
 
 
+@proves("R003-1.1-31", "R003-1.1-32", "R003-1.1-33", "R003-5.2-08")
 def test_facts_stay_unless_they_are_taken_anew():
     one = with_checkpoint(begun(), SAID, AT, AT)
     two = with_checkpoint(one, replace(SAID, facts=None, completed=[]), AT, AT)
@@ -119,6 +195,7 @@ def test_facts_stay_unless_they_are_taken_anew():
     assert facts_in(with_checkpoint(two, replace(SAID, facts={}), AT, AT)) == {}
 
 
+@proves("R003-1.1-07", "R003-1.1-08", "R003-1.1-09")
 def test_members_and_open_tasks_are_read_back():
     data = with_checkpoint(begun(), SAID, AT, AT)
     assert [(one.id, one.role, one.task) for one in teammates_in(data)] == [("tm_1", "engineer", "7")]
@@ -126,11 +203,13 @@ def test_members_and_open_tasks_are_read_back():
     assert checkpointed(data) == checkpointed(with_fields(data, lead_fields(LeadSession(session="two"))))
 
 
+@proves("R003-5.2-09")
 def test_the_seeds_example_with_fifty_long_messages_stays_within_fifty_kilobytes():
     long = [replace(SAID.tail[0], seq=number, body="x" * 5000) for number in range(50)]
     assert len(with_checkpoint(begun(), replace(SAID, tail=long), AT, AT)) < 50_000
 
 
+@proves("R003-3.3-02", "R003-3.3-03", "R003-3.3-04", "R003-3.3-05", "R003-6-08")
 def test_a_members_own_checkpoint_is_read_back():
     said = MemberCheckpoint(
         member="bob",
@@ -150,6 +229,7 @@ def test_a_members_own_checkpoint_is_read_back():
     assert decode_member(b"{}").member == ""
 
 
+@proves("R003-7-team-08")
 def test_a_consolidation_is_read_back_and_taken_away():
     said = Consolidation(
         step="checks", by="ann", session="one", at=AT, pid=7, began="1", boot="b", push="origin", index="t"

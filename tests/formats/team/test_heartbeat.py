@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.team.liveness import Beat
 from atm.formats.files.json_record import NotJson
@@ -24,6 +25,9 @@ SEEDS = {
 """What seed 003 section 3.1 wants in every heartbeat; unknown is null."""
 
 
+@proves(
+    "R003-3.1-02", "R003-3.1-03", "R003-3.1-04", "R003-3.1-05", "R003-3.1-06", "R003-3.1-07", "R003-3.1-08", "R003-9-10"
+)
 def test_a_beat_says_what_is_known_and_nothing_else():
     data = encode_beat("ann", Beat(at=1_788_000_000.5, source="test", host="here"))
     own = {"member": "ann", "at": "2026-08-29T10:40:00.500Z", "source": "test", "host": "here"}
@@ -90,6 +94,16 @@ def test_an_uptime_that_no_clock_can_show_breaks_nobodys_liveness():
     assert found.at
 
 
+@proves(
+    "R003-2.3-08",
+    "R003-3.1-02",
+    "R003-3.1-03",
+    "R003-3.1-04",
+    "R003-3.1-05",
+    "R003-3.1-06",
+    "R003-3.1-07",
+    "R003-3.1-08",
+)
 def test_the_seeds_fields_are_read_back_and_garbage_in_them_is_unknown():
     said = Beat(at=1.0, source="test", task="3", context=47, message=43, checkpoint=127)
     found = decode_beat(encode_beat("ann", said))

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.team.team import Member
 from atm.formats.files.json_record import NotJson
@@ -48,6 +49,7 @@ class TestReading:
         )
         assert scout.is_active is None
 
+    @proves("R001-8.3-01")
     def test_a_roster_of_a_new_version(self):
         team = decode_team(sample("claude-2.1.231"), "session-1a2b3c4d")
         assert [(m.name, m.backend, m.is_active, m.state) for m in team.members] == [
@@ -63,6 +65,7 @@ class TestReading:
     def test_the_name_of_a_team_is_that_of_its_folder(self):
         assert decode_team(b'{"name": "inside", "members": []}', "folder").name == "folder"
 
+    @proves("R001-3.1-01")
     def test_members_that_are_no_members_are_passed_over(self):
         team = decode_team(sample("odd-members"), "odd")
         assert [member.name for member in team.members] == ["twin", "twin"]
@@ -70,6 +73,7 @@ class TestReading:
         assert team.lead == "team-lead"
         assert team.created_at == 1780000000.0
 
+    @proves("R001-8.3-10")
     def test_a_roster_without_members_is_an_empty_team(self):
         team = decode_team(sample("no-members-key"), "bare")
         assert (team.members, team.created_at, team.description, team.lead) == ([], None, "", "team-lead")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.team.lifecycle import ACTIVE, INIT, MOST_REMEMBERED, PENDING, UNKNOWN, Move
 from atm.formats.files.json_record import NotJson
@@ -13,6 +14,7 @@ from atm.formats.team.team_state import completed_mark, decode_mark, decode_stat
 AT = "2026-11-15T04:16:16.243Z"
 
 
+@proves("R003-1.3-07")
 def test_a_new_state_is_read_back():
     known = decode_state(new_state("crew", INIT, AT, "ann"))
     assert (known.status, known.since, known.by, known.history) == (INIT, AT, "ann", [])

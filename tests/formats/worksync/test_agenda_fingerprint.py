@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.board.dependencies import Board
 from atm.domain.board.reviews import Reviewer
@@ -34,10 +35,41 @@ def mine(**facts: Any) -> Card:
     return Card(**{"number": 1, "owner": "ann", "status": "in_progress", **facts})
 
 
+@proves("R002-4.2-02", "R002-8.3-01", "R002-8.3-02")
 def test_its_form():
     assert re.fullmatch(r"agenda:v1:[0-9a-f]{64}", of("ann", mine()))
 
 
+@proves(
+    "R002-1-04",
+    "R002-4.2-01",
+    "R002-8.0-08",
+    "R002-8.1-09",
+    "R002-8.1-10",
+    "R002-8.1-12",
+    "R002-8.1-13",
+    "R002-8.1-14",
+    "R002-8.1-15",
+    "R002-8.1-16",
+    "R002-8.2-01",
+    "R002-8.2-02",
+    "R002-8.2-04",
+    "R002-8.3-01",
+    "R002-8.3-02",
+    "R002-8.3-03",
+    "R002-8.3-08",
+    "R002-8.3-09",
+    "R002-8.3-21",
+    "R002-8.3-33",
+    "R002-8.3-34",
+    "R002-8.3-35",
+    "R002-8.3-36",
+    "R002-8.3.1-22",
+    "R002-21-07",
+    "R002-27.1-21",
+    "R002-27.2-05",
+    "R002-28-04",
+)
 def test_it_is_the_sha256_of_the_canonical_text_and_stays_what_it_is():
     """Pinned: agents hold fingerprints over an upgrade."""
     text = (
@@ -52,6 +84,21 @@ def test_it_is_the_sha256_of_the_canonical_text_and_stays_what_it_is():
 class TestWhatMovesIt:
     """Every row of 20.1, and each fact of an item's evidence."""
 
+    @proves(
+        "R002-3.4-01",
+        "R002-3.4-02",
+        "R002-8.0-09",
+        "R002-8.0-14",
+        "R002-8.3-18",
+        "R002-8.3-19",
+        "R002-8.3-22",
+        "R002-8.3-23",
+        "R002-8.3-24",
+        "R002-8.3-25",
+        "R002-8.3-27",
+        "R002-8.3-29",
+        "R002-20.1-02",
+    )
     @pytest.mark.parametrize(
         "facts",
         [
@@ -77,6 +124,7 @@ class TestWhatMovesIt:
     def test_each_fact_that_changes_the_work(self, facts):
         assert of("ann", mine(**facts)) != of("ann", mine())
 
+    @proves("R002-8.3-22", "R002-8.3-23", "R002-8.3-25", "R002-20.1-08")
     def test_no_two_of_these_facts_look_the_same(self):
         facts: list[dict[str, Any]] = [
             *({}, {"status": "pending"}, {"owner": ""}, {"review": "changes_requested"}, {"review": "approved"}),
@@ -85,20 +133,24 @@ class TestWhatMovesIt:
         ]
         assert len({of("ann", mine(**one)) for one in facts}) == len(facts)
 
+    @proves("R002-8.3-28", "R002-20.1-02")
     def test_a_task_more(self):
         assert of("ann", mine()) != of("ann", mine(), mine(number=2))
 
+    @proves("R002-8.0-13", "R002-8.2.1-47", "R002-8.3-19")
     def test_a_new_owner_moves_both(self):
         before, after = [mine()], [mine(owner="bob")]
         assert of("ann", *before) != of("ann", *after)
         assert of("bob", *before) != of("bob", *after)
 
+    @proves("R002-8.3-20", "R002-8.3-26", "R002-20.1-07")
     def test_a_review_moves_the_owner_and_the_reviewer_and_a_second_cycle_moves_the_reviewer_again(self):
         task = mine(review="review")
         first, second = (of("bob", task, task1=Reviewer("bob", opened_by=id)) for id in ("e1", "e3"))
         assert len({of("bob"), first, second}) == 3
         assert of("ann", task, task1=Reviewer("bob")) == of("ann") != of("ann", mine())
 
+    @proves("R002-4.1-06", "R002-8.0-14", "R002-8.2.1-27", "R002-8.3-24", "R002-20.1-08")
     def test_a_blocker_that_goes(self):
         open_one, done = Card(2), Card(2, status="completed")
         blocked = mine(blocked_by=["2"])
@@ -115,6 +167,7 @@ class TestWhatMovesIt:
 
 
 class TestWhatDoesNot:
+    @proves("R002-8.0-09", "R002-8.0-11", "R002-8.0-12", "R002-8.3-18", "R002-16.5-06", "R002-20.1-04")
     @pytest.mark.parametrize(
         "facts",
         [
@@ -135,11 +188,13 @@ class TestWhatDoesNot:
         done = Card(2, status="completed")
         assert of("ann", mine(**facts), done) == of("ann", mine(), done)
 
+    @proves("R002-8.2.2-32", "R002-27.1-23")
     def test_a_conflict_about_the_reviewer_who_stays_the_same(self):
         task = mine(review="review")
         told = Reviewer("bob", ["the card says bob and the history says cleo"], opened_by="e1")
         assert of("bob", task, task1=told) == of("bob", task, task1=Reviewer("BOB", opened_by="e1"))
 
+    @proves("R002-8.3-07", "R002-20.1-01")
     def test_the_order_of_keys_and_of_what_an_item_is_made_of(self):
         facts = {"owner": "ann", "status": "pending", "deep": {"b": 1, "a": [{"y": 1, "x": 2}]}}
         turned = {"deep": {"a": [{"x": 2, "y": 1}], "b": 1}, "status": "pending", "owner": "ann"}
@@ -189,6 +244,19 @@ def again(one: Card, other: dict[str, object]) -> Card:
     return copy
 
 
+@proves(
+    "R002-4.2-01",
+    "R002-8.3-04",
+    "R002-8.3-05",
+    "R002-8.3-06",
+    "R002-8.3-18",
+    "R002-8.3.1-01",
+    "R002-11.1-07",
+    "R002-21-32",
+    "R002-27.1-24",
+    "R002-27.1-52",
+    "R002-28-04",
+)
 @given(BOARDS, st.lists(NOISE, min_size=4, max_size=4), st.data())
 def test_noise_never_moves_anybodys_fingerprint(cards, noise, data):
     noisy = []
@@ -201,6 +269,7 @@ def test_noise_never_moves_anybodys_fingerprint(cards, noise, data):
         assert of(member, *cards) == of(member, *mixed)
 
 
+@proves("R002-4.2-01", "R002-8.3.1-01")
 @given(BOARDS, BOARDS)
 def test_two_agendas_have_one_fingerprint_only_if_they_are_the_same(one, other):
     first, second = agenda_of("ann", *one), agenda_of("ann", *other)
@@ -214,6 +283,7 @@ JSON = st.recursive(
 )
 
 
+@proves("R002-8.0-08", "R002-8.3-07")
 @given(JSON)
 def test_the_canonical_text_says_the_same_in_the_order_of_its_keys(value):
     text = canonical_json(value)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.worksync.reports import LONGEST_FINGERPRINT, LONGEST_TOKEN
 from atm.formats.files.json_record import decode_object
@@ -55,6 +56,7 @@ def bound(**other: object) -> str:
     return signed(canonical_json({**payload, **other}).encode())  # type: ignore[dict-item]
 
 
+@proves("R002-9-30")
 def test_a_token_is_good_for_whom_and_what_it_was_given():
     assert verdict(token()) == "ok"
     assert token().startswith("wrs:v1.")
@@ -66,10 +68,24 @@ def test_the_member_is_meant_in_whatever_letters():
     assert verdict(token(member="ANN")) == verdict(token(), member="Ann") == "ok"
 
 
+@proves("R002-9-32")
 def test_none_is_missing():
     assert verdict("") == "missing"
 
 
+@proves(
+    "R002-7-25",
+    "R002-9-31",
+    "R002-9-34",
+    "R002-13.2-04",
+    "R002-13.2-07",
+    "R002-13.2-08",
+    "R002-13.2-09",
+    "R002-13.2-10",
+    "R002-23-07",
+    "R002-27.2-04",
+    "R002-28-05",
+)
 @pytest.mark.parametrize(
     "other",
     [
@@ -91,6 +107,7 @@ def test_it_is_good_for_nothing_else(other):
     assert verdict(token(**other)) == "invalid"
 
 
+@proves("R002-9-33", "R002-13.2-11", "R002-23-30", "R002-27.2-06")
 @pytest.mark.parametrize(
     ("later", "expected"),
     [
@@ -125,6 +142,7 @@ def test_what_is_bound_must_be_what_we_bind_also_under_our_own_signature(other):
     assert verdict(bound(**other)) == "invalid"
 
 
+@proves("R002-7-25", "R002-27.2-03")
 def test_changing_any_bit_of_what_is_signed_or_of_the_signature_is_noticed():
     prefix, payload, signature = token().split(".")
     for at, bit in product(range(len(decoded(payload))), range(8)):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.worksync.nudges import PLAIN, STATES, TERMINAL, Nudge, is_due, next_rung, rate_limited_until
 from atm.formats.files.json_record import decode_object, encode
@@ -59,6 +60,7 @@ INTENTS = st.builds(
 )
 
 
+@proves("R002-15.1-01", "R002-15.1-02", "R002-15.1-03", "R002-15.1-04", "R002-15.1-05", "R002-15.1-07", "R002-15.1-13")
 @given(NUDGES)
 def test_a_nudge_is_read_back_as_it_was(nudge):
     assert decode_nudge("key", "crew", decode_object(encode(encode_nudge(nudge)))) == nudge
@@ -69,6 +71,20 @@ def test_an_intent_is_read_back_as_it_was(intent):
     assert decode_intent("key", "crew", decode_object(encode(encode_intent(intent)))) == intent
 
 
+@proves(
+    "R002-15.1-01",
+    "R002-15.1-02",
+    "R002-15.1-03",
+    "R002-15.1-04",
+    "R002-15.1-05",
+    "R002-15.1-07",
+    "R002-15.1-08",
+    "R002-15.1-09",
+    "R002-15.1-10",
+    "R002-15.1-11",
+    "R002-15.1-12",
+    "R002-15.1-13",
+)
 def test_the_names_in_the_file_are_those_of_the_seed():
     nudge = Nudge("key", "crew", "ann", "F", PLAIN, "ann", "H", "claimed", 2, "me", 1.0, True, "m", "why", 2.0, 3.0)
     assert encode_nudge(nudge) == {
@@ -103,6 +119,7 @@ def test_what_a_later_version_added_to_a_nudge_survives():
     assert encode_nudge(decode_nudge("key", "crew", record)).items() >= record.items()
 
 
+@proves("R002-15.1-06")
 @pytest.mark.parametrize("status", ["", "sent", "PENDING", None, 5, ["pending"], "x" * 10_000, "\ud800\0"])
 def test_an_item_in_a_state_that_we_do_not_know_is_never_sent(status):
     found = decode_nudge("key", "crew", {"status": status, "memberName": "ann"})

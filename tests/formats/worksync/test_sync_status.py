@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.worksync.decisions import lease_of
 from atm.domain.worksync.statuses import (
@@ -62,6 +63,7 @@ STATUSES = st.builds(
 )
 
 
+@proves("R002-6-09")
 @settings(max_examples=60)
 @given(STATUSES)
 def test_a_status_is_read_back_as_it_was(status):
@@ -69,11 +71,26 @@ def test_a_status_is_read_back_as_it_was(status):
     assert decode_status("crew", "ann", record) == status
 
 
+@proves("R002-8.4-27", "R002-8.4-28", "R002-8.4-29", "R002-8.4-30", "R002-8.4-32", "R002-8.4-33")
 @given(REPORTS)
 def test_a_report_is_read_back_as_it_was(report):
     assert decode_report(decode_object(encode(encode_report(report)))) == report
 
 
+@proves(
+    "R002-8.4-27",
+    "R002-8.4-28",
+    "R002-8.4-32",
+    "R002-8.4-33",
+    "R002-18-07",
+    "R002-18-08",
+    "R002-18-09",
+    "R002-18-10",
+    "R002-18-11",
+    "R002-18-12",
+    "R002-18-13",
+    "R002-18-14",
+)
 def test_the_names_in_the_file_are_those_of_the_seed():
     report = ReportRecord("r1", "F", "F", "blocked", True, "", ["7"], "c1", "n", "report_token", 1.0, 2.0)
     assert encode_report(report) == {
@@ -196,6 +213,7 @@ class TestRemembering:
     def report(id: str, at: float = 0.0, accepted: bool = True, reason: str = "") -> ReportRecord:
         return ReportRecord(id, "F", "F", "still_working", accepted, reason, [], "", "", "", at, at)
 
+    @proves("R002-8.0-53", "R002-8.4.2-22")
     def test_twenty_stay_and_the_oldest_goes(self):
         had: list[ReportRecord] = []
         for n in range(MOST_HISTORY + 5):
@@ -211,6 +229,7 @@ class TestRemembering:
         had = remember(had, self.report("a", accepted=False, reason="task_not_in_current_agenda"))
         assert len(had) == 3
 
+    @proves("R002-8.4.2-22")
     @pytest.mark.parametrize(("age", "stays"), [(HISTORY_SECONDS - 1, True), (HISTORY_SECONDS, False)])
     def test_after_a_week_they_go(self, age, stays):
         assert (len(remember([self.report("a")], self.report("b", age))) == 2) is stays

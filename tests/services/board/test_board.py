@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import LONG, examples
+from tests.proving import proves
 
 from atm.domain.board import claims
 from atm.domain.board.acceptance import Ran
@@ -103,6 +104,7 @@ def pass_time(boardroom: FullBoardroom, seconds: float) -> None:
 
 
 class TestClaim:
+    @proves("R004-task-system-T4b")
     def test_the_most_urgent_free_task_comes_first_and_then_the_lowest_id(self, boardroom):
         add(boardroom, "low", priority="low")
         add(boardroom, "a", "b")
@@ -110,6 +112,7 @@ class TestClaim:
         assert [claim(boardroom, who) for who in ("ann", "bob", "cleo", "dan")] == ["4", "2", "3", "1"]
         assert why(boardroom, "eve") == "all-claimed"
 
+    @proves("R004-agent-lifecycle-L9", "R004-orchestration-O3")
     def test_ones_own_task_is_gone_on_with_before_anything_else(self, boardroom):
         add(boardroom, "a", "b")
         first = board.claim(boardroom, "crew", "ann")
@@ -133,6 +136,7 @@ class TestClaim:
         with pytest.raises(error):
             board.claim(boardroom, "crew", "ann", id)
 
+    @proves("R004-summary-02", "R004-task-system-T2")
     def test_a_task_is_not_had_while_something_it_needs_is_open(self, boardroom):
         add(boardroom, "a")
         add(boardroom, "b", depends_on=["1"])
@@ -164,6 +168,7 @@ class TestClaim:
         board.complete(boardroom, "crew", "ann", "1")
         assert why(boardroom, "ann") == "all-finished"
 
+    @proves("R004-merge-and-conflicts-G1b")
     def test_files_that_overlap_with_work_in_progress_are_named(self, boardroom):
         add(boardroom, "a", files=["src/*.py"])
         add(boardroom, "b", files=["src/x.py", "doc/y"])
@@ -172,6 +177,7 @@ class TestClaim:
         assert board.claim(boardroom, "crew", "bob").overlaps == {"1": ["src/*.py"]}
         assert board.claim(boardroom, "crew", "cleo").overlaps == {}
 
+    @proves("R004-files-12")
     def test_somebody_who_must_plan_gets_a_task_that_needs_a_plan(self, boardroom):
         boardroom.room.rosters.change(
             "crew", lambda data: data.replace(b'"name": "ann"', b'"name": "ann", "planModeRequired": true')
@@ -251,6 +257,7 @@ class TestStart:
         assert board.start(boardroom, "crew", "ann", "1").task is not None
         assert state(boardroom, "1") == "in_progress"
 
+    @proves("R004-gap-p2-01")
     def test_work_does_not_begin_before_the_plan_is_approved(self, boardroom):
         add(boardroom, "a", needs_plan=True)
         with pytest.raises(AtmError, match="needs a plan"):
@@ -266,6 +273,7 @@ class TestStart:
 
 
 class TestComplete:
+    @proves("R004-task-system-T6")
     def test_a_completion_says_what_it_unblocked(self, boardroom):
         add(boardroom, "a", "b")
         add(boardroom, "c", depends_on=["1"])
@@ -342,6 +350,7 @@ class TestComplete:
             board.complete(boardroom, "crew", "ann", "1")
         assert state(boardroom, "1") == "in_progress"
 
+    @proves("R004-current-state-11")
     def test_a_plan_that_nobody_approved_lets_nothing_be_completed(self, boardroom):
         add(boardroom, "a", needs_plan=True)
         claim(boardroom, "ann")
@@ -406,6 +415,7 @@ class TestComplete:
 
 
 class TestFail:
+    @proves("R004-task-system-T8", "R004-task-system-T8b", "R004-defects-04", "R004-defects-08")
     def test_two_retries_are_three_attempts_and_then_what_waits_is_unreachable(self, boardroom):
         add(boardroom, "a")
         add(boardroom, "b", depends_on=["1"])
@@ -419,6 +429,7 @@ class TestFail:
         assert boardroom.tasks.board("crew").is_resolved
         assert history(boardroom, "1") == ["task_created"] + ["in_progress", "pending"] * 2 + ["in_progress", "failed"]
 
+    @proves("R004-task-system-T8")
     @pytest.mark.parametrize(("retries", "attempts"), [(0, 1), (4, 5)])
     def test_a_task_may_say_how_often(self, boardroom, retries, attempts):
         add(boardroom, "a", max_retries=retries)
@@ -552,6 +563,7 @@ class TestRelease:
 
 
 class TestSilence:
+    @proves("R003-8-03", "R004-task-system-T9")
     def test_ten_minutes_are_no_silence_and_one_second_more_is(self, boardroom):
         add(boardroom, "a")
         claim(boardroom, "ann")
@@ -563,6 +575,7 @@ class TestSilence:
         assert done.task is not None
         assert (done.task.id, done.task.owner, done.task.failures) == ("1", "bob", 1)
 
+    @proves("R004-defects-05b")
     def test_somebody_who_went_silent_and_comes_back_cannot_finish_what_is_somebody_elses_now(self, boardroom):
         add(boardroom, "a")
         old = board.claim(boardroom, "crew", "ann").task
@@ -573,6 +586,7 @@ class TestSilence:
             board.complete(boardroom, "crew", "ann", "1", claim_id=old.claim_id)
         assert why(boardroom, "ann") == "all-claimed"
 
+    @proves("R004-task-system-T9", "R004-defects-05")
     def test_somebody_who_beats_keeps_their_task_however_long_it_takes(self, boardroom):
         add(boardroom, "a")
         claim(boardroom, "ann")
@@ -581,6 +595,7 @@ class TestSilence:
             beat(boardroom.presence, "crew", "ann", boardroom.clock.now(), "test")
             assert board.claim(boardroom, "crew", "bob").released == []
 
+    @proves("R004-agent-lifecycle-L9")
     def test_a_process_that_is_gone_is_silent_at_once(self, boardroom):
         add(boardroom, "a")
         claim(boardroom, "ann")
@@ -590,6 +605,7 @@ class TestSilence:
         boardroom.presence.running.clear()
         assert board.claim(boardroom, "crew", "bob").released == ["1"]
 
+    @proves("R004-defects-05")
     @pytest.mark.parametrize("jump", [3600, 86_400 * 365, -3600, -86_400 * 365])
     def test_a_wall_clock_that_jumps_takes_nobodys_work_away(self, boardroom, jump):
         add(boardroom, "a")
@@ -650,6 +666,7 @@ class TestSilence:
 
 
 class TestAssign:
+    @proves("R003-4.2-07", "R004-orchestration-O3b", "R004-defects-11")
     def test_the_old_claim_ends_before_the_new_one_begins(self, boardroom):
         add(boardroom, "a")
         claim(boardroom, "ann")
@@ -708,6 +725,7 @@ class TestAssign:
 
 
 class TestCancel:
+    @proves("R004-orchestration-O3d")
     def test_what_waits_for_it_can_never_be_done_and_is_named(self, boardroom):
         add(boardroom, "a")
         add(boardroom, "b", depends_on=["1"])
@@ -819,6 +837,7 @@ class TestIdleMembers:
         assert why(boardroom, "ann", "2") == "claimed"
         assert boardroom.presence.last("crew", "ann").state == "working"
 
+    @proves("R004-gap-p0-04")
     def test_state_follows_claims(self, boardroom):
         add(boardroom, "a")
         assert claim(boardroom, "ann") == "1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.board.tasks import Task
 from atm.domain.errors import BadName, BadTask, NotAllowed, NotClaimant, PlanRefused, ReviewRefused, TaskClosed
@@ -62,6 +63,7 @@ class TestReviews:
         assert "rename it" in letters(boardroom, "ann")[-1]
         assert board.claim(boardroom, "crew", "ann").task.id == "1"  # type: ignore[union-attr]
 
+    @proves("R002-8.2.2-21")
     def test_without_a_name_the_lead_is_told_and_nobody_is_the_reviewer_until_somebody_starts(self, boardroom):
         asked = reviews.request_review(boardroom, "crew", "ann", "1")
         assert (asked.reviewer, len(asked.diagnostics)) == (None, 1)
@@ -100,6 +102,7 @@ class TestReviews:
             with pytest.raises(NotClaimant):
                 reviews.request_review(boardroom, "crew", who, "1", "cleo")
 
+    @proves("R002-8.0-115", "R002-8.2.2-28", "R002-8.2.2-30", "R002-8.2.2-31", "R002-16.7-07", "R002-27.0-12")
     def test_a_reviewer_can_be_replaced_and_the_former_one_cannot_decide_any_more(self, boardroom):
         reviews.request_review(boardroom, "crew", "ann", "1", "bob")
         reviews.start_review(boardroom, "crew", "bob", "1")
@@ -153,6 +156,7 @@ class TestPlans:
         board.complete(boardroom, "crew", "ann", "1")
         return work_on(boardroom, "ann", needs_plan=True)
 
+    @proves("R004-gap-p2-02", "R004-agent-lifecycle-L7", "R004-messaging-M8b")
     def test_a_plan_is_sent_to_the_lead_and_work_begins_with_a_yes(self, boardroom, id):
         reviews.submit_plan(boardroom, "crew", "ann", id, "first this")
         assert "first this" in letters(boardroom, LEAD)[-1]
@@ -162,6 +166,7 @@ class TestPlans:
         assert "your plan was approved. go" in letters(boardroom, "ann")[-1]
         assert board.start(boardroom, "crew", "ann", id).task is not None
 
+    @proves("R004-defects-07")
     def test_no_answer_means_no_however_long_it_takes(self, boardroom, id):
         reviews.submit_plan(boardroom, "crew", "ann", id, "so")
         boardroom.clock.pass_time(10**7)
@@ -169,6 +174,7 @@ class TestPlans:
             board.complete(boardroom, "crew", "ann", id)
         assert read(boardroom, id).plan == "submitted"
 
+    @proves("R004-defects-07b")
     def test_a_first_plan_and_three_revisions_and_then_nothing_by_itself(self, boardroom, id):
         for attempt in range(4):
             reviews.submit_plan(boardroom, "crew", "ann", id, f"plan {attempt}")
@@ -181,6 +187,7 @@ class TestPlans:
         reviews.approve_plan(boardroom, "crew", LEAD, id)
         board.complete(boardroom, "crew", "ann", id)
 
+    @proves("R004-agent-lifecycle-L7e")
     def test_after_the_last_rejection_the_lead_may_give_the_task_to_somebody_who_plans_anew(self, boardroom, id):
         for attempt in range(4):
             reviews.submit_plan(boardroom, "crew", "ann", id, f"plan {attempt}")

@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.board.acceptance import Ran
 from atm.domain.errors import HookBlocked
@@ -186,6 +187,7 @@ class TestCompletion:
         planning.add(boardroom, "crew", LEAD, [NewTask("a", description="é\x1b")])
         board.claim(boardroom, "crew", "ann")
 
+    @proves("R004-gap-p3-05")
     def test_a_hook_that_says_no_leaves_the_task_in_progress(self):
         boardroom = make_desk(TaskCompleted=["hook"])
         self.start(boardroom)
@@ -235,6 +237,7 @@ class TestCompletion:
 
 
 class TestIdle:
+    @proves("R004-defects-06b")
     def test_a_hook_is_told_once_in_each_idle_time(self):
         boardroom = make_desk(TeammateIdle=["hook"])
         for _ in range(5):
@@ -254,6 +257,7 @@ class TestIdle:
             board.claim(boardroom, "crew", who)
         assert len(programs(boardroom).ran) == 2
 
+    @proves("R004-gap-p3-04")
     def test_feedback_comes_back_with_the_empty_hand(self):
         boardroom = make_desk(TeammateIdle=["hook"])
         programs(boardroom).results["hook"] = Ran(2, errors="look at the docs")

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from tests.chaos import LONG
+from tests.proving import proves
 
 from atm.domain.board.acceptance import Ran
 from atm.domain.errors import (
@@ -64,6 +65,7 @@ def needs(boardroom: FullBoardroom, id: str) -> list[str]:
 
 
 class TestAdd:
+    @proves("R004-task-system-T11d", "R004-task-system-T11g", "R004-task-system-T11m")
     def test_a_task_is_written_in_claude_codes_shape_with_ours_beside_it(self, boardroom):
         add(
             boardroom,
@@ -98,11 +100,13 @@ class TestAdd:
             "maxRetries",
         }
 
+    @proves("R004-task-system-T11m")
     def test_retries_come_from_the_settings_unless_the_task_says_otherwise(self, boardroom):
         boardroom.max_retries = 5
         add(boardroom, NewTask("a"), NewTask("b", max_retries=0))
         assert [boardroom.tasks.read("crew", id).max_retries for id in "12"] == [5, 0]
 
+    @proves("R003-9-04", "R004-target-06", "R004-architecture-08", "R004-task-system-T3", "R004-task-system-T11f")
     def test_both_sides_of_a_dependency_are_written(self, boardroom):
         add(boardroom, NewTask("a"))
         add(boardroom, NewTask("b", depends_on=["1"]), NewTask("c", depends_on=["#1", "2", "1"]))
@@ -170,6 +174,7 @@ class TestAdd:
 
 
 class TestDependencies:
+    @proves("R004-task-system-T3b")
     def test_titles_are_resolved_among_the_new_tasks_and_then_on_the_board(self, boardroom):
         add(boardroom, NewTask("Build it"))
         add(boardroom, NewTask("test it", depends_on=["build  IT"]), NewTask("ship", depends_on=["Test It", "#1"]))
@@ -188,6 +193,7 @@ class TestDependencies:
         add(boardroom, NewTask("x"), NewTask("x"), NewTask("whole", parts=[0, 1]))
         assert needs(boardroom, "3") == ["1", "2"]
 
+    @proves("R004-defects-04b")
     @pytest.mark.parametrize(
         ("wishes", "error", "says"),
         [
@@ -320,6 +326,7 @@ class TestSplit:
         assert (boardroom.tasks.read("crew", "3").files, boardroom.tasks.read("crew", "4").files) == (["a/*"], ["b"])
         assert record(boardroom, "3")["blocks"] == ["4", "2"]
 
+    @proves("R004-orchestration-O3c")
     def test_splitting_ones_own_task_gives_it_back(self, boardroom):
         add(boardroom, NewTask("whole"))
         board.claim(boardroom, "crew", "ann")
@@ -330,6 +337,7 @@ class TestSplit:
         assert board.claim(boardroom, "crew", "ann").task.id == "2"  # type: ignore[union-attr]
         assert board.complete(boardroom, "crew", "ann", "2").unblocked == ["1"]
 
+    @proves("R004-orchestration-O3c")
     @pytest.mark.parametrize(("who", "may"), [("ann", True), ("bob", False), (LEAD, True), ("human", True)])
     def test_somebodys_work_is_split_by_them_the_lead_or_a_human(self, boardroom, who, may):
         add(boardroom, NewTask("whole"))

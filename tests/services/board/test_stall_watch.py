@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import UnreadableFile, WriteRefused
 from atm.domain.team.liveness import IDLE, WAITING, WORKING, Beat
@@ -105,6 +106,7 @@ def place() -> Place:
 # One stall.
 
 
+@proves("R002-5-04", "R002-16.1-03", "R002-20.6-01", "R002-26-17", "R002-27.1-50")
 def test_the_owner_is_told_then_the_lead_and_nobody_after_that(place):
     assert place.told() == []
     place.passes(29)
@@ -123,6 +125,7 @@ def test_the_owner_is_told_then_the_lead_and_nobody_after_that(place):
     assert place.mail("hugo") == place.mail("bob") == []
 
 
+@proves("R002-20.6-01")
 def test_each_is_told_once_however_often_one_looks(place):
     place.passes(31)
     assert place.told() == ["ann"]
@@ -138,6 +141,7 @@ def test_after_a_night_without_a_daemon_the_owner_still_gets_the_first_chance(pl
     assert place.told() == [LEAD]
 
 
+@proves("R002-16.1-03")
 def test_progress_ends_a_stall_and_the_next_one_is_told_anew(place):
     place.passes(31)
     assert place.told() == ["ann"]
@@ -152,6 +156,7 @@ def test_progress_ends_a_stall_and_the_next_one_is_told_anew(place):
     assert len(place.mail("ann")) == 2
 
 
+@proves("R002-16.5-07")
 @pytest.mark.parametrize("said", ["starting", "ok, will do", "on it", "беру в работу", "#1 acknowledged"])
 def test_a_weak_remark_is_no_progress(place, said):
     place.passes(25)
@@ -175,6 +180,7 @@ def test_a_dependency_that_others_draw_is_no_progress(place):
     assert place.told() == ["ann"]
 
 
+@proves("R002-1-07", "R002-1-27", "R002-8.0-58", "R002-16.1-07", "R002-16.1-09", "R002-26-17", "R002-28-16")
 def test_a_valid_work_sync_lease_hides_no_stall(place):
     lease = {"state": "still_working", "leaseUntil": to_iso(place.boardroom.clock.now() + 10_000)}
     place.records.put("crew", STATUS, {"ann": lease})
@@ -225,6 +231,7 @@ def test_who_waits_for_a_persons_permission_is_not_stalled_however_long(place):
 # Whose turn it is.
 
 
+@proves("R002-16.5-03")
 def test_a_pending_task_is_nobodys_stall(place):
     board.release(place.boardroom, "crew", "ann", "1")
     place.passes(1000)
@@ -776,6 +783,7 @@ def recently(place: Place, member: str, *tasks: str, seconds: float = 600.0, tea
     return bool(recent_alert(place.records, team, member, tasks, place.boardroom.clock.now(), seconds))
 
 
+@proves("R002-8.0-60", "R002-8.0-100", "R002-16.5-08")
 def test_an_alert_is_recent_for_ten_minutes_for_its_member_and_its_task(place):
     place.passes(31)
     assert not recently(place, "ann", "1")
@@ -803,6 +811,7 @@ def test_what_is_only_claimed_holds_nobody_back(place, monkeypatch):
     assert not recently(place, "ann", "1")
 
 
+@proves("R002-16.5-14")
 def test_a_journal_that_cannot_be_read_holds_nobody_back(place):
     place.passes(31)
     place.look()
@@ -810,6 +819,7 @@ def test_a_journal_that_cannot_be_read_holds_nobody_back(place):
     assert not recently(place, "ann", "1")
 
 
+@proves("R002-16.5-14")
 @pytest.mark.parametrize(
     "record",
     [

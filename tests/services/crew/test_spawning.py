@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.crew.marks import read_mark
 from atm.domain.crew.states import READY
@@ -44,6 +45,7 @@ def nothing_is_left(crew: Any) -> bool:
     return not marked and not crew.worktrees.left("crew") and not crew.slots.taken()
 
 
+@proves("R004-target-02")
 def test_roster_worktree_slot_and_process_are_there_together(crew):
     record = spawn(crew, wish(environment={"CI": "1"}))
     assert (record.state, record.generation, record.slot) == (READY, 1, 0)
@@ -127,6 +129,7 @@ def test_unknown_runtimes_missing_programs_and_backends_say_what_to_do(crew):
     assert crew.records.names("crew") == []
 
 
+@proves("R002-13-09", "R002-13-10", "R002-13-16", "R002-26-33", "R002-26-34", "R002-27.2-43", "R002-27.2-54")
 def test_required_tools_that_are_missing_refuse_and_a_script_needs_none(crew):
     crew.policy.required_tools = ("mcp",)
     with pytest.raises(RuntimeMissing) as error:
@@ -135,6 +138,13 @@ def test_required_tools_that_are_missing_refuse_and_a_script_needs_none(crew):
     crew.set_up = lambda _: {"hooks": False, "mcp": True}
     spawn(crew, wish(runtime="codex"))
     spawn(crew, wish("bob", runtime="script"))
+
+
+@proves("R002-27.2-42", "R002-28-18")
+def test_an_agent_without_any_tool_of_ours_starts_unless_the_user_requires_one(crew):
+    crew.set_up = lambda _: {"hooks": False, "mcp": False}
+    spawn(crew, wish(runtime="codex"))
+    assert crew.records.names("crew") == ["ann"]
 
 
 def test_people_are_not_started(crew):
@@ -201,6 +211,7 @@ def test_one_that_finishes_gets_the_time_for_that_and_no_more(crew):
     assert [(one.how, one.reason) for one in done] == [("terminated", "it did not finish within 5 s")]
 
 
+@proves("R004-summary-05", "R004-target-18", "R004-gap-p0-06")
 def test_one_that_refuses_is_left_alone_and_its_reason_told(crew):
     spawn(crew, wish())
     asked = crew.clock.sleep

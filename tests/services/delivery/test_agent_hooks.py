@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.delivery.briefing import LONGEST_SHOWN
 from atm.domain.delivery.channels import ANY, NATIVE_BACKENDS, NEVER, URGENT
@@ -200,6 +201,7 @@ def test_mail_of_a_hook_that_was_killed_is_shown_by_the_next(boardroom, hook):
 # Stopping.
 
 
+@proves("R004-messaging-M4")
 @pytest.mark.parametrize(
     ("stop_on", "text", "is_kept"),
     [
@@ -418,6 +420,7 @@ def test_a_long_message_that_cannot_be_kept_is_said_all_the_same(boardroom, hook
 # What is learnt.
 
 
+@proves("R002-21-56", "R002-21-57", "R002-21-66")
 @pytest.mark.parametrize(
     ("moment", "more", "state"),
     [
@@ -539,6 +542,7 @@ def test_mail_shown_before_a_session_was_known_makes_it_known(boardroom, hook):
 # Reading.
 
 
+@proves("R002-16.1-04")
 def test_the_next_call_shows_that_the_agent_went_on_with_it(boardroom, hook):
     (one,) = post(boardroom, "one")
     hook(PROMPT)

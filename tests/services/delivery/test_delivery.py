@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import WriteRefused
 from atm.domain.mail.surfacing import HOOK, PANE, ShowingNote
@@ -207,6 +208,7 @@ def test_a_session_of_another_start_of_the_machine_means_nothing(stage):
 # A bare terminal program.
 
 
+@proves("R000-delivery-retry-01")
 def test_a_short_message_is_pasted_as_it_is_and_submitted(stage):
     pane = stage.in_pane()
     (one,) = post(stage, "the parser is done")
@@ -335,6 +337,7 @@ def test_a_pane_that_is_not_ready_gets_nothing_and_mail_stays_unread(stage, spoi
     assert unread(stage) == ["one"]
 
 
+@proves("R000-delivery-retry-05")
 def test_a_pane_that_is_not_there_gets_nothing(stage):
     stage.in_pane()
     stage.terminals.panes.clear()
@@ -399,6 +402,7 @@ def test_a_line_that_had_gone_after_all_is_recognised_and_not_pasted_again(stage
     assert states(stage, one)[-1] == "surfaced"
 
 
+@proves("R000-delivery-retry-05", "R002-16.5-13")
 def test_after_so_many_attempts_the_pane_is_left_alone(stage):
     pane = stage.in_pane()
     pane.swallows_pastes = True
@@ -510,6 +514,7 @@ def test_killed_after_enter_it_is_found_and_not_pasted_again(stage):
 # An idle agent with hooks.
 
 
+@proves("R004-gap-p1-02", "R004-messaging-M4c")
 def test_an_idle_agent_is_told_that_mail_waits_and_its_hook_shows_it(stage):
     pane = stage.in_pane(vendor="claude")
     stage.is_now(IDLE)
@@ -522,6 +527,7 @@ def test_an_idle_agent_is_told_that_mail_waits_and_its_hook_shows_it(stage):
     assert states(stage, one) == ["written", "woken"]
 
 
+@proves("R004-messaging-M4b")
 def test_it_is_told_once_and_again_for_newer_mail(stage):
     pane = stage.in_pane(vendor="claude")
     stage.is_now(IDLE)
@@ -592,6 +598,7 @@ def test_what_a_server_refuses_stays_unread(stage):
     assert states(stage, one)[-1] == "surfaced"
 
 
+@proves("R002-16.5-13", "R002-20.6-03", "R002-27.2-47", "R003-4.3-06")
 def test_what_a_server_may_have_taken_is_offered_again_under_the_same_id(stage):
     stage.on_server()
     (one,) = post(stage, "one")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import (
     BadMessage,
@@ -33,6 +34,7 @@ def texts(boardroom, agent="ann"):
     return [row.text for row in boardroom.inboxes.rows("crew", agent)]
 
 
+@proves("R001-3.3-25", "R003-5.1-06")
 def test_a_message_is_written_and_entered_in_the_ledger(boardroom):
     sent = send(boardroom, "crew", "ann", letter())
     assert (sent.outcome, sent.seq, sent.team, sent.agent) == ("success", 1, "crew", "ann")
@@ -41,6 +43,7 @@ def test_a_message_is_written_and_entered_in_the_ledger(boardroom):
     assert (entry.ids, entry.agent, entry.state) == ([sent.message_id], "ann", "written")
 
 
+@proves("R003-1.1-26", "R003-1.1-28")
 def test_the_row_says_who_what_when_and_unread(boardroom):
     send(boardroom, "crew", "ann", letter("hello world"))
     row = boardroom.inboxes.rows("crew", "ann")[0]
@@ -53,6 +56,7 @@ def test_names_are_found_in_any_case(boardroom):
     assert (sent.team, sent.agent) == ("crew", "ann")
 
 
+@proves("R001-4.2-send-12")
 def test_a_mistyped_name_makes_no_inbox_and_is_told_the_nearest(boardroom):
     with pytest.raises(NoSuchMember) as caught:
         send(boardroom, "crew", "anne", letter())
@@ -93,6 +97,7 @@ def test_what_cannot_be_sent_is_refused_and_nothing_is_written(boardroom, text):
     assert boardroom.spool.is_empty()
 
 
+@proves("R001-8.1-06")
 def test_a_text_of_exactly_one_mebibyte_is_sent(boardroom):
     assert send(boardroom, "crew", "ann", letter("x" * 1024 * 1024)).outcome == "success"
 
@@ -104,6 +109,7 @@ def test_a_plan_writes_nothing(boardroom):
     assert boardroom.ledger.entries("crew") == ([], 0)
 
 
+@proves("R001-3.3-17")
 def test_what_is_refused_is_tried_again_after_a_pause_and_only_then_queued(boardroom, monkeypatch):
     refusals: list[Exception] = [WriteRefused("full"), UnreadableFile("torn")]
     append, begun = boardroom.inboxes.append, boardroom.clock.monotonic()
@@ -119,6 +125,7 @@ def test_what_is_refused_is_tried_again_after_a_pause_and_only_then_queued(board
     assert boardroom.clock.monotonic() > begun
 
 
+@proves("R001-3.2-03", "R001-3.2-04", "R001-3.3-24", "R001-3.3-27")
 @pytest.mark.parametrize("refusal", [FileBusy("held"), WriteRefused("full"), UnreadableFile("torn")])
 def test_what_cannot_be_written_now_is_queued(boardroom, refusal):
     boardroom.inboxes.refuse = refusal
@@ -171,6 +178,7 @@ def test_mail_behind_waiting_mail_waits_too(boardroom):
     assert "earlier mail" in sent.warnings[1]
 
 
+@proves("R001-4.2-broadcast-04", "R004-messaging-M6")
 def test_a_broadcast_reaches_everybody_but_the_sender_under_one_id(boardroom):
     message_id, copies = broadcast(boardroom, "crew", letter())
     assert [copy.agent for copy in copies] == ["ann", "cleo"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import FileBusy, NoSuchTeam, UnreadableFile, WriteRefused
 from atm.domain.mail.receipts import MOST_RESTORES
@@ -51,6 +52,7 @@ def states(boardroom, id):
 
 
 class TestSpool:
+    @proves("R001-3.3-28")
     def test_a_message_that_is_not_due_waits(self, boardroom):
         boardroom.inboxes.refuse = FileBusy("held")
         send(boardroom, "crew", "ann", letter())
@@ -61,6 +63,7 @@ class TestSpool:
         boardroom.clock.pass_time(10)
         assert drain(boardroom).delivered == 1
 
+    @proves("R001-3.3-11", "R001-3.3-18")
     def test_waiting_times_double(self, boardroom):
         boardroom.inboxes.refuse = FileBusy("held")
         send(boardroom, "crew", "ann", letter())
@@ -72,6 +75,7 @@ class TestSpool:
             boardroom.clock.pass_time(waits[-1] + 0.1)
         assert all(0.75 * 5 * 2**n <= wait <= 1.25 * 5 * 2**n for n, wait in enumerate(waits))
 
+    @proves("R000-delivery-retry-08", "R001-3.3-14")
     def test_after_ten_tries_it_is_given_up_and_kept(self, boardroom):
         boardroom.inboxes.refuse = FileBusy("held")
         sent = send(boardroom, "crew", "ann", letter())
@@ -96,6 +100,7 @@ class TestSpool:
         drain(boardroom, everything=True)
         assert states(boardroom, sent.message_id) == ["queued", "written"]
 
+    @proves("R001-3.1-13", "R003-4.3-06")
     def test_a_delivery_that_arrived_before_a_crash_is_not_repeated(self, boardroom):
         boardroom.inboxes.refuse = FileBusy("held")
         sent = send(boardroom, "crew", "ann", letter())
@@ -211,6 +216,7 @@ class TestSpool:
 
 
 class TestPuttingBack:
+    @proves("R001-3.2-40")
     def test_a_row_dropped_by_a_stale_rewrite_comes_back(self, boardroom):
         sent = send(boardroom, "crew", "ann", letter())
         boardroom.inboxes.foreign_rewrite("crew", "ann", [])
@@ -218,6 +224,7 @@ class TestPuttingBack:
         assert texts(boardroom) == ["hello"]
         assert states(boardroom, sent.message_id) == ["written", "restored"]
 
+    @proves("R001-3.2-28", "R001-3.2-29", "R001-3.2-30", "R001-3.2-39")
     def test_the_next_send_brings_it_back_in_its_place(self, boardroom):
         send(boardroom, "crew", "ann", letter("first"))
         second = send(boardroom, "crew", "ann", letter("second"))
@@ -406,6 +413,7 @@ class TestReading:
         boardroom.inboxes.claim = lambda _team, _agent, choose: choose([])
         assert take(boardroom, "crew", "ann", Filter()).messages == []
 
+    @proves("R001-3.1-20")
     def test_unknown_fields_are_noted_once(self, boardroom):
         from atm.formats.mail.inbox import decode_row
 
@@ -444,6 +452,7 @@ class TestCleanUp:
         if read:
             take(boardroom, "crew", "ann", Filter())
 
+    @proves("R000-compaction-02")
     def test_it_archives_before_it_removes_and_keeps_what_the_policy_keeps(self, boardroom):
         self.fill(boardroom, 12)
         boardroom.clock.pass_time(2 * DAY)
@@ -454,6 +463,7 @@ class TestCleanUp:
         ]
         assert texts(boardroom) == [f"text {n}" for n in range(7, 12)]
 
+    @proves("R000-compaction-04")
     def test_unread_mail_stays_however_old(self, boardroom):
         self.fill(boardroom, 12, read=False)
         boardroom.clock.pass_time(100 * DAY)
@@ -466,12 +476,14 @@ class TestCleanUp:
         assert compact(boardroom, "crew", "ann", dry_run=True).removed == 7
         assert len(texts(boardroom)) == 12
 
+    @proves("R000-compaction-01")
     def test_a_send_cleans_up_an_inbox_that_has_grown_large(self, boardroom):
         self.fill(boardroom, 30)
         boardroom.clock.pass_time(2 * DAY)
         send(boardroom, "crew", "ann", letter("new"))
         assert len(texts(boardroom)) == 6
 
+    @proves("R000-compaction-08")
     @pytest.mark.parametrize(("before", "left"), [(19, 20), (20, 6)])
     def test_an_inbox_is_large_when_it_has_more_rows_than_the_policy_says(self, boardroom, before, left):
         self.fill(boardroom, before)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import (
     AtmError,
@@ -140,6 +141,7 @@ def complete(boardroom):
 
 
 class TestCompleted:
+    @proves("R003-7-team-16")
     @pytest.mark.parametrize(
         "write",
         [
@@ -194,6 +196,7 @@ class TestCompleted:
             *("pending", "active", "consolidating", "complete")
         ]
 
+    @proves("R003-7-team-13")
     def test_archiving_refuses_unread_mail_open_tasks_and_waiting_mail(self, boardroom):
         tell(boardroom)
         boardroom.files.put_tasks("crew", {1: OPEN}, 0)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.sessions.stage import SessionStage
 
 from atm.domain.board.acceptance import Ran
@@ -38,6 +39,7 @@ def where(stage: Any) -> str:
     return standing(stage.room, "crew").status
 
 
+@proves("R003-2.3-16", "R003-4.1-09", "R003-5.1-08", "R003-5.2-07", "R003-7-team-07", "R003-7-team-10", "R003-9-08")
 def test_all_steps_lead_to_one_commit_and_an_immutable_team(stage):
     done = begin(stage)
     assert (tuple(done.steps), done.commit, done.status) == (STEPS, "c1", "complete")
@@ -51,6 +53,7 @@ def test_what_was_staged_already_is_all_that_is_committed(stage):
     assert stage.desk.tree.now.unstaged == ["a.py"]
 
 
+@proves("R003-5.1-09", "R003-5.1-10", "R003-7-team-06")
 def test_open_tasks_stop_it_at_the_gate_unless_forced(stage):
     stage.task("lex")
     with pytest.raises(ChecksFailed, match="open tasks: #2"):
@@ -71,6 +74,7 @@ def test_work_that_cannot_be_saved_stops_it_at_the_gate_and_leaves_no_half_conso
     assert (where(stage), consolidation_of(stage.desk, "crew")) == ("active", None)
 
 
+@proves("R003-4.1-06", "R003-7-team-11", "R003-7-teammate-07")
 def test_red_checks_are_told_to_the_members_and_work_goes_on(stage):
     stage.boardroom.programs.results["make check"] = Ran(2, "line 427 is wrong")
     with pytest.raises(ChecksFailed, match="line 427"):
@@ -81,6 +85,7 @@ def test_red_checks_are_told_to_the_members_and_work_goes_on(stage):
     assert begin(stage).status == "complete"
 
 
+@proves("R003-4.1-07", "R003-7-team-07")
 def test_a_hook_sees_what_is_staged_and_one_that_refuses_leaves_the_index_as_it_was(stage):
     seen: list[list[str]] = []
 
@@ -111,6 +116,7 @@ def cut_off(stage: Any, verb: str) -> None:
     stage.room.presence.running.add(stage.crew.pid)
 
 
+@proves("R003-2.2-04", "R003-4.1-01", "R003-4.1-02", "R003-4.1-03", "R003-7-team-08", "R003-8-05", "R003-8-06")
 @pytest.mark.parametrize("verb", ["hooks", "index", "stage_all", "commit"])
 def test_whoever_was_killed_in_the_middle_is_found_by_both_signs_and_nothing_is_committed(stage, verb):
     cut_off(stage, verb)
@@ -123,6 +129,7 @@ def test_whoever_was_killed_in_the_middle_is_found_by_both_signs_and_nothing_is_
         begin(stage)
 
 
+@proves("R003-4.1-06", "R003-4.1-08", "R003-7-team-09", "R003-8-05", "R003-8-06")
 @pytest.mark.parametrize("verb", ["hooks", "stage_all", "commit"])
 def test_it_goes_on_with_the_step_that_was_cut_off(stage, verb):
     cut_off(stage, verb)
@@ -131,12 +138,14 @@ def test_it_goes_on_with_the_step_that_was_cut_off(stage, verb):
     assert stage.desk.tree.messages == ["all of it"]
 
 
+@proves("R003-4.1-02")
 def test_a_clean_tree_is_no_interrupted_consolidation(stage):
     cut_off(stage, "hooks")
     stage.desk.tree.now = replace(stage.desk.tree.now, staged=[], unstaged=[], untracked=[])
     assert interrupted_in(stage.desk, "crew") is None
 
 
+@proves("R003-4.1-08")
 def test_going_back_leaves_the_index_as_it_was(stage):
     cut_off(stage, "commit")
     assert stage.desk.tree.now.staged == ["a.py", "b.py"]
@@ -146,6 +155,7 @@ def test_going_back_leaves_the_index_as_it_was(stage):
         Consolidating(stage.desk, "crew", "ann").abort()
 
 
+@proves("R003-4.1-04", "R003-4.1-05")
 def test_members_who_are_there_are_asked_and_their_word_counts(stage):
     stage.alive("bob", "cat")
     cut_off(stage, "commit")
@@ -168,6 +178,7 @@ def test_with_everybodys_yes_it_goes_on(stage):
     assert Consolidating(stage.desk, "crew", "ann").go_on().status == "complete"
 
 
+@proves("R003-2.2-04")
 def test_two_at_once_are_not_possible(stage):
     one = Consolidating(stage.desk, "crew", "ann")
     one._note(one._mine(step="checks"))
@@ -186,6 +197,7 @@ def resume_while_consolidating(stage: Any) -> None:
     resume(stage.desk, "crew")
 
 
+@proves("R003-7-team-12")
 def test_a_push_that_fails_can_be_tried_again(stage):
     stage.desk.tree.pushes = Ran(1, "no route")
     with pytest.raises(GitTrouble, match="no route"):

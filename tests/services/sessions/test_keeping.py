@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.sessions.stage import MINUTE, SessionStage
 
 from atm.domain.board.acceptance import COMMAND, Ran, check
@@ -48,6 +49,7 @@ def state(stage: Any) -> Any:
 # Checkpoints.
 
 
+@proves("R003-1.2-06", "R003-1.2-09", "R003-5.1-07")
 def test_a_team_that_rests_is_not_written_to(stage):
     before = stage.room.states.content["crew"]
     assert not checkpoint(stage.desk, "crew").is_new
@@ -55,6 +57,24 @@ def test_a_team_that_rests_is_not_written_to(stage):
     assert commit_checkpoint(stage.desk, "crew", "test").commit == ""
 
 
+@proves(
+    "R003-1.2-01",
+    "R003-1.2-02",
+    "R003-1.2-03",
+    "R003-1.2-04",
+    "R003-1.2-08",
+    "R003-1.2-09",
+    "R003-1.2-10",
+    "R003-2.3-14",
+    "R003-5.1-01",
+    "R003-5.1-02",
+    "R003-5.1-03",
+    "R003-5.1-07",
+    "R003-5.1-11",
+    "R003-5.1-12",
+    "R003-5.2-10",
+    "R003-9-07",
+)
 def test_every_change_is_one_more_checkpoint_and_one_commit(stage):
     first = state(stage)["checkpoint_sequence"]
     stage.say("bob", "ann", "it is done")
@@ -88,6 +108,7 @@ def test_only_teams_that_somebody_leads_are_kept_by_the_daemon(stage):
     assert led_teams(stage.desk) == ["crew"]
 
 
+@proves("R003-6-01", "R003-7-team-01", "R003-7-team-02")
 def test_whoever_starts_agents_leads_unless_another_does(stage):
     mine = stage.as_session("two").as_lead()
     note_lead(stage.room, "crew", mine, 1800.0)
@@ -100,6 +121,7 @@ def test_whoever_starts_agents_leads_unless_another_does(stage):
 # Signs of life.
 
 
+@proves("R003-3.1-01", "R003-7-teammate-14", "R003-9-10", "R003-10-02")
 def test_a_process_that_is_known_to_be_a_members_own_keeps_it_online(stage):
     stage.room.presence.running.add(77)
     stage.alive("bob", pid=77)
@@ -135,6 +157,7 @@ def die(stage: Any) -> Any:
     return stage.crew.records.read("crew", "dan")
 
 
+@proves("R003-4.2-06")
 def test_an_agent_that_died_is_started_again_once(stage):
     started(stage)
     assert die(stage).state == ERROR
@@ -164,12 +187,30 @@ def test_a_stopped_team_stays_stopped(stage):
 # Hand-overs.
 
 
+@proves("R003-4.3-04")
 def test_an_owner_who_is_online_keeps_its_task(stage):
     with pytest.raises(MemberInUse, match="bob is online"):
         reassign(stage.desk, "crew", "1", "cat", "ann")
     assert reassign(stage.desk, "crew", "1", "cat", "ann", force=True).to == "cat"
 
 
+@proves(
+    "R003-goal-03",
+    "R003-3.2-16",
+    "R003-3.3-02",
+    "R003-3.3-03",
+    "R003-3.3-04",
+    "R003-3.3-05",
+    "R003-3.3-07",
+    "R003-3.3-08",
+    "R003-4.2-03",
+    "R003-4.2-04",
+    "R003-4.2-05",
+    "R003-4.2-08",
+    "R003-4.3-04",
+    "R003-7-teammate-17",
+    "R003-8-04",
+)
 def test_the_new_owner_gets_what_the_old_one_left_and_the_old_ones_late_word_does_not_count(stage):
     record = started(stage)
     working.claim(stage.boardroom, "crew", "dan", "2")
@@ -212,6 +253,7 @@ def test_a_roster_does_not_choose_whose_files_are_copied(stage, cwd, is_ours):
     assert (tree_of(stage.desk, stage.room.rosters.load("crew"), "eve") is not None) == is_ours
 
 
+@proves("R003-4.2-03", "R003-4.2-04", "R003-4.2-05", "R003-4.2-08")
 def test_what_went_back_to_the_board_is_still_handed_over_by_who_had_it(stage):
     record = started(stage)
     working.claim(stage.boardroom, "crew", "dan", "2")
@@ -239,6 +281,7 @@ def test_what_cannot_be_handed_over_is_said(stage):
         reassign(stage.desk, "crew", "1", "cat", "ann")
 
 
+@proves("R003-3.2-10", "R003-7-team-04", "R003-7-teammate-04", "R003-7-teammate-05", "R003-7-teammate-15", "R003-10-04")
 def test_the_former_autosave_goes_when_a_newer_one_is_there(stage):
     record = started(stage)
     team = stage.room.rosters.load("crew")
@@ -254,6 +297,20 @@ def test_the_former_autosave_goes_when_a_newer_one_is_there(stage):
 # Lost teams.
 
 
+@proves(
+    "R003-goal-01",
+    "R003-1.2-01",
+    "R003-1.2-02",
+    "R003-1.2-03",
+    "R003-1.2-04",
+    "R003-1.2-07",
+    "R003-5.2-01",
+    "R003-5.2-02",
+    "R003-5.2-03",
+    "R003-5.2-04",
+    "R003-5.2-06",
+    "R003-6-04",
+)
 def test_a_lost_team_comes_back_with_its_members_tasks_and_unread_mail(stage):
     stage.say("bob", "cat", "look at line 427")
     checkpoint(stage.desk, "crew")
@@ -269,6 +326,7 @@ def test_a_lost_team_comes_back_with_its_members_tasks_and_unread_mail(stage):
     assert room.ledger.content("crew") != b""
 
 
+@proves("R003-2.1-01")
 def test_dormant_teams_are_those_whose_lead_is_not_there(stage):
     create_team(room := stage.room, "fresh", lead="ann")
     note_activity(room, "fresh")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.sessions.stage import MINUTE, SessionStage
 
 from atm.domain.errors import LeadPresent, NoSuchTeam, TeamCompleted, TeamNotInitialized, UnreadableFile
@@ -37,6 +38,44 @@ def bytes_of(stage: Any) -> object:
     return stage.room.states.content["crew"], stage.room.ledger.content("crew"), commits
 
 
+@proves(
+    "R003-goal-01",
+    "R003-1.1-27",
+    "R003-1.1-30",
+    "R003-2.2-01",
+    "R003-2.2-03",
+    "R003-2.2-10",
+    "R003-2.2-15",
+    "R003-2.2-16",
+    "R003-2.2-17",
+    "R003-2.2-18",
+    "R003-2.2-19",
+    "R003-2.2-20",
+    "R003-2.2-21",
+    "R003-2.3-04",
+    "R003-2.3-05",
+    "R003-2.3-07",
+    "R003-2.3-09",
+    "R003-3.2-13",
+    "R003-3.3-10",
+    "R003-4.2-02",
+    "R003-5.1-04",
+    "R003-5.2-05",
+    "R003-5.3-01",
+    "R003-5.3-02",
+    "R003-5.3-03",
+    "R003-5.3-04",
+    "R003-5.3-05",
+    "R003-5.3-06",
+    "R003-5.3-07",
+    "R003-6-02",
+    "R003-6-10",
+    "R003-6-11",
+    "R003-7-team-03",
+    "R003-7-teammate-03",
+    "R003-9-06",
+    "R003-10-03",
+)
 def test_the_seven_steps_are_told_as_they_are_done(stage):
     heard: list[str] = []
     done: Any = resume(stage.desk, "crew", heard=lambda step: heard.append(step.name))
@@ -49,6 +88,7 @@ def test_the_seven_steps_are_told_as_they_are_done(stage):
     assert [one.id for one in done.view.in_progress] == ["1"]
 
 
+@proves("R003-goal-04", "R003-1.1-36", "R003-1.2-05", "R003-2.1-02", "R003-2.2-07", "R003-3.2-15")
 def test_the_same_session_finds_its_team_again_and_tells_nobody(stage):
     resume(stage.as_session("one"), "crew")
     stage.later(3 * 3600)
@@ -56,6 +96,19 @@ def test_the_same_session_finds_its_team_again_and_tells_nobody(stage):
     assert (done.how, done.told, done.asked, codes(done)) == ("reattached", [], [], [])
 
 
+@proves(
+    "R003-2.2-08",
+    "R003-2.2-09",
+    "R003-2.2-22",
+    "R003-2.2-23",
+    "R003-2.2-24",
+    "R003-2.3-01",
+    "R003-2.3-02",
+    "R003-2.3-03",
+    "R003-6-03",
+    "R003-6-12",
+    "R003-6-13",
+)
 def test_another_session_is_refused_for_half_an_hour_unless_it_insists(stage):
     resume(stage.as_session("one"), "crew")
     stage.later(30 * MINUTE)
@@ -66,6 +119,19 @@ def test_another_session_is_refused_for_half_an_hour_unless_it_insists(stage):
     assert (done.how, done.session, done.session_old, codes(done)) == ("forced", "two", "one", ["different-lead"])
 
 
+@proves(
+    "R003-2.1-02",
+    "R003-2.2-08",
+    "R003-2.3-12",
+    "R003-3.2-12",
+    "R003-3.2-14",
+    "R003-3.3-07",
+    "R003-3.3-08",
+    "R003-3.3-09",
+    "R003-6-04",
+    "R003-7-team-05",
+    "R003-8-02",
+)
 def test_after_that_it_takes_over_and_everybody_hears_of_it_once(stage):
     resume(stage.as_session("one"), "crew")
     stage.later(31 * MINUTE)
@@ -108,6 +174,7 @@ def test_a_lead_whose_process_runs_is_never_away(stage):
         resume(stage.as_session("two"), "crew")
 
 
+@proves("R003-2.1-03", "R003-10-02")
 def test_probing_changes_nothing(stage):
     resume(stage.desk, "crew")
     before = bytes_of(stage)
@@ -116,17 +183,20 @@ def test_probing_changes_nothing(stage):
     assert bytes_of(stage) == before
 
 
+@proves("R003-2.2-02", "R003-2.2-22", "R003-2.2-23", "R003-2.2-24")
 def test_a_team_that_nobody_knows_is_said_in_the_seeds_words(stage):
     with pytest.raises(NoSuchTeam, match=r"^Team nobody not found. Use --list-teams$"):
         resume(stage.desk, "nobody")
 
 
+@proves("R003-2.2-06")
 def test_a_team_in_which_nobody_works_is_not_initialized(stage):
     create_team(stage.room, "new", lead="ann")
     with pytest.raises(TeamNotInitialized, match="Spawn with --create-team"):
         resume(stage.desk, "new")
 
 
+@proves("R003-2.2-05")
 def test_a_complete_team_can_only_be_reviewed(stage):
     stage.done("1", "bob")
     archive_team(stage.room, "crew", "ann", force=True)
@@ -136,6 +206,7 @@ def test_a_complete_team_can_only_be_reviewed(stage):
     assert stage.room.states.content["crew"] == before
 
 
+@proves("R003-2.2-13", "R003-2.2-14", "R003-6-10", "R003-6-11", "R003-8-11", "R003-8-12", "R003-9-09")
 def test_stale_facts_are_named_with_what_renews_them_and_stop_nobody(stage):
     desk = stage.desk
     desk.fact_sources = [FactSource(name="modules", paths=("m.json",), renew="make facts")]
@@ -149,6 +220,7 @@ def test_stale_facts_are_named_with_what_renews_them_and_stop_nobody(stage):
     assert resume(desk, "crew").stale == []
 
 
+@proves("R003-4.4-02", "R003-4.4-03", "R003-4.4-04", "R003-4.4-05", "R003-8-09", "R003-8-10")
 def test_a_clock_that_was_set_back_is_said_and_order_stays_by_number(stage):
     resume(stage.desk, "crew")
     stage.room.clock.jump(-7 * 24 * 3600.0)
@@ -157,6 +229,7 @@ def test_a_clock_that_was_set_back_is_said_and_order_stays_by_number(stage):
     assert [one.seq for one in done.view.tail] == [1, 2]
 
 
+@proves("R003-2.2-15", "R003-2.2-16", "R003-2.2-17", "R003-3.2-13")
 def test_a_ledger_with_doubled_missing_and_mixed_numbers_is_shown_once_and_in_order(stage):
     ledger = stage.room.ledger
     one, two = ledger.content("crew").splitlines(keepends=True)
@@ -169,6 +242,7 @@ def test_a_ledger_with_doubled_missing_and_mixed_numbers_is_shown_once_and_in_or
     assert codes(done) == ["mailbox-gap", "mailbox-duplicate"]
 
 
+@proves("R003-1.2-07")
 def test_a_torn_state_comes_back_from_git(stage):
     resume(stage.desk, "crew")
     stage.room.states.content["crew"] = b'{"version": "1.'
@@ -193,6 +267,7 @@ def test_of_two_copies_the_higher_sequence_counts(stage):
     assert resume(stage.desk, "crew").restored_from == "git"
 
 
+@proves("R003-1.1-35")
 def test_the_same_sequence_with_other_content_is_a_divergence(stage):
     resume(stage.desk, "crew")
     content = stage.room.states.content
@@ -202,6 +277,7 @@ def test_the_same_sequence_with_other_content_is_a_divergence(stage):
     assert b'"divergence_detected": true' in content["crew"]
 
 
+@proves("R003-6-17", "R003-7-teammate-17")
 def test_held_mail_is_delivered_in_order(stage):
     resume(stage.as_session("one"), "crew")
     stage.room.rosters.away["crew"] = b"{}"
@@ -211,6 +287,7 @@ def test_held_mail_is_delivered_in_order(stage):
     assert (done.released, stage.inbox("cat")) == (2, ["one", "two"])
 
 
+@proves("R003-3.3-11", "R003-3.3-12", "R003-3.3-13", "R003-4.2-09")
 def test_a_member_goes_on_or_is_rolled_back(stage):
     stage.task("lex", owner="cat")
     resume(stage.as_session("one"), "crew")
@@ -230,6 +307,7 @@ def test_a_conversation_is_called_resumable_only_where_its_transcript_was_found(
     assert resume(stage.desk, "crew").resumable == {"bob": True, "cat": False}
 
 
+@proves("R003-4.3-01", "R003-4.3-02", "R003-4.3-03", "R003-4.3-05", "R003-8-07", "R003-8-08")
 def test_a_message_that_lies_unseen_before_a_member_who_is_there_is_undelivered(stage):
     stage.later(6 * MINUTE)
     stage.alive("bob")

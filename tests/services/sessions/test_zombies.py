@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.sessions.stage import MINUTE, SessionStage
 
 from atm.domain.team.team import Member
@@ -37,12 +38,30 @@ def away(stage: Any, minutes: float = 5.1) -> Any:
     return watch_lead(stage.desk, "crew")
 
 
+@proves("R003-3.2-01", "R003-3.2-04")
 def test_for_five_minutes_nothing_happens(stage):
     done = away(stage, 5)
     assert (done.lead, done.changed, status(stage, "bob")) == ("here", "", "in_progress")
     assert not stage.room.rosters.is_lead_away("crew")
 
 
+@proves(
+    "R003-goal-02",
+    "R003-goal-03",
+    "R003-3.2-02",
+    "R003-3.2-03",
+    "R003-3.2-05",
+    "R003-3.2-07",
+    "R003-3.2-09",
+    "R003-3.3-06",
+    "R003-6-15",
+    "R003-6-16",
+    "R003-7-team-04",
+    "R003-7-teammate-04",
+    "R003-7-teammate-05",
+    "R003-8-01",
+    "R003-10-04",
+)
 def test_then_its_teammates_are_zombies_and_hear_of_it_once(stage):
     done = away(stage)
     assert (done.lead, done.changed, status(stage, "bob")) == ("away", "away", "zombie")
@@ -51,6 +70,7 @@ def test_then_its_teammates_are_zombies_and_hear_of_it_once(stage):
     assert len([text for text in stage.inbox("bob") if "has been away" in text]) == 1
 
 
+@proves("R003-3.2-08", "R003-6-15", "R003-6-16", "R003-7-teammate-06", "R003-7-teammate-16")
 def test_their_mail_to_one_another_waits_and_nothing_else_does(stage):
     add_member(stage.room, "crew", Member("hal", backend="human"))
     away(stage)
@@ -70,6 +90,7 @@ def test_a_team_that_nobody_leads_by_word_is_never_held_up():
     assert stage.say("bob", "cat").outcome == "success"
 
 
+@proves("R003-3.2-12", "R003-6-17", "R003-7-teammate-11")
 def test_when_the_lead_is_heard_of_again_all_is_as_it_was(stage):
     away(stage)
     stage.say("bob", "cat", "held")
@@ -89,6 +110,7 @@ def test_an_open_terminal_is_not_away_though_nobody_types(stage):
     assert away(stage, 1).lead == "away"
 
 
+@proves("R003-8-13", "R003-8-14")
 @pytest.mark.parametrize(("minutes", "owner"), [(9.9, "bob"), (10.1, "")])
 def test_an_idle_zombie_loses_its_task_after_ten_minutes(stage, minutes, owner):
     away(stage)
@@ -99,6 +121,7 @@ def test_an_idle_zombie_loses_its_task_after_ten_minutes(stage, minutes, owner):
     assert stage.card("1").owner == owner
 
 
+@proves("R003-7-teammate-09", "R003-7-teammate-10")
 @pytest.mark.parametrize(("minutes", "claimed"), [(9.9, True), (10.1, False)])
 def test_a_task_that_waits_for_the_lead_returns_after_ten_minutes(stage, minutes, claimed):
     ask_question(stage.boardroom, "crew", "bob", "1", "lead", "which grammar?")
@@ -109,6 +132,7 @@ def test_a_task_that_waits_for_the_lead_returns_after_ten_minutes(stage, minutes
     assert stage.card("1").is_claimed is claimed
 
 
+@proves("R003-3.2-11", "R003-7-teammate-19")
 @pytest.mark.parametrize(("minutes", "expected"), [(29, "away"), (31, "over")])
 def test_after_half_an_hour_they_are_shut_down(stage, minutes, expected):
     away(stage)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 from tests.services.worksync.test_reports import REASONS, STRANGERS
 
@@ -28,6 +29,20 @@ def claimed(place: Place) -> Trusted:
 # Noting.
 
 
+@proves(
+    "R002-8.0-31",
+    "R002-8.0-33",
+    "R002-8.0-69",
+    "R002-8.0-89",
+    "R002-8.4.2-24",
+    "R002-13.1-49",
+    "R002-13.1-50",
+    "R002-13.1-51",
+    "R002-17.1-13",
+    "R002-20.2-15",
+    "R002-26-12",
+    "R002-28-22",
+)
 def test_a_report_without_a_daemon_is_noted_and_is_no_lease(busy_place):
     answer: Any = busy_place.intend().fields()
     assert answer["ok"] is True
@@ -38,6 +53,7 @@ def test_a_report_without_a_daemon_is_noted_and_is_no_lease(busy_place):
     assert busy_place.state() == "needs_sync"
 
 
+@proves("R002-8.0-31", "R002-8.0-33", "R002-8.0-69", "R002-8.0-89", "R002-10.1-72", "R002-10.1-73", "R002-17.3-04")
 def test_noting_writes_the_intents_and_nothing_else(busy_place):
     before = busy_place.everything()
     busy_place.intend()
@@ -45,6 +61,7 @@ def test_noting_writes_the_intents_and_nothing_else(busy_place):
     assert {shelf for _, shelf in busy_place.syncroom.records.texts} == {INTENTS}
 
 
+@proves("R002-17.1-18")
 def test_the_same_report_tried_again_is_one_intent_whatever_its_token_or_time(busy_place):
     for minute in range(5):
         token = issue(busy_place.syncroom, busy_place.team, "ann", busy_place.fingerprint())
@@ -65,6 +82,18 @@ def test_order_of_task_ids_does_not_make_another_intent_and_another_note_does(bu
     assert len(busy_place.intents) == 2
 
 
+@proves(
+    "R002-8.0-91",
+    "R002-8.4.2-19",
+    "R002-10.1-07",
+    "R002-10.1-41",
+    "R002-13.1-49",
+    "R002-13.2-28",
+    "R002-13.3-18",
+    "R002-20.2-16",
+    "R002-22-09",
+    "R002-23-19",
+)
 @pytest.mark.parametrize("who", STRANGERS)
 def test_a_failure_of_identity_writes_no_intent_and_reveals_nothing(busy_place, who):
     name, source, team, member = STRANGERS[who]
@@ -86,6 +115,7 @@ def test_a_bad_or_missing_token_without_a_launcher_writes_no_intent(busy_place, 
     assert set(busy_place.changed(before)) <= {"secrets"}  # nobody had asked for a token yet
 
 
+@proves("R002-8.0-66")
 def test_a_stopped_or_deleted_team_takes_no_intent(busy_place):
     words, trusted = busy_place.words("ann"), busy_place.knows("ann")
     busy_place.stop()
@@ -95,6 +125,7 @@ def test_a_stopped_or_deleted_team_takes_no_intent(busy_place):
     assert note_intent(busy_place.syncroom, "crew", words, trusted).verdict.reason == "team_inactive"
 
 
+@proves("R002-8.4.2-17", "R002-13.2-21")
 def test_a_removed_member_leaves_no_intent(busy_place):
     words = busy_place.words("ann")
     busy_place.remove("ann")
@@ -108,6 +139,7 @@ def test_what_is_not_a_report_is_no_intent(busy_place):
     assert busy_place.intents == []
 
 
+@proves("R002-8.0-63", "R002-8.4-25")
 def test_only_what_belongs_to_a_report_is_kept_of_what_was_said(busy_place):
     words = busy_place.words("ann", password="hunter2", trustedContext={"member": "bob"})
     note_intent(busy_place.syncroom, "crew", words, busy_place.knows("ann"))
@@ -115,6 +147,7 @@ def test_only_what_belongs_to_a_report_is_kept_of_what_was_said(busy_place):
     assert set(intent["rawInput"]) == {"from", "agendaFingerprint", "state"}
 
 
+@proves("R002-10.1-50", "R002-17.1-29", "R002-23-08", "R002-23-29")
 def test_a_hundred_wait_and_the_next_one_is_told_so_without_pushing_out_another(busy_place):
     for number in range(MOST_INTENTS):
         assert busy_place.intend(note=f"n{number}").ok
@@ -125,6 +158,7 @@ def test_a_hundred_wait_and_the_next_one_is_told_so_without_pushing_out_another(
     assert busy_place.changed(before) == []
 
 
+@proves("R002-17.1-16", "R002-17.1-29")
 def test_what_was_judged_makes_room_for_what_is_new(busy_place):
     for number in range(MOST_INTENTS):
         busy_place.intend(note=f"n{number}")
@@ -135,6 +169,7 @@ def test_what_was_judged_makes_room_for_what_is_new(busy_place):
     assert statuses(busy_place).count("pending") == 30
 
 
+@proves("R002-17.1-16", "R002-17.1-29")
 def test_what_was_judged_a_week_ago_is_forgotten(busy_place):
     busy_place.intend(note="old")
     replay(busy_place.syncroom, "crew")
@@ -146,6 +181,19 @@ def test_what_was_judged_a_week_ago_is_forgotten(busy_place):
 # Replaying.
 
 
+@proves(
+    "R002-8.0-32",
+    "R002-8.0-34",
+    "R002-17.1-15",
+    "R002-17.1-20",
+    "R002-20.4-12",
+    "R002-20.5-07",
+    "R002-21-12",
+    "R002-27.2-38",
+    "R002-27.2-46",
+    "R002-28-22",
+    "R002-29-05",
+)
 def test_a_replay_judges_once_and_makes_the_lease(busy_place):
     busy_place.intend()
     busy_place.passes(60)
@@ -157,6 +205,21 @@ def test_a_replay_judges_once_and_makes_the_lease(busy_place):
     assert busy_place.syncroom.records.writes == writes
 
 
+@proves(
+    "R002-8.0-32",
+    "R002-8.0-35",
+    "R002-8.0-74",
+    "R002-8.0-94",
+    "R002-10.1-79",
+    "R002-17.1-14",
+    "R002-17.1-17",
+    "R002-17.1-20",
+    "R002-17.1-25",
+    "R002-17.1-26",
+    "R002-17.3-05",
+    "R002-26-30",
+    "R002-27.2-39",
+)
 def test_a_report_that_became_stale_never_becomes_a_lease(busy_place):
     busy_place.intend()
     busy_place.add("the printer")
@@ -178,6 +241,7 @@ def test_what_the_former_bearer_of_a_name_reported_is_superseded(busy_place):
     assert busy_place.state() == "needs_sync"
 
 
+@proves("R002-17.1-20", "R002-17.1-28")
 def test_who_was_removed_meanwhile_is_superseded(busy_place):
     busy_place.intend()
     busy_place.remove("ann")
@@ -225,6 +289,7 @@ FORGED: list[Any] = [
 ]
 
 
+@proves("R002-27.2-41", "R002-28-22")
 @pytest.mark.parametrize("record", FORGED)
 def test_a_damaged_intent_is_settled_or_left_and_never_a_lease(busy_place, record):
     busy_place.put(INTENTS, {"x": record})
@@ -242,6 +307,7 @@ def test_a_damaged_intent_does_not_keep_the_others_waiting(busy_place):
     assert busy_place.state() == "valid_lease"
 
 
+@proves("R002-8.0-62", "R002-8.4.2-19", "R002-17.1-14", "R002-27.2-40")
 def test_an_intent_cannot_be_turned_into_a_report_of_somebody_else(busy_place):
     busy_place.add("of bob", owner="bob")
     busy_place.intend()
@@ -253,6 +319,7 @@ def test_an_intent_cannot_be_turned_into_a_report_of_somebody_else(busy_place):
     assert busy_place.state("bob") == "needs_sync"
 
 
+@proves("R002-8.0-63", "R002-27.2-40")
 def test_a_claim_without_a_proof_does_not_become_one_by_waiting(busy_place):
     busy_place.intend()
     (id, record), *_ = busy_place.syncroom.records.read("crew", INTENTS).items()
@@ -262,6 +329,7 @@ def test_a_claim_without_a_proof_does_not_become_one_by_waiting(busy_place):
     assert busy_place.state() == "needs_sync"
 
 
+@proves("R002-8.4-35", "R002-17.1-27")
 def test_the_same_report_after_it_was_accepted_is_accepted_again_under_the_same_id(busy_place):
     busy_place.intend()
     replay(busy_place.syncroom, "crew")
@@ -293,6 +361,7 @@ def test_intents_are_judged_in_the_order_in_which_they_came(busy_place):
 # What must not get lost, and must not go on for ever.
 
 
+@proves("R002-8.0-72", "R002-17.1-18")
 def test_a_replay_that_was_cut_off_before_the_mark_is_made_again_and_gives_one_report(busy_place, monkeypatch):
     busy_place.intend()
     cut_off(busy_place, monkeypatch, INTENTS)
@@ -319,6 +388,7 @@ def cut_off(place: Place, monkeypatch: pytest.MonkeyPatch, shelf: str, error: Ex
             pass
 
 
+@proves("R002-8.0-72")
 def test_an_intent_that_cannot_be_marked_does_not_renew_its_lease_for_ever(busy_place, monkeypatch):
     busy_place.intend()
     for _ in range(30):
@@ -327,6 +397,7 @@ def test_an_intent_that_cannot_be_marked_does_not_renew_its_lease_for_ever(busy_
     assert busy_place.state() == "needs_sync"
 
 
+@proves("R002-18.1-07", "R002-29-04")
 @pytest.mark.parametrize("error", [WriteRefused("the disk is full"), FileBusy("somebody holds the lock")])
 def test_a_status_that_cannot_be_written_now_does_not_lose_the_report(busy_place, monkeypatch, error):
     busy_place.intend()
@@ -335,6 +406,7 @@ def test_a_status_that_cannot_be_written_now_does_not_lose_the_report(busy_place
     assert busy_place.state() == "valid_lease"
 
 
+@proves("R002-18.1-07")
 def test_a_board_that_cannot_be_read_now_does_not_lose_the_report(busy_place, monkeypatch):
     busy_place.intend()
 

@@ -8,6 +8,7 @@ from itertools import count, pairwise
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain.errors import FileBusy, UnreadableFile, WriteRefused
@@ -47,6 +48,24 @@ from atm.services.worksync.syncroom import SyncPolicy
 # Planning.
 
 
+@proves(
+    "R002-1-39",
+    "R002-10.4-14",
+    "R002-15-01",
+    "R002-16.7-47",
+    "R002-18.1-01",
+    "R002-21-18",
+    "R002-21-19",
+    "R002-21-20",
+    "R002-21-45",
+    "R002-22-02",
+    "R002-22-10",
+    "R002-25-09",
+    "R002-26-20",
+    "R002-26-28",
+    "R002-27.4-01",
+    "R002-28-12",
+)
 def test_nothing_is_planned_before_the_team_was_observed():
     place = Place(SyncPolicy())
     place.add("the parser")
@@ -59,6 +78,7 @@ def test_nothing_is_planned_before_the_team_was_observed():
     assert place.plan() == ["new"]
 
 
+@proves("R002-1-39", "R002-18.1-08", "R002-18.1-09", "R002-21-29", "R002-21-45", "R002-22-19", "R002-26-21")
 def test_noise_blocks_and_says_why():
     place = Place(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     for number in range(6):
@@ -78,6 +98,7 @@ def test_one_member_that_is_stuck_does_not_veto_its_own_rescue():
     assert place.plan() == ["new"]
 
 
+@proves("R002-23-08")
 def test_a_model_that_makes_fingerprints_up_does_not_silence_its_team():
     place = Place(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     place.add("the parser", owner="bob")
@@ -88,6 +109,7 @@ def test_a_model_that_makes_fingerprints_up_does_not_silence_its_team():
     assert place.plan("bob") == ["new"]
 
 
+@proves("R002-6-13", "R002-10.4-08", "R002-10.4-09")
 def test_whoever_needs_nothing_gets_no_item(busy_place):
     assert busy_place.plan("bob", "hugo", "bot") == []
     busy_place.report()
@@ -95,11 +117,13 @@ def test_whoever_needs_nothing_gets_no_item(busy_place):
     assert busy_place.items() == []
 
 
+@proves("R002-1-80", "R002-9-35", "R002-15.2-02", "R002-16.7-55", "R002-21-35")
 def test_planning_twice_is_one_item(busy_place):
     assert [busy_place.plan() for _ in range(3)] == [["new"], ["kept"], ["kept"]]
     assert [item.status for item in busy_place.items()] == [PENDING]
 
 
+@proves("R002-1-33", "R002-1-79", "R002-1-81", "R002-10.4-06", "R002-12.1-09", "R002-17.2-03", "R002-17.3-04")
 def test_planning_writes_the_outbox_and_no_message(busy_place):
     looks = busy_place.look()
     before = busy_place.everything()
@@ -107,12 +131,16 @@ def test_planning_writes_the_outbox_and_no_message(busy_place):
     assert busy_place.changed(before) == ["records", "journal"]
 
 
+@proves(
+    "R002-1-34", "R002-1-80", "R002-15.2-01", "R002-15.3-13", "R002-21-35", "R002-27.4-02", "R002-27.4-06", "R002-29-08"
+)
 def test_an_item_is_unique_for_team_member_and_fingerprint(busy_place):
     busy_place.plan()
     (item,) = busy_place.items()
     assert item.id == f"member-work-sync:crew:ann:{busy_place.fingerprint()}"
 
 
+@proves("R002-1-35", "R002-1-38", "R002-9-39", "R002-15.2-03", "R002-16.7-48", "R002-21-38")
 def test_another_payload_under_the_same_key_is_a_conflict_and_nothing_is_sent(busy_place):
     busy_place.plan()
     (item,) = busy_place.items()
@@ -129,6 +157,7 @@ def test_another_payload_under_the_same_key_is_a_conflict_and_nothing_is_sent(bu
 # Dispatching: every guard once more.
 
 
+@proves("R002-1-59", "R002-3.3-05", "R002-15.3-03", "R002-15.3-04", "R002-15.3-05", "R002-15.3-07")
 def test_a_nudge_is_a_message_of_the_system_that_names_the_tasks_and_no_text_of_others(place):
     place.add("do $(rm -rf /) \x1b[2J now")
     place.round()
@@ -140,6 +169,7 @@ def test_a_nudge_is_a_message_of_the_system_that_names_the_tasks_and_no_text_of_
     assert (fields["source"], fields["actionMode"], fields["taskRefs"]) == ("member-work-sync", "do", ["#1"])
 
 
+@proves("R002-1-59", "R002-1-81", "R002-9-37", "R002-9-41", "R002-21-36")
 def test_the_outbox_says_what_became_of_it(busy_place):
     busy_place.round()
     (item,) = busy_place.items()
@@ -148,6 +178,7 @@ def test_the_outbox_says_what_became_of_it(busy_place):
     assert item.message_id in [row.id for row in rows]
 
 
+@proves("R002-1-54", "R002-1-77", "R002-4.4-01", "R002-15.2-11", "R002-16.7-53", "R002-21-47", "R002-26-23")
 def test_a_report_after_planning_keeps_the_nudge_away(busy_place):
     busy_place.plan()
     busy_place.report()
@@ -155,6 +186,28 @@ def test_a_report_after_planning_keeps_the_nudge_away(busy_place):
     assert busy_place.nudges() == []
 
 
+@proves(
+    "R002-1-44",
+    "R002-1-55",
+    "R002-1-68",
+    "R002-6-15",
+    "R002-9-38",
+    "R002-15.2-04",
+    "R002-15.2-10",
+    "R002-15.3-13",
+    "R002-16.7-47",
+    "R002-16.7-51",
+    "R002-16.7-52",
+    "R002-17.2-04",
+    "R002-17.3-05",
+    "R002-21-48",
+    "R002-22-13",
+    "R002-26-23",
+    "R002-27.4-04",
+    "R002-27.4-11",
+    "R002-29-03",
+    "R002-29-08",
+)
 def test_another_agenda_after_planning_supersedes_the_nudge(busy_place):
     busy_place.plan()
     busy_place.add("the printer")
@@ -162,6 +215,7 @@ def test_another_agenda_after_planning_supersedes_the_nudge(busy_place):
     assert busy_place.nudges() == []
 
 
+@proves("R002-1-54", "R002-15.2-09", "R002-16.7-50")
 def test_a_member_removed_after_planning_gets_nothing(busy_place):
     busy_place.plan()
     busy_place.remove("ann")
@@ -177,6 +231,7 @@ def test_a_member_that_became_a_person_gets_nothing(busy_place):
     assert busy_place.nudges() == []
 
 
+@proves("R002-1-46", "R002-1-57", "R002-1-61", "R002-15.2-12", "R002-21-50")
 def test_a_busy_member_is_left_in_peace_and_nudged_when_it_is_idle(busy_place):
     busy_place.plan()
     busy_place.beats("ann", WORKING)
@@ -188,6 +243,7 @@ def test_a_busy_member_is_left_in_peace_and_nudged_when_it_is_idle(busy_place):
     assert busy_place.dispatch() == [(DELIVERED, "")]
 
 
+@proves("R002-1-61")
 def test_a_member_that_is_busy_for_a_day_is_nudged_once_after_it(busy_place):
     busy_place.plan()
     for _ in range(24 * 4):
@@ -202,6 +258,22 @@ def test_a_member_that_is_busy_for_a_day_is_nudged_once_after_it(busy_place):
     assert len(busy_place.nudges()) == 1
 
 
+@proves(
+    "R002-1-47",
+    "R002-1-58",
+    "R002-2-05",
+    "R002-8.0-60",
+    "R002-8.0-100",
+    "R002-15.2-13",
+    "R002-16.1-08",
+    "R002-16.7-54",
+    "R002-21-42",
+    "R002-21-52",
+    "R002-22-13",
+    "R002-26-27",
+    "R002-27.4-05",
+    "R002-27.4-12",
+)
 def test_a_stall_alert_after_planning_puts_the_nudge_off(place):
     place.add("the parser")
     board.claim(place.boardroom, "crew", "ann", "1")
@@ -216,6 +288,9 @@ def test_a_stall_alert_after_planning_puts_the_nudge_off(place):
     assert place.dispatch() == [(DELIVERED, "")]
 
 
+@proves(
+    "R002-1-43", "R002-1-56", "R002-15-01", "R002-15.2-08", "R002-18.1-01", "R002-21-49", "R002-22-19", "R002-26-28"
+)
 def test_a_team_that_is_not_ready_any_more_gets_nothing_and_the_item_comes_back_later():
     place = Place(SyncPolicy(thresholds=Thresholds(least_looks=1, least_hours=0.0)))
     place.add("the parser")
@@ -229,6 +304,17 @@ def test_a_team_that_is_not_ready_any_more_gets_nothing_and_the_item_comes_back_
     assert len(place.nudges()) == 1
 
 
+@proves(
+    "R002-1-45",
+    "R002-1-53",
+    "R002-8.0-46",
+    "R002-8.0-48",
+    "R002-8.0-88",
+    "R002-21-53",
+    "R002-22-12",
+    "R002-26-29",
+    "R002-27.4-10",
+)
 def test_a_stopped_team_gets_nothing_and_its_items_stay_as_they_are(busy_place):
     busy_place.plan()
     busy_place.stop()
@@ -241,6 +327,9 @@ def test_a_stopped_team_gets_nothing_and_its_items_stay_as_they_are(busy_place):
     assert busy_place.dispatch() == [(DELIVERED, "")]
 
 
+@proves(
+    "R002-1-53", "R002-8.0-46", "R002-8.0-88", "R002-16.7-49", "R002-21-46", "R002-22-13", "R002-26-29", "R002-27.4-10"
+)
 def test_a_team_stopped_between_the_claim_and_the_insert_gets_nothing(busy_place, monkeypatch):
     busy_place.plan()
     claim = nudges._claim_due
@@ -255,6 +344,7 @@ def test_a_team_stopped_between_the_claim_and_the_insert_gets_nothing(busy_place
     assert busy_place.nudges() == []
 
 
+@proves("R002-1-45")
 def test_a_complete_team_gets_nothing(busy_place):
     busy_place.plan()
     walk(busy_place.room, "crew", COMPLETE, LEAD)
@@ -262,6 +352,7 @@ def test_a_complete_team_gets_nothing(busy_place):
     assert busy_place.nudges() == []
 
 
+@proves("R002-8.2.1-15")
 def test_an_agenda_that_only_waits_is_never_nudged(place):
     place.add("first", owner="bob")
     place.add("second", depends_on=["1"])
@@ -285,6 +376,7 @@ def test_people_and_plugins_are_never_nudged(place):
 # How many.
 
 
+@proves("R002-15.3-11", "R002-16.5-02")
 def test_one_plain_nudge_for_a_fingerprint_over_many_rounds_and_restarts(busy_place):
     for _ in range(25):
         busy_place.round()
@@ -293,6 +385,7 @@ def test_one_plain_nudge_for_a_fingerprint_over_many_rounds_and_restarts(busy_pl
     assert busy_place.room.inboxes.rows("crew", "ann")[-1].text.count("Reminder") == 0
 
 
+@proves("R002-15.2-05")
 def test_a_delivered_nudge_is_delivered_for_good_when_the_agenda_comes_back(busy_place):
     busy_place.round()
     busy_place.add("the printer")
@@ -305,6 +398,7 @@ def test_a_delivered_nudge_is_delivered_for_good_when_the_agenda_comes_back(busy
     assert len(set(busy_place.nudges())) == 2
 
 
+@proves("R002-1-72")
 def test_one_that_was_superseded_before_it_was_sent_comes_to_life_again(busy_place):
     busy_place.plan()
     busy_place.add("the printer")
@@ -316,6 +410,7 @@ def test_one_that_was_superseded_before_it_was_sent_comes_to_life_again(busy_pla
     assert len(busy_place.nudges()) == 1
 
 
+@proves("R002-2-04", "R002-15.3-11", "R002-29-07")
 def test_a_stuck_member_gets_four_then_the_lead_hears_once_then_silence(busy_place):
     for minutes in [5] * 12 * 6 + [30] * 2 * 27:  # closely for as long as something should happen, then for a day
         busy_place.round()
@@ -328,6 +423,18 @@ def test_a_stuck_member_gets_four_then_the_lead_hears_once_then_silence(busy_pla
     assert all(pause >= RECOVERY_AFTER for pause in pauses)
 
 
+@proves(
+    "R002-1-48",
+    "R002-1-69",
+    "R002-2-04",
+    "R002-15.3-11",
+    "R002-21-41",
+    "R002-21-51",
+    "R002-22-23",
+    "R002-23-24",
+    "R002-27.4-07",
+    "R002-29-07",
+)
 def test_never_more_than_two_an_hour_whatever_changes(busy_place):
     times: list[float] = []
     for number in range(120):
@@ -413,6 +520,7 @@ def test_another_lead_after_the_first_was_told_hears_at_most_once_too(busy_place
 # The outbox.
 
 
+@proves("R002-15.2-17")
 def test_an_outbox_that_was_damaged_sends_nothing_a_second_time(busy_place):
     for _ in range(8):
         busy_place.round()
@@ -454,6 +562,7 @@ def test_a_damaged_item_is_never_sent_and_stops_nobody(busy_place, record):
     assert all(busy_place.nudges(name) == [] for name in ("hugo", "bob", "bot", LEAD))
 
 
+@proves("R002-15.3-02")
 def test_a_forged_item_cannot_send_the_agenda_of_one_member_to_another(busy_place):
     busy_place.plan()
     (item,) = busy_place.items()
@@ -463,6 +572,7 @@ def test_a_forged_item_cannot_send_the_agenda_of_one_member_to_another(busy_plac
     assert busy_place.nudges("bob") == []
 
 
+@proves("R002-16.7-37")
 def test_the_outbox_is_bounded(busy_place):
     for number in range(40):
         busy_place.add(f"work {number}")
@@ -472,6 +582,7 @@ def test_the_outbox_is_bounded(busy_place):
     assert min(busy_place.now - item.updated for item in busy_place.items()) < 86401
 
 
+@proves("R002-1-63")
 def test_when_something_is_worth_another_look(busy_place):
     assert next_due(busy_place.syncroom, "crew") is None
     busy_place.plan()
@@ -529,6 +640,22 @@ def die_at(place: Place, monkeypatch: pytest.MonkeyPatch, point: str, *, after: 
             dispatch(place.syncroom, "crew")
 
 
+@proves(
+    "R002-1-49",
+    "R002-1-59",
+    "R002-6-16",
+    "R002-8.0-75",
+    "R002-8.0-99",
+    "R002-9-39",
+    "R002-9-40",
+    "R002-15.2-18",
+    "R002-16.7-56",
+    "R002-17.2-04",
+    "R002-17.3-06",
+    "R002-21-37",
+    "R002-26-22",
+    "R002-27.4-09",
+)
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_around_the_insert_there_is_one_message_in_the_end(busy_place, monkeypatch, point, after):
@@ -542,6 +669,7 @@ def test_killed_around_the_insert_there_is_one_message_in_the_end(busy_place, mo
     assert busy_place.round().dispatched == []
 
 
+@proves("R002-9-40")
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("point", POINTS)
 def test_killed_and_then_read_the_member_is_not_told_again(busy_place, monkeypatch, point, after):
@@ -612,6 +740,7 @@ def test_where_claude_code_may_have_taken_it_out_an_unknown_insert_is_not_repeat
     assert place.room.inboxes.rows(name, "ann") == []
 
 
+@proves("R002-1-65", "R002-16.7-16")
 def test_a_team_of_claude_code_that_falls_silent_gets_nothing(place):
     name = claudes(place)
     place.passes(3600)
@@ -619,6 +748,7 @@ def test_a_team_of_claude_code_that_falls_silent_gets_nothing(place):
     assert place.room.inboxes.rows(name, "ann") == []
 
 
+@proves("R002-9-42", "R002-15.2-19")
 def test_somebody_elses_text_under_our_id_is_a_conflict_and_is_not_overwritten(busy_place):
     busy_place.plan()
     (item,) = busy_place.items()
@@ -661,6 +791,7 @@ class Rival:
         return run
 
 
+@proves("R002-1-49", "R002-8.0-75", "R002-15.2-15", "R002-16.7-55", "R002-27.4-06", "R002-27.4-09", "R002-29-05")
 @pytest.mark.parametrize("seems_dead", [False, True], ids=["alive", "seems dead"])
 @pytest.mark.parametrize("pause", [0.0, CLAIM_SECONDS + 1])
 def test_two_dispatchers_interleaved_at_every_step_send_one_message(pause, seems_dead, monkeypatch):
@@ -716,6 +847,7 @@ def test_the_claim_of_whoever_cannot_be_asked_wears_off_by_itself(busy_place, mo
     assert len(busy_place.nudges()) == 1
 
 
+@proves("R002-1-36", "R002-15.2-16", "R002-16.7-48", "R002-17.3-05", "R002-21-39")
 def test_a_dispatcher_that_was_thought_dead_cannot_say_what_became_of_it(busy_place, monkeypatch):
     busy_place.plan()
     die_at(busy_place, monkeypatch, "mark", after=False)
@@ -729,6 +861,7 @@ def test_a_dispatcher_that_was_thought_dead_cannot_say_what_became_of_it(busy_pl
 # Trouble.
 
 
+@proves("R002-1-37", "R002-1-70", "R002-15.2-06", "R002-21-40")
 def test_an_inbox_that_cannot_be_looked_into_puts_the_nudge_off_with_growing_pauses(busy_place, monkeypatch):
     busy_place.plan()
 
@@ -796,6 +929,7 @@ def test_an_outbox_that_cannot_be_written_sends_nothing(busy_place, monkeypatch)
     assert busy_place.nudges() == []
 
 
+@proves("R002-1-44", "R002-27.4-11")
 @pytest.mark.parametrize("error", [WriteRefused("full"), FileBusy("locked")])
 def test_a_nudge_that_could_not_be_inserted_is_not_sent_later_for_another_agenda(busy_place, error):
     busy_place.plan()
@@ -808,6 +942,7 @@ def test_a_nudge_that_could_not_be_inserted_is_not_sent_later_for_another_agenda
     assert busy_place.nudges() == []
 
 
+@proves("R002-1-45", "R002-8.0-88", "R002-26-29", "R002-27.4-10")
 def test_a_nudge_that_could_not_be_inserted_is_not_sent_after_the_team_was_stopped(busy_place):
     busy_place.plan()
     busy_place.room.inboxes.refuse = WriteRefused("full")
@@ -856,6 +991,7 @@ def test_a_clock_that_was_set_back_for_a_day_silences_nobody_for_a_day(busy_plac
     assert len(busy_place.nudges()) >= 1
 
 
+@proves("R002-1-66", "R002-9-36")
 def test_several_members_are_nudged_in_one_pass_and_ten_at_most(place):
     for number in range(14):
         add_member(place.room, "crew", Member(f"m{number}"))

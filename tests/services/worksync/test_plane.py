@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import LONG
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain.errors import NoSuchTeam, UnreadableFile, WriteRefused
@@ -53,6 +54,7 @@ def runs(place: Place, team: str = "crew") -> tuple[bool, str]:
     return state.runs, state.state
 
 
+@proves("R002-9-12", "R002-9-13", "R002-9-14", "R002-16.7-15")
 def test_a_team_that_is_made_staffed_or_at_work_runs(place):
     assert runs(place) == (True, "pending")
     advance(place.room, "crew", ACTIVE, LEAD)
@@ -61,6 +63,7 @@ def test_a_team_that_is_made_staffed_or_at_work_runs(place):
     assert runs(place) == (True, "consolidating")
 
 
+@proves("R002-8.0-43", "R002-8.0-49", "R002-9-12", "R002-9-13", "R002-9-15", "R002-16.7-14", "R002-27.0-16")
 def test_a_stopped_team_does_not_run_until_it_is_taken_up_again(place):
     place.stop()
     assert runs(place) == (False, "stopped")
@@ -74,6 +77,7 @@ def test_a_complete_team_does_not_run_whatever_its_state_file_says(place):
     assert runs(place) == (False, "complete")
 
 
+@proves("R002-9-17", "R002-16.7-11", "R002-16.7-12", "R002-27.0-14", "R002-27.0-16")
 def test_a_team_that_is_not_there_does_not_run_and_is_no_error(place):
     found, state = find_running(place.syncroom, "nobody")
     assert found is None
@@ -82,6 +86,7 @@ def test_a_team_that_is_not_there_does_not_run_and_is_no_error(place):
     assert find_running(place.syncroom, "crew")[0] is None
 
 
+@proves("R002-1-65", "R002-8.0-43", "R002-10.1-17", "R002-16.7-16", "R002-27.0-18", "R002-27.0-22")
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b"null", b'{"status": "dancing"}', b'{"status": 7}', b"\xff"])
 def test_a_state_that_cannot_be_read_is_no_reason_to_believe_that_a_team_runs(busy_place, garbage):
     busy_place.room.states.content["crew"] = garbage
@@ -91,6 +96,7 @@ def test_a_state_that_cannot_be_read_is_no_reason_to_believe_that_a_team_runs(bu
     assert not busy_place.report().ok
 
 
+@proves("R002-9-18", "R002-16.7-15", "R002-27.0-17", "R002-27.0-22")
 def test_a_session_of_claude_code_runs_while_somebody_of_it_is_heard(place):
     name = place.create_claudes()
     assert runs(place, name) == (False, "unknown")
@@ -108,6 +114,7 @@ def test_a_heartbeat_of_somebody_who_is_no_member_proves_nothing(place):
     assert runs(place, name) == (False, "unknown")
 
 
+@proves("R002-8.0-66")
 def test_a_heartbeat_does_not_bring_a_stopped_team_of_ours_back(place):
     place.stop()
     place.beats("ann", WORKING)
@@ -123,6 +130,32 @@ def test_a_team_without_tasks_has_empty_agendas(place):
     assert {name: [*agenda.items] for name, agenda in found.items()} == {"ann": [], "bob": []}
 
 
+@proves(
+    "R002-1-13",
+    "R002-1-14",
+    "R002-4.1-02",
+    "R002-4.1-03",
+    "R002-4.1-04",
+    "R002-4.1-05",
+    "R002-6-04",
+    "R002-8.0-03",
+    "R002-8.0-04",
+    "R002-8.0-05",
+    "R002-8.0-06",
+    "R002-8.0-07",
+    "R002-8.2.1-01",
+    "R002-8.2.1-06",
+    "R002-8.2.1-18",
+    "R002-8.2.1-33",
+    "R002-9-06",
+    "R002-11.1-01",
+    "R002-11.1-03",
+    "R002-11.1-04",
+    "R002-16.6-07",
+    "R002-20.3-03",
+    "R002-20.3-08",
+    "R002-20.3-10",
+)
 def test_an_agenda_holds_work_reviews_questions_and_what_waits_and_nothing_of_others(place):
     place.add("mine", "asked about", "after mine")
     place.add("of bob", owner="bob")
@@ -141,6 +174,18 @@ def test_an_agenda_holds_work_reviews_questions_and_what_waits_and_nothing_of_ot
     assert read_agendas(place.syncroom, place.team, ["cleo"])["cleo"].items == []
 
 
+@proves(
+    "R002-8.2.1-12",
+    "R002-8.2.1-48",
+    "R002-8.2.1-49",
+    "R002-8.2.1-50",
+    "R002-8.2.1-51",
+    "R002-8.2.1-52",
+    "R002-11.1-03",
+    "R002-16.7-06",
+    "R002-20.3-04",
+    "R002-20.3-06",
+)
 def test_whoever_reviewed_the_former_cycle_is_not_asked_again(place):
     place.add("the parser")
     board.claim(place.boardroom, "crew", "ann", "1")
@@ -153,6 +198,17 @@ def test_whoever_reviewed_the_former_cycle_is_not_asked_again(place):
     assert [item.kind for item in place.seen("cleo").agenda.items] == ["review"]
 
 
+@proves(
+    "R002-4.1-07",
+    "R002-4.1-08",
+    "R002-8.2.1-08",
+    "R002-8.2.1-09",
+    "R002-8.2.1-34",
+    "R002-8.2.1-35",
+    "R002-8.3-29",
+    "R002-20.3-09",
+    "R002-27.1-51",
+)
 def test_finished_deleted_and_unreadable_tasks_are_nobodys_work(place):
     place.add("done", "vanished", "damaged")
     board.claim(place.boardroom, "crew", "ann", "1")
@@ -166,6 +222,7 @@ def test_finished_deleted_and_unreadable_tasks_are_nobodys_work(place):
 WORDS = st.sampled_from(["ann", "bob", "cleo", LEAD, "hugo", "mallory", ""])
 
 
+@proves("R002-6-05", "R002-8.3-04")
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.tuples(WORDS, WORDS, st.booleans()), max_size=6), st.randoms())
 def test_looking_at_one_and_looking_at_all_give_the_same_fingerprints(tasks, dice):
@@ -191,6 +248,7 @@ def test_a_comment_is_found_in_the_tasks_of_the_agenda_only(place):
     assert comment_of(place.syncroom, agenda, other) == comment_of(place.syncroom, agenda, "") == {}
 
 
+@proves("R002-8.0-64", "R002-16.7-03")
 def test_however_many_members_and_tasks_there_are_they_are_looked_at_in_one_pass(place):
     """How long that takes for a thousand members is a case of the benchmarks."""
     from atm.domain.team.team import Member
@@ -222,10 +280,12 @@ def busy(place: Place, name: str = "ann") -> str:
     return busy_state(place.syncroom, place.team, name).reason
 
 
+@proves("R002-9-20", "R002-9-21")
 def test_nothing_known_is_not_busy(place):
     assert busy_state(place.syncroom, place.team, "ann").reason == ""
 
 
+@proves("R002-1-60", "R002-9-22", "R002-9-26", "R002-11.2-01", "R002-11.2-07", "R002-21-62")
 def test_a_turn_keeps_a_member_busy_until_a_tool_call_must_have_ended(place):
     place.beats("ann", WORKING)
     found = busy_state(place.syncroom, place.team, "ann")
@@ -251,6 +311,7 @@ def test_a_member_that_waits_for_a_permission_is_busy_for_an_hour_at_most(place)
     assert busy(place) == ""
 
 
+@proves("R002-1-62", "R002-9-25", "R002-9-26", "R002-11.2-04", "R002-11.2-07", "R002-21-58")
 def test_whoever_has_just_stopped_is_left_in_peace_for_a_quiet_window(place):
     since = place.now
     place.beats("ann", IDLE, since=since)
@@ -263,6 +324,7 @@ def test_whoever_has_just_stopped_is_left_in_peace_for_a_quiet_window(place):
     assert busy(place) == ""
 
 
+@proves("R002-8.0-109", "R002-9-23", "R002-11.2-02", "R002-16.2-02")
 def test_mail_that_waits_in_the_spool_or_was_cut_off_is_a_delivery_under_way(place):
     place.room.inboxes.refuse = WriteRefused("the disk is full")
     assert send(place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "queued"
@@ -283,6 +345,7 @@ def test_a_spool_that_cannot_be_read_keeps_nobody_busy_for_ever(place):
     assert busy(place) == ""
 
 
+@proves("R002-9-24", "R002-11.2-03", "R002-16.4-04", "R002-16.4-11")
 def test_a_member_that_has_just_been_started_gets_its_grace(place):
     put_endpoint(place.room, place.team, "ann", Endpoint(vendor="codex", session="s", at=place.now))
     assert busy(place) == LAUNCHING
@@ -294,6 +357,18 @@ def test_a_member_that_has_just_been_started_gets_its_grace(place):
     assert busy(place) == ""
 
 
+@proves(
+    "R002-9-20",
+    "R002-9-21",
+    "R002-9-22",
+    "R002-9-23",
+    "R002-9-24",
+    "R002-9-25",
+    "R002-11.2-06",
+    "R002-11.2-10",
+    "R002-11.2-11",
+    "R002-11.2-12",
+)
 def test_of_several_signals_the_strongest_counts(place):
     put_endpoint(place.room, place.team, "ann", Endpoint(vendor="codex", session="s", at=place.now))
     place.room.surfacings.notes["crew", "ann"] = ShowingNote(keys=[], channel="hook", at=place.now)
@@ -318,6 +393,18 @@ def test_with_no_quiet_window_nothing_but_real_work_is_busy():
     assert busy(place) == TOOL_ACTIVE
 
 
+@proves(
+    "R002-1-82",
+    "R002-2-08",
+    "R002-4.1-11",
+    "R002-8.0-108",
+    "R002-8.0-111",
+    "R002-8.3-11",
+    "R002-8.3-17",
+    "R002-20.1-06",
+    "R002-27.1-24",
+    "R002-27.1-52",
+)
 @pytest.mark.parametrize("state", [WORKING, WAITING, IDLE, "", "no such state"])
 def test_what_a_member_does_never_moves_its_fingerprint(busy_place, state):
     before = busy_place.fingerprint()
@@ -335,6 +422,20 @@ def test_a_heartbeat_from_the_future_keeps_nobody_busy_for_ever(place, state):
 # Tokens.
 
 
+@proves(
+    "R002-9-30",
+    "R002-9-31",
+    "R002-9-32",
+    "R002-9-33",
+    "R002-9-34",
+    "R002-12.2-07",
+    "R002-13.2-07",
+    "R002-13.2-08",
+    "R002-13.2-09",
+    "R002-13.2-11",
+    "R002-23-30",
+    "R002-27.2-06",
+)
 def test_a_token_is_good_for_its_member_its_agenda_its_team_and_a_quarter_of_an_hour(place):
     place.create("other")
     now, token = place.now, issue(place.syncroom, place.team, "ann", "agenda:v1:a")
@@ -364,6 +465,7 @@ def test_a_token_with_one_changed_letter_is_invalid(place):
         assert verify(place.syncroom, place.team, "ann", "agenda:v1:a", forged, place.now) == "invalid"
 
 
+@proves("R002-13.2-10", "R002-27.2-03")
 def test_a_new_secret_ends_all_tokens(place):
     token = issue(place.syncroom, place.team, "ann", "agenda:v1:a")
     place.syncroom.secrets.take_away("crew")
@@ -389,6 +491,7 @@ def test_a_team_that_is_gone_gives_no_tokens(place):
 # Names.
 
 
+@proves("R002-3.4-07", "R002-9-07")
 def test_names_are_spelled_as_the_roster_spells_them_and_strangers_are_dropped(place):
     assert members_named(place.team, {"ANN": "x", "mallory": "y", "bob": "z"}) == {"ann": "x", "bob": "z"}
 
@@ -413,6 +516,7 @@ def test_a_team_made_anew_under_the_same_name_inherits_nothing(busy_place):
         assert answer(place.syncroom, "crew", words, stranger).verdict.reason == "invalid_report_token"
 
 
+@proves("R002-9-19")
 def test_running_says_how_it_is_known(place):
     known = running(place.syncroom, place.team)
     assert (known.state, known.why) == ("pending", "state.json")

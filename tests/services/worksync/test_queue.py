@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.proving import proves
 
 from atm.domain.worksync.triggers import (
     CONFIG_CHANGED,
@@ -26,6 +27,7 @@ def queue() -> SyncQueue:
     return SyncQueue(QUIET)
 
 
+@proves("R002-8.0-37", "R002-11.2.1-03", "R002-11.2.1-20", "R002-16.4-04", "R002-16.4-11", "R002-27.1-43")
 def test_nobody_is_taken_before_it_was_quiet(queue):
     queue.enqueue("crew", ["ann"], TASK_CHANGED, 0.0)
     assert queue.next_due() == QUIET
@@ -33,6 +35,9 @@ def test_nobody_is_taken_before_it_was_quiet(queue):
     assert queue.take(QUIET) == {"crew": {"ann": TASK_CHANGED}}
 
 
+@proves(
+    "R002-8.0-36", "R002-8.0-40", "R002-8.0-96", "R002-8.0-104", "R002-11.2.1-06", "R002-11.2.1-13", "R002-11.2.1-14"
+)
 def test_a_hundred_events_are_one_look(queue):
     for number in range(100):
         queue.enqueue("crew", ["ann"], TASK_CHANGED, number * 0.1)
@@ -43,6 +48,7 @@ def test_a_hundred_events_are_one_look(queue):
     assert (counts.taken, counts.coalesced, counts.queued, counts.running) == (1, 99, 0, 0)
 
 
+@proves("R002-11.2.1-02", "R002-11.2.1-16", "R002-11.2.1-45", "R002-11.2.1-46", "R002-11.2.1-47")
 def test_each_member_has_its_own_entry_and_spelling_does_not_matter(queue):
     queue.enqueue("crew", ["ann", "bob"], TASK_CHANGED, 0.0)
     queue.enqueue("CREW", ["ANN"], TASK_CHANGED, 0.0)
@@ -50,6 +56,7 @@ def test_each_member_has_its_own_entry_and_spelling_does_not_matter(queue):
     assert queue.take(QUIET) == {"crew": {"ann": TASK_CHANGED, "bob": TASK_CHANGED}, "other": {"ann": TASK_CHANGED}}
 
 
+@proves("R002-8.0-37", "R002-11.2.1-17", "R002-11.2.1-22")
 def test_each_event_begins_the_window_anew_up_to_a_bound(queue):
     now = 0.0
     while now < LONGEST_WAIT * QUIET - QUIET:
@@ -75,12 +82,22 @@ def test_where_it_is_never_quiet_somebody_looks_all_the_same(pauses):
     assert taken >= int(now // (2 * longest))
 
 
+@proves("R002-11.2.1-07", "R002-11.2.1-19", "R002-11.2.1-21")
 def test_the_strongest_reason_is_named(queue):
     for trigger in (HEARTBEAT, INBOX_DELIVERED, CONFIG_CHANGED, TASK_CHANGED, "something new"):
         queue.enqueue("crew", ["ann"], trigger, 0.0)
     assert queue.take(QUIET) == {"crew": {"ann": CONFIG_CHANGED}}
 
 
+@proves(
+    "R002-8.0-38",
+    "R002-11.2.1-23",
+    "R002-11.2.1-24",
+    "R002-11.2.1-39",
+    "R002-11.2.1-48",
+    "R002-11.2.1-49",
+    "R002-26-26",
+)
 def test_an_event_while_it_is_looked_at_gives_exactly_one_more_look(queue):
     queue.enqueue("crew", ["ann"], TASK_CHANGED, 0.0)
     assert queue.take(QUIET)
@@ -94,6 +111,7 @@ def test_an_event_while_it_is_looked_at_gives_exactly_one_more_look(queue):
     assert queue.take(1e9) == {}
 
 
+@proves("R002-8.0-41", "R002-8.0-87", "R002-11.2.1-10", "R002-11.2.1-15", "R002-27.1-46")
 def test_a_stopped_team_is_dropped_with_everything_that_was_to_come(queue):
     queue.enqueue("crew", ["ann", "bob"], TASK_CHANGED, 0.0)
     queue.enqueue("other", ["ann"], TASK_CHANGED, 0.0)
@@ -112,6 +130,7 @@ def test_a_team_that_is_dropped_while_it_is_looked_at_is_not_looked_at_again(que
     assert queue.take(1e9) == {}
 
 
+@proves("R002-8.0-42", "R002-8.2.1-56", "R002-27.1-46")
 def test_members_who_left_are_dropped_and_the_others_stay(queue):
     queue.enqueue("crew", ["ann", "bob"], TASK_CHANGED, 0.0)
     queue.look_again("crew", "ann", 500.0)
@@ -135,6 +154,7 @@ def test_of_several_later_looks_the_last_one_counts(queue):
     assert queue.take(900.0) == {"crew": {"ann": TIME_PASSED}}
 
 
+@proves("R002-8.0-37", "R002-10.4-10")
 def test_a_later_look_does_not_break_the_quiet_after_a_change(queue):
     queue.look_again("crew", "ann", 600.0)
     queue.enqueue("crew", ["ann"], TASK_CHANGED, 599.0)
@@ -152,12 +172,14 @@ def test_a_later_look_while_it_is_being_looked_at_is_one_more_look(queue):
     assert queue.take(1e9) == {}
 
 
+@proves("R002-11.2.1-03")
 def test_what_is_asked_for_at_once_does_not_wait(queue):
     queue.enqueue("crew", ["ann"], TASK_CHANGED, 0.0)
     queue.enqueue("crew", ["ann"], "manual_refresh", 1.0, after=0.0)
     assert queue.take(1.0) == {"crew": {"ann": "manual_refresh"}}
 
 
+@proves("R002-8.0-41")
 def test_clearing_ends_everything(queue):
     queue.enqueue("crew", ["ann"], TASK_CHANGED, 0.0)
     queue.look_again("crew", "bob", 5.0)

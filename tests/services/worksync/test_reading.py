@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain.errors import WriteRefused
@@ -27,6 +28,18 @@ def labels(place: Place) -> dict[str, str]:
 # What is shown.
 
 
+@proves(
+    "R002-19-02",
+    "R002-25-01",
+    "R002-27.3-01",
+    "R002-27.3-07",
+    "R002-27.3-08",
+    "R002-27.3-17",
+    "R002-27.3-18",
+    "R002-27.3-19",
+    "R002-28-17",
+    "R002-28-31",
+)
 def test_the_labels_of_the_four_states_and_unknown(place):
     place.add("one", owner="ann")
     place.add("two", owner="bob")
@@ -47,6 +60,7 @@ def test_the_labels_of_the_four_states_and_unknown(place):
     assert set(labels(place).values()) == {"Unknown"}
 
 
+@proves("R002-16.7-17")
 def test_a_team_that_does_not_run_is_unknown_and_says_why(busy_place):
     busy_place.look()
     walk(busy_place.room, "crew", COMPLETE, LEAD)
@@ -56,6 +70,7 @@ def test_a_team_that_does_not_run_is_unknown_and_says_why(busy_place):
     assert "agendaFingerprint" not in found.fields()
 
 
+@proves("R002-6-12", "R002-8.2-03", "R002-11.1-14")
 def test_every_status_says_its_source_and_its_age(busy_place):
     busy_place.look()
     said: Any = view(busy_place.syncroom, busy_place.team, "ann").fields()
@@ -63,6 +78,7 @@ def test_every_status_says_its_source_and_its_age(busy_place):
     assert {"at", "observedAt", "observedBecause"} <= set(said)
 
 
+@proves("R002-3.1-09", "R002-13.1-14", "R002-16.6-17", "R002-26-32")
 def test_what_is_shown_is_what_the_reconciler_would_decide(busy_place):
     shown: Any = view(busy_place.syncroom, busy_place.team, "ann")
     (look,) = busy_place.look()
@@ -70,6 +86,7 @@ def test_what_is_shown_is_what_the_reconciler_would_decide(busy_place):
     assert judge(None, shown.seen, "x").decision == shown.decision
 
 
+@proves("R002-10.4-01", "R002-10.4-10")
 def test_a_nudge_is_shown_as_due_only_after_a_quiet_window(busy_place):
     def due():
         return view(busy_place.syncroom, busy_place.team, "ann").would_nudge
@@ -83,6 +100,7 @@ def test_a_nudge_is_shown_as_due_only_after_a_quiet_window(busy_place):
     assert not due()
 
 
+@proves("R002-16.7-44", "R002-27.3-03")
 def test_notes_of_reports_are_not_shown_to_everybody(busy_place):
     busy_place.report(note="my secret trouble")
     busy_place.report("ann", "caught_up", note="my secret trouble")
@@ -90,6 +108,7 @@ def test_notes_of_reports_are_not_shown_to_everybody(busy_place):
     assert "secret" in str(diagnose(busy_place.syncroom, busy_place.team, "ann"))
 
 
+@proves("R002-13.1-16", "R002-13.1-19", "R002-13.1-27", "R002-23-32", "R002-27.3-05")
 def test_the_preview_is_short_and_has_no_descriptions(place):
     place.add(*[f"{'long ' * 60}{number}" for number in range(15)], description="the whole secret story")
     said: Any = view(place.syncroom, place.team, "ann").fields()
@@ -102,6 +121,22 @@ def test_the_preview_is_short_and_has_no_descriptions(place):
 # Reading is passive.
 
 
+@proves(
+    "R002-1-32",
+    "R002-1-40",
+    "R002-1-41",
+    "R002-5-03",
+    "R002-10.1-72",
+    "R002-10.4-02",
+    "R002-10.4-03",
+    "R002-11.1-05",
+    "R002-11.1-06",
+    "R002-16.6-16",
+    "R002-21-44",
+    "R002-21-69",
+    "R002-22-05",
+    "R002-22-18",
+)
 def test_every_way_of_looking_writes_nothing_but_the_secret(busy_place):
     busy_place.look("ann", "bob")
     busy_place.report()
@@ -121,6 +156,7 @@ def test_every_way_of_looking_writes_nothing_but_the_secret(busy_place):
     assert busy_place.changed(before) == ["secrets"]
 
 
+@proves("R002-17.4-05", "R002-20.3-13")
 def test_looking_at_a_team_that_has_never_been_looked_at_makes_nothing(busy_place):
     before = busy_place.everything()
     views(busy_place.syncroom, busy_place.team, ["ann"])
@@ -128,6 +164,7 @@ def test_looking_at_a_team_that_has_never_been_looked_at_makes_nothing(busy_plac
     assert busy_place.changed(before) == []
 
 
+@proves("R002-1-32", "R002-1-40", "R002-1-41", "R002-10.4-02", "R002-10.4-03", "R002-21-43", "R002-21-44", "R002-22-10")
 def test_looking_at_a_need_a_thousand_times_sends_nothing(busy_place):
     for _ in range(100):
         view(busy_place.syncroom, busy_place.team, "ann")
@@ -139,6 +176,7 @@ def test_looking_at_a_need_a_thousand_times_sends_nothing(busy_place):
 # The block in a briefing.
 
 
+@proves("R002-1-15", "R002-13.1-01", "R002-13.2-06", "R002-26-04", "R002-27.2-08", "R002-28-24")
 def test_a_block_has_what_a_report_needs_and_the_report_is_accepted(busy_place):
     block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     assert block["state"] == "needs_sync"
@@ -155,6 +193,7 @@ def test_a_block_has_what_a_report_needs_and_the_report_is_accepted(busy_place):
     assert submit(busy_place.syncroom, "crew", words, Trusted("mcp", busy_place.now)).ok
 
 
+@proves("R002-13.1-17", "R002-26-04")
 def test_a_token_in_a_block_is_good_for_its_reader_only(busy_place):
     block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
     for name, wanted in (("ann", "ok"), ("bob", "invalid"), (LEAD, "invalid")):
@@ -173,11 +212,13 @@ def test_a_block_is_quiet_where_nothing_is_to_be_said(place):
     }
 
 
+@proves("R002-13-08", "R002-13-11", "R002-13-19", "R002-13.1-05", "R002-20.3-25", "R002-27.2-09")
 def test_without_the_tool_there_is_no_token_and_no_instruction(busy_place):
     block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=False)
     assert not {"reportToken", "reportTool", "instruction"} & set(block)
 
 
+@proves("R002-13.1-24")
 def test_under_a_lease_nobody_is_told_how_to_report_again(busy_place):
     busy_place.report()
     block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
@@ -185,6 +226,7 @@ def test_under_a_lease_nobody_is_told_how_to_report_again(busy_place):
     assert "leaseExpiresAt" in block
 
 
+@proves("R002-13.1-24")
 def test_after_a_stale_report_the_instruction_is_there(busy_place):
     old = busy_place.words("ann")
     busy_place.add("the printer")
@@ -193,6 +235,7 @@ def test_after_a_stale_report_the_instruction_is_there(busy_place):
     assert "instruction" in briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
 
 
+@proves("R002-27.1-32")
 def test_a_stopped_team_has_a_block_without_an_agenda(busy_place):
     busy_place.stop()
     block: Any = briefing_block(busy_place.syncroom, busy_place.team, "ann", can_report=True)
@@ -208,6 +251,7 @@ def test_a_block_in_words_is_one_line_and_an_instruction(busy_place):
     assert str(block["reportToken"]) not in block_in_words(block)
 
 
+@proves("R002-13.1-16", "R002-13.1-23", "R002-27.2-08")
 def test_the_whole_block_of_a_long_agenda_stays_small(place):
     place.add(*[f"{'x' * 400}{number}" for number in range(100)])
     assert len(encode(briefing_block(place.syncroom, place.team, "ann", can_report=True))) < 6000
@@ -226,6 +270,7 @@ def test_where_no_token_can_be_made_the_briefing_goes_without_one(busy_place, mo
 # Figures and diagnostics.
 
 
+@proves("R002-1-21", "R002-1-28", "R002-1-31", "R002-18-04", "R002-21-23", "R002-21-26")
 def test_metrics_say_what_happened_and_whether_nudges_may_be_sent(busy_place):
     busy_place.look("ann", "bob")
     busy_place.report()
@@ -239,6 +284,7 @@ def test_metrics_say_what_happened_and_whether_nudges_may_be_sent(busy_place):
     assert figures["ann"]["reconcileCount"] == 2
 
 
+@proves("R002-1-29")
 def test_metrics_of_a_new_team_collect():
     place = Place(SyncPolicy())
     found: Any = metrics(place.syncroom, place.team)
@@ -246,6 +292,7 @@ def test_metrics_of_a_new_team_collect():
     assert found["members"] == []
 
 
+@proves("R002-1-11", "R002-1-20", "R002-7-31", "R002-18-01", "R002-28-11")
 def test_a_diagnosis_tells_why_and_holds_nothing_of_others(place):
     place.add("the parser", owner="ann")
     place.add("a secret of bob", owner="bob")
@@ -304,6 +351,7 @@ def test_subjects_full_of_escape_sequences_are_shown_without_them(place):
     assert all(sign not in said for sign in ("\x1b", "\\u001b", "\x9b", "\u202e"))
 
 
+@proves("R002-3.4-07")
 def test_a_task_of_nobody_in_the_roster_is_in_nobodys_agenda(place):
     place.add("orphan", owner="mallory")
     board.comment(place.boardroom, "crew", LEAD, "1", "whose is it?")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, OPEN, Place
 
 from atm.domain.errors import UnreadableFile, WriteRefused
@@ -28,24 +29,28 @@ def conditions(place: Place, name: str = "ann") -> dict[str, str]:
 # The four decisions.
 
 
+@proves("R002-6-08", "R002-20.2-01")
 def test_an_empty_agenda_is_caught_up(place):
     assert place.state() == CAUGHT_UP
     assert conditions(place)["CaughtUp"] == "true"
     assert place.status().count == 0
 
 
+@proves("R002-1-17", "R002-6-08", "R002-10.2-18", "R002-12.1-03", "R002-16.5-02", "R002-20.2-02", "R002-21-33")
 def test_a_task_that_nobody_has_reported_about_needs_sync(busy_place):
     assert busy_place.state() == NEEDS_SYNC
     assert conditions(busy_place)["NeedsSync"] == "true"
     assert busy_place.status().counters.needs_sync == 1
 
 
+@proves("R002-4.4-02", "R002-6-06", "R002-10.2-12", "R002-11.2.1-42")
 def test_an_accepted_report_is_seen_by_the_next_look(busy_place):
     assert busy_place.report().ok
     assert busy_place.state() == VALID_LEASE
     assert conditions(busy_place)["ValidLease"] == "true"
 
 
+@proves("R002-6-07", "R002-10.2-08", "R002-10.2-14", "R002-18-06", "R002-20.2-03", "R002-21-62")
 def test_a_tool_call_that_is_going_on_suppresses_the_need(busy_place):
     busy_place.beats("ann", WORKING)
     (look,) = busy_place.look()
@@ -53,6 +58,18 @@ def test_a_tool_call_that_is_going_on_suppresses_the_need(busy_place):
     assert busy_place.status().counters.suppressed_busy == 1
 
 
+@proves(
+    "R002-1-77",
+    "R002-3.2-12",
+    "R002-8.4.1-08",
+    "R002-9-02",
+    "R002-10.2-05",
+    "R002-10.3-06",
+    "R002-12.1-19",
+    "R002-16.5-04",
+    "R002-20.1-27",
+    "R002-20.2-12",
+)
 def test_a_lease_that_ran_out_is_no_lease(busy_place):
     busy_place.report()
     busy_place.passes(599)
@@ -61,6 +78,7 @@ def test_a_lease_that_ran_out_is_no_lease(busy_place):
     assert busy_place.state() == NEEDS_SYNC
 
 
+@proves("R002-4.4-03", "R002-10.3-02")
 def test_a_blocked_lease_holds_three_times_as_long(place):
     place.add("first", owner="bob")
     place.add("second", depends_on=["1"])
@@ -71,6 +89,7 @@ def test_a_blocked_lease_holds_three_times_as_long(place):
     assert place.state() == NEEDS_SYNC
 
 
+@proves("R002-10.2-02", "R002-23-06")
 def test_a_lease_says_nothing_about_another_agenda(busy_place):
     busy_place.report()
     busy_place.add("the printer")
@@ -80,6 +99,16 @@ def test_a_lease_says_nothing_about_another_agenda(busy_place):
 # Who is looked at.
 
 
+@proves(
+    "R002-8.0-44",
+    "R002-10.4-12",
+    "R002-12.1-10",
+    "R002-12.1-14",
+    "R002-20.2-04",
+    "R002-26-11",
+    "R002-27.1-32",
+    "R002-27.1-54",
+)
 def test_a_stopped_team_is_dropped_and_nothing_is_written(busy_place):
     busy_place.stop()
     before = busy_place.everything()
@@ -87,6 +116,7 @@ def test_a_stopped_team_is_dropped_and_nothing_is_written(busy_place):
     assert busy_place.changed(before) == []
 
 
+@proves("R002-8.0-87", "R002-12.1-10", "R002-12.1-14", "R002-20.2-04", "R002-26-11")
 def test_a_complete_team_is_dropped_and_nothing_is_written(busy_place):
     walk(busy_place.room, "crew", COMPLETE, LEAD)
     before = busy_place.everything()
@@ -94,6 +124,7 @@ def test_a_complete_team_is_dropped_and_nothing_is_written(busy_place):
     assert busy_place.changed(before) == []
 
 
+@proves("R002-9-06", "R002-11.1-12", "R002-12.1-11", "R002-20.2-07")
 def test_a_missing_team_and_missing_members_are_no_errors(busy_place):
     before = busy_place.everything()
     assert reconcile(busy_place.syncroom, "nobody", {"ann": "x"}) == []
@@ -101,6 +132,18 @@ def test_a_missing_team_and_missing_members_are_no_errors(busy_place):
     assert busy_place.changed(before) == []
 
 
+@proves(
+    "R002-8.0-42",
+    "R002-8.0-85",
+    "R002-8.2.1-55",
+    "R002-10.4-12",
+    "R002-11.1-12",
+    "R002-11.2.1-35",
+    "R002-12.1-11",
+    "R002-16.7-05",
+    "R002-27.0-08",
+    "R002-27.1-38",
+)
 def test_a_member_that_was_removed_is_dropped_and_its_status_kept(busy_place):
     busy_place.look()
     before = busy_place.status()
@@ -109,11 +152,13 @@ def test_a_member_that_was_removed_is_dropped_and_its_status_kept(busy_place):
     assert busy_place.status() == before
 
 
+@proves("R002-11.1-02", "R002-11.1-13", "R002-12.1-15")
 def test_names_are_matched_without_case_and_spelled_as_the_roster_does(busy_place):
     assert [look.member for look in busy_place.look("ANN")] == ["ann"]
     assert list(busy_place.syncroom.records.read("crew", STATUS)) == ["ann"]
 
 
+@proves("R002-3.2-13", "R002-6-04", "R002-8.0-81", "R002-12.1-12", "R002-24-04", "R002-24-09", "R002-27.1-30")
 def test_a_board_that_cannot_be_read_decides_nothing_and_writes_one_line_of_the_journal(busy_place, monkeypatch):
     busy_place.look()
 
@@ -127,6 +172,7 @@ def test_a_board_that_cannot_be_read_decides_nothing_and_writes_one_line_of_the_
     assert busy_place.syncroom.journal.last("crew", 1)[0]["event"] == "agenda_unavailable"
 
 
+@proves("R002-27.1-39")
 def test_a_status_that_cannot_be_written_is_not_reported_as_a_look(busy_place, monkeypatch):
     def refuse(*_args, **_options):
         raise WriteRefused("the disk is full")
@@ -139,6 +185,40 @@ def test_a_status_that_cannot_be_written_is_not_reported_as_a_look(busy_place, m
 # What is remembered.
 
 
+@proves(
+    "R002-1-18",
+    "R002-1-23",
+    "R002-1-25",
+    "R002-1-26",
+    "R002-1-79",
+    "R002-5-02",
+    "R002-5-03",
+    "R002-5-05",
+    "R002-10.2-18",
+    "R002-10.4-06",
+    "R002-10.4-14",
+    "R002-12.1-03",
+    "R002-12.1-04",
+    "R002-12.1-05",
+    "R002-12.1-06",
+    "R002-12.1-07",
+    "R002-12.1-09",
+    "R002-16.2-01",
+    "R002-16.6-14",
+    "R002-16.6-15",
+    "R002-17.2-02",
+    "R002-21-13",
+    "R002-22-03",
+    "R002-22-04",
+    "R002-27.1-01",
+    "R002-27.1-33",
+    "R002-27.1-35",
+    "R002-27.1-36",
+    "R002-27.1-40",
+    "R002-27.1-53",
+    "R002-28-07",
+    "R002-28-14",
+)
 def test_looking_writes_the_status_and_the_journal_and_nothing_else(busy_place):
     before = busy_place.everything()
     busy_place.look("ann", "bob", "hugo", "bot", LEAD)
@@ -151,6 +231,7 @@ def test_several_members_are_one_write(busy_place):
     assert busy_place.syncroom.records.writes == 1
 
 
+@proves("R002-6-06", "R002-10.1-72", "R002-20.2-05")
 def test_the_reports_of_before_are_kept(busy_place):
     busy_place.report(note="on it")
     busy_place.report("ann", "caught_up")
@@ -160,6 +241,22 @@ def test_the_reports_of_before_are_kept(busy_place):
     assert (after.reports, after.accepted, after.rejected) == (before.reports, before.accepted, before.rejected)
 
 
+@proves(
+    "R002-6-05",
+    "R002-8.0-10",
+    "R002-8.0-13",
+    "R002-8.0-68",
+    "R002-8.2.1-45",
+    "R002-8.2.1-46",
+    "R002-8.2.1-47",
+    "R002-8.3.1-08",
+    "R002-12.1-02",
+    "R002-16.6-11",
+    "R002-16.7-05",
+    "R002-20.2-06",
+    "R002-26-31",
+    "R002-27.1-23",
+)
 def test_a_new_owner_moves_both_fingerprints_and_the_reason_is_remembered(busy_place):
     busy_place.look("ann", "bob")
     former = busy_place.fingerprint("ann"), busy_place.fingerprint("bob")
@@ -172,6 +269,19 @@ def test_a_new_owner_moves_both_fingerprints_and_the_reason_is_remembered(busy_p
     assert busy_place.status("ann").counters.fingerprint_changes == 1
 
 
+@proves(
+    "R002-4.1-10",
+    "R002-8.0-11",
+    "R002-8.0-12",
+    "R002-8.2.1-54",
+    "R002-8.3-08",
+    "R002-11.1-09",
+    "R002-16.5-06",
+    "R002-20.1-04",
+    "R002-21-32",
+    "R002-27.1-24",
+    "R002-27.1-52",
+)
 def test_comments_titles_heartbeats_and_time_move_nothing(busy_place):
     busy_place.look()
     before = busy_place.fingerprint()
@@ -183,6 +293,7 @@ def test_comments_titles_heartbeats_and_time_move_nothing(busy_place):
     assert len(busy_place.status().transitions) == 1
 
 
+@proves("R002-8.0-53", "R002-8.3.1-07", "R002-8.3.1-08", "R002-16.7-37", "R002-23-31", "R002-27.1-35")
 def test_history_is_bounded(busy_place):
     for number in range(MOST_HISTORY + 15):
         board.assign(busy_place.boardroom, "crew", LEAD, "1", "bob" if number % 2 else "ann")
@@ -196,6 +307,7 @@ def test_history_is_bounded(busy_place):
     assert status.counters.fingerprint_changes == MOST_HISTORY + 14
 
 
+@proves("R002-26-13")
 def test_a_condition_keeps_its_time_while_it_does_not_change(busy_place):
     busy_place.look()
     since = next(one.since for one in busy_place.status().conditions if one.type == "NeedsSync")
@@ -250,6 +362,7 @@ def test_what_a_later_version_wrote_survives(busy_place):
 # Would a nudge be due?
 
 
+@proves("R002-1-06", "R002-10.4-14", "R002-18-05")
 def test_a_nudge_would_be_due_for_an_agent_that_has_work_and_says_nothing(busy_place):
     (look,) = busy_place.look()
     assert look.would_nudge
@@ -263,6 +376,7 @@ def test_people_and_plugins_have_agendas_but_nobody_reminds_them(place):
         assert (look.decision.kind, look.would_nudge) == (NEEDS_SYNC, False)
 
 
+@proves("R002-4.1-06")
 def test_an_agenda_on_which_everything_waits_for_others_is_never_a_reason(place):
     place.add("first", owner="bob")
     place.add("second", depends_on=["1"])
@@ -277,6 +391,7 @@ def test_an_agenda_on_which_everything_waits_for_others_is_never_a_reason(place)
     assert place.look()[0].would_nudge
 
 
+@proves("R002-11.1-02")
 def test_a_broken_dependency_is_the_leads_business_and_a_reason(place):
     place.add("first", owner="bob")
     place.add("second", depends_on=["1"])
@@ -297,6 +412,17 @@ def stalled(place: Place) -> Place:
     return place
 
 
+@proves(
+    "R002-8.0-59",
+    "R002-8.0-60",
+    "R002-8.0-100",
+    "R002-10.4-11",
+    "R002-16.1-08",
+    "R002-16.5-08",
+    "R002-16.6-14",
+    "R002-21-42",
+    "R002-26-27",
+)
 def test_after_an_alert_of_the_stall_watch_work_sync_is_quiet_for_ten_minutes(place):
     stalled(place)
     assert place.look()[0].would_nudge
@@ -319,6 +445,21 @@ def test_an_alert_about_somebody_else_is_no_reason_to_be_quiet(place):
     assert place.look("bob")[0].would_nudge
 
 
+@proves(
+    "R002-1-07",
+    "R002-1-27",
+    "R002-2-05",
+    "R002-2-09",
+    "R002-5-04",
+    "R002-8.0-59",
+    "R002-8.0-61",
+    "R002-8.0-80",
+    "R002-10.3-04",
+    "R002-16.1-07",
+    "R002-16.5-05",
+    "R002-16.5-15",
+    "R002-20.5-09",
+)
 def test_the_stall_watch_alerts_under_a_valid_lease(place):
     stalled(place)
     assert place.report().ok
@@ -328,6 +469,19 @@ def test_the_stall_watch_alerts_under_a_valid_lease(place):
     assert [alert.to for alert in watch_stalls(place.boardroom, place.syncroom.records, place.team, 30.0)] == ["ann"]
 
 
+@proves(
+    "R002-2-09",
+    "R002-4.4-05",
+    "R002-8.0-58",
+    "R002-8.0-61",
+    "R002-8.0-112",
+    "R002-16.1-06",
+    "R002-16.5-15",
+    "R002-16.6-14",
+    "R002-26-36",
+    "R002-28-16",
+    "R002-28-23",
+)
 def test_a_report_is_never_progress_however_many_there_are(place):
     place.add("the parser")
     board.claim(place.boardroom, "crew", "ann", "1")
@@ -341,6 +495,7 @@ def test_a_report_is_never_progress_however_many_there_are(place):
 # Clocks.
 
 
+@proves("R002-8.4.1-06")
 def test_a_clock_that_is_set_forward_ends_a_lease_and_one_set_back_does_not_bring_it_to_life_for_ever(busy_place):
     busy_place.report()
     busy_place.room.clock.jump(86400.0)
@@ -369,6 +524,28 @@ def test_a_team_of_claude_code_keeps_its_own_status(place):
     assert place.syncroom.records.read("crew", STATUS) == {}
 
 
+@proves(
+    "R002-3.2-08",
+    "R002-12.1-01",
+    "R002-12.1-04",
+    "R002-12.1-05",
+    "R002-12.1-06",
+    "R002-20.5-01",
+    "R002-20.5-02",
+    "R002-20.5-03",
+    "R002-20.5-04",
+    "R002-20.5-05",
+    "R002-20.5-06",
+    "R002-20.6-06",
+    "R002-21-01",
+    "R002-21-13",
+    "R002-21-17",
+    "R002-26-13",
+    "R002-26-16",
+    "R002-27.1-01",
+    "R002-27.1-49",
+    "R002-28-07",
+)
 def test_a_realistic_board_end_to_end_without_a_single_message():
     place = Place(OPEN)
     place.add("the parser", "the printer")

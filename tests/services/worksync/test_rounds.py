@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain import events
@@ -16,6 +17,7 @@ from atm.services.board import working as board
 from atm.services.worksync.rounds import MARGIN, members_of, run_round
 
 
+@proves("R002-1-50", "R002-6-13", "R002-12.1-09", "R002-15.3-02")
 def test_a_round_looks_plans_and_sends(busy_place):
     done = busy_place.round("ann", "bob")
     assert {look.member: look.decision.kind for look in done.looks} == {"ann": "needs_sync", "bob": "caught_up"}
@@ -51,6 +53,7 @@ def test_a_round_of_a_stopped_missing_or_empty_team_does_nothing(busy_place):
     assert busy_place.changed(before) == []
 
 
+@proves("R002-1-51", "R002-1-52", "R002-1-68", "R002-6-14")
 def test_a_round_without_members_still_sends_what_is_due(busy_place):
     busy_place.plan()
     assert [one.outcome for one in run_round(busy_place.syncroom, "crew", {}).dispatched] == [DELIVERED]
@@ -64,6 +67,7 @@ def test_a_whole_day_of_a_member_that_reports_has_no_nudge(busy_place):
     assert busy_place.nudges() == []
 
 
+@proves("R002-10.1-80", "R002-16.5-10")
 def test_a_stale_answer_is_corrective_and_brings_no_nudge_by_itself(busy_place):
     old = busy_place.words("ann")
     busy_place.add("the printer")
@@ -109,6 +113,7 @@ def full(place: Place) -> Place:
     return place
 
 
+@proves("R002-16.4-01", "R002-20.3-19")
 def test_a_task_concerns_its_owner_its_reviewer_and_who_waits_for_it(full):
     assert about(full, task="1") == ["ann", "bob"]
     assert about(full, task="2") == ["bob"]
@@ -122,6 +127,7 @@ def test_a_task_that_is_gone_concerns_the_lead_if_somebody_waits_for_it(full):
     assert about(full, task="3") == []
 
 
+@proves("R002-1-76", "R002-16.6-11", "R002-16.7-04")
 def test_names_in_events_are_hints_and_strangers_are_nobody(full):
     assert about(full, scope=THESE, names=("ANN", "mallory", "")) == ["ann"]
     assert about(full, task="99", names=("mallory",)) == []
@@ -138,6 +144,7 @@ def test_a_number_that_is_no_task_id_is_refused_in_words(full, task):
         about(full, task=task)
 
 
+@proves("R002-11.2.1-31")
 def test_a_configuration_concerns_everybody(full):
     assert about(full, scope=ALL_MEMBERS) == sorted(full.team.names)
 
@@ -151,6 +158,7 @@ def event(kind: str, subject: str = "", **detail) -> TeamEvent:
     return TeamEvent(kind, "crew", subject, 0.0, detail)
 
 
+@proves("R002-6-01", "R002-16.4-01", "R002-16.4-02", "R002-16.4-08", "R002-16.7-04")
 @pytest.mark.parametrize(
     ("heard", "wanted"),
     [
@@ -168,6 +176,7 @@ def test_an_event_leads_to_those_whom_it_concerns(full, heard, wanted):
     assert named(full, found) == wanted
 
 
+@proves("R002-16.4-05", "R002-16.4-12")
 @pytest.mark.parametrize("kind", [events.MEMBER_LEFT, events.MEMBER_CHANGED, events.TEAM_CREATED])
 def test_an_event_that_does_not_say_whom_it_concerns_leads_to_everybody(full, kind):
     found = route(event(kind))
@@ -175,6 +184,7 @@ def test_an_event_that_does_not_say_whom_it_concerns_leads_to_everybody(full, ki
     assert named(full, found) == sorted(full.team.names)
 
 
+@proves("R002-16.4-14", "R002-20.3-23")
 def test_routing_reads_nothing_and_writes_nothing(full):
     before = full.everything()
     for kind in events.KINDS:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.board.tasks import MOST_NUMBERS, Change
 from atm.domain.errors import AtmError, NoSuchTask, OutsideLink, UnreadableFile
@@ -499,6 +500,7 @@ def test_a_torn_line_costs_itself_alone(busy):
     assert numbers == sorted(set(numbers))
 
 
+@proves("R002-8.0-116")
 def test_more_events_than_a_file_holds_are_all_in_the_history(busy):
     boardroom = busy.boardroom()
     with boardroom.tasks.turn("crew") as turn:

@@ -11,6 +11,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.redaction import REDACTED
 from atm.formats.files.times import to_iso
@@ -43,6 +44,7 @@ def texts(path, **wanted):
     return [record["text"] for record in read_log(str(path), **wanted)]
 
 
+@proves("R001-9-08")
 def test_a_line_is_one_json_object_with_everything_in_it(log, path, clock):
     log.write("warn", "spool", "3 wait", team="crew", count=3)
     (line,) = path.read_text().splitlines()
@@ -149,6 +151,7 @@ def test_a_large_log_is_turned_over_and_read_in_order(path, clock):
     assert numbers(path) == list(range(30))
 
 
+@proves("R001-9-08")
 def test_only_so_many_old_files_are_kept(path, clock):
     log = JsonLog(str(path), clock, largest=1000, kept=3)
     fill(log, 0, 200)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import WriteRefused
 from atm.system.daemon.process_facts import memory
@@ -66,6 +67,7 @@ def test_the_first_one_gets_the_seat_and_says_who_it_is(layout):
     assert find_running(layout) is None
 
 
+@proves("R001-5.3-13")
 def test_a_second_one_is_told_who_sits_there(layout, other):
     found = take_seat(layout)
     assert isinstance(found, RunningDaemon)

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from tests.optional import needs
+from tests.proving import proves
 
 from atm.domain.delivery.panes import composer_holds, shows
 from atm.ports.delivery.terminals import PaneAddress
@@ -453,6 +454,7 @@ def test_the_default_server_is_not_the_one_that_we_happen_to_run_in(server, monk
     assert server.terminals.paste(PaneAddress("", at.pane), "x") is False
 
 
+@proves("R000-headless-01")
 def test_without_tmux_there_are_no_panes(server, monkeypatch):
     at = server.agent()
     monkeypatch.setenv("PATH", "/nowhere")

@@ -7,6 +7,7 @@ import threading
 import time
 
 import pytest
+from tests.proving import proves
 
 from atm.services.mail.following import Follower
 from atm.system.events import watching
@@ -76,11 +77,13 @@ def test_a_folder_that_does_not_exist_can_be_watched(watch_kind, tmp_path):
         assert watch.wait(0.2) is False
 
 
+@proves("R000-lock-27")
 def test_native_events_are_used_where_they_can_be_had(path):
     pytest.importorskip("watchfiles")
     assert isinstance(watching.watch([str(path)]), NativeWatch)
 
 
+@proves("R000-lock-27")
 def test_without_the_extra_it_polls(monkeypatch, path):
     import sys
 

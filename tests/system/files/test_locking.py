@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import FileBusy, NoSuchTeam
 from atm.system.files.disk import RealDisk
@@ -70,6 +71,16 @@ def a_dead_pid() -> int:
     return process.pid
 
 
+@proves(
+    "R000-lock-04",
+    "R000-lock-05",
+    "R000-lock-11",
+    "R000-lock-17",
+    "R000-lock-24",
+    "R001-3.2-08",
+    "R001-3.2-27",
+    "R001-8.1-03",
+)
 def test_the_lock_is_an_empty_directory_and_goes_when_released(locks, target, lock_path):
     with shared(locks, target):
         assert lock_path.is_dir()
@@ -77,6 +88,7 @@ def test_the_lock_is_an_empty_directory_and_goes_when_released(locks, target, lo
     assert not lock_path.exists()
 
 
+@proves("R000-lock-07", "R000-lock-08", "R000-lock-09", "R000-lock-10", "R000-lock-11", "R000-lock-21", "R001-3.2-08")
 def test_the_private_lock_says_who_holds_it(locks, target):
     with shared(locks, target):
         body = json.loads(Path(locks.file_for(str(target))).read_text())
@@ -94,11 +106,13 @@ def test_a_private_lock_without_a_directory_says_it_too(locks, target):
         assert lock.left_behind == {}
 
 
+@proves("R000-lock-06", "R001-3.2-35", "R001-10-05", "R004-messaging-M3b")
 def test_our_own_processes_wait_for_one_another(locks, target):
     with shared(locks, target), pytest.raises(FileBusy), shared(locks, target):
         pass
 
 
+@proves("R001-3.2-41")
 def test_a_young_foreign_directory_is_waited_for_and_never_broken(locks, target, lock_path):
     lock_path.mkdir()
     with pytest.raises(FileBusy), shared(locks, target):
@@ -106,6 +120,7 @@ def test_a_young_foreign_directory_is_waited_for_and_never_broken(locks, target,
     assert lock_path.is_dir()
 
 
+@proves("R000-lock-16", "R000-delivery-retry-03", "R001-3.2-11", "R004-task-system-T4d")
 def test_waiting_ends_after_about_five_seconds(locks, target, lock_path, clock):
     lock_path.mkdir()
     with pytest.raises(FileBusy), shared(locks, target):
@@ -113,6 +128,7 @@ def test_waiting_ends_after_about_five_seconds(locks, target, lock_path, clock):
     assert 5.0 <= clock.monotonic() < 5.2
 
 
+@proves("R000-lock-13", "R001-3.2-06")
 def test_an_old_foreign_directory_is_broken_after_a_second_of_watching(locks, target, lock_path, clock):
     lock_path.mkdir()
     aged(lock_path, 40, clock.now())
@@ -145,6 +161,7 @@ def test_a_directory_from_the_future_is_not_old(locks, target, lock_path):
         pass
 
 
+@proves("R000-lock-13")
 def test_a_lock_file_of_a_live_process_is_never_broken_by_age(locks, target, lock_path):
     lock_path.write_text(json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "ttlSeconds": 30}))
     aged(lock_path, 10_000)
@@ -153,6 +170,7 @@ def test_a_lock_file_of_a_live_process_is_never_broken_by_age(locks, target, loc
     assert lock_path.is_file()
 
 
+@proves("R000-lock-14")
 def test_a_lock_file_of_a_dead_process_is_removed_at_once(locks, target, lock_path, clock):
     lock_path.write_text(json.dumps({"pid": a_dead_pid(), "host": socket.gethostname()}))
     with shared(locks, target):
@@ -192,6 +210,7 @@ def test_a_symbolic_link_is_never_touched(locks, target, lock_path, tmp_path):
     assert lock_path.is_symlink()
 
 
+@proves("R000-lock-18")
 def test_releasing_leaves_a_strangers_lock_alone(locks, target, lock_path):
     with shared(locks, target):
         lock_path.rmdir()
@@ -200,6 +219,7 @@ def test_releasing_leaves_a_strangers_lock_alone(locks, target, lock_path):
     assert lock_path.is_dir()
 
 
+@proves("R000-lock-22")
 def test_a_lock_that_was_taken_away_is_noticed_before_the_commit(locks, target, lock_path):
     with shared(locks, target) as lock:
         lock.check()
@@ -221,6 +241,7 @@ def test_a_long_hold_is_refreshed_so_that_claude_code_does_not_take_over(locks, 
         lock.check()
 
 
+@proves("R000-lock-19")
 def test_an_orphan_of_ours_is_removed_at_once(locks, target, lock_path, clock):
     script = f"""
 import os, signal, socket

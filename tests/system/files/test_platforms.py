@@ -9,6 +9,7 @@ import sys
 import types
 
 import pytest
+from tests.proving import proves
 
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -26,6 +27,17 @@ def two_files(tmp_path):
     return one, other
 
 
+@proves(
+    "R001-1-10",
+    "R001-3.2-20",
+    "R001-3.2-22",
+    "R001-3.2-34",
+    "R001-8.1-01",
+    "R001-8.1-02",
+    "R001-8.3-03",
+    "R001-8.5-04",
+    "R001-10-04",
+)
 def test_two_files_are_exchanged_in_one_step(two_files):
     one, other = two_files
     if not exchange.swap(str(one), str(other)):
@@ -45,6 +57,7 @@ def test_a_file_system_that_cannot_exchange_says_so(monkeypatch, two_files, fail
     assert two_files[0].read_text() == "1"
 
 
+@proves("R001-8.5-05")
 def test_windows_has_no_exchange(monkeypatch, two_files):
     monkeypatch.setattr(sys, "platform", "win32")
     monkeypatch.setattr(exchange, "_system_swap", None)
@@ -86,12 +99,14 @@ def test_a_library_without_the_call_means_no_exchange(monkeypatch, two_files):
         assert exchange.swap(*map(str, two_files)) is False
 
 
+@proves("R001-8.5-05")
 def test_mail_works_without_exchange(monkeypatch, room):
     monkeypatch.setattr(exchange, "_system_swap", lambda *_: errno.ENOSYS)
     assert send(room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "success"
     assert [row.text for row in room.inboxes.rows("crew", "ann")] == ["hello"]
 
 
+@proves("R001-8.5-05")
 def test_without_fcntl_the_lock_of_windows_is_used(monkeypatch, tmp_path):
     held: set[tuple[int, int]] = set()
 
@@ -117,6 +132,7 @@ def test_without_fcntl_the_lock_of_windows_is_used(monkeypatch, tmp_path):
     assert os.lseek(first, 0, os.SEEK_CUR) == 0
 
 
+@proves("R000-lock-19", "R000-lock-21", "R001-3.2-09")
 def test_a_flock_is_free_again_when_its_holder_is_gone(tmp_path):
     path = str(tmp_path / "lock")
     first = os.open(path, os.O_RDWR | os.O_CREAT)

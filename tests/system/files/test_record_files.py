@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import AtmError, FileBusy, NoSuchTeam, OutsideLink, UnreadableFile, WriteRefused
 from atm.formats.files.layout import Layout
@@ -123,6 +124,26 @@ DAMAGED = {
 
 
 class TestDamage:
+    @proves(
+        "R002-8.0-54",
+        "R002-8.0-56",
+        "R002-8.0-57",
+        "R002-8.0-106",
+        "R002-11.3-10",
+        "R002-11.3-11",
+        "R002-11.3-13",
+        "R002-11.3-14",
+        "R002-17.1-01",
+        "R002-17.4-02",
+        "R002-17.4-03",
+        "R002-20.3-14",
+        "R002-20.3-15",
+        "R002-20.3-18",
+        "R002-24-02",
+        "R002-26-15",
+        "R002-27.1-15",
+        "R002-28-08",
+    )
     @pytest.mark.parametrize("kind", DAMAGED)
     def test_a_file_that_cannot_be_used_is_put_aside_and_the_shelf_begins_afresh(self, around, kind):
         around.folder.mkdir()
@@ -138,6 +159,7 @@ class TestDamage:
         assert problem.isprintable()
         assert "cannot be used" not in problem
 
+    @proves("R002-8.0-57", "R002-11.3-11", "R002-11.3-14", "R002-17.4-03", "R002-20.3-15")
     def test_the_reason_is_told(self, around):
         around.folder.mkdir()
         around.status.write_bytes(DAMAGED["later-version"])
@@ -187,6 +209,7 @@ class TestDamage:
         assert (around.folder / "status.json.quarantine-1").read_bytes() == before
         assert "was put aside (not records: " in around.records.problem("crew", STATUS)
 
+    @proves("R002-17.4-01", "R002-20.3-18")
     def test_one_shelf_that_is_damaged_disturbs_no_other(self, around):
         for shelf in SHELVES:
             around.put(shelf, ann={"of": shelf})
@@ -196,6 +219,7 @@ class TestDamage:
             assert around.read(shelf) == {"ann": {"of": shelf}}
             assert around.records.problem("crew", shelf) == ""
 
+    @proves("R002-16.7-34")
     def test_a_file_over_64_mb_is_put_aside_unread(self, around):
         around.put(ann={})
         os.truncate(around.status, LARGEST + 1)
@@ -204,6 +228,7 @@ class TestDamage:
         around.put(bob={})
         assert around.read() == {"bob": {}}
 
+    @proves("R002-16.7-34")
     def test_a_shelf_that_would_grow_over_64_mb_is_refused_and_stays(self, around, monkeypatch):
         assert LARGEST == 64 << 20
         monkeypatch.setattr(record_store, "LARGEST", 1 << 20)  # as much would take seconds
@@ -446,6 +471,17 @@ def one_more(found: dict[str, Any]) -> dict[str, Any]:
 
 
 class TestSeveralAtOnce:
+    @proves(
+        "R002-8.0-51",
+        "R002-8.0-52",
+        "R002-8.0-55",
+        "R002-11.3-09",
+        "R002-13.3-12",
+        "R002-16.7-36",
+        "R002-20.3-16",
+        "R002-20.3-17",
+        "R002-21-11",
+    )
     def test_four_processes_lose_nothing_of_different_and_of_the_same_keys(self, around, home):
         processes = [started(home, CHANGER, f"p{number}", "50") for number in range(4)]
         seen = 0
@@ -474,6 +510,7 @@ class TestSeveralAtOnce:
             around.put(ann={"n": number})
             assert around.read() == {**before, "ann": {"n": number}}
 
+    @proves("R002-8.0-51", "R002-8.0-97", "R002-11.3-09", "R002-16.7-36", "R002-17.4-04", "R002-24-03")
     def test_a_lock_that_is_held_refuses_the_change_and_keeps_the_file(self, around):
         around.put(ann={"n": 1})
         with around.locks(QuickDisk()).private(str(around.status)):
@@ -482,6 +519,7 @@ class TestSeveralAtOnce:
                 around.put(ann={"n": 2})
         assert around.read() == {"ann": {"n": 1}}
 
+    @proves("R002-20.3-17")
     def test_threads_of_one_process_take_turns(self, around):
         locks = Locks(QuickDisk(), RealClock(), RealChance(), around.layout.locks, pid=os.getpid(), host=host_name())
         records = RecordFiles(QuickDisk(), RealClock(), locks, around.layout)

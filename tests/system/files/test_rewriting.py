@@ -10,6 +10,7 @@ import time
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import WriteRefused
 from atm.domain.mail.quotas import Quota
@@ -93,6 +94,23 @@ def add_in_place(inbox, text):
     return act
 
 
+@proves(
+    "R001-1-11",
+    "R001-2.1-04",
+    "R001-3.2-01",
+    "R001-3.2-16",
+    "R001-3.2-23",
+    "R001-3.2-24",
+    "R001-3.2-25",
+    "R001-3.2-37",
+    "R001-3.2-38",
+    "R001-3.3-23",
+    "R001-3.3-26",
+    "R001-4.2-send-05",
+    "R001-8.1-04",
+    "R001-8.3-04",
+    "R001-10-04",
+)
 @pytest.mark.parametrize("manner", [add_by_rename, add_in_place])
 def test_what_somebody_added_meanwhile_is_kept(meddled, disk, inbox, manner):
     disk.before_commit = [manner(inbox, "theirs")]
@@ -103,6 +121,7 @@ def test_what_somebody_added_meanwhile_is_kept(meddled, disk, inbox, manner):
     assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
 
 
+@proves("R001-3.2-26", "R001-3.3-22")
 def test_somebody_who_meddles_again_and_again_loses_nothing_either(meddled, disk, inbox):
     disk.before_commit = [add_by_rename(inbox, f"theirs-{n}") for n in range(6)]
     sent = send(meddled, "crew", "ann", Draft(sender="bob", text="ours"))
@@ -110,6 +129,7 @@ def test_somebody_who_meddles_again_and_again_loses_nothing_either(meddled, disk
     assert sorted(texts(inbox)) == ["ours", *(f"theirs-{n}" for n in range(6))]
 
 
+@proves("R001-3.2-05")
 def test_somebody_who_never_stops_gets_our_message_spooled(waiting, disk, inbox):
     disk.before_commit = [add_by_rename(inbox, f"theirs-{n}") for n in range(300)]
     sent = send(waiting, "crew", "ann", Draft(sender="bob", text="ours"))
@@ -158,6 +178,7 @@ def test_a_torn_foreign_write_is_waited_for(meddled, disk, inbox):
     assert sorted(texts(inbox)) == ["ours", "theirs"]
 
 
+@proves("R001-3.2-23", "R001-3.2-24", "R001-8.1-04")
 def test_a_write_into_the_displaced_file_after_the_exchange_is_caught(home, room, inbox):
     disk = Meddling(True)
     meddled = build_room(find_layout({"ATM_HOME": str(home)}), disk=disk)
@@ -335,6 +356,7 @@ def test_a_lock_lost_after_the_first_exchange_doubles_nothing(home, room, inbox)
     assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
 
 
+@proves("R001-4.2-read-09")
 def test_a_message_that_arrives_while_we_mark_is_kept_unread(meddled, disk, inbox):
     send(meddled, "crew", "ann", Draft(sender="bob", text="first"))
     disk.before_commit = [add_in_place(inbox, "second")]
@@ -343,6 +365,7 @@ def test_a_message_that_arrives_while_we_mark_is_kept_unread(meddled, disk, inbo
     assert {row["text"]: row["read"] for row in json.loads(inbox.read_bytes())} == {"first": True, "second": False}
 
 
+@proves("R001-3.1-22")
 def test_unknown_fields_and_malformed_rows_survive_a_merge(meddled, disk, inbox):
     odd = '{"from": "x", "text": "odd", "timestamp": "t", "read": false, "n": 1.10, "big": 12345678901234567890123}'
     disk.before_commit = [lambda: inbox.write_bytes(only([odd, "42", '{"neither": 1}']))]
@@ -395,6 +418,7 @@ def test_an_inbox_in_which_a_foreign_version_was_merged_counts_as_touched(meddle
     assert meddled.inboxes.touched("crew", "ann")
 
 
+@proves("R001-3.2-18", "R001-3.2-31")
 def test_no_temporary_file_ends_in_json_or_stays(meddled, disk, inbox):
     seen = []
     disk.before_commit = [lambda: seen.extend(os.listdir(inbox.parent))]
@@ -405,6 +429,7 @@ def test_no_temporary_file_ends_in_json_or_stays(meddled, disk, inbox):
     assert sorted(os.listdir(inbox.parent)) == ["ann.json", "bob.json"]
 
 
+@proves("R001-3.2-17", "R001-8.4-02", "R001-11-05")
 def test_a_large_inbox_is_spliced_without_being_read(home, room, inbox):
     rows = [make_message(f"id-{n}", f"text {n} " + "x" * 200).raw for n in range(2000)]
     inbox.write_bytes(only(rows))
@@ -467,6 +492,7 @@ def test_splicing_copes_with_any_ending(home, room, inbox, tail):
     assert len(texts(inbox)) == 201
 
 
+@proves("R001-8.1-09", "R001-8.1-10")
 @pytest.mark.parametrize("content", [b"", b"[", b'{"from": "x"}', b"[{}", b"[1,]", b"null", b"\xff\xfe[]", b"[" * 5000])
 def test_an_unreadable_inbox_is_copied_aside_and_the_message_spooled(home, waiting, inbox, content):
     inbox.write_bytes(content)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.optional import needs
+from tests.proving import proves
 
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -37,6 +38,7 @@ for number in range(int(sys.argv[3])):
 """
 
 
+@proves("R000-lock-01", "R000-lock-22", "R000-lock-28", "R001-3.2-01", "R001-8.1-03", "R004-messaging-M3b")
 @pytest.mark.parametrize("manner", ["in-place", "rename"])
 def test_nothing_is_lost_between_node_writers_and_ours(home, room, manner):
     inbox = home / ".claude/teams/crew/inboxes/ann.json"
@@ -52,6 +54,7 @@ def test_nothing_is_lost_between_node_writers_and_ours(home, room, manner):
         assert mine == [f"message {n}" for n in range(count)], f"{name} lost, doubled or mixed up messages"
 
 
+@proves("R000-lock-02", "R000-lock-24", "R001-3.2-12", "R001-3.2-42")
 def test_a_lock_held_by_node_is_respected_and_the_message_is_spooled(home, layout, room):
     inbox = home / ".claude/teams/crew/inboxes/ann.json"
     holder = subprocess.Popen(
@@ -70,6 +73,7 @@ def test_a_lock_held_by_node_is_respected_and_the_message_is_spooled(home, layou
     assert [row["text"] for row in json.loads(inbox.read_bytes())] == ["wait", "next"]
 
 
+@proves("R000-lock-02")
 def test_node_respects_our_lock_and_takes_over_when_we_are_gone(home, room):
     inbox = home / ".claude/teams/crew/inboxes/ann.json"
     script = f"""

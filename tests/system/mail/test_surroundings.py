@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.proving import proves
 
 from atm import config
 from atm.domain.errors import FileNotAllowed, UnreadableFile
@@ -89,6 +90,9 @@ class TestClaudeVersion:
 
 
 class TestContext:
+    @proves(
+        "R001-3.3b-03", "R001-3.3b-04", "R001-3.3b-05", "R001-3.3b-08", "R001-3.3b-10", "R001-3.3b-11", "R001-3.3b-13"
+    )
     def test_it_says_where_we_are(self, layout, tmp_path, claude):
         claude("2.1.231")
         repo = tmp_path / "checkout"
@@ -144,6 +148,7 @@ class TestManagedSettings:
 
         return make
 
+    @proves("R001-4.2-send-34")
     def test_a_managed_deny_stops_everybody(self, note_for):
         with pytest.raises(FileNotAllowed):
             note_for('{"permissions": {"deny": ["Read(*.md)"]}}')
@@ -154,11 +159,13 @@ class TestManagedSettings:
 
 
 class TestSmallPromises:
+    @proves("R001-3.1-10", "R001-3.3-20")
     def test_an_id_is_a_version_4_uuid(self):
         ids = {RealChance().new_id() for _ in range(100)}
         assert len(ids) == 100
         assert all(uuid.UUID(id).version == 4 and str(uuid.UUID(id)) == id for id in ids)
 
+    @proves("R000-lock-23", "R001-3.2-19")
     @pytest.mark.usefixtures("room")
     def test_a_send_syncs_the_file_then_exchanges_then_syncs_the_folder(self, home):
         disk = FaultyDisk(RealDisk())
@@ -189,6 +196,7 @@ class TestSmallPromises:
         compact(meddled, "crew", "ann")
         assert [row["msg_id"] for row in json.loads(inbox.read_text())] == ["old-6", "old-7", "new"]
 
+    @proves("R000-lock-15")
     def test_waiting_for_a_lock_is_jittered_and_grows_up_to_a_bound(self, layout):
         from atm.system.files.locking import FIRST_NAP, LONGEST_NAP, Locks
         from atm.testing import FakeChance, FakeClock
@@ -205,6 +213,7 @@ class TestSmallPromises:
         assert [asked for _, asked in naps] == sorted(asked for _, asked in naps)
         assert naps[-1][1] == LONGEST_NAP
 
+    @proves("R001-3.2-21", "R001-8.1-01", "R001-8.5-02")
     def test_macos_is_asked_to_swap(self, monkeypatch):
         import ctypes
         import sys
@@ -224,6 +233,7 @@ class TestSmallPromises:
         assert calls == [(b"/a", b"/b", 2)]
 
 
+@proves("R000-lock-26")
 def test_a_reader_who_waits_outlasts_a_torn_inbox(atm, room, monkeypatch, capfd):
     from atm.ui.cli.main import main
 
@@ -244,6 +254,7 @@ def test_a_reader_who_waits_outlasts_a_torn_inbox(atm, room, monkeypatch, capfd)
     assert [message["text"] for message in json.loads(capfd.readouterr().out)["messages"]] == ["whole again"]
 
 
+@proves("R001-4.4-03")
 def test_who_somebody_is_can_be_said_with_identity_too(atm):
     atm.team("crew", "ann", "bob")
     atm("send", "ann", "hello", "--identity", "bob")
@@ -251,6 +262,7 @@ def test_who_somebody_is_can_be_said_with_identity_too(atm):
     assert [message["from"] for message in shown["messages"]] == ["bob"]
 
 
+@proves("R001-3.3-13")
 def test_how_often_a_message_is_tried_can_be_set(atm):
     atm.team("crew", "ann", "bob")
     atm("config", "set", "messaging.max_retries", "1")

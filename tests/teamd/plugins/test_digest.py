@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED, TeamEvent
 from atm.domain.team.liveness import Beat
@@ -36,6 +37,7 @@ async def next_hour(kit: PluginHarness) -> None:
     await kit.pass_time(HOUR - kit.now() % HOUR)
 
 
+@proves("R001-1-19")
 def test_a_period_is_told_when_it_is_over_and_only_once(tmp_path):
     async def play(kit: PluginHarness) -> None:
         assert kit.sent == []  # met in the middle of a period
@@ -107,6 +109,7 @@ def test_periods_that_nobody_was_awake_for_are_told_as_one(tmp_path):
     with_digest(play, tmp_path)
 
 
+@proves("R001-5.7-04")
 def test_the_message_of_a_period_cannot_arrive_twice_although_everything_is_forgotten(tmp_path):
     async def play(kit: PluginHarness) -> None:
         await next_hour(kit)
@@ -119,6 +122,7 @@ def test_the_message_of_a_period_cannot_arrive_twice_although_everything_is_forg
     with_digest(play, tmp_path)
 
 
+@proves("R001-5.7-04")
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"told": 5, "counts": {"crew": 7}}', '{"told": {"crew": "1"}}'])
 def test_a_memory_that_is_damaged_is_a_new_beginning(tmp_path, text):
     (tmp_path / "digest.json").write_text(text)
@@ -181,6 +185,7 @@ def test_tasks_silent_members_and_escalations_stand_in_it(tmp_path):
     with_digest(play, tmp_path)
 
 
+@proves("R001-5.1-09")
 def test_what_was_counted_outlives_a_restart(tmp_path):
     async def first(kit: PluginHarness) -> None:
         kit.emit(TeamEvent(MESSAGE_ESCALATED, "crew", "bob", kit.now()))

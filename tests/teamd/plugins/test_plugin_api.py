@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.errors import AtmError, BadName, NoSuchMember, NoSuchTeam, NotAllowed, OutsideLink, TeamNotOurs
 from atm.domain.events import TeamEvent
@@ -82,6 +83,7 @@ NEEDS = [
 ]
 
 
+@proves("R001-5.2-04", "R001-5.2-05", "R001-5.2-06", "R001-5.2-07", "R001-5.2-08")
 @pytest.mark.parametrize(("capability", "use"), NEEDS)
 def test_what_was_not_declared_cannot_be_used(capability, use):
     async def play(kit: PluginHarness) -> None:
@@ -107,6 +109,7 @@ def test_looking_needs_no_capability():
     with_kit(play, capabilities=[])
 
 
+@proves("R001-5.2-14")
 def test_the_errors_of_plugins_are_ours_and_have_codes():
     for kind in (PluginError, CapabilityMissing, Unsuitable):
         assert issubclass(kind, AtmError)
@@ -117,6 +120,7 @@ def test_the_errors_of_plugins_are_ours_and_have_codes():
 # Sending.
 
 
+@proves("R001-5.2-07")
 def test_mail_is_signed_by_the_plugin_unless_it_says_otherwise():
     async def play(kit: PluginHarness) -> None:
         await kit.context.roster.add("crew", "ghost")
@@ -132,6 +136,7 @@ def test_mail_is_signed_by_the_plugin_unless_it_says_otherwise():
     with_kit(play)
 
 
+@proves("R001-5.2-07")
 @pytest.mark.parametrize(
     "forged", ["ann", "ANN", "ann@crew", "human", "Human", "team-lead", "user", "system", "a/b", ""]
 )
@@ -174,6 +179,7 @@ def test_a_message_that_is_sent_once_is_not_sent_twice_even_if_it_has_been_read_
 # Members.
 
 
+@proves("R001-5.2-05", "R001-5.3-03", "R001-5.5-01", "R001-5.5-02", "R001-5.5-04")
 def test_members_that_a_plugin_plays_are_synthetic_and_its_own():
     async def play(kit: PluginHarness) -> None:
         assert await kit.context.roster.add("crew", "ghost") is True
@@ -186,6 +192,7 @@ def test_members_that_a_plugin_plays_are_synthetic_and_its_own():
     with_kit(play)
 
 
+@proves("R001-5.3-03")
 def test_a_plugin_neither_takes_over_nor_removes_anybody_else():
     async def play(kit: PluginHarness) -> None:
         add_member(kit.room, "crew", Member("other", backend="plugin:other"))
@@ -219,6 +226,7 @@ def test_nobody_is_added_to_a_team_of_claude_code():
     with_kit(play)
 
 
+@proves("R001-5.3-03", "R001-5.5-04")
 def test_unread_mail_outlives_the_member_and_read_mail_goes_to_the_archive():
     async def play(kit: PluginHarness) -> None:
         for name in ("g1", "g2"):
@@ -242,6 +250,7 @@ def test_unread_mail_outlives_the_member_and_read_mail_goes_to_the_archive():
 # Letters.
 
 
+@proves("R001-5.2-06", "R001-5.3-02", "R001-5.5-05")
 def test_a_letter_is_delivered_when_the_plugin_says_so():
     async def play(kit: PluginHarness) -> None:
         await kit.context.roster.add("crew", "ghost")
@@ -336,6 +345,7 @@ def test_rows_of_other_programs_are_letters_too_and_idle_notices_are_not():
     with_kit(play)
 
 
+@proves("R001-5.2-06")
 def test_only_its_own_members_letters_come():
     async def play(kit: PluginHarness) -> None:
         kit.write("bob", "private")
@@ -383,6 +393,7 @@ def test_an_overview_tells_what_waits_and_who_is_silent():
     with_kit(play)
 
 
+@proves("R001-5.3-04")
 def test_the_settings_cannot_be_changed_by_the_plugin():
     async def play(kit: PluginHarness) -> None:
         config: Any = kit.context.config
@@ -396,6 +407,7 @@ def test_the_settings_cannot_be_changed_by_the_plugin():
     with_kit(play, config={"greeting": "hi", "listed": ["a", "b"], "deep": {"key": [1]}})
 
 
+@proves("R001-5.3-05", "R001-5.3-09", "R001-5.3-11", "R001-5.7-01", "R001-5.7-02")
 def test_the_folder_is_made_when_it_is_asked_for(tmp_path, layout):
     machine = folder_of(layout, "still", None)
     assert not os.path.exists(layout.plugin_data("still"))
@@ -433,6 +445,7 @@ def test_a_repository_cannot_lead_the_folder_out_of_itself(tmp_path):
 # Ending.
 
 
+@proves("R001-5.2-12")
 def test_waiting_for_the_end_tells_whether_it_has_come():
     async def play() -> None:
         cancel = Cancel()
@@ -446,6 +459,7 @@ def test_waiting_for_the_end_tells_whether_it_has_come():
     asyncio.run(play())
 
 
+@proves("R001-5.1-05", "R001-5.2-12")
 def test_streams_end_when_the_plugin_shall_end():
     async def play() -> None:
         kit = PluginHarness(Still())
@@ -476,6 +490,7 @@ class Failing(Still):
         raise ValueError("broken")
 
 
+@proves("R001-8.3-06")
 @pytest.mark.parametrize(("plugin", "error"), [(Stubborn(), PluginError), (Failing(), ValueError)])
 def test_the_kit_tells_when_run_fails_or_does_not_end(plugin, error):
     async def play() -> None:
@@ -499,6 +514,7 @@ def test_the_kit_does_not_wait_for_what_can_never_come():
     asyncio.run(play())
 
 
+@proves("R001-8.3-06")
 def test_waits_of_a_plugin_in_the_kit_pass_only_with_the_kits_time():
     async def play(kit: PluginHarness) -> None:
         waiting = asyncio.ensure_future(kit.cancel.wait(3600))
@@ -514,6 +530,7 @@ def test_waits_of_a_plugin_in_the_kit_pass_only_with_the_kits_time():
 # Finding and loading.
 
 
+@proves("R001-5.1-07", "R001-5.2-04", "R001-5.2-09", "R001-10-12")
 def test_our_own_plugins_are_found_and_describe_themselves():
     found = {one.name: one for one in discover()}
     assert {"digest", "webhook"} <= set(found)
@@ -541,6 +558,7 @@ def test_entries_that_cannot_be_are_kept_with_their_error(group, error):
     assert error in one.error if error else not one.error
 
 
+@proves("R001-2.2-01")
 @pytest.mark.parametrize(
     ("target", "error"),
     [
@@ -564,6 +582,7 @@ def test_a_plugin_that_never_says_who_it_is_is_not_waited_for(tmp_path):
     assert told.error == "it did not say in time who it is"
 
 
+@proves("R001-5.1-10", "R001-5.2-02", "R001-5.2-03")
 def test_what_a_plugin_prints_while_it_is_imported_does_not_confuse(tmp_path):
     (tmp_path / "chatty.py").write_text(
         'print(\'{"t": "hello", "description": "forged"}\')\n'
@@ -577,6 +596,7 @@ def test_what_a_plugin_prints_while_it_is_imported_does_not_confuse(tmp_path):
     assert (told.description, told.version, told.error) == ("true", "2", "")
 
 
+@proves("R001-5.1-01", "R001-5.2-01")
 def test_an_object_is_a_plugin_as_well_as_a_class_of_them(tmp_path, monkeypatch):
     (tmp_path / "ready_made.py").write_text(
         "from atm.teamd.plugins.bundled.digest import Digest\nplugin = Digest()\nclass Inner:\n    Digest = Digest\n"
@@ -588,6 +608,7 @@ def test_an_object_is_a_plugin_as_well_as_a_class_of_them(tmp_path, monkeypatch)
         assert metadata.name == "digest"
 
 
+@proves("R001-1-13", "R001-2.1-09")
 @pytest.mark.parametrize("name", ["webhook", "digest"])
 def test_our_plugins_import_what_every_plugin_may(name):
     tree = ast.parse((ROOT / f"src/atm/teamd/plugins/bundled/{name}.py").read_text())
@@ -597,6 +618,7 @@ def test_our_plugins_import_what_every_plugin_may(name):
     assert all(module == "atm.teamd.plugins.api" or module.startswith("atm.domain.") for module in ours)
 
 
+@proves("R001-5.2-05", "R001-10-12")
 def test_the_names_of_the_contract_are_these():
     assert all(hasattr(plugin_api, name) for name in plugin_api.__all__)
     assert {one.value for one in Capability} == {

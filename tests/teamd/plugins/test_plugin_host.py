@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.trusting import trust
 
 from atm.domain.events import MESSAGE_WRITTEN, PLUGIN_STATE, TeamEvent
@@ -162,6 +163,7 @@ FAILURES = [
 ]
 
 
+@proves("R001-5.1-02", "R001-5.1-08", "R001-5.2-01", "R001-5.2-11", "R001-8.2-06")
 @pytest.mark.parametrize(("target", "error"), FAILURES)
 def test_a_plugin_that_fails_is_told_apart_and_in_the_end_left_alone(stage, target, error):
     name = target.partition(":")[2].lower()
@@ -183,6 +185,7 @@ def test_a_plugin_that_fails_is_told_apart_and_in_the_end_left_alone(stage, targ
     assert {event.subject for event in stage.published} == {name}
 
 
+@proves("R001-5.2-10")
 def test_a_failure_before_it_was_ready_is_called_failed_init(stage):
     bounds = replace(QUICK, policy=RestartPolicy(first_pause=60, longest_pause=60))
 
@@ -194,6 +197,7 @@ def test_a_failure_before_it_was_ready_is_called_failed_init(stage):
     asyncio.run(play())
 
 
+@proves("R001-5.1-08")
 def test_a_failure_comes_with_its_traceback_in_the_log(stage):
     async def play() -> None:
         async with stage.running("failing:RaisesInRun"):
@@ -205,6 +209,7 @@ def test_a_failure_comes_with_its_traceback_in_the_log(stage):
     assert "in run" in traces[0]
 
 
+@proves("R001-5.1-09")
 def test_a_plugin_that_recovers_is_running_again(stage):
     async def play() -> None:
         async with stage.running("failing:FailsOnce"):
@@ -228,6 +233,7 @@ def test_after_the_pause_the_circuit_lets_one_try_through(stage):
     assert states.count("broken") >= 2
 
 
+@proves("R001-3.3b-28", "R001-5.2-14", "R001-5.3-12")
 def test_a_plugin_that_is_of_no_use_here_is_disabled_and_not_tried_again(stage):
     async def play() -> None:
         async with stage.running("failing:NotHere"):
@@ -290,6 +296,7 @@ def test_a_program_that_cannot_be_started_is_a_failure_like_any_other(stage, tmp
 # Plugins that block, leak, flood and do not end.
 
 
+@proves("R001-5.1-03", "R001-5.1-05", "R001-8.2-07")
 @pytest.mark.parametrize("name", ["BlocksTheLoop", "BlocksAndIgnoresTerm"])
 def test_a_blocked_event_loop_is_noticed_and_its_process_killed(stage, name):
     bounds = replace(QUICK, policy=replace(QUICK.policy, first_pause=60, longest_pause=60))
@@ -311,6 +318,7 @@ def test_a_blocked_event_loop_is_noticed_and_its_process_killed(stage, name):
     asyncio.run(play())
 
 
+@proves("R001-5.2-10")
 @pytest.mark.parametrize("name", ["BlocksInInit", "NeverReady"])
 def test_an_init_that_takes_too_long_is_ended(stage, name):
     bounds = replace(QUICK, init_within=2.0, policy=replace(QUICK.policy, first_pause=60, longest_pause=60))
@@ -323,6 +331,7 @@ def test_an_init_that_takes_too_long_is_ended(stage, name):
     asyncio.run(play())
 
 
+@proves("R001-8.2-06")
 @pytest.mark.parametrize("name", ["LeaksMemory", "FloodsWithTasks"])
 def test_a_plugin_that_takes_too_much_memory_is_ended_before_it_hurts(stage, name):
     bounds = replace(QUICK, policy=replace(QUICK.policy, first_pause=60, longest_pause=60))
@@ -335,6 +344,7 @@ def test_a_plugin_that_takes_too_much_memory_is_ended_before_it_hurts(stage, nam
     asyncio.run(play())
 
 
+@proves("R001-5.2-13")
 def test_a_plugin_that_does_not_shut_down_is_killed_and_named(stage):
     async def play() -> None:
         async with stage.running("stubborn:NeverShutsDown", "good:Listener") as host:
@@ -348,6 +358,7 @@ def test_a_plugin_that_does_not_shut_down_is_killed_and_named(stage):
     asyncio.run(play())
 
 
+@proves("R001-5.2-12", "R001-5.2-13")
 def test_a_plugin_has_time_to_flush_when_it_is_stopped(stage):
     bounds = replace(QUICK, stop_within=60.0)
 
@@ -381,6 +392,7 @@ def test_what_a_plugin_prints_goes_to_its_log_and_never_onto_the_wire(stage):
     asyncio.run(play())
 
 
+@proves("R001-8.2-07")
 def test_a_flood_of_lines_is_dropped_and_counted_and_stops_nobody(stage):
     began = time.monotonic()
 
@@ -434,6 +446,7 @@ def _children(stage: Stage) -> list[int]:
 # Events.
 
 
+@proves("R001-5.2-08", "R001-5.2-11")
 def test_listeners_hear_events_and_others_do_not(stage):
     async def play() -> None:
         async with stage.running("good:Listener", "good:Player") as host:
@@ -481,6 +494,7 @@ def test_an_event_that_cannot_be_told_holds_nobody_up(stage):
 # Members that plugins play.
 
 
+@proves("R001-5.1-04", "R001-5.3-02", "R001-5.5-01", "R001-5.5-03", "R001-5.5-04", "R001-5.5-05", "R001-7.2-06")
 def test_a_letter_to_a_played_member_is_taken_answered_and_entered_in_the_ledger(stage):
     async def play() -> None:
         async with stage.running("good:Bridge") as host:
@@ -499,6 +513,7 @@ def test_a_letter_to_a_played_member_is_taken_answered_and_entered_in_the_ledger
     assert (answer.sender, answer.text) == ("remote", "echo hello there")
 
 
+@proves("R001-5.5-07")
 def test_played_members_vanish_when_the_host_stops_and_unread_mail_stays(stage):
     async def play() -> None:
         async with stage.running("good:Player", more='members = ["p1", "p2"]'):
@@ -511,6 +526,7 @@ def test_played_members_vanish_when_the_host_stops_and_unread_mail_stays(stage):
     assert MemberBook(stage.layout).played("player") == {}
 
 
+@proves("R001-5.5-03")
 def test_mail_that_waited_comes_to_the_plugin_when_it_is_back(stage):
     async def first() -> None:
         async with stage.running("good:Bridge"):
@@ -543,6 +559,7 @@ def test_mail_that_waited_for_one_plugin_is_not_for_another_that_takes_the_name(
     assert [row.text for row in stage.room.inboxes.unread("crew", "bob")] == ["echo for the bridge"]
 
 
+@proves("R001-5.5-08")
 def test_played_members_vanish_when_their_plugin_crashes(stage):
     bounds = replace(QUICK, policy=replace(QUICK.policy, first_pause=60, longest_pause=60))
 
@@ -591,6 +608,7 @@ def test_somebody_who_took_the_name_meanwhile_stays(stage):
     assert stage.members() == ["ann", "bob", "p1"]
 
 
+@proves("R001-5.5-08")
 def test_a_host_cleans_up_after_one_that_was_killed(stage):
     """The book is all that a killed daemon leaves."""
     add_member(stage.room, "crew", Member("left", backend="plugin:player"))
@@ -677,6 +695,20 @@ def _list_repos(stage: Stage, *repos: Path) -> None:
     path.write_text(f"repos = [{', '.join(repr(str(repo)) for repo in repos)}]\n")
 
 
+@proves(
+    "R001-3.3b-02",
+    "R001-3.3b-28",
+    "R001-5.1-03",
+    "R001-5.2-10",
+    "R001-5.3-01",
+    "R001-5.3-04",
+    "R001-5.3-05",
+    "R001-5.3-07",
+    "R001-5.3-08",
+    "R001-5.3-09",
+    "R001-5.6-01",
+    "R001-5.7-01",
+)
 def test_one_instance_runs_for_each_place_that_enables_it_with_its_own_settings_and_folder(stage, tmp_path):
     repos = [tmp_path / name for name in ("one", "two", "three")]
     for repo in repos:
@@ -705,6 +737,7 @@ def test_one_instance_runs_for_each_place_that_enables_it_with_its_own_settings_
     assert (repos[1] / "temp/atm/.gitignore").read_text() == "*\n"
 
 
+@proves("R001-6.2-28")
 def test_reloading_starts_stops_and_restarts_exactly_what_changed(stage):
     async def play() -> None:
         stage.offer("good:Listener", "good:Player", "stubborn:SlowShutdown", "failing:NotHere")
@@ -804,6 +837,7 @@ def _daemon(stage: Stage, target: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", program], env=stage.environment, stdout=subprocess.PIPE)
 
 
+@proves("R001-5.5-08")
 @pytest.mark.parametrize("target", ["good:Player", "stubborn:BlocksTheLoop", "stubborn:ForksAndWaits"])
 def test_no_process_is_left_when_the_daemon_is_killed(stage, target, eventually):
     name = target.partition(":")[2].lower()
@@ -832,6 +866,7 @@ def test_no_process_is_left_when_the_daemon_is_killed(stage, target, eventually)
 # In the daemon itself.
 
 
+@proves("R001-1-05", "R001-5-01", "R001-5.4-04", "R001-6.2-28")
 def test_the_daemon_takes_over_what_is_enabled_and_disabled_while_it_runs(daemon):
     def states() -> list[dict[str, Any]] | None:
         """None when there was no answer: the command gives the daemon half a second, and this machine may be busy."""

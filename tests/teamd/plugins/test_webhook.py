@@ -16,6 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.events import TeamEvent
 from atm.teamd.plugins.api import DROPPED, Unsuitable
@@ -115,6 +116,7 @@ async def retried(kit: PluginHarness, done: Callable[[], object]) -> None:
 # What is sent.
 
 
+@proves("R001-1-19", "R001-5.2-08")
 def test_an_event_arrives_with_its_fields_and_a_signature_that_holds(server):
     async def play(kit: PluginHarness) -> None:
         kit.emit(event(subject="Fix \u00fc", owner="ann"))

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 from tests.teamd.test_sync_work import QUIET, Stage
 
@@ -56,6 +57,25 @@ def busy_place() -> Place:
 # Before anything may be sent.
 
 
+@proves(
+    "R002-1-08",
+    "R002-1-09",
+    "R002-1-10",
+    "R002-1-11",
+    "R002-1-13",
+    "R002-1-14",
+    "R002-1-15",
+    "R002-1-16",
+    "R002-1-17",
+    "R002-1-20",
+    "R002-1-21",
+    "R002-1-23",
+    "R002-1-24",
+    "R002-1-25",
+    "R002-1-26",
+    "R002-5-01",
+    "R002-8.0-68",
+)
 def test_before_nudges_may_be_sent_everything_else_works_and_nobody_is_written_to():
     place = Place(SyncPolicy())
     place.add("the parser")
@@ -80,6 +100,7 @@ def test_before_nudges_may_be_sent_everything_else_works_and_nobody_is_written_t
     assert set(place.changed(before)) == {"records", "journal", "secrets"}
 
 
+@proves("R002-1-42", "R002-8.0-77", "R002-8.0-78", "R002-8.0-79")
 def test_work_sync_sends_by_default_and_has_times_and_counts_but_no_switch():
     settings = {key.partition(".")[2]: kind for key, (kind, *_) in config.KNOWN.items() if key.startswith("worksync.")}
     assert settings == {
@@ -93,6 +114,7 @@ def test_work_sync_sends_by_default_and_has_times_and_counts_but_no_switch():
     assert len(stage.nudges()) >= 1
 
 
+@proves("R002-1-02", "R002-1-81", "R002-2-04")
 def test_idleness_alone_brings_nobody_a_nudge():
     stage = Stage()
     since = stage.now
@@ -101,6 +123,7 @@ def test_idleness_alone_brings_nobody_a_nudge():
     assert (stage.nudges(), stage.items()) == ([], [])
 
 
+@proves("R002-2-03")
 def test_work_sync_notices_what_the_stall_watch_does_not_yet_speak_of():
     stage = Stage()
     stage.add("the parser")
@@ -116,6 +139,7 @@ def test_work_sync_notices_what_the_stall_watch_does_not_yet_speak_of():
 # What an agenda is made of.
 
 
+@proves("R002-1-03", "R002-2-01", "R002-2-02", "R002-2-10", "R002-5-06", "R002-8.0-113")
 @pytest.mark.parametrize("words", ["done", "standing by", "I will work on it", "continuing"])
 def test_whatever_a_member_says_its_open_work_stays_open(busy_place, words):
     board.claim(busy_place.boardroom, "crew", "ann", "1")
@@ -138,6 +162,23 @@ class BoardAlone:
         raise AssertionError(f"an agenda does not depend on {name}")
 
 
+@proves(
+    "R002-1-03",
+    "R002-2-07",
+    "R002-2-08",
+    "R002-3.4-08",
+    "R002-3.4-10",
+    "R002-3.4-11",
+    "R002-3.4-12",
+    "R002-3.4-13",
+    "R002-3.4-14",
+    "R002-4.1-11",
+    "R002-4.1-12",
+    "R002-5-07",
+    "R002-8.0-01",
+    "R002-8.0-110",
+    "R002-8.0-113",
+)
 def test_an_agenda_is_made_of_the_board_and_the_roster_and_of_nothing_else(busy_place):
     blind: Any = BoardAlone(busy_place.boardroom.tasks)
     nothing: Any = None
@@ -150,6 +191,19 @@ def test_an_agenda_is_made_of_the_board_and_the_roster_and_of_nothing_else(busy_
 OPEN_TASK = Card(2, status="in_progress", owner="bob")
 
 
+@proves(
+    "R002-3.4-05",
+    "R002-8.0-09",
+    "R002-8.1-11",
+    "R002-8.1-17",
+    "R002-8.1-18",
+    "R002-8.1-19",
+    "R002-8.1-20",
+    "R002-8.1-21",
+    "R002-8.1-22",
+    "R002-8.1-24",
+    "R002-8.1-25",
+)
 @pytest.mark.parametrize(
     ("facts", "member", "evidence"),
     [
@@ -190,6 +244,18 @@ def test_the_evidence_of_an_item_is_what_the_board_says_and_nothing_more(facts, 
     assert (item.assignee, item.subject, item.ref) == (member, "the parser", "#1")
 
 
+@proves(
+    "R002-8.1-09",
+    "R002-8.1-10",
+    "R002-8.1-12",
+    "R002-8.1-13",
+    "R002-8.1-14",
+    "R002-8.1-15",
+    "R002-8.1-16",
+    "R002-8.2-01",
+    "R002-8.2-02",
+    "R002-8.2-04",
+)
 def test_an_item_has_the_fields_of_the_seed_and_an_agenda_says_whose_it_is():
     found = build_agendas(Board({1: Card(1, owner="ann")}), "crew", ("ann",), "boss", {})["ann"]
     assert set(found.canonical()) == {"teamName", "memberName", "items"}
@@ -224,6 +290,7 @@ ON_THE_BOARD: list[tuple[str, dict[str, Any], str | None]] = [
 ]
 
 
+@proves("R002-8.0-02")
 def test_every_rule_of_an_agenda_is_in_the_table_of_the_docs_and_the_table_is_true():
     rows = list(dict.fromkeys(documented()))
     assert [begins for begins, *_ in ON_THE_BOARD if not any(said.startswith(begins) for said, *_ in rows)] == [], (
@@ -258,6 +325,7 @@ EVENTS: list[list[dict[str, str]]] = [
 ]
 
 
+@proves("R002-8.0-102")
 @pytest.mark.parametrize("card", ["", "bob"])
 @pytest.mark.parametrize("events", EVENTS)
 def test_work_sync_and_the_stall_watch_ask_the_same_resolver_who_reviews(place, events, card):
@@ -304,17 +372,20 @@ UNITS = {
 }
 
 
+@proves("R002-3.2-01", "R002-3.2-02", "R002-3.2-03", "R002-3.2-04", "R002-3.2-05", "R002-3.2-06", "R002-3.2-07")
 @pytest.mark.parametrize("path", UNITS)
 def test_agenda_fingerprint_reports_decisions_persistence_and_nudges_are_units_of_their_own(path):
     known = {name.split(".")[3] for name in imports_of(SOURCE / path) if name.startswith("atm.domain.worksync.")}
     assert known <= UNITS[path]
 
 
+@proves("R002-1-79", "R002-3.2-06", "R002-3.2-07")
 def test_the_use_cases_of_looking_and_reporting_do_not_know_of_nudges():
     for name in ("reconcile", "reports", "syncroom", "queue"):
         assert not {one for one in imports_of(SOURCE / "services" / "worksync" / f"{name}.py") if "nudges" in one}, name
 
 
+@proves("R002-1-07", "R002-8.0-59", "R002-8.0-80", "R002-8.0-104", "R002-8.0-105", "R002-8.0-112")
 def test_work_sync_reads_the_journal_of_the_stall_watch_and_calls_nothing_of_it():
     for path in modules():
         named = {name for name in imports_of(path) if "stall" in name}
@@ -324,12 +395,14 @@ def test_work_sync_reads_the_journal_of_the_stall_watch_and_calls_nothing_of_it(
         assert not {one for one in imports_of(SOURCE / name) if "worksync" in one}, name
 
 
+@proves("R002-3.3-06")
 def test_nothing_of_work_sync_is_named_after_a_board():
     for path in [*modules(), SOURCE / "teamd" / "parts" / "worksync.py", SOURCE / "ui" / "mcp" / "worksync.py"]:
         classes = [node.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ClassDef)]
         assert not [name for name in [path.stem, *classes] if name.casefold().startswith("board")], path
 
 
+@proves("R002-3.1-10", "R002-3.3-03")
 def test_of_the_tools_of_work_sync_only_the_report_writes():
     writes = {tool.name: not tool.reads_only for tool in all_tools() if tool.group == "worksync"}
     assert writes == {"task_briefing": False, "member_work_sync_status": False, "member_work_sync_report": True}
@@ -338,6 +411,7 @@ def test_of_the_tools_of_work_sync_only_the_report_writes():
 # Locks and trouble.
 
 
+@proves("R002-8.0-65", "R002-8.0-107")
 def test_while_a_file_of_work_sync_is_locked_nothing_else_is_read_or_locked(busy_place, monkeypatch):
     """So there is no order of locks that could be wrong: one at a time, and the board is read before."""
     held: list[str] = []
@@ -382,6 +456,7 @@ def test_while_a_file_of_work_sync_is_locked_nothing_else_is_read_or_locked(busy
     assert counted[0] > 6
 
 
+@proves("R002-8.0-97", "R002-8.0-98")
 def test_a_lock_that_cannot_be_had_leaves_the_status_and_a_word_about_it(busy_place, monkeypatch):
     busy_place.look()
     before, words = busy_place.status(), busy_place.words("ann")
@@ -397,6 +472,7 @@ def busy(*_args: object, **_options: object) -> None:
     raise FileBusy("somebody holds the lock of status.json")
 
 
+@proves("R002-8.0-98")
 def test_a_look_for_which_the_lock_cannot_be_had_is_in_the_log_of_the_daemon(monkeypatch):
     stage = Stage()
     stage.add("the parser")
@@ -406,6 +482,7 @@ def test_a_look_for_which_the_lock_cannot_be_had_is_in_the_log_of_the_daemon(mon
     assert stage.syncroom.records.read("crew", STATUS) == {}
 
 
+@proves("R002-8.0-83")
 def test_where_the_board_cannot_be_read_nothing_is_planned_and_nothing_that_waits_is_sent(busy_place, monkeypatch):
     busy_place.plan()
 
@@ -421,6 +498,7 @@ def test_where_the_board_cannot_be_read_nothing_is_planned_and_nothing_that_wait
     assert busy_place.dispatch() == [(DELIVERED, "")]
 
 
+@proves("R002-1-66", "R002-8.0-38")
 def test_two_teams_are_looked_at_at_once_and_never_three(monkeypatch):
     """Whoever is let in waits a moment for a third; none may come."""
     stage = Stage()
@@ -443,6 +521,7 @@ def test_two_teams_are_looked_at_at_once_and_never_three(monkeypatch):
     assert most == [sync_work.CONCURRENCY] == [2]
 
 
+@proves("R002-1-76")
 def test_a_name_in_an_event_is_looked_up_and_what_an_event_says_of_the_board_is_not_believed():
     """Level-triggered: an event that lies about a task makes somebody look, and what is seen is the board."""
     stage = Stage()

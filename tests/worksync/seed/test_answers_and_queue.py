@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.delivery.conftest import until
 from tests.mcp.crew import Crew as Callers
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 from tests.worksync.conftest import LONG, Crew, alone  # noqa: F401 - a fixture
 
@@ -60,6 +61,25 @@ def callers(layout) -> Callers:
 # What a reporter is told.
 
 
+@proves(
+    "R002-10.1-10",
+    "R002-10.1-11",
+    "R002-10.1-14",
+    "R002-10.1-18",
+    "R002-10.1-46",
+    "R002-10.1-47",
+    "R002-10.1-48",
+    "R002-10.1-68",
+    "R002-10.1-69",
+    "R002-10.1-70",
+    "R002-10.1-78",
+    "R002-10.1-94",
+    "R002-13.3-22",
+    "R002-13.3-23",
+    "R002-13.3-24",
+    "R002-13.3-25",
+    "R002-13.3-26",
+)
 @pytest.mark.parametrize(
     ("who", "said", "reason", "told"),
     [
@@ -81,6 +101,7 @@ def test_a_rejection_about_the_agenda_brings_the_current_one_and_what_to_do(plac
     assert told in answer["instruction"]
 
 
+@proves("R002-10.1-46", "R002-13.2-31", "R002-13.2-32")
 def test_every_reason_comes_with_a_word_that_helps_and_blames_nobody():
     for reason in REASONS:
         said: Any = ReportAnswer(ReportVerdict(reason)).fields()["instruction"]
@@ -91,6 +112,7 @@ def test_every_reason_comes_with_a_word_that_helps_and_blames_nobody():
             assert "Read task_briefing again if you are unsure" in said
 
 
+@proves("R002-13.3-20", "R002-13.3-21")
 def test_a_report_that_waits_is_told_to_go_on_and_that_nothing_is_confirmed(place):
     answer: Any = place.intend().fields()
     assert (answer["ok"], answer["pendingValidation"]) == (True, True)
@@ -99,6 +121,7 @@ def test_a_report_that_waits_is_told_to_go_on_and_that_nothing_is_confirmed(plac
     assert "do not treat this as a confirmed lease yet" in answer["instruction"]
 
 
+@proves("R002-10.3-05")
 def test_caught_up_is_not_believed_once_new_work_appears(place):
     assert place.report("bob", "caught_up").ok
     assert place.state("bob") == "caught_up"
@@ -106,6 +129,7 @@ def test_caught_up_is_not_believed_once_new_work_appears(place):
     assert place.state("bob") == "needs_sync"
 
 
+@proves("R002-12.2-04")
 def test_a_report_of_a_stopped_team_or_a_stranger_does_not_even_read_the_board(place, monkeypatch):
     words = place.words("ann")
 
@@ -119,6 +143,7 @@ def test_a_report_of_a_stopped_team_or_a_stranger_does_not_even_read_the_board(p
     assert submit(place.syncroom, "crew", words, place.knows("ann")).verdict.reason == "team_inactive"
 
 
+@proves("R002-12.2-55", "R002-13.3-10", "R002-13.3-17")
 @pytest.mark.parametrize("state", ["still_working", "caught_up"])
 def test_a_report_that_is_accepted_or_rejected_is_one_change_of_the_status(place, state):
     place.report("ann", state)
@@ -127,6 +152,7 @@ def test_a_report_that_is_accepted_or_rejected_is_one_change_of_the_status(place
     assert bool(place.status().accepted) != bool(place.status().rejected)
 
 
+@proves("R002-10.1-20")
 @pytest.mark.parametrize("state", ["blocked", "still_working"])
 def test_a_comment_that_is_named_must_stand_on_the_agenda_whatever_is_reported(place, state):
     _, mine = board.comment(place.boardroom, "crew", "ann", "1", "no key")
@@ -137,6 +163,7 @@ def test_a_comment_that_is_named_must_stand_on_the_agenda_whatever_is_reported(p
 # Looking.
 
 
+@proves("R002-11.1-05", "R002-11.1-06", "R002-11.1-07", "R002-11.1-08", "R002-11.1-09")
 def test_an_agenda_needs_the_board_and_nothing_else(place):
     """No mail, no heartbeats, no transcripts, no files of its own: whatever it asked for would not be there."""
 
@@ -167,6 +194,16 @@ KNOWN = {"status": "in_progress", "owner": "ann"}
 WAITS = {**KNOWN, "reviewState": "changes_requested"}
 
 
+@proves(
+    "R002-11.1-21",
+    "R002-11.1-22",
+    "R002-11.1-27",
+    "R002-11.1-28",
+    "R002-11.1-29",
+    "R002-11.1-30",
+    "R002-11.1-32",
+    "R002-11.1-40",
+)
 @pytest.mark.parametrize(
     ("facts", "reason", "evidence"),
     [
@@ -194,6 +231,7 @@ def test_an_item_says_why_it_is_there_and_shows_what_the_board_says(facts, reaso
     assert (item.task_id, item.ref, item.subject) == ("1", "#1", "the parser")
 
 
+@proves("R002-11.1-35", "R002-11.1-36", "R002-11.1-37", "R002-11.1-38", "R002-11.1-39")
 def test_an_item_to_review_says_so_and_shows_what_the_board_says():
     cards = {1: Card(**{**OWN, "review": "review", "reviewer": "bob"})}
     found = build_agendas(Board(cards, {}), "crew", ["ann", "bob"], LEAD, {"1": Reviewer("bob", opened_by="e1")})
@@ -204,12 +242,14 @@ def test_an_item_to_review_says_so_and_shows_what_the_board_says():
     assert not found["ann"].items
 
 
+@proves("R002-12.1-15", "R002-12.1-18", "R002-12.1-19", "R002-12.1-20")
 def test_a_look_gives_back_what_it_wrote_under_the_name_of_the_roster(place):
     (look,) = place.look("ANN", trigger="review_changed")
     assert encode_status(look.status) == encode_status(place.status("ann"))
     assert (look.status.trigger, look.status.updated) == ("review_changed", pytest.approx(place.now, abs=0.01))
 
 
+@proves("R002-11.2.1-40", "R002-12.1-13")
 def test_who_was_removed_is_dropped_before_the_board_is_read(place, monkeypatch):
     place.remove("ann")
 
@@ -220,6 +260,7 @@ def test_who_was_removed_is_dropped_before_the_board_is_read(place, monkeypatch)
     assert place.look("ann") == []
 
 
+@proves("R002-11.2.1-37", "R002-11.2.1-38")
 def test_why_somebody_looks_changes_nothing_of_what_is_found():
     found = set()
     for trigger in (*STRENGTH, "of a later version"):
@@ -233,12 +274,14 @@ def test_why_somebody_looks_changes_nothing_of_what_is_found():
 # The queue.
 
 
+@proves("R002-11.2.1-36")
 def test_triggers_are_as_strong_as_the_seed_says():
     order = ("config_changed", "task_state_changed", "review_changed", "inbox_delivered", "tool_finished")
     places = [STRENGTH.index(trigger) for trigger in (*order, "runtime_heartbeat")]
     assert places == sorted(places)
 
 
+@proves("R002-11.2.1-22")
 def test_an_event_with_a_shorter_wait_brings_nobody_forward():
     queue = SyncQueue(90.0)
     queue.enqueue("crew", ["ann"], "task_state_changed", 0.0)
@@ -248,6 +291,7 @@ def test_an_event_with_a_shorter_wait_brings_nobody_forward():
     assert queue.next_due() == 102.0
 
 
+@proves("R002-11.2.1-13", "R002-11.2.1-14", "R002-11.2.1-15")
 def test_the_queue_counts_who_waits_who_is_looked_at_and_who_was_dropped(place):
     work = working(place)
     work.queue.enqueue("crew", ["ann", "bob"], "task_state_changed", 0.0)
@@ -262,6 +306,7 @@ def working(place: Place) -> SyncWork:
     return SyncWork(lambda: place.syncroom, lambda *_, **__: None, lambda *_: None, lambda: 0.0)
 
 
+@proves("R002-11.2.1-30")
 def test_a_start_is_remembered_as_the_reason_of_the_look(place):
     work = working(place)
     work.work()
@@ -270,6 +315,7 @@ def test_a_start_is_remembered_as_the_reason_of_the_look(place):
     assert {place.status(name).trigger for name in place.team.names} == {"startup_scan"}
 
 
+@proves("R002-11.2.1-09")
 def test_two_teams_are_looked_at_at_a_time_and_not_one_more(monkeypatch):
     place = Place()
     for name in ("blue", "green", "red"):
@@ -295,6 +341,7 @@ def test_two_teams_are_looked_at_at_a_time_and_not_one_more(monkeypatch):
     assert most == CONCURRENCY == 2
 
 
+@proves("R002-11.2.1-35")
 def test_of_somebody_who_left_a_bounded_status_is_kept_for_a_week(place):
     place.look("ann", "bob")
     place.remove("ann")
@@ -306,6 +353,7 @@ def test_of_somebody_who_left_a_bounded_status_is_kept_for_a_week(place):
     assert list(place.syncroom.records.read("crew", STATUS)) == ["bob"]
 
 
+@proves("R002-11.2.1-25", "R002-11.2.1-26", "R002-11.2.1-44")
 def test_a_daemon_ends_at_once_although_members_wait_and_nothing_happens_after_it(alone: Crew) -> None:  # noqa: F811
     alone.settle_for(quiet=3600.0)
     alone.assign("ann")
@@ -327,6 +375,27 @@ WORKSYNC_NAMES = {
 """All that MCP may know of work-sync: who is connected, and whom to ask. No agenda, fingerprint, lease or rule."""
 
 
+@proves(
+    "R002-10.1-29",
+    "R002-10.1-30",
+    "R002-10.1-31",
+    "R002-10.1-32",
+    "R002-10.1-33",
+    "R002-10.1-34",
+    "R002-10.1-75",
+    "R002-13-03",
+    "R002-13-04",
+    "R002-13-07",
+    "R002-13.1-15",
+    "R002-13.3-05",
+    "R002-13.3-06",
+    "R002-13.3-07",
+    "R002-13.3-08",
+    "R002-13.3-09",
+    "R002-13.3-10",
+    "R002-13.3-16",
+    "R002-13.3-17",
+)
 def test_the_mcp_surface_knows_no_rule_of_work_sync():
     for path in sorted((SOURCE / "ui" / "mcp").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
@@ -342,6 +411,23 @@ def test_the_mcp_surface_knows_no_rule_of_work_sync():
                     assert {alias.name for alias in node.names} <= known, f"{path.name}: {node.module}"
 
 
+@proves(
+    "R002-13.1-01",
+    "R002-13.1-02",
+    "R002-13.1-03",
+    "R002-13.1-04",
+    "R002-13.1-06",
+    "R002-13.1-08",
+    "R002-13.1-09",
+    "R002-13.1-10",
+    "R002-13.1-11",
+    "R002-13.1-13",
+    "R002-13.1-18",
+    "R002-13.1-19",
+    "R002-13.1-22",
+    "R002-13.1-23",
+    "R002-13.1-28",
+)
 def test_a_briefing_has_the_block_of_the_seed(callers):
     callers.add("Write the parser", owner="ann", description="the whole secret story")
     callers.call("lena", "board_comment", id="1", text="a secret remark")
@@ -364,6 +450,7 @@ def test_a_briefing_has_the_block_of_the_seed(callers):
     assert set(found) == {*rest, "workSync"}
 
 
+@proves("R002-13.1-31")
 def test_work_sync_is_about_the_same_queue_as_the_briefing(callers):
     for number in range(3):
         callers.add(f"Part {number}", owner="ann")
@@ -371,6 +458,7 @@ def test_work_sync_is_about_the_same_queue_as_the_briefing(callers):
     assert [line.split()[0] for line in found["work"]] == [item["taskRef"] for item in found["workSync"]["items"]]
 
 
+@proves("R002-13.1-24", "R002-13.1-25")
 def test_who_is_caught_up_gets_one_short_line(callers):
     block = callers.call("ann", "task_briefing")["workSync"]
     assert (block["state"], block["actionableCount"]) == ("caught_up", 0)
@@ -379,6 +467,9 @@ def test_who_is_caught_up_gets_one_short_line(callers):
     assert block_in_words(block) == line
 
 
+@proves(
+    "R002-13.1-20", "R002-13.1-29", "R002-13.1-30", "R002-14-03", "R002-14-04", "R002-14-05", "R002-14-06", "R002-14-07"
+)
 def test_the_block_in_words_says_how_to_report_and_that_it_will_not_hold(place):
     block = briefing_block(place.syncroom, place.team, "ann", can_report=True)
     head, told = block_in_words(block).split("\n")
@@ -395,6 +486,7 @@ def test_the_block_in_words_says_how_to_report_and_that_it_will_not_hold(place):
         assert rule in told
 
 
+@proves("R002-13.2-12")
 def test_a_later_token_is_another_one_and_the_fingerprint_the_same(place):
     first = briefing_block(place.syncroom, place.team, "ann", can_report=True)
     place.passes(60)
@@ -403,6 +495,7 @@ def test_a_later_token_is_another_one_and_the_fingerprint_the_same(place):
     assert first["agendaFingerprint"] == again["agendaFingerprint"]
 
 
+@proves("R002-13.1-17", "R002-13.1-21")
 def test_the_agenda_of_another_is_for_the_lead_and_never_with_a_token(callers):
     callers.add("Write the secret parser", owner="ann")
     of_ann = callers.call("bob", "member_work_sync_status", member="ann")
@@ -414,6 +507,7 @@ def test_the_agenda_of_another_is_for_the_lead_and_never_with_a_token(callers):
     assert "reportToken" in callers.call("ann", "member_work_sync_status")
 
 
+@proves("R002-13.1-12", "R002-13.1-13", "R002-13.1-15")
 def test_a_status_read_by_the_tool_is_that_of_the_briefing(callers):
     callers.add("Write the parser", owner="ann")
     block, status = (callers.call("ann", tool) for tool in ("task_briefing", "member_work_sync_status"))
@@ -424,6 +518,17 @@ def test_a_status_read_by_the_tool_is_that_of_the_briefing(callers):
 REPORT: Any = find_tool("teammate", "member_work_sync_report")
 
 
+@proves(
+    "R002-13-01",
+    "R002-13.1-32",
+    "R002-13.1-33",
+    "R002-13.1-34",
+    "R002-13.1-35",
+    "R002-13.1-36",
+    "R002-13.1-37",
+    "R002-13.1-38",
+    "R002-13.1-39",
+)
 def test_the_report_takes_what_the_seed_says():
     properties = REPORT.input["properties"]
     kinds = {key: about["type"] for key, about in properties.items()}
@@ -439,6 +544,19 @@ def test_the_report_takes_what_the_seed_says():
 SAID: dict[str, Any] = {"from": "ann", "agendaFingerprint": "F", "reportToken": "T", "state": "still_working"}
 
 
+@proves(
+    "R002-10.1-27",
+    "R002-13.1-32",
+    "R002-13.1-33",
+    "R002-13.1-34",
+    "R002-13.1-35",
+    "R002-13.1-36",
+    "R002-13.1-37",
+    "R002-13.1-38",
+    "R002-13.1-39",
+    "R002-13.1-47",
+    "R002-13.3-01",
+)
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -452,6 +570,7 @@ def test_what_does_not_fit_the_schema_of_a_report_is_refused(wrong):
         check(REPORT.input, {**SAID, **wrong})
 
 
+@proves("R002-10.1-28", "R002-13.1-47", "R002-13.3-02")
 @pytest.mark.parametrize(
     "large",
     [
@@ -475,6 +594,23 @@ def files(callers: Callers) -> dict[str, bytes]:
     return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
 
 
+@proves(
+    "R002-10.1-07",
+    "R002-10.1-26",
+    "R002-10.1-41",
+    "R002-13.1-40",
+    "R002-13.1-41",
+    "R002-13.1-42",
+    "R002-13.1-43",
+    "R002-13.1-45",
+    "R002-13.1-46",
+    "R002-13.2-28",
+    "R002-13.2-31",
+    "R002-13.2-32",
+    "R002-13.2-33",
+    "R002-13.3-04",
+    "R002-13.3-18",
+)
 @pytest.mark.parametrize("has_daemon", [True, False])
 @pytest.mark.parametrize(
     ("name", "reason"),
@@ -495,6 +631,7 @@ def test_nobody_reports_over_mcp_under_another_name(callers, name, reason, has_d
         assert not Path(callers.layout.records("crew", shelf)).exists()
 
 
+@proves("R002-10.1-04", "R002-10.1-39", "R002-13.1-44", "R002-13.2-21")
 @pytest.mark.parametrize("has_daemon", [True, False])
 def test_who_was_removed_cannot_report_over_mcp(callers, has_daemon):
     block = callers.call("ann", "task_briefing")["workSync"]
@@ -506,6 +643,21 @@ def test_who_was_removed_cannot_report_over_mcp(callers, has_daemon):
     assert not Path(callers.layout.records("crew", INTENTS)).exists()
 
 
+@proves(
+    "R002-10.1-35",
+    "R002-10.1-36",
+    "R002-10.1-73",
+    "R002-11.3-12",
+    "R002-13-02",
+    "R002-13-05",
+    "R002-13-06",
+    "R002-13-13",
+    "R002-13-20",
+    "R002-13-21",
+    "R002-13.1-48",
+    "R002-13.1-50",
+    "R002-13.1-51",
+)
 def test_with_a_daemon_a_report_over_mcp_is_judged_and_without_one_only_noted(callers):
     callers.add("Write the parser", owner="ann")
 
@@ -526,6 +678,7 @@ def test_with_a_daemon_a_report_over_mcp_is_judged_and_without_one_only_noted(ca
 # Words for agents.
 
 
+@proves("R002-13-08", "R002-13-12", "R002-14-01", "R002-14-02", "R002-14-03")
 def test_prompts_speak_of_reports_in_one_line_and_only_to_those_who_can_make_them(callers, monkeypatch):
     for who, name in (("ann", "worker"), ("lena", "lead")):
         said = prompts.render(callers.caller(who), name, {})
@@ -537,6 +690,7 @@ def test_prompts_speak_of_reports_in_one_line_and_only_to_those_who_can_make_the
         assert "sync" not in prompts.render(callers.caller(who), name, {})
 
 
+@proves("R002-14-07", "R002-14-08")
 def test_nobody_is_told_to_report_after_every_response(callers, place):
     told = [prompts.render(callers.caller("ann"), "worker", {}), prompts.render(callers.caller("lena"), "lead", {})]
     told.append(str(briefing_block(place.syncroom, place.team, "ann", can_report=True)["instruction"]))
@@ -545,6 +699,7 @@ def test_nobody_is_told_to_report_after_every_response(callers, place):
     assert "replaces neither task tools nor messages" in REPORT.description
 
 
+@proves("R002-13-14", "R002-13-17")
 def test_no_setting_turns_work_sync_on_or_off_or_makes_its_tools_needed():
     known = {key for key in config.KNOWN if "sync" in key or "report" in key}
     assert known == {"worksync.quiet_seconds", "worksync.observe_minutes", "worksync.least_looks"}

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.crash.test_worksync_every_step import LEAD as LEAD_ON_DISK
 from tests.crash.test_worksync_every_step import Process, do_note, do_replay, do_report
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 from tests.system.files.test_record_files import Site
 from tests.teamd.test_sync_work import QUIET, Stage
@@ -76,16 +77,19 @@ def stage() -> Stage:
 # 15: items and texts.
 
 
+@proves("R002-15.1-06")
 def test_an_item_is_in_one_of_the_six_states_of_the_seed():
     assert set(STATES) == {"pending", "claimed", "delivered", "superseded", "failed_retryable", "failed_terminal"}
 
 
+@proves("R002-15.1-08", "R002-15.1-09", "R002-15.1-10", "R002-15.1-11", "R002-15.1-12")
 def test_an_item_that_nobody_has_tried_says_nothing_of_claims_deliveries_and_errors():
     fresh = encode_nudge(Nudge(nudge_id("crew", "ann", "F", PLAIN), "crew", "ann", "F", PLAIN, "ann", "H"))
     assert not {"claimedBy", "claimedAt", "deliveredMessageId", "lastError", "nextAttemptAt"} & set(fresh)
     assert fresh["attemptGeneration"] == 0
 
 
+@proves("R002-15.3-06", "R002-15.3-08", "R002-15.3-09", "R002-15.3-10")
 def test_a_nudge_says_what_the_seed_says(busy_place):
     text = payload_for(busy_place.seen().agenda, PLAIN, "ann").text
     assert "you have current actionable work assigned. Review your agenda" in text
@@ -98,6 +102,7 @@ def test_a_nudge_says_what_the_seed_says(busy_place):
 # 16: beside mail, tools and the stall watch.
 
 
+@proves("R002-16.2-01")
 def test_a_nudge_marks_none_of_the_mail_beside_it_as_read(busy_place):
     assert send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome != "queued"
     busy_place.quiet()
@@ -109,6 +114,7 @@ def test_a_nudge_marks_none_of_the_mail_beside_it_as_read(busy_place):
     assert not any(row.read for row in rows)
 
 
+@proves("R002-16.2-02", "R002-16.5-12")
 def test_mail_on_its_way_keeps_work_sync_quiet_until_it_has_arrived(busy_place):
     busy_place.room.inboxes.refuse = WriteRefused("the disk is full")
     assert send(busy_place.room, "crew", "ann", Draft(sender="bob", text="hello")).outcome == "queued"
@@ -123,6 +129,7 @@ def test_mail_on_its_way_keeps_work_sync_quiet_until_it_has_arrived(busy_place):
     assert busy_place.state() == "needs_sync"
 
 
+@proves("R002-16.3-02", "R002-16.4-03", "R002-16.4-10")
 def test_the_end_of_a_tool_call_makes_somebody_look_after_a_quiet_window_and_not_before(stage):
     stage.live(200)
     before, others = stage.looked_at(), stage.looked_at("cleo")
@@ -133,6 +140,7 @@ def test_the_end_of_a_tool_call_makes_somebody_look_after_a_quiet_window_and_not
     assert (stage.looked_at(), stage.looked_at("cleo")) == (before + 1, others)
 
 
+@proves("R002-16.4-09")
 def test_a_message_of_the_lead_concerns_its_recipient_if_that_is_a_member(stage):
     found = route(TeamEvent(events.MESSAGE_WRITTEN, "crew", "ann", 0.0, {"from": LEAD}))
     assert found == Route("crew", "inbox_delivered", THESE, ("ann",))
@@ -145,6 +153,7 @@ def test_a_message_of_the_lead_concerns_its_recipient_if_that_is_a_member(stage)
     assert changed == ["ann"]
 
 
+@proves("R002-16.5-11")
 def test_a_stale_report_leaves_the_stall_watch_as_it_was(place):
     place.add("the parser")
     board.claim(place.boardroom, "crew", "ann", "1")
@@ -174,6 +183,7 @@ def modules(*folders: str) -> list[Path]:
     return found
 
 
+@proves("R002-16.5-01", "R002-16.6-02", "R002-16.6-03", "R002-16.6-15")
 def test_work_sync_and_the_stall_watch_share_nothing_but_a_look_into_its_journal():
     taken = {
         (module, name)
@@ -193,6 +203,7 @@ def test_work_sync_and_the_stall_watch_share_nothing_but_a_look_into_its_journal
     assert not [module for path in watch for module, _ in imported(path) if "worksync" in module]
 
 
+@proves("R002-16.6-07", "R002-16.6-08", "R002-24-04")
 def test_work_sync_parses_no_task_files_of_its_own():
     for path in modules("domain/worksync", "services/worksync"):
         taken = {(module, name) for module, name in imported(path)}
@@ -200,6 +211,7 @@ def test_work_sync_parses_no_task_files_of_its_own():
         assert "atm.formats.board.task" not in {module for module, _ in taken}
 
 
+@proves("R002-24-04")
 def test_work_sync_reads_no_roster_of_its_own():
     """Who is a member is known from the roster that everything else reads."""
     for path in modules("domain/worksync", "services/worksync"):
@@ -212,6 +224,7 @@ def test_work_sync_reads_no_roster_of_its_own():
     assert found.names == place.room.rosters.load("crew").names
 
 
+@proves("R002-16.7-03")
 def test_at_most_two_teams_are_looked_at_at_a_time(monkeypatch):
     stage, meeting, trouble = Stage(), threading.Barrier(3), list[str]()
     for number in range(5):
@@ -231,6 +244,7 @@ def test_at_most_two_teams_are_looked_at_at_a_time(monkeypatch):
     assert stage.looked_at() == 1
 
 
+@proves("R002-16.7-21", "R002-16.7-24", "R002-16.7-25", "R002-16.7-26", "R002-16.7-27")
 def test_the_tools_of_work_sync_are_a_group_of_their_own_that_teammates_have():
     names = {"member_work_sync_report", "member_work_sync_status", "task_briefing"}
     assert {tool.name for tool in all_tools() if tool.group == "worksync"} == names
@@ -239,6 +253,7 @@ def test_the_tools_of_work_sync_are_a_group_of_their_own_that_teammates_have():
     assert not names & {tool.name for tool in all_tools() if tool.group == "board"}
 
 
+@proves("R002-16.7-12")
 def test_a_team_whose_making_was_cut_off_before_its_roster_does_not_run(place):
     begin(place.room, "fresh", LEAD)
     assert place.room.states.read("fresh") is not None
@@ -250,6 +265,7 @@ def test_a_team_whose_making_was_cut_off_before_its_roster_does_not_run(place):
 # 17: what lies where, and in which order it is locked.
 
 
+@proves("R002-17.1-01", "R002-17.1-03", "R002-17.1-04")
 def test_where_the_files_of_work_sync_lie(layout: Layout):
     folder = f"{layout.team('crew')}/.member-work-sync"
     assert [layout.records("crew", shelf) for shelf in (STATUS, INTENTS, OUTBOX)] == [
@@ -259,6 +275,17 @@ def test_where_the_files_of_work_sync_lie(layout: Layout):
     ]
 
 
+@proves(
+    "R002-17.1-02",
+    "R002-17.1-05",
+    "R002-17.1-06",
+    "R002-17.1-07",
+    "R002-17.1-08",
+    "R002-17.1-09",
+    "R002-17.1-10",
+    "R002-17.1-11",
+    "R002-17.1-12",
+)
 def test_what_is_remembered_of_a_member_has_the_names_of_the_seed(busy_place):
     busy_place.report()
     busy_place.report("ann", "caught_up")
@@ -274,12 +301,14 @@ def test_what_is_remembered_of_a_member_has_the_names_of_the_seed(busy_place):
     assert {"updatedAt", "metrics"} <= set(record)
 
 
+@proves("R002-17.1-08", "R002-17.1-09")
 def test_of_a_member_that_never_reported_no_report_is_remembered(busy_place):
     busy_place.look()
     record = busy_place.syncroom.records.read("crew", STATUS)["ann"]
     assert not {"latestAcceptedReport", "latestRejectedReport"} & set(record)
 
 
+@proves("R002-17.1-19", "R002-17.1-21")
 def test_a_report_that_waits_has_the_names_of_the_seed_and_its_end_is_added(busy_place):
     busy_place.intend()
     (intent,) = busy_place.intents
@@ -294,6 +323,7 @@ def test_a_report_that_waits_has_the_names_of_the_seed_and_its_end_is_added(busy
     assert "processedAt" in intent
 
 
+@proves("R002-17.1-22")
 def test_the_id_of_a_report_that_waits_follows_from_who_says_what_and_not_when():
     first = Report("ann", "F", "still_working", reported_at="noon")
     again = Report("ann", "F", "still_working", reported_at="later")
@@ -305,6 +335,7 @@ def test_the_id_of_a_report_that_waits_follows_from_who_says_what_and_not_when()
     assert len({id, *others}) == 4
 
 
+@proves("R002-17.1-24")
 def test_reports_that_wait_for_a_team_that_comes_later_are_judged_too(stage):
     stage.live(10)
     stage.delete()
@@ -316,6 +347,7 @@ def test_reports_that_wait_for_a_team_that_comes_later_are_judged_too(stage):
     assert [intent["status"] for intent in stage.intents] == ["accepted"]
 
 
+@proves("R002-17.4-08")
 @pytest.mark.parametrize(
     "raw",
     [
@@ -387,6 +419,17 @@ def test_the_book_of_locks_sees_one_within_another(tmp_path, monkeypatch):
     assert (book.nested, book.held) == ({("status", "board")}, [])
 
 
+@proves(
+    "R002-17.2-01",
+    "R002-17.2-02",
+    "R002-17.2-03",
+    "R002-17.2-04",
+    "R002-17.2-05",
+    "R002-17.3-01",
+    "R002-17.3-02",
+    "R002-17.3-03",
+    "R002-17.3-04",
+)
 def test_no_lock_of_work_sync_is_held_while_another_one_is_taken(home, monkeypatch):
     crew_on_disk(home)
     book = LockBook(monkeypatch)
@@ -403,6 +446,7 @@ def test_no_lock_of_work_sync_is_held_while_another_one_is_taken(home, monkeypat
     assert book.held == []
 
 
+@proves("R002-17.4-06")
 def test_where_the_last_rename_fails_the_old_file_stays_and_the_new_one_lies_beside_it(layout: Layout):
     around = Site(layout)
     around.put(ann={"n": 1})
@@ -419,6 +463,7 @@ def test_where_the_last_rename_fails_the_old_file_stays_and_the_new_one_lies_bes
     assert around.read() == {"ann": {"n": 4}}
 
 
+@proves("R002-17.4-09")
 @pytest.mark.parametrize("damage", ["a file in the way", "garbage"])
 def test_a_board_does_not_suffer_from_broken_files_of_work_sync(home, damage):
     process = crew_on_disk(home)
@@ -448,6 +493,25 @@ def figures(place: Place, name: str = "ann") -> dict[str, Any]:
     return members[name]
 
 
+@proves(
+    "R002-18-02",
+    "R002-18-03",
+    "R002-18-04",
+    "R002-18-05",
+    "R002-18-06",
+    "R002-18-07",
+    "R002-18-08",
+    "R002-18-09",
+    "R002-18-10",
+    "R002-18-11",
+    "R002-18-12",
+    "R002-18-13",
+    "R002-18-14",
+    "R002-18-15",
+    "R002-18-16",
+    "R002-18-20",
+    "R002-18-21",
+)
 def test_every_kind_of_event_is_counted_under_its_name(busy_place):
     old = busy_place.words("ann")
     busy_place.look()
@@ -473,11 +537,13 @@ def test_every_kind_of_event_is_counted_under_its_name(busy_place):
     assert {"lastReconcileAt", "lastReportAt"} <= set(counted)
 
 
+@proves("R002-18-15", "R002-18-16")
 def test_times_that_never_were_are_not_told(busy_place):
     busy_place.look()
     assert "lastReportAt" not in figures(busy_place)["metrics"]
 
 
+@proves("R002-18-17", "R002-18-18", "R002-18-19")
 def test_the_summary_names_team_member_state_and_the_rates(busy_place):
     old = busy_place.words("ann")
     busy_place.look()
@@ -496,6 +562,7 @@ def test_the_summary_names_team_member_state_and_the_rates(busy_place):
     assert ready["fingerprintChurnPerHour"] == 0.0, "the board explains the change"
 
 
+@proves("R002-18-17", "R002-18-18", "R002-18-19", "R002-18-20", "R002-18-21")
 def test_the_command_shows_rates_and_a_line_for_each_member(atm):
     atm.team()
     atm("tasks", "add", "the parser", "--owner", "ann", "--as", "human")
@@ -508,6 +575,7 @@ def test_the_command_shows_rates_and_a_line_for_each_member(atm):
     assert ann.split()[:3] == ["ann", "1", "0"]
 
 
+@proves("R002-18.1-09")
 def test_where_the_figures_are_bad_leases_are_no_shorter_and_nudges_no_more():
     place = Place(SyncPolicy())
     place.add("the parser")
@@ -519,6 +587,7 @@ def test_where_the_figures_are_bad_leases_are_no_shorter_and_nudges_no_more():
     assert (place.items(), place.nudges()) == ([], [])
 
 
+@proves("R002-19-03")
 def test_whoever_is_in_step_is_shown_with_the_time_of_it(place):
     place.look()
     said: Any = view(place.syncroom, place.team, "ann").fields()
@@ -526,6 +595,7 @@ def test_whoever_is_in_step_is_shown_with_the_time_of_it(place):
     assert {"at", "observedAt"} <= set(said)
 
 
+@proves("R002-19-06", "R002-19-07", "R002-19-08", "R002-19-09", "R002-19-10", "R002-19-11")
 def test_the_details_show_everything_about_an_agenda_and_its_reports(busy_place):
     busy_place.look()
     busy_place.report("ann", "caught_up")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.mcp.crew import Crew
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm.domain.worksync.agenda import build_agendas
@@ -31,6 +32,7 @@ def judged(place: Place) -> Any:
     return [line for line in place.syncroom.journal.last("crew", 20) if line["event"] == "report"][-1]
 
 
+@proves("R002-8.4-02", "R002-8.4-03", "R002-8.4-04")
 @pytest.mark.parametrize("origin", ["mcp", "app"])
 def test_the_journal_says_where_a_report_came_from_and_when_its_author_thinks_it_was(place, origin):
     trusted = Trusted(origin, place.now, PROCESS_TEAM, "crew", "ann")
@@ -39,12 +41,14 @@ def test_the_journal_says_where_a_report_came_from_and_when_its_author_thinks_it
     assert (judged(place)["origin"], judged(place)["reportedAt"]) == (origin, "tomorrow")
 
 
+@proves("R002-8.4-05")
 def test_the_journal_says_that_a_report_was_replayed(place):
     place.intend()
     assert replay(place.syncroom, "crew") == 1
     assert (judged(place)["origin"], judged(place)["verdict"]) == ("intent_replay", "accepted")
 
 
+@proves("R002-8.0-95")
 def test_work_that_comes_while_a_report_is_written_makes_it_stale_and_its_author_is_told(place, monkeypatch):
     change = place.syncroom.records.change
 
@@ -61,6 +65,7 @@ def test_work_that_comes_while_a_report_is_written_makes_it_stale_and_its_author
     assert place.state() == "needs_sync", "the lease is for an agenda that is not there any more"
 
 
+@proves("R002-16.6-10")
 def test_a_roster_alone_is_no_proof_that_a_team_runs(place):
     place.room.states.content.pop("crew")
     assert not running(place.syncroom, place.team).runs
@@ -68,6 +73,7 @@ def test_a_roster_alone_is_no_proof_that_a_team_runs(place):
     assert running(place.syncroom, place.team).runs
 
 
+@proves("R002-8.2.2-24")
 def test_a_briefing_names_the_reviewer_whom_the_agenda_names(place):
     place.boardroom.tasks.write_as_others_do(
         "crew",
@@ -83,6 +89,7 @@ def test_a_briefing_names_the_reviewer_whom_the_agenda_names(place):
     ]
 
 
+@proves("R002-8.2.1-22")
 def test_a_question_without_an_owner_is_nobodys_item_and_the_lead_hears_of_it(place):
     board = place.boardroom.tasks.board("crew")
     card = board.cards[1]
@@ -93,6 +100,7 @@ def test_a_question_without_an_owner_is_nobodys_item_and_the_lead_hears_of_it(pl
     assert agendas[LEAD].diagnostics == ["#1 waits for an answer and has no owner"]
 
 
+@proves("R002-16.7-42")
 def test_a_report_over_mcp_leaves_no_sign_of_life(tmp_path):
     root = str(tmp_path)
     crew = Crew(Layout(claude_root=f"{root}/c", config_root=f"{root}/f", state_root=f"{root}/s"))

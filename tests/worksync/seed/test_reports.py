@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 
 from atm import config
@@ -67,6 +68,16 @@ def fingerprints(place: Place) -> dict[str, str]:
 # What an agenda is made of.
 
 
+@proves(
+    "R002-8.2.1-40",
+    "R002-8.2.1-42",
+    "R002-8.2.1-43",
+    "R002-8.2.1-44",
+    "R002-8.2.1-57",
+    "R002-8.2.1-58",
+    "R002-8.3-10",
+    "R002-8.3-16",
+)
 def test_of_all_that_there_is_only_the_board_is_asked_whose_turn_it_is(place):
     """There is nothing else to be asked here: no mail, no transcript, no heartbeat, no label, no record, no clock."""
     alone: Any = SimpleNamespace(boardroom=SimpleNamespace(tasks=place.boardroom.tasks))
@@ -127,6 +138,22 @@ AROUND: list[Callable[[Place], None]] = [
 ]
 
 
+@proves(
+    "R002-8.2.1-14",
+    "R002-8.2.1-40",
+    "R002-8.2.1-43",
+    "R002-8.3-10",
+    "R002-8.3-11",
+    "R002-8.3-12",
+    "R002-8.3-15",
+    "R002-8.3-16",
+    "R002-8.3-17",
+    "R002-8.3.1-04",
+    "R002-8.3.1-05",
+    "R002-8.3.1-06",
+    "R002-8.3.1-22",
+    "R002-8.4.2-23",
+)
 @pytest.mark.parametrize("happens", AROUND, ids=lambda one: one.__name__)
 def test_what_happens_around_the_board_moves_no_agenda_and_no_fingerprint(place, happens):
     before = agendas(place), fingerprints(place)
@@ -134,6 +161,7 @@ def test_what_happens_around_the_board_moves_no_agenda_and_no_fingerprint(place,
     assert (agendas(place), fingerprints(place)) == before
 
 
+@proves("R002-8.2.1-13", "R002-8.2.1-39", "R002-8.2.1-54", "R002-8.3-09", "R002-8.3-13", "R002-8.3-14", "R002-8.3.1-03")
 @pytest.mark.parametrize("word", ["starting", "ok", "will do", "начинаю", "беру в работу", "👍", "on it!"])
 def test_a_promise_gives_nobody_an_item_takes_none_away_and_moves_no_fingerprint(place, word):
     before = agendas(place), fingerprints(place)
@@ -143,6 +171,7 @@ def test_a_promise_gives_nobody_an_item_takes_none_away_and_moves_no_fingerprint
     assert (agendas(place), fingerprints(place)) == before
 
 
+@proves("R002-8.2.1-28")
 def test_a_blocked_lease_is_over_when_the_blocker_is_gone():
     place = Place()
     place.add("first", owner="bob")
@@ -156,6 +185,7 @@ def test_a_blocked_lease_is_over_when_the_blocker_is_gone():
     assert place.report("ann", "blocked").verdict.reason == "blocked_rejected_without_evidence"
 
 
+@proves("R002-8.3.1-02")
 def test_a_task_file_that_was_only_touched_is_no_other_agenda(layout: Layout, room: Teamroom):
     settings = config.load(layout, {}, "/", {})
 
@@ -188,11 +218,13 @@ def imported(*folders: str) -> dict[Path, set[str]]:
     return found
 
 
+@proves("R002-8.3-32")
 def test_the_hash_of_a_fingerprint_is_made_outside_of_the_rules_and_the_verbs():
     for path, names in imported("domain/worksync", "services/worksync").items():
         assert not names & {"hashlib", "hmac", "ssl", "secrets"}, path
 
 
+@proves("R002-8.4.1-07")
 def test_no_rule_and_no_verb_has_a_clock_of_its_own():
     """`datetime` too, which could be asked for the time."""
     for path, names in imported("domain", "services").items():
@@ -207,6 +239,7 @@ def stored(place: Place, name: str = "ann") -> dict[str, Any]:
     return found
 
 
+@proves("R002-8.3.1-07", "R002-8.3.1-10", "R002-8.3.1-11", "R002-8.3.1-12", "R002-8.3.1-13")
 def test_a_change_of_the_fingerprint_is_written_down_in_the_words_of_the_seed(place):
     place.look()
     first = place.fingerprint()
@@ -221,6 +254,7 @@ def test_a_change_of_the_fingerprint_is_written_down_in_the_words_of_the_seed(pl
     assert stored(place)["metrics"]["fingerprintChangeCount"] == 1
 
 
+@proves("R002-8.5-08", "R002-8.5-10", "R002-8.5-11", "R002-8.5-12", "R002-8.5-13", "R002-8.5-14", "R002-8.5-15")
 def test_a_condition_is_written_down_in_the_words_of_the_seed(place):
     (look,) = place.look()
     (condition,) = stored(place)["conditions"]
@@ -234,6 +268,7 @@ def test_a_condition_is_written_down_in_the_words_of_the_seed(place):
     }
 
 
+@proves("R002-9-28")
 def test_a_look_gives_back_the_status_that_it_wrote(place):
     place.look()
     place.passes(60)
@@ -243,6 +278,7 @@ def test_a_look_gives_back_the_status_that_it_wrote(place):
     assert look.status.counters.reconciles == 2
 
 
+@proves("R002-8.4-10", "R002-8.4.1-01", "R002-8.4.1-02", "R002-8.4.1-03", "R002-8.4.1-04", "R002-8.4.1-05")
 def test_a_report_is_dated_by_when_it_reached_us(place):
     """Not by when it was judged, and not by when its author says that it was made."""
     words = place.words("ann", reportedAt="2099-01-01T00:00:00.000Z")
@@ -255,6 +291,7 @@ def test_a_report_is_dated_by_when_it_reached_us(place):
     assert set(stored(place)["latestAcceptedReport"]) >= {"acceptedAt", "lastSeenAt"}
 
 
+@proves("R002-8.4-29", "R002-8.4-30")
 def test_a_report_that_is_rejected_is_written_down_with_its_reason_and_what_was_current(place):
     words = {**place.words("ann"), "agendaFingerprint": "agenda:v1:old"}
     submit(place.syncroom, "crew", words, place.knows("ann"))
@@ -264,6 +301,7 @@ def test_a_report_that_is_rejected_is_written_down_with_its_reason_and_what_was_
     assert record["id"].startswith("member-work-sync-report:")
 
 
+@proves("R002-8.4-40", "R002-8.4-41")
 def test_a_report_made_again_takes_the_place_of_the_former_with_its_new_note_and_time(place):
     place.report("ann", note="first")
     place.passes(60)
@@ -273,6 +311,7 @@ def test_a_report_made_again_takes_the_place_of_the_former_with_its_new_note_and
     assert record["lastSeenAt"] > record["acceptedAt"]
 
 
+@proves("R002-8.4.2-20", "R002-8.4.2-21")
 def test_of_each_agenda_the_accepted_report_and_of_each_reason_the_rejected_one_is_kept(place):
     agenda = []
     for number in range(3):
@@ -290,6 +329,7 @@ def test_of_each_agenda_the_accepted_report_and_of_each_reason_the_rejected_one_
     assert len(kept) == len(set(kept)) == 9
 
 
+@proves("R002-8.4.1-09", "R002-8.4.1-10")
 def test_a_report_that_waited_counts_from_its_replay_and_its_own_time_stays_to_be_seen(place):
     reached = place.now
     assert place.intend("ann").ok
@@ -304,6 +344,7 @@ def test_a_report_that_waited_counts_from_its_replay_and_its_own_time_stays_to_b
     assert place.state() == "valid_lease"
 
 
+@proves("R002-8.4.2-09")
 def test_a_member_keeps_the_spelling_of_the_roster_however_its_name_is_written(place):
     add_member(place.room, "crew", Member("dora"))
     place.add("some work", owner="DORA")

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tests.mcp.crew import Crew
 from tests.project.test_architecture import MODULES, SOURCE
+from tests.proving import proves
 from tests.services.worksync.conftest import Place
 from tests.teamd.test_sync_work import QUIET, Stage
 
@@ -117,6 +118,16 @@ def office(layout) -> Office:
 # The tool.
 
 
+@proves(
+    "R002-21-16",
+    "R002-22-08",
+    "R002-25-02",
+    "R002-27.0-23",
+    "R002-27.2-29",
+    "R002-27.2-30",
+    "R002-27.2-48",
+    "R002-28-10",
+)
 def test_the_report_tool_is_for_whoever_works_and_takes_what_the_seed_says():
     for role in ("teammate", "lead", "human"):
         tool = find_tool(role, REPORT)
@@ -128,6 +139,7 @@ def test_the_report_tool_is_for_whoever_works_and_takes_what_the_seed_says():
     assert "task_briefing" in {tool.name for tool in tools_for("teammate")}
 
 
+@proves("R002-20.4-01", "R002-23-09")
 @pytest.mark.parametrize("missing", ["from", "agendaFingerprint", "state"])
 @pytest.mark.parametrize("daemon", [True, False])
 def test_a_report_without_a_name_a_fingerprint_or_a_state_is_none(office, missing, daemon):
@@ -136,6 +148,7 @@ def test_a_report_without_a_name_a_fingerprint_or_a_state_is_none(office, missin
     assert (office.accepted, office.intents) == ([], {})
 
 
+@proves("R002-23-12", "R002-23-33", "R002-25-07", "R002-27.2-33")
 @pytest.mark.parametrize(
     ("more", "named"),
     [({"note": "x" * 1001}, "note"), ({"taskIds": [str(n) for n in range(1, 22)]}, "taskIds"), ({"from": 7}, "from")],
@@ -162,6 +175,27 @@ WRONG = {
 }
 
 
+@proves(
+    "R002-20.4-02",
+    "R002-20.4-03",
+    "R002-20.4-06",
+    "R002-20.4-09",
+    "R002-22-09",
+    "R002-23-02",
+    "R002-23-03",
+    "R002-23-09",
+    "R002-23-10",
+    "R002-23-11",
+    "R002-23-19",
+    "R002-23-35",
+    "R002-26-07",
+    "R002-26-08",
+    "R002-27.2-33",
+    "R002-27.2-34",
+    "R002-27.2-36",
+    "R002-27.2-52",
+    "R002-27.3-16",
+)
 @pytest.mark.parametrize("claimed", WRONG)
 @pytest.mark.parametrize("daemon", [True, False])
 def test_a_session_reports_as_nobody_but_its_own_member(office, claimed, daemon):
@@ -174,6 +208,7 @@ def test_a_session_reports_as_nobody_but_its_own_member(office, claimed, daemon)
     assert office.others_files() == before
 
 
+@proves("R002-13.2-21", "R002-27.2-52")
 @pytest.mark.parametrize("daemon", [True, False])
 def test_a_member_that_was_removed_is_refused_before_anything_is_noted(office, daemon):
     words = office.words()
@@ -182,12 +217,14 @@ def test_a_member_that_was_removed_is_refused_before_anything_is_noted(office, d
     assert (answer["reason"], set(answer), office.intents) == ("member_inactive", IDENTITY, {})
 
 
+@proves("R002-20.4-03", "R002-23-11")
 def test_a_vendor_may_report_where_a_member_is_called_so(office):
     add_member(office.room, "crew", Member("codex"))
     office.add("Write its tests", owner="codex")
     assert office.say(office.client("codex"), office.words("codex"))["ok"] is True
 
 
+@proves("R002-20.4-04", "R002-20.4-05", "R002-25-03", "R002-25-11")
 @pytest.mark.parametrize("alias", ["lead", "team-lead"])
 def test_a_leads_alias_is_for_the_leads_own_agenda_only(office, alias):
     office.add("Plan the work", owner="lena")
@@ -201,6 +238,16 @@ def test_a_leads_alias_is_for_the_leads_own_agenda_only(office, alias):
     assert office.accepted == ["lena"]
 
 
+@proves(
+    "R002-20.4-08",
+    "R002-23-17",
+    "R002-26-09",
+    "R002-26-25",
+    "R002-27.2-36",
+    "R002-27.2-51",
+    "R002-27.2-53",
+    "R002-28-19",
+)
 @pytest.mark.parametrize("daemon", [True, False])
 def test_a_name_alone_or_a_bad_token_is_no_proof(office, daemon):
     stranger = office.client("", daemon=daemon, source="nobody")
@@ -217,6 +264,7 @@ def test_a_name_alone_or_a_bad_token_is_no_proof(office, daemon):
 # What becomes of it.
 
 
+@proves("R002-20.4-10", "R002-26-05", "R002-27.2-21")
 def test_a_stale_report_is_answered_with_what_is_current(office):
     words = office.words()
     office.add("Write its tests", owner="ann")
@@ -228,6 +276,7 @@ def test_a_stale_report_is_answered_with_what_is_current(office):
     assert office.accepted == []
 
 
+@proves("R002-26-10")
 def test_a_team_that_was_stopped_takes_nothing_over_mcp(office):
     words = office.words()
     advance(office.room, "crew", "stopped", "hugo")
@@ -236,6 +285,18 @@ def test_a_team_that_was_stopped_takes_nothing_over_mcp(office):
     assert (office.accepted, office.intents) == ([], {})
 
 
+@proves(
+    "R002-20.2-15",
+    "R002-20.3-26",
+    "R002-20.4-11",
+    "R002-20.4-12",
+    "R002-22-09",
+    "R002-25-08",
+    "R002-26-12",
+    "R002-27.2-36",
+    "R002-27.2-37",
+    "R002-27.2-50",
+)
 def test_a_server_that_can_ask_nobody_only_notes_and_the_lease_comes_with_the_validator(office):
     answer = office.say(office.client(daemon=False), office.words())
     assert (answer["ok"], answer["pendingValidation"]) == (True, True)
@@ -245,6 +306,7 @@ def test_a_server_that_can_ask_nobody_only_notes_and_the_lease_comes_with_the_va
     assert (office.accepted, office.has_lease) == (["ann"], True)
 
 
+@proves("R002-20.4-12", "R002-26-30", "R002-27.2-39", "R002-27.2-41")
 def test_a_note_that_went_stale_while_it_waited_never_becomes_a_lease(office):
     office.say(office.client(daemon=False), office.words())
     office.add("Write its tests", owner="ann")
@@ -253,6 +315,7 @@ def test_a_note_that_went_stale_while_it_waited_never_becomes_a_lease(office):
     assert [one["validationReason"] for one in office.intents.values()] == ["stale_fingerprint"]
 
 
+@proves("R002-20.4-13")
 def test_a_connection_without_a_team_cannot_report_and_leaves_nothing(office):
     homeless = Caller(
         *(office.layout, office.settings),
@@ -267,6 +330,17 @@ def test_a_connection_without_a_team_cannot_report_and_leaves_nothing(office):
     assert (office.accepted, office.intents) == ([], {})
 
 
+@proves(
+    "R002-20.4-15",
+    "R002-22-03",
+    "R002-22-08",
+    "R002-25-13",
+    "R002-26-36",
+    "R002-26-37",
+    "R002-27.2-24",
+    "R002-28-14",
+    "R002-28-15",
+)
 @pytest.mark.parametrize("state", ["still_working", "blocked", "caught_up"])
 @pytest.mark.parametrize("daemon", [True, False])
 def test_a_report_over_mcp_writes_no_comment_no_message_and_no_task(office, state, daemon):
@@ -278,6 +352,7 @@ def test_a_report_over_mcp_writes_no_comment_no_message_and_no_task(office, stat
     assert any(Path(name).name == "1.json" for name in before)
 
 
+@proves("R002-20.2-14", "R002-22-25")
 def test_an_accepted_report_says_until_when_by_our_clock(office):
     answer = office.say(office.client(), office.words(reportedAt="2099-01-01T00:00:00Z"))
     until = from_iso(answer["leaseExpiresAt"])
@@ -288,6 +363,17 @@ def test_an_accepted_report_says_until_when_by_our_clock(office):
 # Looking.
 
 
+@proves(
+    "R002-20.4-14",
+    "R002-21-08",
+    "R002-22-07",
+    "R002-26-03",
+    "R002-26-32",
+    "R002-26-35",
+    "R002-27.2-07",
+    "R002-28-09",
+    "R002-28-24",
+)
 def test_every_read_surface_gives_the_fingerprint_of_the_reconciler(office):
     (look,) = reconcile(office.syncroom, "crew", {"ann": "manual_refresh"})
     found = {office.block()["agendaFingerprint"]}
@@ -297,12 +383,14 @@ def test_every_read_surface_gives_the_fingerprint_of_the_reconciler(office):
     assert look.seen.fingerprint in read(office.caller("ann"), "atm://crew/agenda/ann")[1]
 
 
+@proves("R002-26-04")
 def test_ones_own_status_has_the_token_and_anothers_has_none_whoever_asks(office):
     assert office.call("ann", "member_work_sync_status")["reportToken"].startswith("wrs:v1.")
     for who in ("bob", "lena", "hugo", ""):
         assert "reportToken" not in office.call(who, "member_work_sync_status", member="ann")
 
 
+@proves("R002-23-34", "R002-25-12", "R002-27.1-47", "R002-27.3-02", "R002-27.3-04", "R002-27.3-06", "R002-27.3-20")
 def test_a_lead_sees_how_others_stand_and_a_teammate_no_more_than_that(office):
     office.add("A secret subject", owner="ann")
     office.call("ann", "board_comment", id="1", text="a secret remark, for #1 alone: trouble")
@@ -315,6 +403,7 @@ def test_a_lead_sees_how_others_stand_and_a_teammate_no_more_than_that(office):
         assert set(of_mate) == {"member", "state", "label", "actionableCount"}
 
 
+@proves("R002-27.3-03", "R002-27.3-04", "R002-27.3-09", "R002-27.3-10", "R002-27.3-11", "R002-27.3-12", "R002-27.3-13")
 def test_the_details_of_a_member_hold_what_section_27_3_asks_for(office):
     office.call("ann", "board_comment", id="1", text="a secret remark")
     answer = office.say(office.client("ann"), office.words(note="a secret note"))
@@ -326,6 +415,7 @@ def test_the_details_of_a_member_hold_what_section_27_3_asks_for(office):
     assert "secret" not in str(shown)
 
 
+@proves("R002-27.2-07", "R002-27.2-10")
 def test_a_briefing_is_the_same_but_for_its_block_whatever_work_sync_says(office):
     before = office.call("ann", "task_briefing")
     office.say(office.client("ann"), office.words())
@@ -369,6 +459,20 @@ def importers() -> dict[tuple[str | None, str], set[str]]:
     return found
 
 
+@proves(
+    "R002-21-43",
+    "R002-22-05",
+    "R002-22-10",
+    "R002-22-18",
+    "R002-25-07",
+    "R002-26-35",
+    "R002-27.1-30",
+    "R002-27.2-02",
+    "R002-27.2-28",
+    "R002-27.2-38",
+    "R002-27.3-21",
+    "R002-28-24",
+)
 @pytest.mark.parametrize(("module", "name"), THE_ONE)
 def test_agenda_fingerprint_verdict_and_nudge_are_made_in_one_place(module, name):
     assert importers()[module, name] == THE_ONE[module, name]
@@ -391,6 +495,7 @@ PASSIVE = (
 )
 
 
+@proves("R002-22-04", "R002-22-05", "R002-22-18", "R002-27.1-33", "R002-27.1-40", "R002-27.1-53", "R002-28-13")
 def test_whoever_looks_and_decides_knows_neither_mail_nor_a_way_to_change_the_board():
     looked_at = 0
     for path in MODULES:
@@ -406,6 +511,9 @@ def test_whoever_looks_and_decides_knows_neither_mail_nor_a_way_to_change_the_bo
 # No switches.
 
 
+@proves(
+    "R002-20.3-27", "R002-22-01", "R002-22-14", "R002-22-15", "R002-22-16", "R002-22-17", "R002-22-20", "R002-22-24"
+)
 def test_nothing_turns_work_sync_on_or_off():
     """Three numbers, because teams differ in pace; no flag, and nothing from the environment."""
     numbers = {name: kind for name, (kind, *_) in config.KNOWN.items() if name.startswith("worksync.")}
@@ -415,6 +523,7 @@ def test_nothing_turns_work_sync_on_or_off():
     assert not [key for key in config.FROM_ENVIRONMENT if "SYNC" in key or "NUDGE" in key]
 
 
+@proves("R002-20.3-27", "R002-22-01", "R002-22-14", "R002-22-15", "R002-22-16", "R002-22-24", "R002-27.1-41")
 def test_no_environment_variable_is_about_work_sync():
     for path in MODULES:
         strings = [one.value for one in ast.walk(ast.parse(path.read_text())) if isinstance(one, ast.Constant)]
@@ -425,6 +534,7 @@ def test_no_environment_variable_is_about_work_sync():
 # Triggers.
 
 
+@proves("R002-20.1-05")
 def test_mail_on_its_way_moves_no_fingerprint():
     """A retry of a delivery, a message in the spool, one that was shown: nothing of it is work."""
     place = Place()
@@ -440,6 +550,7 @@ def test_mail_on_its_way_moves_no_fingerprint():
     assert place.fingerprint() == before
 
 
+@proves("R002-11.2.1-08", "R002-20.3-21", "R002-21-57", "R002-21-58", "R002-21-61", "R002-21-67", "R002-27.1-43")
 def test_the_end_of_a_tool_call_is_a_reason_to_look_after_the_quiet_window():
     stage = Stage()
     stage.live(200)
@@ -453,6 +564,7 @@ def test_the_end_of_a_tool_call_is_a_reason_to_look_after_the_quiet_window():
     assert stage.status("cleo").trigger == "tool_finished"
 
 
+@proves("R002-21-57")
 @pytest.mark.parametrize(
     ("source", "state", "trigger"),
     [
@@ -472,6 +584,7 @@ def test_a_sign_of_life_is_named_by_what_it_tells(source, state, trigger):
     assert stage.status("cleo").trigger == trigger
 
 
+@proves("R002-27.1-44")
 def test_two_teams_are_looked_at_at_a_time_however_many_there_are(monkeypatch):
     stage = Stage()
     for number in range(5):
@@ -504,6 +617,7 @@ def test_two_teams_are_looked_at_at_a_time_however_many_there_are(monkeypatch):
 # The page, and the checks that the seed asks for.
 
 
+@proves("R002-21-02", "R002-26-19")
 def test_the_page_about_work_sync_names_every_reason_and_every_threshold():
     page = (ROOT / "docs" / "worksync.md").read_text()
     states = ("collecting_shadow_data", "blocked", "shadow_ready")
@@ -519,6 +633,7 @@ OF_WORK_SYNC = [
 ]
 
 
+@proves("R002-16.7-22", "R002-20.6-04", "R002-27.1-49", "R002-27.2-46", "R002-27.3-17")
 def test_the_types_of_work_sync_are_right():
     """With what `make types` found out before, if it did: what has not changed since need not be looked at again."""
     done = subprocess.run(
@@ -532,6 +647,7 @@ def test_the_types_of_work_sync_are_right():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@proves("R002-20.6-05", "R002-27.1-49", "R002-27.2-46", "R002-27.3-17")
 def test_no_line_of_work_sync_ends_in_blanks():
     folders = [ROOT / name for name in (*OF_WORK_SYNC, "tests/domain/worksync", "tests/services/worksync")]
     files = [path for one in folders for path in ([one] if one.is_file() else sorted(one.rglob("*.py")))]
