@@ -16,6 +16,7 @@ from tests.proving import proves
 
 
 @proves("R004-target-02", "R004-target-04", "R004-gap-p0-02", "R004-gap-p0-05", "R004-architecture-03")
+@proves("R003-7-team-02")
 def test_two_agents_come_up_are_seen_and_go_down_with_nothing_left(crew: Crew) -> None:
     said = crew("up", "script:ann", "command:bob", "--json").json
     assert (said["action"], said["team"]) == ("up", "crew")
@@ -28,6 +29,7 @@ def test_two_agents_come_up_are_seen_and_go_down_with_nothing_left(crew: Crew) -
     assert [(one["name"], one["runs"]) for one in seen] == [("ann", True), ("bob", True)]
     members = {one["name"]: one for one in crew("members", "--json").json["members"]}
     assert {name: members[name]["liveness"] for name in ("ann", "bob")} == {"ann": "online", "bob": "online"}
+    assert crew("teams", "state", "crew", "--json").json["state"] == "active"
     ended = crew("down", "--json").json
     assert [(one["member"], one["how"]) for one in ended["members"]] == [("ann", "asked"), ("bob", "asked")]
     assert crew.left() == NOTHING

@@ -271,7 +271,16 @@ def floor_and_topic(name: str) -> tuple[str, str] | None:
     parts = name.split(".")[1:]
     if parts[:1] == ["ui"]:
         parts = [".".join(parts[:2]), *parts[2:]]
-    if len(parts) < 2 or parts[0] not in (*LOWER_FLOORS, "wiring", "testing", "teamd", "ui.cli", "ui.mcp", "ui.views"):
+    if len(parts) < 2 or parts[0] not in (
+        *LOWER_FLOORS,
+        "wiring",
+        "testing",
+        "teamd",
+        "ui.cli",
+        "ui.mcp",
+        "ui.verbs",
+        "ui.views",
+    ):
         return None
     if parts == ["system", "machine"]:
         return "system", "files"  # the clock, chance and the layout of this machine

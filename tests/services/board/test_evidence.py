@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from tests.proving import proves
 
 from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, TESTS, Ran, check, describe
 from atm.domain.board.tasks import Task
@@ -63,6 +64,7 @@ def test_every_check_runs_in_order_and_is_kept_as_proof(boardroom):
     ]
 
 
+@proves("R003-7-teammate-07")
 @pytest.mark.parametrize(
     ("one", "result", "says"),
     [

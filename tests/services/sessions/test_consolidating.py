@@ -74,7 +74,7 @@ def test_work_that_cannot_be_saved_stops_it_at_the_gate_and_leaves_no_half_conso
     assert (where(stage), consolidation_of(stage.desk, "crew")) == ("active", None)
 
 
-@proves("R003-4.1-06", "R003-7-team-11", "R003-7-teammate-07")
+@proves("R003-4.1-06", "R003-7-team-11")
 def test_red_checks_are_told_to_the_members_and_work_goes_on(stage):
     stage.boardroom.programs.results["make check"] = Ran(2, "line 427 is wrong")
     with pytest.raises(ChecksFailed, match="line 427"):

@@ -52,6 +52,20 @@ class Claimed:
         self.verdict: HookVerdict | None = None
         """What the hook for idle members said."""
 
+    @property
+    def warnings(self) -> list[str]:
+        """What a claimant should know, and what stopped nothing."""
+        released = [f"#{id} was taken back from a member that went silent" for id in self.released]
+        touched = [
+            f"#{id} is in progress and touches the same files: {', '.join(patterns[:5])}"
+            for id, patterns in self.overlaps.items()
+        ]
+        return [*released, *touched, *(self.verdict.warnings if self.verdict is not None else ())]
+
+    @property
+    def why_nothing(self) -> str:
+        return self.refusal.why if self.refusal is not None else "other programs took every task from under our nose"
+
 
 class _Sign:
     """The one sign of life that a claim leaves: with what the claimant does from now on, as soon as that is clear."""

@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 from atm.ui.mcp import roster as team_tools
 from atm.ui.mcp import worksync as worksync_tools
+from atm.ui.mcp.board import doing as board_verbs
+from atm.ui.mcp.board import importing as import_tools
 from atm.ui.mcp.board import looking as board_tools
-from atm.ui.mcp.board import planning as board_planning_tools
-from atm.ui.mcp.board import plans as plan_tools
-from atm.ui.mcp.board import reviews as review_tools
-from atm.ui.mcp.board import working as board_work_tools
 from atm.ui.mcp.mail import reading as reading_tools
 from atm.ui.mcp.mail import sending as mail_tools
 from atm.ui.mcp.mail.reading import confirm, give_back
@@ -42,8 +40,8 @@ RESERVED = (
 def all_tools() -> tuple[Tool, ...]:
     found = [
         *(*mail_tools.TOOLS, *reading_tools.TOOLS),
-        *(*board_tools.TOOLS, *board_work_tools.TOOLS, *board_planning_tools.TOOLS),
-        *(*plan_tools.TOOLS, *review_tools.TOOLS, *team_tools.TOOLS),
+        *(*board_tools.TOOLS, *board_verbs.TOOLS, *import_tools.TOOLS),
+        *team_tools.TOOLS,
         *worksync_tools.TOOLS,
     ]
     order = list(GROUPS)

@@ -8,6 +8,7 @@ from atm.domain.errors import NotAllowed
 from atm.ui.mcp.schema import check, takes
 from atm.ui.mcp.tool import WORKERS, Tool
 from atm.ui.mcp.wording import lines
+from atm.ui.verbs.verb import Given
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -16,38 +17,7 @@ if TYPE_CHECKING:
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema
 
-    Does = Callable[[Caller, "Given"], dict[str, Plain]]
-
-
-class Given:
-    """Arguments that were checked, by name and type. What was not given is empty."""
-
-    __slots__ = ("_values",)
-
-    def __init__(self, values: Mapping[str, Plain]) -> None:
-        self._values = values
-
-    def has(self, key: str) -> bool:
-        return key in self._values
-
-    def text(self, key: str) -> str:
-        value = self._values.get(key)
-        return value if isinstance(value, str) else ""
-
-    def whole(self, key: str, default: int = 0) -> int:
-        value = self._values.get(key)
-        return value if isinstance(value, int) and not isinstance(value, bool) else default
-
-    def number(self, key: str, default: float = 0.0) -> float:
-        value = self._values.get(key)
-        return value if isinstance(value, int | float) and not isinstance(value, bool) else default
-
-    def flag(self, key: str) -> bool:
-        return self._values.get(key) is True
-
-    def texts(self, key: str) -> list[str]:
-        value = self._values.get(key)
-        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+    Does = Callable[[Caller, Given], dict[str, Plain]]
 
 
 def define(

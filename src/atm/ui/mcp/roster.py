@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Member, Team
     from atm.ui.mcp.caller import Caller
-    from atm.ui.mcp.definition import Given
+    from atm.ui.verbs.verb import Given
 
 MOST_MEMBERS = 50
 MOST_TASKS = 5

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.services.worksync.syncroom import SyncRoom
     from atm.ui.mcp.caller import Caller
-    from atm.ui.mcp.definition import Given
+    from atm.ui.verbs.verb import Given
 
 MOST_WORK, LONGEST_WORK = 10, 160
 _SOURCES = {"environment": PROCESS_TEAM, "token": RUNTIME_SESSION}

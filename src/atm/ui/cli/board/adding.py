@@ -1,70 +1,24 @@
-"""`atm tasks` add, import, split, depend."""
+"""`atm tasks import`: a plan from a file, and what it would run."""
 
 from __future__ import annotations
 
-from atm.domain.board.acceptance import COMMAND, COMMIT, FILE, RUN, TESTS, check
-from atm.domain.errors import BadTask, UsageError
+from atm.domain.errors import BadTask
 from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import one_line
 from atm.services.board import planning
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.services.team.standing import check_person, members_above
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
-from atm.ui.cli.board.view import card_json, ids, report, task_json, team_of
+from atm.ui.cli.board.view import card_json, team_of
 from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.plain import Record
     from atm.services.board.planning import Added
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
 LARGEST_PLAN = 5_000_000
-
-
-def _add(args: Args, session: Session) -> int:
-    team, who = team_of(args, session), session.identity(args)
-    wish = NewTask(
-        args.need("subject"),
-        description=args.text("description") or "",
-        depends_on=_named(args.many("depends_on")),
-        priority=args.text("priority") or "normal",
-        files=args.many("files"),
-        owner=args.text("owner") or "",
-        quantum=args.text("quantum") or "",
-        reviewer=args.text("reviewer") or "",
-        needs_plan=args.flag("plan"),
-        acceptance=_checks(args),
-        run=[check(RUN, command) for command in args.many("run")],
-        folder=_folder(args.text("folder")),
-        max_retries=args.whole("max_retries"),
-    )
-    added = planning.add(session.boardroom, team, who, [wish])
-    task = added.tasks[0]
-    waits = f", which waits for {ids(task.blocked_by)}" if task.blocked_by else ""
-    words = f"added #{task.id} {task.subject}{waits}"
-    return report(session, "add", team, task, words, board=added.board, warnings=added.warnings)
-
-
-def _named(given: list[str]) -> list[str]:
-    """`1,2 3` as three ids; a title with a comma in it stays one."""
-    parts = []
-    for word in given:
-        pieces = [piece.strip() for piece in word.split(",")]
-        parts += pieces if all(piece.lstrip("#").isdecimal() for piece in pieces) else [word]
-    return parts
-
-
-def _checks(args: Args) -> list[Record]:
-    kinds = {"accept": COMMAND, "accept_tests": TESTS, "accept_file": FILE, "accept_commit": COMMIT}
-    return [check(kind, about) for key, kind in kinds.items() for about in args.many(key)]
-
-
-def _folder(given: str | None) -> str:
-    import os
-
-    return os.path.abspath(os.path.expanduser(given)) if given else ""
 
 
 def _import(args: Args, session: Session) -> int:
@@ -144,29 +98,6 @@ def _imported(session: Session, team: str, added: Added) -> int:
     return 0
 
 
-def _split(args: Args, session: Session) -> int:
-    team, who = team_of(args, session), session.identity(args)
-    subjects = args.many("into")
-    if not subjects:
-        raise UsageError("--into is missing", 'name the parts: --into "first part" "second part"')
-    task, added = planning.split(
-        session.boardroom, team, who, args.need("id"), [NewTask(subject) for subject in subjects]
-    )
-    words = f"#{task.id} waits for its parts: {ids([part.id for part in added.tasks])}"
-    parts = [task_json(session, team, part, added.board) for part in added.tasks]
-    return report(session, "split", team, task, words, added.board, added.warnings, parts=[*parts])
-
-
-def _depend(args: Args, session: Session) -> int:
-    team, who = team_of(args, session), session.identity(args)
-    on, off = _named(args.many("on")), _named(args.many("off"))
-    if not on and not off:
-        raise UsageError("neither --on nor --off was given", "say what it shall wait for: --on ID")
-    task, waits_for = planning.depend(session.boardroom, team, who, args.need("id"), on, off)
-    words = f"#{task.id} waits for {ids(waits_for)}" if waits_for else f"#{task.id} waits for nothing"
-    return report(session, "depend", team, task, words, blocked_by_open=[*waits_for])
-
-
 def read_text(name: str) -> str:
     """A file, or standard input for `-`."""
     import sys
@@ -187,4 +118,4 @@ def read_text(name: str) -> str:
     return data.decode("utf-8", "replace")
 
 
-EXECUTE = {"tasks add": _add, "tasks import": _import, "tasks split": _split, "tasks depend": _depend}
+EXECUTE = {"tasks import": _import}

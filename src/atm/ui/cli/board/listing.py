@@ -9,8 +9,9 @@ from atm.domain.names import same_name
 from atm.domain.plain import dicts_in
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.boardroom import list_name
-from atm.ui.cli.board.view import card_json, checks_json, ids, task_json
+from atm.ui.cli.board.view import card_json, checks_json, task_json
 from atm.ui.cli.render import Style, table, when
+from atm.ui.verbs.verb import ids
 from atm.ui.views.board.looks import STATES, look
 from atm.ui.views.style import BOLD, DIM
 

@@ -96,8 +96,3 @@ def report(
         result["task"] = task_json(session, team, task, board or board_now(session, team, task))
     session.tell({**result, **more}, one_line(words))
     return 0
-
-
-def ids(numbers: Sequence[str], most: int = 10) -> str:
-    shown = " ".join(f"#{id}" for id in numbers[:most])
-    return shown if len(numbers) <= most else f"{shown} and {len(numbers) - most} more"

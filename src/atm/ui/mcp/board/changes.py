@@ -8,7 +8,7 @@ from atm.domain.board.acceptance import is_command
 from atm.services.board.marks import written_by
 from atm.ui.mcp.actor import actor, sign
 from atm.ui.mcp.board.view import TASK, preview
-from atm.ui.mcp.schema import gives, text
+from atm.ui.mcp.schema import gives
 from atm.ui.mcp.wording import known, lines
 
 if TYPE_CHECKING:
@@ -17,23 +17,13 @@ if TYPE_CHECKING:
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Task
     from atm.domain.plain import Plain, Record
-    from atm.services.board.reviews import ReviewOutcome
     from atm.ui.mcp.caller import Caller
     from atm.ui.mcp.tool import Schema
-
-ID = text()
-CLAIM_ID = text("only if still in force")
 
 
 def changed(more: Mapping[str, Schema] | None = None) -> dict[str, Plain]:
     """The schema of what `answer` gives."""
     return gives({"task": TASK}, more)
-
-
-def acting(caller: Caller) -> tuple[str, str]:
-    """The team and who acts, by name."""
-    team, me = actor(caller)
-    return team.name, me
 
 
 def whose(caller: Caller, team: str, task: Task, check: Record) -> str:
@@ -59,8 +49,3 @@ def answer(
         board = caller.boardroom.tasks.board(team.name)
         board.cards[task.number] = task
     return {"task": preview(task, board), **known({"warnings": lines(warnings), **(more or {})})}
-
-
-def outcome(caller: Caller, done: ReviewOutcome) -> dict[str, Plain]:
-    """The same for reviews, plans and questions, where one member waits for another."""
-    return answer(caller, done.task, warnings=[*done.warnings, *done.diagnostics])

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from atm.domain.board.tasks import Card
     from atm.domain.plain import Plain
     from atm.ui.mcp.caller import Caller
-    from atm.ui.mcp.definition import Given
+    from atm.ui.verbs.verb import Given
 
 MOST_LISTED = 50
 MOST_EVENTS = 50

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from atm.services.mail.mailroom import Recipient
     from atm.services.mail.tracing import Trace
     from atm.ui.mcp.caller import Caller
-    from atm.ui.mcp.definition import Given
+    from atm.ui.verbs.verb import Given
 
 CHANNEL = "mcp"
 MOST_MESSAGES, MOST_SUMMARIES, MOST_RECIPIENTS = 20, 50, 20

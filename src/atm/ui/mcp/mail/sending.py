@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.services.mail.posting import Posted
     from atm.ui.mcp.caller import Caller
-    from atm.ui.mcp.definition import Given
+    from atm.ui.verbs.verb import Given
 
 LONGEST_WAIT = 50
 """Seconds that a request may wait. Clients give a call about a minute."""

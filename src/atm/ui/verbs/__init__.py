@@ -1,0 +1,1 @@
+"""Verbs that every surface offers: described once, done once."""
