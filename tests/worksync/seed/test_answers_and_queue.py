@@ -369,8 +369,8 @@ WORKSYNC_NAMES = {
     "atm.domain.worksync.identity": {"NOBODY", "PROCESS_TEAM", "RUNTIME_SESSION", "Trusted"},
     "atm.domain.worksync.reports": {"CAPABILITY_UNAVAILABLE", "MEMBER_INACTIVE", "ReportVerdict"},
     "atm.services.worksync.syncroom": {"SyncRoom"},
-    "atm.services.worksync.reading": {"View", "block_in_words", "block_of", "view"},
-    "atm.services.worksync.reports": {"ReportAnswer", "note_intent", "submit"},
+    "atm.services.worksync.reading": {"View", "block_in_words", "block_of", "check_may_see", "view"},
+    "atm.services.worksync.reports": {"ReportAnswer", "judge_or_note"},
 }
 """All that MCP may know of work-sync: who is connected, and whom to ask. No agenda, fingerprint, lease or rule."""
 

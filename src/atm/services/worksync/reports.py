@@ -7,7 +7,7 @@ validator. A report that is refused because of who made it leaves no trace but a
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -248,6 +248,19 @@ def _record(
 
 
 # Reports that nobody can judge now.
+
+
+def judge_or_note(
+    syncroom: SyncRoom,
+    team: str,
+    arguments: Mapping[str, Plain],
+    trusted: Trusted,
+    ask: Callable[[], dict[str, Plain] | None] | None,
+) -> dict[str, Plain]:
+    """Only the daemon judges: this is it (`ask` is None), or it is asked; where it cannot be, the report is noted."""
+    if ask is None:
+        return submit(syncroom, team, arguments, trusted).fields()
+    return ask() or note_intent(syncroom, team, arguments, trusted).fields()
 
 
 def note_intent(syncroom: SyncRoom, team: str, arguments: Mapping[str, Plain], trusted: Trusted) -> ReportAnswer:

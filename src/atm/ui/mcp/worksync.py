@@ -7,15 +7,16 @@ A report is judged by the daemon. A server that runs without one only notes it, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import NoSuchMember, NoSuchTeam, NotAllowed
+from atm.domain.errors import NoSuchMember, NoSuchTeam
 from atm.domain.names import same_name
 from atm.domain.worksync.identity import NOBODY, PROCESS_TEAM, RUNTIME_SESSION, Trusted
 from atm.domain.worksync.reports import CAPABILITY_UNAVAILABLE, MEMBER_INACTIVE, ReportVerdict
 from atm.services.delivery.briefing import brief
-from atm.services.worksync.reading import View, block_in_words, block_of, view
-from atm.services.worksync.reports import ReportAnswer, note_intent, submit
+from atm.services.worksync.reading import View, block_in_words, block_of, check_may_see, view
+from atm.services.worksync.reports import ReportAnswer, judge_or_note
 from atm.ui.mcp.actor import actor, home, leads
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, yes_no
@@ -105,16 +106,12 @@ def _status(caller: Caller, given: Given) -> dict[str, Plain]:
 def agenda_text(caller: Caller, member: str) -> str:
     """The agenda as a resource: for its member, the lead and people. Without a token, which is given when asked for."""
     team = home(caller)
-    found = team.member(member)
-    if found is None:
-        raise NoSuchMember(f"team {team.name!r} has no member {member!r}", f"members: {', '.join(team.names[:10])}")
-    if not same_name(found.name, caller.member) and not leads(caller, team):
-        raise NotAllowed(f"the agenda of {found.name} is not for you", "ask the lead")
-    seen = _view(caller, team, found.name)
+    name = check_may_see(team, member, caller.member, leads=leads(caller, team))
+    seen = _view(caller, team, name)
     block = block_of(plane_of(caller), team, seen, can_report=False)
     items = seen.seen.agenda.preview() if seen.seen is not None else []
     lines = [f"- {one['taskRef']} ({one['kind']}) {line(str(one['subject']), 160)}: {one['reason']}" for one in items]
-    head = f"# Agenda of {line(found.name, 128)}: {seen.label}"
+    head = f"# Agenda of {line(name, 128)}: {seen.label}"
     return "\n".join([head, "", block_in_words(block), *([NOTICE, *lines] if lines else [])])
 
 
@@ -134,18 +131,11 @@ def _report(caller: Caller, arguments: Mapping[str, Plain]) -> dict[str, Plain]:
     syncroom = plane_of(caller)
     trusted = Trusted("mcp", syncroom.now(), _SOURCES.get(caller.source, NOBODY), caller.team, caller.member)
     given: dict[str, Plain] = {key: value for key, value in arguments.items() if value is not None}
-    answer = _judged(syncroom, caller, given, trusted)
+    ask = None if caller.has_daemon else partial(judge_report, caller.layout, caller.team, given, trusted)
+    answer = judge_or_note(syncroom, caller.team, given, trusted, ask)
     if "currentAgendaPreview" in answer:
         answer["currentAgendaPreview"] = _harmless(answer["currentAgendaPreview"])
     return answer  # and no heartbeat: a report is no progress, also not by way of a sign of life
-
-
-def _judged(syncroom: SyncRoom, caller: Caller, given: dict[str, Plain], trusted: Trusted) -> dict[str, Plain]:
-    """By the daemon: this is it, or it can be asked; else the report is noted for it."""
-    if caller.has_daemon:
-        return submit(syncroom, caller.team, given, trusted).fields()
-    answer = judge_report(caller.layout, caller.team, given, trusted)
-    return answer if answer is not None else note_intent(syncroom, caller.team, given, trusted).fields()
 
 
 _ITEM = gives({"taskRef": text(), "kind": text(), "reason": text()}, {"subject": text()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import NotAllowed, UsageError
@@ -10,7 +11,7 @@ from atm.domain.worksync.identity import CLAIMED_MEMBER, PROCESS_TEAM, Trusted
 from atm.domain.worksync.nudges import DELIVERED, ESCALATION
 from atm.domain.worksync.triggers import MANUAL
 from atm.services.team.standing import is_boss
-from atm.services.worksync.reports import note_intent
+from atm.services.worksync.reports import judge_or_note
 from atm.services.worksync.rounds import run_round
 from atm.ui.cli.worksync.showing import member_named
 from atm.ui.cli.worksync.sync import open_plane
@@ -31,9 +32,9 @@ def report(args: Args, session: Session) -> int:
         raise UsageError("a report needs --fingerprint", "see `atm sync agenda`: it shows what you report about")
     arguments = _arguments(args, session)
     trusted = _known_author(session, syncroom)
-    answer = judge_report(session.layout, team.name, arguments, trusted)
-    if answer is None:
-        answer = note_intent(syncroom, team.name, arguments, trusted).fields()
+    ask = partial(judge_report, session.layout, team.name, arguments, trusted)
+    answer = judge_or_note(syncroom, team.name, arguments, trusted, ask)
+    if answer.get("pendingValidation"):
         session.need_daemon("reports")
     session.tell({"action": "sync report", "team": team.name, **answer}, _in_words(answer))
     return 0 if answer["ok"] is True else 1

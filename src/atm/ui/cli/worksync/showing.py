@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import NoSuchMember, NotAllowed
+from atm.domain.errors import NoSuchMember
 from atm.domain.names import same_name
 from atm.domain.untrusted_text import one_line
 from atm.services.team.standing import is_proven_boss
-from atm.services.worksync.reading import block_of, diagnose, metrics, view, views
+from atm.services.worksync.reading import block_of, check_may_see, diagnose, metrics, view, views
 from atm.ui.cli.render import ago, table
 from atm.ui.cli.worksync.sync import open_plane
 
@@ -27,7 +27,8 @@ def status(args: Args, session: Session) -> int:
     found = views(syncroom, team, names)
     if session.as_json:
         me = known_identity(args, session)
-        members = [one.fields(with_agenda=may_look(session, team, me, one.member)) for one in found]
+        leads = is_proven_boss(session.room, team, me)
+        members = [one.fields(with_agenda=leads or same_name(me, one.member)) for one in found]
         session.print_json({"action": "sync status", "team": team.name, "members": members})
     else:
         session.print("\n".join(status_table(found, syncroom.now())) or f"Team {team.name} has no members.")
@@ -70,20 +71,13 @@ def known_identity(args: Args, session: Session) -> str:
     return session.environment.get("ATM_IDENTITY") or session.identity(args)
 
 
-def may_look(session: Session, team: Team, me: str, member: str) -> bool:
-    """Into a member's agenda: one's own, or as the lead or a person."""
-    return same_name(me, member) or is_proven_boss(session.room, team, me)
-
-
 def agenda(args: Args, session: Session) -> int:
     syncroom, team = open_plane(args, session)
     me = known_identity(args, session)
-    name = member_named(team, args.text("member") or session.identity(args))
-    is_own = same_name(me, name)
-    if not may_look(session, team, me, name):
-        raise NotAllowed(f"the agenda of {name} is not for {me}", "ask the lead; `atm sync status` shows its state")
+    asked = args.text("member") or session.identity(args)
+    name = check_may_see(team, asked, me, leads=is_proven_boss(session.room, team, me))
     found = view(syncroom, team, name)
-    block = block_of(syncroom, team, found, can_report=True) if is_own else {}
+    block = block_of(syncroom, team, found, can_report=True) if same_name(me, name) else {}
     if session.as_json:
         session.print_json({"action": "sync agenda", **found.fields(), **block})
         return 0
@@ -142,9 +136,8 @@ def _figures(found: dict[str, Plain]) -> list[str]:
 def show_diagnosis(args: Args, session: Session) -> int:
     syncroom, team = open_plane(args, session)
     me = known_identity(args, session)
-    name = member_named(team, args.text("member") or "")
-    if not may_look(session, team, me, name):
-        raise NotAllowed(f"the diagnosis of {name} is not for {me}", "ask the lead")
+    leads = is_proven_boss(session.room, team, me)
+    name = check_may_see(team, args.text("member") or "", me, leads=leads, what="diagnosis")
     found = diagnose(syncroom, team, name)
     if session.as_json:
         session.print_json({"action": "sync diagnose", **found})

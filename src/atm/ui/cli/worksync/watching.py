@@ -5,10 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
+from atm.domain.names import same_name
+from atm.services.team.standing import is_proven_boss
 from atm.services.worksync.reading import views
 from atm.ui.cli.mail.inbox_view import is_live
 from atm.ui.cli.mail.inbox_watch import CLEAR, REDRAW_EVERY
-from atm.ui.cli.worksync.showing import known_identity, may_look, status_table
+from atm.ui.cli.worksync.showing import known_identity, status_table
 from atm.ui.cli.worksync.sync import open_plane
 from atm.wiring.events import build_watch
 
@@ -40,8 +42,9 @@ def _show(session: Session, syncroom: SyncRoom, team: Team, shown: dict[str, tup
         lines = status_table(found, syncroom.now())
         sys.stdout.write(CLEAR + "\n".join([f"{team.name}", "", *lines, "", "  Ctrl-C ends."]) + "\n")
     else:
+        leads = is_proven_boss(session.room, team, me)
         for one in found:
-            _say_if_new(session, one, shown, may_look(session, team, me, one.member))
+            _say_if_new(session, one, shown, leads or same_name(me, one.member))
     session.flush()
 
 
