@@ -270,7 +270,8 @@ class Daemon:
         for problem in self._problems:
             self.log("warn", "settings", problem)
         settings = self._places[0].settings
-        self._telemetry.use(settings.text("daemon.telemetry"))
+        if problem := self._telemetry.use(settings.text("daemon.telemetry")):
+            self.log("warn", "telemetry", problem)
         return settings
 
     def _watched_settings(self) -> list[str]:
@@ -343,7 +344,7 @@ class Daemon:
             "plugins": [*self._plugins.states()],
             "surfaces": [*self._surfaces.facts()],
             "places": [place.name for place in self._places],
-            "problems": list(self._problems),
+            "problems": [*self._problems, *filter(None, [self._telemetry.problem])],
             "log_dropped": self._log_file.dropped,
             "telemetry": self._telemetry.stats(),
         }

@@ -95,12 +95,11 @@ def build_log(
     return JsonLog(layout.daemon_log, RealClock(), host=host_name(), pid=os.getpid(), least=least, also=also)
 
 
-def build_exporter(environment: Mapping[str, str], setting: str) -> Otlp | None:
-    """To the OpenTelemetry collector that the environment or the settings name; None if they name none."""
-    from atm.system.daemon.otlp import Otlp, endpoint_from
+def build_exporter(endpoint: str) -> Otlp:
+    """To an OpenTelemetry collector. Raises ImportError without the extra `otel`."""
+    from atm.system.daemon.otlp import Otlp
 
-    found = endpoint_from(environment, setting)
-    return Otlp(found[0], headers=found[1], host=host_name()) if found is not None else None
+    return Otlp(endpoint, host_name())
 
 
 def has_daemon_log(layout: Layout) -> bool:

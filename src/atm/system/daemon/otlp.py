@@ -1,347 +1,201 @@
 """
-OpenTelemetry export over HTTP, without a dependency. What is sent is in `formats.otlp`.
+OpenTelemetry export over HTTP, through its SDK. Importing this needs the extra `otel`, and memory: only a daemon that
+has a collector does it.
 
-It fails open. Callers put things into a bounded queue and go on; one thread sends them in batches. A collector that is
-away, slow or angry costs telemetry, which is counted, and never time or an exception.
-
-Redirects and proxies are not followed: headers may hold credentials, and they are for one address only.
+It fails open. The SDK keeps what it is given in bounded queues and sends it from threads of its own. A collector that
+is away, slow or angry costs telemetry, which is counted, and never time or an exception.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 import time
-from collections import deque
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Any
+
+import requests
+from opentelemetry._logs import SeverityNumber
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk._logs import LoggerProvider, LogRecordLimits
+from opentelemetry.sdk._logs.export import BatchLogRecordProcessor
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Status, StatusCode
 
 from atm import __version__
-from atm.domain.redaction import redact
-from atm.formats.daemon import otlp as shape
+from atm.domain.redaction import CUT, redact, redact_fields
+from atm.formats.files.times import from_iso
 
-TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from atm.domain.plain import Plain
-    from atm.formats.daemon.otlp import Fields
-
-    Item = tuple[str, Callable[[], Fields]]
-    Point = tuple[str, str, float, Fields, int]
 
 CAPACITY = 2048
-BATCH = 512
-EVERY = 3.0
-TIMEOUT = 3.0
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
+TIMEOUT = 10.0
+"""Seconds in which a batch is tried, with pauses that double; then it is dropped."""
+
 LARGEST_ANSWER = 65_536
+LONGEST_BODY, LONGEST_VALUE, MOST_ATTRIBUTES = 8192, 1024, 64
+"""What of one item is sent. Collectors refuse requests above some 20 MB, and a whole batch has to stay below that."""
 
-RETRYABLE = (429, 502, 503, 504)
-"""By the protocol all other refusals are final: the same data would be refused again."""
-
-SENT, LATER, NEVER = "sent", "later", "never"
-LOGS, TRACES, METRICS = "logs", "traces", "metrics"
-
-T = TypeVar("T")
-
-
-def endpoint_from(environment: Mapping[str, str], setting: str | None = None) -> tuple[str, dict[str, str]] | None:
-    """
-    Where to send and with which headers, from OpenTelemetry's own variables or else from a setting; None for nowhere.
-
-    The setting `off` switches the variables off too. A collector that is spoken to by gRPC is of no use to us.
-    """
-    if environment.get("OTEL_SDK_DISABLED", "").strip().lower() == "true" or setting == "off":
-        return None
-    given = environment.get("OTEL_EXPORTER_OTLP_ENDPOINT", "").strip()
-    if environment.get("OTEL_EXPORTER_OTLP_PROTOCOL", "").strip().lower() == "grpc":
-        given = ""
-    endpoint = given or (setting or "").strip()
-    if address_of(endpoint) is None:
-        return None
-    return endpoint, headers_from(environment.get("OTEL_EXPORTER_OTLP_HEADERS", ""))
+SEVERITIES = {
+    "debug": SeverityNumber.DEBUG,
+    "info": SeverityNumber.INFO,
+    "warn": SeverityNumber.WARN,
+    "error": SeverityNumber.ERROR,
+}
+_NOT_ATTRIBUTES = ("v", "ts", "level", "text", "pid", "host")
 
 
-def headers_from(text: str) -> dict[str, str]:
-    """`key=value,key2=value2`, values percent-encoded. What no header can hold is left out."""
-    from urllib.parse import unquote
+class _Session(requests.Session):
+    """Goes to one address only, past proxies and without following redirects: headers may hold credentials."""
 
-    found = {}
-    for pair in text.split(","):
-        name, _, value = (part.strip() for part in pair.partition("="))
-        value = unquote(value)
-        is_name = name.isascii() and name.replace("-", "").replace("_", "").isalnum()
-        if is_name and value and value.isascii() and value.isprintable():
-            found[name] = value
-    return found
+    def __init__(self, note: Callable[[str], None]) -> None:
+        super().__init__()
+        self.trust_env = False
+        self._note = note
 
-
-class Address:
-    """A collector's address in its parts."""
-
-    __slots__ = ("authorization", "host", "is_secure", "path", "port")
-
-    def __init__(self, endpoint: str) -> None:
-        from urllib.parse import unquote, urlsplit
-
-        parts = urlsplit(endpoint)
-        if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError("not an http or https address")
-        self.is_secure = parts.scheme == "https"
-        self.host = parts.hostname
-        self.port = parts.port
-        self.path = parts.path.rstrip("/")
-        self.authorization = ""
-        if parts.username:
-            from base64 import b64encode
-
-            pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-            self.authorization = f"Basic {b64encode(pair.encode()).decode()}"
+    def send(self, request: requests.PreparedRequest, **how: Any) -> requests.Response:
+        try:
+            with super().send(request, **{**how, "allow_redirects": False, "stream": True}) as response:
+                answer = response.raw.read(LARGEST_ANSWER).decode("utf-8", "replace")
+            if 300 <= response.status_code < 400:  # for the SDK that is a success
+                raise requests.RequestException(f"the collector answered {response.status_code}")
+        except Exception as error:
+            self._note(f"{type(error).__name__}: {error}")
+            raise
+        if not response.ok:
+            self._note(f"the collector answered {response.status_code} {answer[:200]}")
+        return response
 
 
-def address_of(endpoint: str) -> Address | None:
-    try:
-        return Address(endpoint)
-    except ValueError:
-        return None
+class _Counted:
+    """What becomes of the items of one exporter."""
 
+    waiting = sent = dropped = 0
+    lock = threading.Lock()
 
-class Bounded(Generic[T]):
-    """A queue that drops its oldest items rather than grow."""
-
-    def __init__(self, capacity: int) -> None:
-        self.dropped = 0
-        self._capacity = capacity
-        self._items: deque[T] = deque()
-        # Not a plain lock: a signal handler may report while its own thread is reporting.
-        self._lock = threading.RLock()
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def put(self, item: T) -> int:
-        """How many there are now."""
-        with self._lock:
-            if len(self._items) >= self._capacity:
-                self._items.popleft()
+    def expect(self) -> None:
+        """One more is put into its queue, which drops the oldest rather than grow."""
+        with self.lock:
+            if self.waiting < CAPACITY:
+                self.waiting += 1
+            else:
                 self.dropped += 1
-            self._items.append(item)
-            return len(self._items)
 
-    def take(self, most: int) -> list[T]:
-        with self._lock:
-            return [self._items.popleft() for _ in range(min(most, len(self._items)))]
+    def export(self, batch: Any) -> Any:
+        with self.lock:
+            self.waiting -= len(batch)
+        result = super().export(batch)  # type: ignore[misc]  # of the exporter beside which it is inherited
+        if result.name == "SUCCESS":
+            self.sent += len(batch)
+        else:
+            with self.lock:
+                self.dropped += len(batch)
+        return result
 
-    def give_back(self, items: list[T]) -> None:
-        """In front of those that came meanwhile; the oldest of them if there is no room for all."""
-        with self._lock:
-            room = self._capacity - len(self._items)
-            fitting = items[max(0, len(items) - room) :] if room > 0 else []
-            self.dropped += len(items) - len(fitting)
-            self._items.extendleft(reversed(fitting))
+
+class _Logs(_Counted, OTLPLogExporter):
+    pass
+
+
+class _Spans(_Counted, OTLPSpanExporter):
+    pass
 
 
 class Otlp:
-    """An exporter. Nothing that is called on it raises, and nothing but `close` waits."""
+    """An exporter. Only `close` waits."""
 
-    def __init__(
-        self,
-        endpoint: str,
-        *,
-        headers: Mapping[str, str] | None = None,
-        service: str = "atm",
-        host: str = "",
-        every: float = EVERY,
-        timeout: float = TIMEOUT,
-        first_pause: float = FIRST_PAUSE,
-    ) -> None:
-        self._address = address_of(endpoint)
-        self._headers = dict(headers or {})
-        self._every = every
-        self._timeout = timeout
-        self._first_pause = first_pause
-        about: Fields = {"service.name": service, "service.version": __version__, "process.pid": os.getpid()}
-        self._resource: Fields = {"attributes": shape.attributes({**about, "host.name": host or None})}
-        self._scope: Fields = {"name": "atm", "version": __version__}
-        self._items: Bounded[Item] = Bounded(CAPACITY)
-        self._points: Bounded[Point] = Bounded(CAPACITY)
-        self._meter = shape.Meter(time.time_ns())
-        self._wake = threading.Event()
-        self._closing = False
-        self._sent = self._dropped = 0
-        self._last_error = ""
-        self._pause = 0.0
-        self._retry_at = 0.0
-        self._thread = threading.Thread(target=self._run, name="atm-otlp", daemon=True)
-        self._begin()
+    def __init__(self, endpoint: str, host: str) -> None:
+        complaints = logging.getLogger("opentelemetry")  # ours are in `stats`; nobody reads a daemon's stderr
+        complaints.addHandler(logging.NullHandler())
+        complaints.propagate = False
+        about = {"service.name": "atm", "service.version": __version__, "host.name": host}
+        resource = Resource.create({**about, "process.pid": os.getpid()})
+        base = endpoint.rstrip("/")
+        self._last_error: str | None = None
+        logs, spans, points = (_Session(self._note) for _ in range(3))
+        self._logs = _Logs(f"{base}/v1/logs", session=logs, timeout=TIMEOUT)
+        self._spans = _Spans(f"{base}/v1/traces", session=spans, timeout=TIMEOUT)
+        self._points = OTLPMetricExporter(f"{base}/v1/metrics", session=points, timeout=TIMEOUT)
+        limits = LogRecordLimits(max_attribute_length=LONGEST_VALUE)
+        logging_ = LoggerProvider(resource, shutdown_on_exit=False, log_record_limits=limits)
+        logging_.add_log_record_processor(BatchLogRecordProcessor(self._logs, max_queue_size=CAPACITY))
+        tracing = TracerProvider(resource=resource, shutdown_on_exit=False)
+        tracing.add_span_processor(BatchSpanProcessor(self._spans, max_queue_size=CAPACITY))
+        metering = MeterProvider([PeriodicExportingMetricReader(self._points)], resource, shutdown_on_exit=False)
+        self._providers = (logging_, tracing, metering)
+        self._logger = logging_.get_logger("atm", __version__)
+        self._tracer = tracing.get_tracer("atm", __version__)
+        self._meter = metering.get_meter("atm", __version__)
+        self._counters: dict[str, Any] = {}
 
-    def _begin(self) -> None:
-        try:
-            if self._address is None:
-                raise RuntimeError("not an http or https address")
-            self._thread.start()
-        except RuntimeError as error:  # also when the system has no more threads: then there is no export
-            self._closing, self._last_error = True, str(error)
+    def log(self, record: dict[str, Plain]) -> None:
+        """A line of the daemon's log."""
+        at = from_iso(str(record.get("ts") or ""))
+        level = str(record.get("level"))
+        text = redact(str(record.get("text", ""))).encode("utf-8", "backslashreplace").decode()
+        fields = [pair for pair in record.items() if pair[0] not in _NOT_ATTRIBUTES and pair[1] is not None]
+        self._logs.expect()
+        self._logger.emit(
+            timestamp=_nanos(at) if at is not None else None,
+            observed_timestamp=time.time_ns(),
+            context=Context(),
+            severity_number=SEVERITIES.get(level, SeverityNumber.UNSPECIFIED),
+            severity_text=level.upper(),
+            body=text if len(text) <= LONGEST_BODY else text[:LONGEST_BODY] + CUT,
+            attributes=redact_fields(dict(fields[:MOST_ATTRIBUTES])),
+        )
 
-    # For callers.
-
-    def log(self, record: Fields) -> None:
-        """A line of the daemon's log, which the caller leaves as it is from now on."""
-        now = time.time_ns()
-        self._report((LOGS, lambda: shape.log_record(record, now)))
-
-    def span(self, name: str, start: float, end: float, ok: bool, /, **attrs: Plain) -> None:
+    def span(self, name: str, start: float, end: float, ok: bool, /, **fields: Plain) -> None:
         """Something that took time, from one moment to another in seconds since 1970."""
-        times = (start, end)
-        self._report((TRACES, lambda: shape.span_record(name, times, ok, attrs, _new_ids())))
+        span = self._tracer.start_span(
+            redact(name), Context(), attributes=redact_fields(fields), start_time=_nanos(start)
+        )
+        span.set_status(Status(StatusCode.OK if ok else StatusCode.ERROR))
+        if span.is_recording():  # a sampler that the environment names may have passed over it
+            self._spans.expect()
+        span.end(_nanos(max(start, end)))
 
-    def _report(self, item: Item) -> None:
-        if not self._closing and self._items.put(item) % BATCH == 0:
-            self._wake.set()
-
-    def count(self, name: str, value: float = 1, /, **attrs: Plain) -> None:
+    def count(self, name: str, value: int = 1, /, **fields: Plain) -> None:
         """Add to a counter, which never falls."""
-        self._measure((shape.SUM, name, value, attrs, time.time_ns()))
-
-    def gauge(self, name: str, value: float, /, **attrs: Plain) -> None:
-        """A value at this moment."""
-        self._measure((shape.GAUGE, name, value, attrs, time.time_ns()))
-
-    def _measure(self, point: Point) -> None:
-        if not self._closing and self._points.put(point) % BATCH == 0:
-            self._wake.set()
+        if name not in self._counters:
+            self._counters[name] = self._meter.create_counter(name)
+        self._counters[name].add(value, redact_fields(fields))
 
     def stats(self) -> dict[str, Plain]:
-        """How it goes: items sent, dropped and waiting, and what went wrong last."""
+        """How it goes: log lines and spans sent, dropped and waiting, and what went wrong last."""
+        counted = (self._logs, self._spans)
         return {
-            "sent": self._sent,
-            "dropped": self._dropped + self._items.dropped + self._points.dropped,
-            "waiting": len(self._items) + len(self._points),
-            "last_error": self._last_error or None,
+            "sent": sum(one.sent for one in counted),
+            "dropped": sum(one.dropped for one in counted),
+            "waiting": sum(one.waiting for one in counted),
+            "last_error": self._last_error,
         }
 
+    def _note(self, trouble: str) -> None:
+        self._last_error = redact(trouble)[:500]
+
     def close(self, seconds: float) -> None:
-        """Send what is left, for at most so many seconds. Whatever comes later is ignored."""
-        self._closing = True
-        self._wake.set()
-        if self._thread.is_alive():
-            self._thread.join(max(0.0, seconds))
-
-    # In its own thread.
-
-    def _run(self) -> None:
-        while True:
-            self._wake.wait(self._every)
-            self._wake.clear()
-            closing = self._closing
-            try:
-                self._send_what_is_due(closing)
-            except Exception as error:  # noqa: BLE001 - the thread must outlive whatever it was given to send
-                self._fail(f"{type(error).__name__}: {error}")
-            if closing:
-                return
-
-    def _send_what_is_due(self, closing: bool) -> None:
-        self._add_up()
-        if not closing and time.monotonic() < self._retry_at:
-            return
-        while items := self._items.take(BATCH):
-            for path in (LOGS, TRACES):
-                if not self._send_items(path, [item for item in items if item[0] == path]):
-                    rest = [item for item in items if item[0] == TRACES] if path == LOGS else []
-                    self._items.give_back(rest)
-                    return
-        self._send_metrics()
-
-    def _add_up(self) -> None:
-        """Measurements are added up even while nothing can be sent: a counter loses nothing by waiting."""
-        while points := self._points.take(BATCH):
-            for point in points:
-                try:
-                    added = self._meter.add(*point)
-                except Exception as error:  # noqa: BLE001 - one that cannot be read must not cost the others
-                    added, self._last_error = False, str(error)
-                self._dropped += not added
-
-    def _send_items(self, path: str, items: list[Item]) -> bool:
-        """False if they were given back, to be sent later."""
-        records: list[Plain] = []
-        for _, make in items:
-            try:
-                records.append(make())
-            except Exception as error:  # noqa: BLE001 - the same
-                self._dropped, self._last_error = self._dropped + 1, str(error)
-        if not records:
-            return True
-        body = (shape.logs_body if path == LOGS else shape.traces_body)(self._resource, self._scope, records)
-        outcome = self._post(path, body, len(records))
-        if outcome == LATER:
-            self._items.give_back(items)
-        return outcome != LATER
-
-    def _send_metrics(self) -> None:
-        changed = self._meter.changed()
-        for at in range(0, len(changed), BATCH):
-            batch = changed[at : at + BATCH]
-            if self._post(METRICS, shape.metrics_body(self._resource, self._scope, batch), len(batch)) == LATER:
-                return
-            for series in batch:
-                series.is_new = False
-
-    def _post(self, path: str, body: str, count: int) -> str:
-        try:
-            status, wait, answer = self._exchange(f"/v1/{path}", body.encode("utf-8", "backslashreplace"))
-        except Exception as error:  # noqa: BLE001 - http.client raises many things at an odd collector
-            self._put_off(0.0)
-            self._fail(f"{type(error).__name__}: {error}")
-            return LATER
-        if status in RETRYABLE:
-            self._put_off(wait)
-            self._fail(f"the collector answered {status}")
-            return LATER
-        self._pause = self._retry_at = 0.0
-        if not 200 <= status < 300:
-            self._dropped += count
-            self._fail(f"the collector refused {path}: {status} {answer[:200]}")
-            return NEVER
-        lost, why = shape.rejected(answer)
-        self._sent += max(0, count - lost)
-        if lost:
-            self._dropped += min(lost, count)
-            self._fail(f"the collector rejected {lost} of {count}: {why}")
-        return SENT
-
-    def _exchange(self, path: str, body: bytes) -> tuple[int, float, str]:
-        """The status, how long to wait before the next try, and the beginning of the answer."""
-        from http.client import HTTPConnection, HTTPSConnection
-
-        address = self._address
-        assert address is not None
-        kind = HTTPSConnection if address.is_secure else HTTPConnection
-        connection = kind(address.host, address.port, timeout=self._timeout)
-        given = {"Authorization": address.authorization} if address.authorization else {}
-        headers = {**given, **self._headers, "Content-Type": "application/json", "User-Agent": f"atm/{__version__}"}
-        try:
-            connection.request("POST", address.path + path, body=body, headers=headers)
-            response = connection.getresponse()
-            answer = response.read(LARGEST_ANSWER).decode("utf-8", "replace")
-            return response.status, _seconds(response.getheader("Retry-After")), answer
-        finally:
-            connection.close()
-
-    def _put_off(self, wanted: float) -> None:
-        self._pause = min(LONGEST_PAUSE, max(self._first_pause, self._pause * 2))
-        self._retry_at = time.monotonic() + max(self._pause, min(wanted, LONGEST_PAUSE))
-
-    def _fail(self, why: str) -> None:
-        self._last_error = redact(why)[:500]
+        """Send what is left, for at most so many seconds. The SDK itself would wait half a minute for each kind."""
+        ends = [threading.Thread(target=provider.shutdown, daemon=True) for provider in self._providers]
+        for thread in ends:
+            thread.start()
+        until = time.monotonic() + seconds
+        for thread in ends:
+            thread.join(max(0.0, until - time.monotonic()))
+        for exporter in (self._logs, self._spans, self._points):
+            exporter.shutdown()
 
 
-def _seconds(header: str | None) -> float:
-    """Of a Retry-After header; a date in it is passed over."""
-    return float(header[:6]) if header and header.isascii() and header.isdecimal() else 0.0
-
-
-def _new_ids() -> tuple[str, str]:
-    """Of a trace and of its only span."""
-    return os.urandom(16).hex(), os.urandom(8).hex()
+def _nanos(seconds: float) -> int:
+    """Through microseconds, which is what a float of our century still tells apart."""
+    return int(seconds * 1_000_000) * 1000
