@@ -104,6 +104,13 @@ def test_what_somebody_added_to_our_table_stays_when_the_program_is_put_right():
     assert after == text.replace('command = "/old/atm"   # moved', 'command = "atm"')
 
 
+def test_lists_of_tables_between_ours_stay_where_they_are_when_the_program_is_put_right():
+    """tomlkit would gather them."""
+    text = '[[hooks.Stop]]\nx = 1\n\n[mcp_servers.atm]\ncommand = "/old/atm"\nargs = ["mcp"]\n\n[[hooks.Stop]]\nx = 2\n'
+    text += '\n[mcp_servers.atm.tools.send]\napproval_mode = "approve"\n'
+    assert with_codex_server(text, ATM, ()) == text.replace("/old/atm", "atm")
+
+
 OTHERWISE = {
     "in line": '[mcp_servers]\natm = { command = "/old/atm", args = ["mcp"] } # mine\ngh = { command = "gh" }\n',
     "dotted": 'mcp_servers.atm.command = "/old/atm"\nmcp_servers.atm.args = ["mcp"]\nx = 1\n',

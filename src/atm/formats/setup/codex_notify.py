@@ -17,9 +17,10 @@ from atm.formats.setup.hook_settings import NotEditable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
-_LINE = re.compile(r"^notify[ \t]*=[ \t]*\[[^\r\n]*\][ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+_LINE = re.compile(r"^notify[ \t]*=[ \t]*\[[^\r\n]*\][ \t]*(\r?\n|\Z)", re.MULTILINE)
 
 
 def notify_program(text: str) -> tuple[str, ...] | None:
@@ -42,21 +43,22 @@ def has_hook_tables(text: str) -> bool:
 def with_notify(text: str, words: Sequence[str]) -> str:
     """The same file with our `notify`. The caller has made sure that nobody else's is there."""
     found = read_toml(text).get("notify")
-    line = f"notify = [{', '.join(map(quote, words))}]"
     if found == list(words):
         return text
+    line = f"notify = {listed(words)}"
     if found is None:
-        mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-        changed = f"{mark}{line}{line_break(text)}{text[len(mark) :]}"
+        mark, body = without_mark(text)
+        changed = f"{mark}{line}{line_break(text)}{body}"
     else:
-        changed = _line_replaced(text, line) or _by_toml(text, list(words))
+        changed = _line_replaced(text, line) or changed_toml(text, lambda document: document.update(notify=[*words]))
     return _checked(text, changed, list(words))
 
 
 def without_notify(text: str) -> str:
     if notify_program(text) is None:
         return text
-    return _checked(text, _line_replaced(text, None) or _by_toml(text, None), None)
+    rest = _line_replaced(text, None) or changed_toml(text, lambda document: document.remove("notify"))
+    return _checked(text, rest, None)
 
 
 def read_toml(text: str) -> dict[str, object]:
@@ -74,29 +76,38 @@ def line_break(text: str) -> str:
     return "\r\n" if "\r\n" in text else "\n"
 
 
+def without_mark(text: str) -> tuple[str, str]:
+    """The byte order mark of a file, if it has one, and the rest."""
+    body = text.removeprefix(BYTE_ORDER_MARK)
+    return text[: len(text) - len(body)], body
+
+
 def _line_replaced(text: str, line: str | None) -> str | None:
     """Another line in the place of ours, or none; None if ours does not stand on a line of its own."""
-    start = len(BYTE_ORDER_MARK) if text.startswith(BYTE_ORDER_MARK) else 0
-    found = _LINE.search(text[start:])
+    mark, body = without_mark(text)
+    found = _LINE.search(body)
     if found is None:
         return None
-    new = "" if line is None else line + found.group()[len(found.group().rstrip("\r\n")) :]
-    return text[: start + found.start()] + new + text[start + found.end() :]
+    new = "" if line is None else line + found[1]
+    return mark + body[: found.start()] + new + body[found.end() :]
 
 
-def _by_toml(text: str, words: list[str] | None) -> str:
+def listed(words: Sequence[str]) -> str:
+    return f"[{', '.join(map(quote, words))}]"
+
+
+def changed_toml(text: str, change: Callable[[Any], object]) -> str:
+    """The same file with what a change does to its document."""
     import tomlkit
     from tomlkit.exceptions import TOMLKitError
 
+    mark, body = without_mark(text)
     try:
-        document = tomlkit.parse(text)
-        if words is None:
-            document.remove("notify")
-        else:
-            document["notify"] = words
-        return tomlkit.dumps(document)
-    except TOMLKitError as error:
-        raise NotEditable(f"its notify cannot be changed: {error}") from None
+        document = tomlkit.parse(body)
+        change(document)
+        return mark + tomlkit.dumps(document)
+    except (TOMLKitError, TypeError, AttributeError) as error:
+        raise NotEditable(f"it cannot be changed: {error}") from None
 
 
 def _checked(before: str, after: str, words: list[str] | None) -> str:

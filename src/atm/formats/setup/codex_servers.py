@@ -1,10 +1,11 @@
 """
 Our MCP server in the settings of Codex: a table `[mcp_servers.atm]` in a TOML file.
 
-It is put at the end of the file as text and cut out again as text, so that all the rest stays to the letter. Codex
-itself adds tables below ours (`[mcp_servers.atm.tools.NAME]`, what may run unasked); they go with it: without a command
-they would keep Codex from starting. Where the user has written our entry in another way, tomlkit is asked. Whatever was
-done, the result is read again: the rest must say the same.
+It is put at the end of the file as text, changed and cut out again as text, so that all the rest stays to the letter:
+tomlkit would leave our blank line, take a comment on the next table for a part of ours, and move tables that stand
+between `[[…]]`. It is asked where the user has written our entry in another way. Codex itself adds tables below ours
+(`[mcp_servers.atm.tools.NAME]`, what may run unasked); they go with it: without a command they would keep Codex from
+starting. Whatever was done, the result is read again: the rest must say the same.
 """
 
 from __future__ import annotations
@@ -12,14 +13,13 @@ from __future__ import annotations
 import re
 
 from atm.domain.setup.server_entries import PASSED_ON, SERVER_NAME, command_of, read_command
-from atm.formats.files.json_pieces import BYTE_ORDER_MARK
 from atm.formats.files.json_record import quote
-from atm.formats.setup.codex_notify import line_break, read_toml
+from atm.formats.setup.codex_notify import changed_toml, line_break, listed, read_toml, without_mark
 from atm.formats.setup.hook_settings import NotEditable, is_blank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from atm.domain.setup.server_entries import ServerEntry
 
@@ -51,48 +51,38 @@ def with_codex_server(text: str, program: tuple[str, ...], words: tuple[str, ...
     found = codex_server_in(text)
     if found is not None and (found.program, found.words) == (program, words):
         return text
-    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    body = text[len(mark) :]
-    command = command_of(program, words)
-    new = _appended(body, command) if found is None else _updated(body, command)
-    return _checked(text, mark + new)
+    mark, body = without_mark(text)
+    change = _appended if found is None else _updated
+    return _checked(text, mark + change(body, command_of(program, words)))
 
 
 def without_codex_server(text: str) -> str:
     found = codex_server_in(text)
     if found is None or not found.is_ours:
         return text
-    mark = BYTE_ORDER_MARK if text.startswith(BYTE_ORDER_MARK) else ""
-    body = text[len(mark) :]
+    mark, body = without_mark(text)
     rest = _cut(body)
     if rest is None:
-        rest = _by_toml(body, lambda servers: servers.pop(SERVER_NAME))
+        rest = changed_toml(body, lambda document: document[HOLDER].pop(SERVER_NAME))
     return _checked(text, mark + rest, is_gone=True)
 
 
-# As text.
-
-
-def _lines(command: Sequence[str]) -> dict[str, str]:
-    return {"command": quote(command[0]), "args": _listed(command[1:]), "env_vars": _listed(PASSED_ON)}
-
-
-def _listed(words: Sequence[str]) -> str:
-    return f"[{', '.join(map(quote, words))}]"
+def _values(command: Sequence[str]) -> dict[str, str]:
+    return {"command": quote(command[0]), "args": listed(command[1:])}
 
 
 def _appended(text: str, command: Sequence[str]) -> str:
     """After a blank line. If the last line of the file is not ended, our last one is not either: by that we know it."""
     end = line_break(text)
-    lines = [f"[{HOLDER}.{SERVER_NAME}]", *(f"{key} = {value}" for key, value in _lines(command).items())]
-    block = end.join(lines)
+    values = {**_values(command), "env_vars": listed(PASSED_ON)}
+    block = end.join([f"[{HOLDER}.{SERVER_NAME}]", *(f"{key} = {value}" for key, value in values.items())])
     if is_blank(text):
         return f"{block}{end}"
     return f"{text}{end}{block}{end}" if text.endswith("\n") else f"{text}{end}{end}{block}"
 
 
 def _updated(text: str, command: Sequence[str]) -> str:
-    values = _lines(command)
+    values = _values(command)
     lines = text.split("\n")
     seen = set()
     for start, end in _regions(lines)[:1]:
@@ -104,7 +94,8 @@ def _updated(text: str, command: Sequence[str]) -> str:
                 seen.add(key)
     if seen == {"command", "args"}:
         return "\n".join(lines)
-    return _by_toml(text, lambda servers: servers[SERVER_NAME].update(command=command[0], args=list(command[1:])))
+    new = {"command": command[0], "args": list(command[1:])}
+    return changed_toml(text, lambda document: document[HOLDER][SERVER_NAME].update(new))
 
 
 def _cut(text: str) -> str | None:
@@ -142,21 +133,6 @@ def _filled(text: re.Match[str]) -> str:
 
 def _says_nothing(line: str) -> bool:
     return not line.strip() or line.lstrip().startswith("#")
-
-
-# As TOML.
-
-
-def _by_toml(text: str, change: Callable[[dict[str, dict[str, object]]], object]) -> str:
-    import tomlkit
-    from tomlkit.exceptions import TOMLKitError
-
-    try:
-        document = tomlkit.parse(text)
-        change(document[HOLDER])
-        return tomlkit.dumps(document)
-    except (TOMLKitError, TypeError, AttributeError) as error:
-        raise NotEditable(f"its {HOLDER} cannot be changed: {error}") from None
 
 
 def _checked(before: str, after: str, *, is_gone: bool = False) -> str:
