@@ -1,5 +1,5 @@
 """
-JSON with comments and commas too many, changed in pieces: one member put into an object, or taken out of it.
+JSON changed in pieces, also with comments and commas too many: parts put into an object or a list, or taken out of it.
 
 Editors and some agent programs read such files. Comments belong to the file's owner: none is moved, changed or cut,
 except inside a member that goes as a whole. All work is done on shadows of the text, which have the same length and so
@@ -16,6 +16,8 @@ from atm.formats.files.json_record import quote, skip_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.formats.files.json_pieces import Part, Piece
 
 # Possessive (`*+`), and a comment that never closes reaches to the end: no text makes these go back and try again.
@@ -47,26 +49,36 @@ class Commented:
 
     # Putting in.
 
-    def added(self, box: Box, key: str, value: object) -> list[Piece]:
-        """The pieces that put a member into an object, after those that it has."""
+    def added_members(self, box: Box, members: dict[str, object]) -> list[Piece]:
+        """The pieces that put these members into an object, after those that it has."""
+
+        def written(lead: str) -> str:
+            new = (f"{quote(key)}: {laid_out(self.plain, value, lead)}" for key, value in members.items())
+            return f",{lead}".join(new)
+
+        return self._added(box, written)
+
+    def added_item(self, box: Box, item: object) -> list[Piece]:
+        """The pieces that put an item into a list, after those that it has."""
+        return self._added(box, lambda lead: laid_out(self.plain, item, lead))
+
+    def _added(self, box: Box, written: Callable[[str], str]) -> list[Piece]:
+        """After the last part, laid out like it; or, in a box that is empty, right after its bracket."""
         if not box.parts:
-            return [(box.at + 1, box.at + 1, self._member(key, value, lead_in(self.plain, box)))]
+            return [(box.at + 1, box.at + 1, written(lead_in(self.plain, box)))]
         last = box.parts[-1]
         comma = self._comma_after(last)
         end = comma + 1 if comma >= 0 else last.end
         lead = self.lead_of(last)
         at = self._end_of_line(end) if "\n" in lead else end
-        member = lead + self._member(key, value, lead)
+        new = lead + written(lead)
         if comma >= 0:
-            return [(at, at, f"{member},")]
-        return [(end, end, f",{member}")] if at == end else [(end, end, ","), (at, at, member)]
+            return [(at, at, f"{new},")]
+        return [(end, end, f",{new}")] if at == end else [(end, end, ","), (at, at, new)]
 
     def lead_of(self, part: Part) -> str:
         """The white space before a part."""
         return self.text[self._space_before(part) : part.start] or " "
-
-    def _member(self, key: str, value: object, lead: str) -> str:
-        return f"{quote(key)}: {laid_out(self.plain, value, lead)}"
 
     def _end_of_line(self, at: int) -> int:
         """Past the comments that follow on the same line: they are about what stands before them."""

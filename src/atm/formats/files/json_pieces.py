@@ -1,9 +1,9 @@
 """
 JSON text changed in pieces: what is not touched stays to the letter.
 
-The text is known to be JSON, so nothing is checked here. What is put in can be taken out again, so that the text is
-what it was before: the layout remembers who made a list or an object. If white space follows its bracket, we did; if
-it was there before, empty, what we put in follows the bracket at once.
+The text is known to be JSON, so nothing is checked here. What is put in (`json_comments`) can be taken out again, so
+that the text is what it was before: the layout remembers who made a list or an object. If white space follows its
+bracket, we did; if it was there before, empty, what we put in follows the bracket at once.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from atm.formats.files.json_record import indent, quote, scan, skip_space
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     Piece = tuple[int, int, str]
     """Where a piece of the text begins and ends, and what comes in its place."""
@@ -89,26 +89,10 @@ def replaced(text: str, pieces: Iterable[Piece]) -> str:
     return text
 
 
-def added_members(text: str, box: Box, members: dict[str, object]) -> Piece:
-    """The piece that puts these members into an object, after those that it has."""
-
-    def written(lead: str) -> str:
-        return f",{lead}".join(f"{quote(key)}: {laid_out(text, value, lead)}" for key, value in members.items())
-
-    return _added(text, box, written)
-
-
-def added_item(text: str, box: Box, item: object) -> Piece:
-    """The piece that puts an item into a list, after those that it has."""
-    return _added(text, box, lambda lead: laid_out(text, item, lead))
-
-
-def _added(text: str, box: Box, written: Callable[[str], str]) -> Piece:
-    """After the last part, laid out like it; or, in a box that is empty, right after its bracket."""
-    if not box.parts:
-        return (box.at + 1, box.at + 1, written(lead_in(text, box)))
-    lead = _space_before(text, box.parts[-1].start) or " "
-    return (box.parts[-1].end, box.parts[-1].end, f",{lead}{written(lead)}")
+def without_members(text: str, keys: Collection[str]) -> str:
+    """The text of an object without these members, every occurrence of them."""
+    root = root_of(text)
+    return replaced(text, root.without([part for part in root.parts if part.key in keys]))
 
 
 def lead_in(text: str, box: Box) -> str:
@@ -154,10 +138,3 @@ def _step(text: str) -> str:
 def _margin(text: str, at: int) -> str:
     line = text[text.rfind("\n", 0, at) + 1 : at].removeprefix(BYTE_ORDER_MARK)
     return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _space_before(text: str, at: int) -> str:
-    start = at
-    while text[start - 1] in " \t\r\n":
-        start -= 1
-    return text[start:at]

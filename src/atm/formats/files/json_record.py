@@ -204,26 +204,6 @@ class RawObject:
         lead = self._lead(first[0])
         return RawObject(f"{self.text[: last[1]]},{lead}{quote(key)}: {raw}{self.text[last[1] :]}")
 
-    def without(self, key: str) -> RawObject:
-        """The same object without a field, every occurrence of it; the others stay to the letter."""
-        found = self
-        while key in found:
-            found = found._cut(key)
-        return found
-
-    def _cut(self, key: str) -> RawObject:
-        """From the end of the value before it, or for the first field up to the next key."""
-        spans = sorted(_members(self.text), key=lambda member: member[1])
-        place = next(i for i, (name, _) in enumerate(spans) if name == key)
-        value = spans[place][1]
-        if place:
-            return RawObject(self.text[: spans[place - 1][1][1]] + self.text[value[1] :])
-        start = skip_space(self.text, self.text.index("{") + 1)
-        end = value[1]
-        if len(spans) > 1:
-            end = skip_space(self.text, skip_space(self.text, end) + 1)
-        return RawObject(self.text[:start] + self.text[end:])
-
     def _lead(self, first_value: int) -> str:
         """The white space before the first key, so that an added field is laid out like the others."""
         start = self.text.index("{") + 1

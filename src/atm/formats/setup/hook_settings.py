@@ -13,7 +13,8 @@ from __future__ import annotations
 import re
 
 from atm.domain.setup.hooks import FoundHook, OurCommand, our_command
-from atm.formats.files.json_pieces import BYTE_ORDER_MARK, Box, added_item, added_members, replaced, root_of
+from atm.formats.files.json_comments import Commented
+from atm.formats.files.json_pieces import BYTE_ORDER_MARK, Box, replaced, root_of
 from atm.formats.files.json_record import NotJson, decode, decode_object, indent, quote, scan
 
 TYPE_CHECKING = False
@@ -216,19 +217,20 @@ def _is_doubled(text: str, shape: Shape) -> bool:
 
 
 def _entered(text: str, entries: Sequence[HookEntry], shape: Shape) -> list[Piece]:
-    root = root_of(text)
-    holder = root.last(shape.holder)
+    source = Commented(text, is_plain=True)
+    holder = source.root.last(shape.holder)
     new: dict[str, object] = {entry.event: [shape.item(entry)] for entry in entries}
     if holder is None or not entries:
-        return [added_members(text, root, {shape.holder: new})] if entries else []
-    hooks, pieces = _box(text, holder, "{", shape.holder), []
+        return source.added_members(source.root, {shape.holder: new}) if entries else []
+    hooks = _box(text, holder, "{", shape.holder)
+    pieces: list[Piece] = []
     for entry in entries:
         member = hooks.last(entry.event)
         if member is not None:
             items = _box(text, member, "[", f"{shape.holder}.{entry.event}")
-            pieces.append(added_item(text, items, shape.item(entry)))
+            pieces += source.added_item(items, shape.item(entry))
             del new[entry.event]
-    return [*pieces, added_members(text, hooks, new)] if new else pieces
+    return pieces + source.added_members(hooks, new) if new else pieces
 
 
 def _updated(text: str, mine: Mine, entry: HookEntry) -> list[Piece]:

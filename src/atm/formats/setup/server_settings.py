@@ -100,9 +100,9 @@ def with_server(text: str, program: tuple[str, ...], words: tuple[str, ...], sha
     if place.member is not None:
         pieces = _updated(source, place.member, shape.command(command))
     elif place.servers is not None:
-        pieces = source.added(place.servers, SERVER_NAME, shape.entry(command))
+        pieces = source.added_members(place.servers, {SERVER_NAME: shape.entry(command)})
     else:
-        pieces = source.added(source.root, shape.holder, {SERVER_NAME: shape.entry(command)})
+        pieces = source.added_members(source.root, {shape.holder: {SERVER_NAME: shape.entry(command)}})
     return _checked(source, replaced(text, pieces), shape)
 
 
@@ -137,7 +137,7 @@ def _updated(source: Commented, member: Part, command: dict[str, object]) -> lis
     for key, value in command.items():
         part = entry.last(key)
         if part is None:
-            pieces += source.added(entry, key, value)
+            pieces += source.added_members(entry, {key: value})
         elif scan(source.plain, part.value_at)[0] != value:
             is_short = "\n" not in source.text[part.value_at : part.end]
             new = encode(value) if is_short else laid_out(source.plain, value, source.lead_of(part))

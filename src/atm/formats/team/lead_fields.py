@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.team.lead_session import LeadSession
+from atm.formats.files.json_pieces import without_members
 from atm.formats.files.json_record import NotJson, RawObject, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
@@ -50,13 +51,11 @@ def lead_fields(lead: LeadSession) -> dict[str, Plain]:
 
 def with_fields(data: bytes, fields: dict[str, Plain]) -> bytes:
     """The file with these set; None takes one away. What else stands in it stays as it is."""
-    record = RawObject(to_text(data))
-    there = decode_object(record.text)
+    text = to_text(data)
+    there = decode_object(text)
+    record = RawObject(without_members(text, [key for key, value in fields.items() if value is None]))
     for key, value in fields.items():
-        if value is None:
-            if key in there:
-                record = record.without(key)
-        elif key not in there or there[key] != value:
+        if value is not None and (key not in there or there[key] != value):
             record = record.with_raw(key, encode(value))
     return to_bytes(record.text)
 

@@ -156,9 +156,9 @@ def detached(data: bytes) -> bytes:
 
 def detached_entry(raw: str) -> str:
     """An entry of the past without its runtime: no session, no pane, and nobody knows whether it is active."""
-    entry = RawObject(raw)
-    for key in STALE_FIELDS:
-        entry = entry.without(key)
+    from atm.formats.files.json_pieces import without_members  # not on the path of `atm send`
+
+    entry = RawObject(without_members(raw, STALE_FIELDS))
     return entry.with_raw("tmuxPaneId", '""').text if "tmuxPaneId" in entry else entry.text
 
 
