@@ -1,15 +1,13 @@
 """
-What the control plane did and why, one JSON object a line: implements `ports.records.AuditJournal`.
-
-Several processes write at once. A line is one `write` at the end of the file, so lines do not mix; whoever turns the
-files over holds a lock meanwhile, and nobody waits for it. A line that still goes to the file that was moved is in
-`journal.jsonl.1`, not lost. Where a writer was killed in the middle of a line, the next one begins a new line.
+What the control plane did and why, one JSON object a line: implements `ports.records.AuditJournal`. `turned_file` says
+how several processes write at once.
 """
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, FileBusy
+from atm.domain.errors import AtmError
 from atm.formats.worksync.journal_note import decode_note, encode_note
+from atm.system.events.turned_file import KEPT, LARGEST_FILE, TurnedFile
 from atm.system.files.team_data import TeamData
 from atm.system.files.whole_files import numbered
 
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
 
-LARGEST_FILE = 5 << 20
-KEPT = 5
 _CHUNK = 64 << 10
 
 
@@ -44,54 +40,9 @@ class JournalFiles:
         try:
             self._places.check(team, path)
             self._places.prepare(team, path)
-            self._append(path, encode_note(record))
+            file = TurnedFile(self._disk, path, lambda: self._locks.private(path, patience=0.0), largest=self._largest)
+            file.append(encode_note(record))
         except (OSError, AtmError):
-            return
-
-    def _append(self, path: str, line: bytes) -> None:
-        fd = self._open(path)
-        try:
-            size = self._disk.look_open(fd).size
-            if size and size + len(line) > self._largest:
-                self._disk.close(fd)
-                fd = -1
-                self._turn_over(path, len(line))
-                fd = self._open(path)
-                size = self._disk.look_open(fd).size
-            is_torn = size and self._disk.read_at(fd, size - 1, 1) != b"\n"
-            self._disk.write(fd, b"\n" + line if is_torn else line)
-        finally:
-            if fd != -1:
-                self._disk.close(fd)
-
-    def _open(self, path: str) -> int:
-        found = self._disk.look(path)
-        if found is not None and found.kind != "file":
-            raise OSError(22, "is not a regular file", path)  # a pipe would fill up and hold us
-        return self._disk.open_append(path)
-
-    def _turn_over(self, path: str, more: int) -> None:
-        """
-        Move every file one number up, unless another process is at it or was. Whoever cannot writes on, up to twice the
-        size: a folder in which nothing can be renamed must not fill the disk.
-        """
-        try:
-            with self._locks.private(path, patience=0.0):
-                if self._size(path) + more > self._largest:
-                    for number in range(KEPT, 0, -1):
-                        self._move(numbered(path, number - 1), numbered(path, number))
-        except (OSError, FileBusy):
-            if self._size(path) + more > 2 * self._largest:
-                raise
-
-    def _size(self, path: str) -> int:
-        found = self._disk.look(path)
-        return found.size if found is not None else 0
-
-    def _move(self, source: str, target: str) -> None:
-        try:
-            self._disk.rename(source, target)
-        except FileNotFoundError:
             return
 
     # Reading.

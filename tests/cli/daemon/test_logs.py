@@ -20,9 +20,7 @@ LINE = re.compile(r"\d\d:\d\d:\d\d (debug|info |warn |error)  \S+  .+")
 
 @pytest.fixture
 def log(layout):
-    made = build_log(layout)
-    yield made
-    made.close()
+    return build_log(layout)
 
 
 @pytest.fixture

@@ -276,7 +276,6 @@ def test_logs_of_one_plugin_are_shown_and_of_no_other(atm, layout):
     log.write("info", "plugin:digest-two", "not this")
     log.write("info", "spool", "nor this")
     log.write("warn", "plugin:digest", "two")
-    log.close()
     assert [line["text"] for line in atm("plugins", "logs", "digest", "--json").json["lines"]] == [
         "one \x1b[31mred",
         "two",

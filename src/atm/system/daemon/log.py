@@ -2,9 +2,7 @@
 The daemon's log: one JSON object a line, without secrets, in files that are turned over before they grow large.
 
 Writing never raises and never waits for another process: what the disk refuses is counted, and the next line that goes
-through says how many are missing. Several processes may write at once. Each line is one `write` at the end of the
-file, so that lines do not mix; whoever turns the files over holds a lock meanwhile, and whoever finds that the name
-has gone to another file opens that one. A line that still goes to the old file is in `log.jsonl.1`, not lost.
+through says how many are missing. `turned_file` says how several processes write at once.
 """
 
 from __future__ import annotations
@@ -12,17 +10,18 @@ from __future__ import annotations
 import os
 import stat
 import threading
+from contextlib import contextmanager
 
 from atm.domain.redaction import CUT, redact, redact_fields
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import to_iso
-from atm.system.files.disk import PRIVATE_FILE, make_private
+from atm.system.events.turned_file import KEPT, LARGEST_FILE, TurnedFile
+from atm.system.files.disk import PRIVATE_FILE, RealDisk, make_private
 from atm.system.files.flock import try_lock
-from atm.system.files.whole_files import numbered
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from atm.domain.plain import Plain
     from atm.ports.files.clock import Clock
@@ -31,8 +30,6 @@ if TYPE_CHECKING:
 
 LEVELS = ("debug", "info", "warn", "error")
 
-LARGEST_FILE = 5 << 20
-KEPT = 5
 LARGEST_LINE = 64 << 10
 
 _SIZES = ((24_000, 2_000), (6_000, 200), (2_000, 0))
@@ -65,17 +62,14 @@ class JsonLog:
         """Lines lost since the start. Each loss is also told in the log, as soon as it can be."""
         self.last_error = ""
         self._clock = clock
-        self._largest = largest
-        self._kept = kept
+        self._file = TurnedFile(RealDisk(), path, self._held, largest=largest, kept=kept)
         self._host = host
         self._pid = pid
         self._least = rank(least)
         self._also = also
         # Not a plain lock: a signal handler may log while its own thread is logging.
         self._lock = threading.RLock()
-        self._fd = -1
         self._untold = 0
-        self._torn = False
 
     def write(self, level: str, source: str, text: str, /, **fields: Plain) -> None:
         """Write one line. Names that the line has itself get an underscore, as `pid_`."""
@@ -100,10 +94,6 @@ class JsonLog:
         except Exception as error:  # noqa: BLE001 - the same of whoever listens
             self.last_error = str(error)
 
-    def close(self) -> None:
-        with self._lock:
-            self._close()
-
     def _record(self, level: str, source: str, text: str, fields: Record) -> Record:
         said = redact_fields({f"{key}_" if key in _OURS else key: value for key, value in fields.items()})
         record: Record = {"v": 1, "ts": to_iso(self._clock.now()), "level": level}
@@ -114,86 +104,32 @@ class JsonLog:
 
     def _append(self, record: Record) -> None:
         data = _line(record)
-        self._open()
-        size = os.fstat(self._fd).st_size
-        if size and size + len(data) > self._largest:
-            self._turn_over(len(data))
-        # What a full disk has cut off must not swallow this line too.
-        whole = b"\n" + data if self._torn else data
-        written = os.write(self._fd, whole)
-        self._torn = written not in (0, len(whole))
-        if written != len(whole):
-            raise OSError(28, "only a part of the line could be written")
+        try:
+            self._file.append(data)
+        except FileNotFoundError:
+            make_private(os.path.dirname(self.path))
+            self._file.append(data)
         self._untold = 0
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        lock = open_regular(f"{self.path}.lock", os.O_RDWR | os.O_CREAT)
+        try:
+            if not try_lock(lock):
+                raise BlockingIOError(11, "another process turns the files over", self.path)
+            yield
+        finally:
+            os.close(lock)
 
     def _lose(self, error: Exception) -> None:
         with self._lock:
             self.dropped += 1
             self._untold += 1
             self.last_error = f"{type(error).__name__}: {error}"
-            try:
-                self._close()  # the next line begins with a fresh look at the file
-            except OSError:
-                pass
-
-    def _open(self) -> None:
-        """The file that has the log's name at this moment."""
-        if self._fd != -1 and not self._is_current():
-            self._close()
-        if self._fd != -1:
-            return
-        try:
-            self._fd = open_regular(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        except FileNotFoundError:
-            make_private(os.path.dirname(self.path))
-            self._fd = open_regular(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-        if os.name != "nt" and stat.S_IMODE(os.fstat(self._fd).st_mode) & 0o077:
-            os.fchmod(self._fd, PRIVATE_FILE)
-
-    def _is_current(self) -> bool:
-        try:
-            return os.path.samestat(os.lstat(self.path), os.fstat(self._fd))
-        except OSError:
-            return False
-
-    def _close(self) -> None:
-        fd, self._fd = self._fd, -1
-        if fd != -1:
-            os.close(fd)
-
-    def _turn_over(self, more: int) -> None:
-        """
-        Move every file one number up, if nobody else is at it. Whoever cannot writes on, up to twice the size: a folder
-        in which nothing can be renamed must not fill the disk.
-        """
-        lock = open_regular(f"{self.path}.lock", os.O_RDWR | os.O_CREAT)
-        try:
-            if try_lock(lock) and self._is_current():
-                self._close_for_windows()
-                for number in range(self._kept, 0, -1):
-                    _move(numbered(self.path, number - 1), numbered(self.path, number))
-        except OSError as error:
-            self.last_error = str(error)
-        finally:
-            os.close(lock)
-        self._open()
-        if os.fstat(self._fd).st_size + more > 2 * max(self._largest, LARGEST_LINE):
-            raise OSError(27, "the log is full, and its files cannot be turned over")
-
-    def _close_for_windows(self) -> None:
-        if os.name == "nt":  # where an open file cannot be renamed
-            self._close()
 
 
 def rank(level: str) -> int:
     return LEVELS.index(level) if level in LEVELS else 0
-
-
-def _move(source: str, target: str) -> None:
-    try:
-        os.replace(source, target)
-    except FileNotFoundError:
-        pass
 
 
 def open_regular(path: str, flags: int) -> int:
