@@ -7,7 +7,7 @@ member was busy when Claude Code or a command last wrote that file, not whether 
 
 from __future__ import annotations
 
-from atm.domain.errors import TeamCompleted
+from atm.domain.errors import NoSuchMember, TeamCompleted
 from atm.domain.names import find_name, is_claudes_team, same_name
 
 LEAD_NAME = "team-lead"
@@ -139,6 +139,18 @@ class Team:
     def member(self, name: str) -> Member | None:
         spelled = find_name(name, self.names)
         return next((member for member in self.members if member.name == spelled), None)
+
+    def required(self, name: str, hint: str = "") -> Member:
+        """The member that somebody named. Raises NoSuchMember."""
+        member = self.member(name)
+        if member is None:
+            raise self.lacks(name, hint)
+        return member
+
+    def lacks(self, name: str, hint: str = "") -> NoSuchMember:
+        """The error about a name that is no member's. It tells who is there, unless there is a better hint."""
+        hint = hint or f"members: {', '.join(self.names[:10])}"
+        return NoSuchMember(f"team {self.name!r} has no member {name!r}", hint, self.read_from)
 
     @property
     def names(self) -> list[str]:

@@ -16,8 +16,8 @@ from atm.domain.team.liveness import IDLE
 from atm.formats.files.json_record import encode
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import encode_row
-from atm.formats.mail.journal import MESSAGE, RECEIPT, Line
 from atm.formats.mail.protocol_message import idle_sender
+from atm.services.mail.bookkeeping import record
 from atm.services.team.presence import beat
 
 TYPE_CHECKING = False
@@ -70,27 +70,13 @@ def put_notice(room: Mailroom, team: str, lead: str, notice: Message) -> None:
     def change(rows: list[Message]) -> list[Message]:
         former = [row for row in rows if _is_former(row, notice.sender) and row.id != notice.id]
         replaced[:] = [row.id for row in former if row.id]
-        if replaced:  # first the ledger: a row that is missing without a reason would be put back
-            room.ledger.append(team, [_receipt(room, replaced, lead, f"replaced by a newer idle notice, {notice.id}")])
+        # First the ledger: a row that is missing without a reason would be put back.
+        record(room, team, lead, replaced, ARCHIVED, f"replaced by a newer idle notice, {notice.id}")
         return [row for row in rows if row not in former and row.id != notice.id] + [notice]
 
     room.inboxes.change(team, lead, change)
-    written = Line(
-        kind=MESSAGE,
-        ids=[notice.id or ""],
-        agent=lead,
-        state="written",
-        at=notice.timestamp,
-        evidence="inbox file",
-        raw=notice.raw,
-    )
-    room.ledger.append(team, [written])
+    record(room, team, lead, [notice.id or ""], "written", "inbox file", notice.raw)
 
 
 def _is_former(row: Message, sender: str) -> bool:
     return row.understood and not row.read and same_name(idle_sender(row) or "", sender)
-
-
-def _receipt(room: Mailroom, ids: list[str], lead: str, evidence: str) -> Line:
-    at = to_iso(room.clock.now())
-    return Line(kind=RECEIPT, ids=ids, agent=lead, state=ARCHIVED, at=at, evidence=evidence)

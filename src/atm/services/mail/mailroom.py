@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchMember, NoSuchTeam
+from atm.domain.errors import NoSuchTeam
 from atm.domain.mail.quotas import Quota
 from atm.domain.mail.retries import MOST_TRIES
 from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
@@ -149,8 +149,8 @@ def recipient_in(room: Mailroom, found: Team, agent: str) -> Recipient:
     if former is not None:
         return Recipient(found, former, None)
     near = nearest_name(agent, found.names)
-    hint = f"did you mean {near!r}?" if near else _who_is_there(found)
-    raise NoSuchMember(f"team {found.name!r} has no member {agent!r}", hint, found.read_from)
+    hint = "" if found.members else f"add one with `atm teams add-member {shell_words(found.name)} NAME`"
+    raise found.lacks(agent, f"did you mean {near!r}?" if near else hint)
 
 
 def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
@@ -158,12 +158,6 @@ def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     to = find_recipient(room, team, agent)
     check_open(to.team)
     return to
-
-
-def _who_is_there(team: Team) -> str:
-    if not team.members:
-        return f"add one with `atm teams add-member {shell_words(team.name)} NAME`"
-    return f"members: {', '.join(team.names[:10])}"
 
 
 def sender_address(room: Mailroom, sender: str, home: str | None, target: str) -> str:

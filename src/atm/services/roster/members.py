@@ -7,7 +7,7 @@ crash in the middle is finished by the next roster command or `atm doctor --fix`
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError, MemberInUse, NoSuchMember, RequestError
+from atm.domain.errors import AtmError, MemberInUse, RequestError
 from atm.domain.names import check_known_name, check_new_name, find_name, nearest_name, same_name
 from atm.domain.team.liveness import OFFLINE, ONLINE
 from atm.domain.team.team import AGENT, Member
@@ -117,7 +117,7 @@ def update_member(room: Teamroom, team: str, name: str, fields: dict[str, Plain]
         near = nearest_name(check_known_name(name, "member"), found.names)
         add = f"add it with `atm teams add-member {shell_words(found.name, name)}`"
         hint = f"did you mean {near!r}?" if near else add
-        raise NoSuchMember(f"team {found.name!r} has no member {name!r}", hint, found.read_from)
+        raise found.lacks(name, hint)
     spelled, changed = member.name, list[str]()
 
     def change(data: bytes) -> bytes:
@@ -185,7 +185,7 @@ def remove_member(
         near = nearest_name(check_known_name(name, "member"), found.names)
         if near is None or _was_removed(room, found.name, name):
             return Removed(False, None)
-        raise NoSuchMember(f"team {found.name!r} has no member {name!r}", f"did you mean {near!r}?")
+        raise found.lacks(name, f"did you mean {near!r}?")
     if not force:
         at_work = _at_work(room, found, spelled, member)
         unread = _unread(room, found.name, spelled)
@@ -227,13 +227,13 @@ def _take_off(room: Teamroom, team: str, name: str, first: Farewell | None) -> R
         first(name)
     with room.rosters.undertaking(team, "remove", name):
         done = Removed(True, move_out(room, team, name))
-    _note_removal(room, team, name)
+    note_removal(room, team, name, "roster")
     return done
 
 
-def _note_removal(room: Teamroom, team: str, name: str) -> None:
+def note_removal(room: Teamroom, team: str, name: str, evidence: str) -> None:
     """In the ledger, so that a second removal knows that it is one, and no slip of the pen."""
-    line = Line(kind=ROSTER, ids=[], agent=name, state="removed", at=to_iso(room.clock.now()), evidence="roster")
+    line = Line(kind=ROSTER, ids=[], agent=name, state="removed", at=to_iso(room.clock.now()), evidence=evidence)
     try:
         room.ledger.append(team, [line])
     except AtmError:

@@ -10,11 +10,11 @@ from atm.domain.team.liveness import ONLINE
 from atm.formats.board.task import decode_task, task_mark
 from atm.formats.board.task import detached as detached_task
 from atm.formats.files.json_record import NotJson
-from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import Inbox, only, with_read
-from atm.formats.mail.journal import RECEIPT, Line, histories
+from atm.formats.mail.journal import histories
 from atm.formats.roster.backup_manifest import CONFIG, HIGH_WATER, HISTORY, INBOXES, LEDGER, MARK, STATE, TASKS, TEAM
 from atm.formats.team.team_config import decode_team, detached, detached_entry, with_member
+from atm.services.mail.bookkeeping import record
 from atm.services.roster.backups import inboxes_in, tasks_in
 from atm.services.team import presence
 from atm.services.team.registry import find_team
@@ -181,12 +181,10 @@ class RestorePass:
 
     def _note_return(self, owner: str, ids: list[str], has_ledger: bool) -> None:
         """In a ledger that goes on; one that comes back with the team tells its own story."""
-        if self._dry_run or not ids or not has_ledger:
+        if self._dry_run or not has_ledger:
             return
-        at, evidence = to_iso(self._room.clock.now()), f"restored from {self._contents.path}"
-        line = Line(kind=RECEIPT, ids=ids, agent=owner, state=RESTORED, at=at, evidence=evidence)
         try:
-            self._room.ledger.append(self._team, [line])
+            record(self._room, self._team, owner, ids, RESTORED, f"restored from {self._contents.path}")
         except AtmError as error:
             self._done.skip("ledger", owner, f"the return of {len(ids)} messages was not entered: {error}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from atm.domain.errors import MemberInUse, NoSuchMember, TaskClosed
+from atm.domain.errors import MemberInUse, TaskClosed
 from atm.domain.names import same_name
 from atm.domain.team.liveness import ONLINE
 from atm.domain.team.team import check_open
@@ -38,9 +38,7 @@ class Reassigned:
 def reassign(desk: SessionRoom, team: str, id: str, to: str, by: str, *, force: bool = False) -> Reassigned:
     """Raises MemberInUse while the owner is online, unless forced."""
     found = check_open(find_team(desk.room, team))
-    member = found.member(to)
-    if member is None:
-        raise NoSuchMember(f"team {found.name!r} has no member {to!r}", f"members: {', '.join(found.names[:10])}")
+    member = found.required(to)
     task = desk.boardroom.tasks.read(found.name, id)
     former = task.owner or last_claimant(task)
     if task.is_finished:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import AtmError, NoSuchMember, NotAllowed
+from atm.domain.errors import AtmError, NotAllowed
 from atm.domain.names import same_name
 from atm.domain.worksync.agenda import BLOCKED_DEPENDENCY
 from atm.domain.worksync.decisions import (
@@ -123,11 +123,7 @@ def _remembered(status: MemberStatus) -> dict[str, Plain]:
 
 def check_may_see(team: Team, member: str, asker: str, *, leads: bool, what: str = "agenda") -> str:
     """An agenda is its member's, and the lead's and people's. The member's name as the roster spells it."""
-    found = team.member(member)
-    if found is None:
-        raise NoSuchMember(
-            f"team {team.name!r} has no member {member!r}", f"members: {', '.join(team.names[:10])}", team.read_from
-        )
+    found = team.required(member)
     if not (leads or same_name(found.name, asker)):
         raise NotAllowed(
             f"the {what} of {found.name} is not for {asker or 'you'}", "ask the lead; `atm sync status` shows its state"

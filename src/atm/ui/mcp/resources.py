@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
-from atm.domain.errors import NoSuchMember, NotAllowed, RequestError
+from atm.domain.errors import NotAllowed, RequestError
 from atm.domain.events import TeamEvent
 from atm.domain.names import check_known_name, same_name
 from atm.formats.files.json_record import encode
@@ -74,12 +74,12 @@ def _uri(team: str, *parts: str) -> str:
 
 def read(caller: Caller, uri: str) -> tuple[str, str]:
     """Its media type and its text."""
-    team, kind, member = _parsed(caller, uri)
+    _, kind, member = _parsed(caller, uri)
     if kind == "board":
         return JSON, encode(shown(_board(caller)))
     if kind == "inbox":
         return JSON, encode(shown(_inbox(caller, member)))
-    return TEXT, harmless(_agenda(caller, team, member))
+    return TEXT, harmless(_agenda(caller, member))
 
 
 def _parsed(caller: Caller, uri: str) -> tuple[str, str, str]:
@@ -111,14 +111,11 @@ def _inbox(caller: Caller, member: str) -> dict[str, Plain]:
     return {"member": owner.agent, "unread": len(unread), "messages": messages, "notice": NOTICE}
 
 
-def _agenda(caller: Caller, team: str, member: str) -> str:
+def _agenda(caller: Caller, member: str) -> str:
     found = home(caller)
     if not (caller.member and same_name(member, caller.member)) and not leads(caller, found):
         raise NotAllowed("only the lead and humans may see another member's agenda", "read your own")
-    spelled = found.member(member)
-    if spelled is None:
-        raise NoSuchMember(f"team {team!r} has no member {member!r}", "see team_members")
-    return agenda_text(caller, spelled.name)
+    return agenda_text(caller, found.required(member, "see team_members").name)
 
 
 def touched_by(event: TeamEvent, caller: Caller) -> list[str]:

@@ -88,10 +88,7 @@ def _harmless(items: Plain) -> Plain:
 def _status(caller: Caller, given: Given) -> dict[str, Plain]:
     """One's own with everything that a report needs. Of others a state; their agenda is for the lead and people."""
     team = home(caller)
-    name = given.text("member") or caller.member
-    member = team.member(name) if name else None
-    if member is None:
-        raise NoSuchMember(f"team {team.name!r} has no member {name!r}", f"members: {', '.join(team.names[:10])}")
+    member = team.required(given.text("member") or caller.member)
     found = _view(caller, team, member.name)
     if same_name(member.name, caller.member):
         return {**_own_block(caller, team, found), "member": member.name, "label": found.label}

@@ -13,11 +13,10 @@ from atm.domain.errors import AtmError, NoSuchTeam, TeamCompleted
 from atm.domain.mail.messages import Message
 from atm.domain.names import same_name
 from atm.domain.team.team import Member
-from atm.formats.files.times import to_iso
-from atm.formats.mail.journal import ROSTER, Line
+from atm.formats.mail.journal import ROSTER
 from atm.formats.team.team_config import decode_team, without_member
 from atm.services.mail.retention import archive_rows
-from atm.services.roster.members import add_member
+from atm.services.roster.members import add_member, note_removal
 from atm.services.roster.recovery import recover
 from atm.services.roster.teamroom import Teamroom
 from atm.services.team.registry import find_team
@@ -94,12 +93,7 @@ def _take_off(room: Teamroom, team: str, name: str, plugin: str, farewell: Farew
         return without_member(data, name) if now is not None and now.backend == backend_of(plugin) else data
 
     room.rosters.change(team, change)
-    evidence = _ended(plugin)
-    line = Line(kind=ROSTER, ids=[], agent=name, state="removed", at=to_iso(room.clock.now()), evidence=evidence)
-    try:
-        room.ledger.append(team, [line])
-    except AtmError:
-        return
+    note_removal(room, team, name, _ended(plugin))
 
 
 def _clear_inbox(room: Teamroom, team: str, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import NoSuchMember, UsageError
+from atm.domain.errors import UsageError
 from atm.domain.names import check_sender
 from atm.domain.team.authority import is_boss
 from atm.domain.untrusted_text import one_line
@@ -32,9 +32,7 @@ def _new(args: Args, session: Session) -> int:
         raise UsageError("--as is missing: a token speaks for one member", "add --as NAME")
     member = team.member(check_sender(named))
     if member is None and not is_boss(team, named):
-        raise NoSuchMember(
-            f"team {team.name!r} has no member {named!r}", f"members: {', '.join(team.names[:10])}", team.read_from
-        )
+        raise team.lacks(named)
     name, role = member.name if member is not None else named, args.text("role") or ""
     tokens = build_access_tokens(session.layout)
     secret, made = issue(tokens, session.room, team=team, member=name, role=role)

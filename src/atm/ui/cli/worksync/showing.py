@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from atm.domain.errors import NoSuchMember
 from atm.domain.names import same_name
 from atm.domain.untrusted_text import one_line
 from atm.services.team.standing import is_proven_boss
@@ -58,12 +57,7 @@ def _why(one: View) -> str:
 
 
 def member_named(team: Team, name: str) -> str:
-    member = team.member(name)
-    if member is None:
-        raise NoSuchMember(
-            f"team {team.name!r} has no member {name!r}", f"members: {', '.join(team.names[:10])}", team.read_from
-        )
-    return member.name
+    return team.required(name).name
 
 
 def known_identity(args: Args, session: Session) -> str:
