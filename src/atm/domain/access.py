@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 
+
+@dataclass(slots=True, eq=False, repr=False, kw_only=True)
 class AccessToken:
     """What is known of a token."""
 
-    __slots__ = ("created", "id", "life", "member", "role", "sha256", "team")
-
-    def __init__(
-        self, *, id: str, sha256: str, team: str, member: str, role: str, created: float, life: str = ""
-    ) -> None:
-        self.id = id
-        """A short name, for people: no secret."""
-        self.sha256 = sha256
-        self.team = team
-        self.member = member
-        self.role = role
-        """What its bearer may do at most; empty for what the roster says."""
-        self.created = created
-        self.life = life
-        """Of the member in its team, when it was made. With that life the token ends."""
+    id: str
+    """A short name, for people: no secret."""
+    sha256: str
+    team: str
+    member: str
+    role: str
+    """What its bearer may do at most; empty for what the roster says."""
+    created: float
+    life: str = ""
+    """Of the member in its team, when it was made. With that life the token ends."""

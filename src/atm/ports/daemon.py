@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
@@ -12,30 +14,26 @@ NEW, UPDATED, UNCHANGED, REMOVED, ABSENT = "new", "updated", "unchanged", "remov
 """What became of the unit's file."""
 
 
+@dataclass(slots=True, eq=False)
 class UnitResult:
     """What was done. The file and the service manager are two things: one may be there without the other."""
 
-    __slots__ = ("change", "done", "hint", "name", "path", "problem")
-
-    def __init__(self, name: str, path: str, change: str, *, done: bool, problem: str = "", hint: str = "") -> None:
-        self.name = name
-        """As the service manager knows it: `atm.service`."""
-        self.path = path
-        self.change = change
-        """`new`, `updated` or `unchanged` after installing; `removed` or `absent` after uninstalling."""
-        self.done = done
-        """Did the service manager do its part? Where there was nothing to do, it did."""
-        self.problem = problem
-        """Why it did not, in words; empty if it did."""
-        self.hint = hint
-        """The command line with which the user can do that part; empty if nothing is left to do."""
+    name: str
+    """As the service manager knows it: `atm.service`."""
+    path: str
+    change: str
+    """`new`, `updated` or `unchanged` after installing; `removed` or `absent` after uninstalling."""
+    _: KW_ONLY
+    done: bool
+    """Did the service manager do its part? Where there was nothing to do, it did."""
+    problem: str = ""
+    """Why it did not, in words; empty if it did."""
+    hint: str = ""
+    """The command line with which the user can do that part; empty if nothing is left to do."""
 
     def fields(self) -> dict[str, str | bool]:
         """As plain data, for a line of JSON."""
         return {key: getattr(self, key) for key in ("name", "path", "change", "done", "problem", "hint")}
-
-    def __repr__(self) -> str:
-        return f"UnitResult({self.fields()})"
 
 
 class ServiceUnits(Protocol):

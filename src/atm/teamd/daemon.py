@@ -72,7 +72,7 @@ class Daemon:
             publish=self._hub.publish_from_thread,
             log=self.log,
         )
-        self._core.rounds.ask_again = self._ask_again
+        self._core.rounds.ask_again = lambda loop, seconds: self._loops[loop].again_in(seconds)
         self._parts = [kind(self._core) for kind in find_parts()]
         self._core.rounds.forgetting = [part.forget_all_but for part in self._parts]
         self._answers = {verb: answer for part in self._parts for verb, answer in part.answers().items()}
@@ -162,9 +162,6 @@ class Daemon:
         await self._surfaces.keep_reachable()
         for trouble in self._core.rounds.room.troubles.news():
             self.log("warn", "daemon", trouble)
-
-    def _ask_again(self, loop: str, seconds: float) -> None:
-        self._loops[loop].again_in(seconds)
 
     async def _serve(self, control: Control, seat: Seat) -> list[str]:
         # Beside everything else: clearing up after former plugins may have to wait for another process's lock.

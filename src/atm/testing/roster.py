@@ -192,7 +192,7 @@ class MemoryBackups:
         files = dict(self._files.aside[aside]) if aside else self._files.files_of(team)
         made = self._made.setdefault(team, [])
         name = f"{'final-' if final else ''}{to_iso(at)}-{len(made) + 1}"
-        listed = [Listed(path, len(data), _sum(data)) for path, data in files.items()]
+        listed = [Listed(path, len(data), hashlib.sha256(data).hexdigest()) for path, data in files.items()]
         contents = Contents(f"backups/{team}/{name}", Manifest(team, to_iso(at), listed), files)
         made.append((Kept(name, contents.path, final), contents))
         plain = [one for one in made if not one[0].is_final]
@@ -220,7 +220,3 @@ class MemoryBackups:
 
     def sweep(self, team: str) -> None:
         self.left_behind.pop(team, None)
-
-
-def _sum(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()

@@ -138,7 +138,7 @@ def build_agendas(
         name: Agenda(
             team,
             name,
-            _sorted(_spelled(items[name.casefold()], name)),
+            sorted(_spelled(items[name.casefold()], name), key=lambda item: (int(item.task_id), item.kind)),
             sorted(dict.fromkeys(said[name.casefold()])),
             sorted(unreadable, key=int),
         )
@@ -227,7 +227,3 @@ def _ids(ids: Iterable[str]) -> list[Plain]:
 def _spelled(items: list[WorkItem], name: str) -> list[WorkItem]:
     """Whoever wrote the owner in other letters meant the same member."""
     return [item if item.assignee == name else replace(item, assignee=name) for item in items]
-
-
-def _sorted(items: list[WorkItem]) -> list[WorkItem]:
-    return sorted(items, key=lambda item: (int(item.task_id), item.kind))

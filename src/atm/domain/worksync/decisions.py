@@ -70,7 +70,7 @@ def decide(agenda: Agenda, report: ReportRecord | None, busy: Busy) -> Decision:
         return Decision(UNKNOWN, "BoardNotReadable", "Some tasks cannot be read, so nobody knows what waits.")
     if not agenda.items:
         return Decision(CAUGHT_UP, "AgendaEmpty", "Nothing waits for this member.")
-    count = _counted(len(agenda.items))
+    count = f"{len(agenda.items)} actionable work item{'' if len(agenda.items) == 1 else 's'}"
     if report is not None:
         until = lease_until(report.state, report.last_at)
         message = f"Member reported {report.state} for {count}."
@@ -79,10 +79,6 @@ def decide(agenda: Agenda, report: ReportRecord | None, busy: Busy) -> Decision:
         return Decision(SUPPRESSED_BUSY, "MemberBusy", f"Member has {count} and is busy ({busy.reason}).")
     message = f"Member has {count} and no valid report lease."
     return Decision(NEEDS_SYNC, "ActionableAgendaWithoutValidLease", message)
-
-
-def _counted(count: int) -> str:
-    return f"{count} actionable work item{'' if count == 1 else 's'}"
 
 
 def label(state: str, lease_state: str = "") -> str:

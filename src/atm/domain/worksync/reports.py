@@ -21,7 +21,7 @@ from atm.domain.worksync.leases import BLOCKED, CAUGHT_UP, STATES, STILL_WORKING
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain
-    from atm.domain.worksync.agenda import Agenda, WorkItem
+    from atm.domain.worksync.agenda import Agenda
     from atm.domain.worksync.identity import Trusted
 
 CAPABILITY_UNAVAILABLE = "capability_unavailable"
@@ -201,12 +201,8 @@ def _blocked(report: Report, agenda: Agenda, comments: Mapping[str, str]) -> str
         return BLOCKED_REJECTED
     if report.state != BLOCKED:
         return ""  # a comment may be named all the same, if it is there
-    is_shown = bool(meant) and all(_is_shown(item, commented) for item in meant)
+    is_shown = bool(meant) and all(item.shows_a_blocker or item.task_id == commented for item in meant)
     return "" if is_shown else BLOCKED_REJECTED
-
-
-def _is_shown(item: WorkItem, commented: str) -> bool:
-    return item.shows_a_blocker or item.task_id == commented
 
 
 def report_id(team: str, member: str, report: Report) -> str:

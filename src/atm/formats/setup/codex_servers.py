@@ -120,7 +120,7 @@ def _regions(lines: list[str]) -> list[tuple[int, int]]:
     for start in headers:
         if _OUR_HEADER.fullmatch(lines[start].removesuffix("\r")):
             stop = next((number for number in headers if number > start), len(lines))
-            while _says_nothing(lines[stop - 1]):
+            while not (line := lines[stop - 1].strip()) or line.startswith("#"):
                 stop -= 1
             found.append((start, stop))
     return found
@@ -129,10 +129,6 @@ def _regions(lines: list[str]) -> list[tuple[int, int]]:
 def _filled(text: re.Match[str]) -> str:
     """As many lines of the same length, with nothing in them that means anything."""
     return "\n".join("x" * len(line) for line in text[0].split("\n"))
-
-
-def _says_nothing(line: str) -> bool:
-    return not line.strip() or line.lstrip().startswith("#")
 
 
 def _checked(before: str, after: str, *, is_gone: bool = False) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,19 +34,17 @@ class Repository:
         """What somebody who works in a copy should know: a dirty tree, missing sub-modules, a sparse checkout."""
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Worktree:
     """One checkout of ours."""
 
-    __slots__ = ("base", "branch", "common", "path")
-
-    def __init__(self, *, path: str, branch: str, base: str, common: str) -> None:
-        self.path = path
-        self.branch = branch
-        """The short name: `atm/work/{team}/{task}-{agent}`."""
-        self.base = base
-        """The commit that it began with."""
-        self.common = common
-        """The git folder of the repository."""
+    path: str
+    branch: str
+    """The short name: `atm/work/{team}/{task}-{agent}`."""
+    base: str
+    """The commit that it began with."""
+    common: str
+    """The git folder of the repository."""
 
 
 class Saved:

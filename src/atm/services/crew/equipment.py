@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from atm.domain.crew.runtimes import BOARD, PLAIN
 from atm.domain.errors import RuntimeMissing
 from atm.domain.untrusted_text import shell_word
@@ -16,19 +18,17 @@ HOOKS, MCP = "hooks", "mcp"
 TOOLS = (HOOKS, MCP)
 
 
+@dataclass(slots=True, eq=False)
 class Equipment:
     """What is known of one runtime."""
 
-    __slots__ = ("missing", "path", "runtime", "tools", "version")
-
-    def __init__(self, runtime: Runtime, path: str, version: str, tools: dict[str, bool], missing: list[str]) -> None:
-        self.runtime = runtime
-        self.path = path
-        self.version = version
-        self.tools = tools
-        """Whether hooks and the MCP server are set up; empty where atm sets nothing up."""
-        self.missing = missing
-        """Each with the command that brings it."""
+    runtime: Runtime
+    path: str
+    version: str
+    tools: dict[str, bool]
+    """Whether hooks and the MCP server are set up; empty where atm sets nothing up."""
+    missing: list[str]
+    """Each with the command that brings it."""
 
     @property
     def is_ready(self) -> bool:

@@ -214,7 +214,9 @@ class GitWorktrees:
             git_dir = notes if is_usable else self._stand_in(scratch, worktree.common, head)
             git = self._git(git_dir, worktree.path)
             found = take(git, scratch, self._beginning(notes, head, is_users_own=is_users_own))
-        tips = [] if is_users_own else self._tips(common, notes, worktree, keeps_branch=keeps_branch)
+        tips = (
+            [] if is_users_own else lost_tips(common, notes, worktree.branch, worktree.base, keeps_branch=keeps_branch)
+        )
         if found.is_clean and not tips:
             return None
         parents = [head, *(tip for tip in tips if tip != head)] if head else tips
@@ -232,10 +234,6 @@ class GitWorktrees:
         refs = (salvage_ref(team, task, for_name(now + more / 1000)) for more in range(MOST_IN_ONE_MOMENT))
         made = salvage.keep(common, refs, tree=tree, parents=parents, message=encode_note(note), now=now)
         return _saved(made, common.git_dir)
-
-    @staticmethod
-    def _tips(common: Git, notes: str, worktree: Worktree, *, keeps_branch: bool) -> list[str]:
-        return lost_tips(common, notes, worktree.branch, worktree.base, keeps_branch=keeps_branch)
 
     def _beginning(self, notes: str, head: str, *, is_users_own: bool = False) -> Beginning:
         if is_users_own:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from dataclasses import dataclass
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,18 +17,16 @@ SAVED_AS = ".atm-saved"
 """Behind the name of a git folder, which no tree may have."""
 
 
+@dataclass(slots=True, eq=False)
 class TreeEntry:
     """One file on its way into a tree."""
 
-    __slots__ = ("file", "mode", "path")
-
-    def __init__(self, file: str, path: str, mode: str) -> None:
-        self.file = file
-        """Where it lies."""
-        self.path = path
-        """Where it belongs in the tree."""
-        self.mode = mode
-        """Empty for what is gone."""
+    file: str
+    """Where it lies."""
+    path: str
+    """Where it belongs in the tree."""
+    mode: str
+    """Empty for what is gone."""
 
     @classmethod
     def gone(cls, path: str) -> TreeEntry:

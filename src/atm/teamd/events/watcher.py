@@ -52,7 +52,7 @@ class Watcher:
         loop = asyncio.get_running_loop()
         fd = self.tree.fileno()
         if fd is not None:
-            loop.add_reader(fd, self._collect)
+            loop.add_reader(fd, lambda: self._take(self.tree.collect()))
         looking = asyncio.ensure_future(self._look(stop))
         try:
             await in_thread(self._events.prime)
@@ -71,9 +71,6 @@ class Watcher:
             await asyncio.sleep(LOOK_EVERY if not self.tree.native else 60 * LOOK_EVERY)
             if not self.tree.native:
                 self._take(await in_thread(self.tree.collect))
-
-    def _collect(self) -> None:
-        self._take(self.tree.collect())
 
     def _take(self, touched: Iterable[Touched]) -> None:
         for one in touched:
