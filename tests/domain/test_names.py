@@ -12,6 +12,7 @@ from atm.domain.errors import BadName
 from atm.domain.names import (
     LONGEST_CREATED,
     LONGEST_KNOWN,
+    RESERVED,
     check_known_name,
     check_new_name,
     find_name,
@@ -127,10 +128,7 @@ def test_a_team_of_claude_codes_naming_is_not_ours_to_create():
 @given(st.text(max_size=70) | st.text("abc.-_+0", max_size=70))
 def test_what_may_be_created_is_what_the_design_says(name):
     by_design = (
-        CREATED.fullmatch(name) is not None
-        and ".." not in name
-        and not name.endswith(".lock")
-        and name not in ("user", "system")
+        CREATED.fullmatch(name) is not None and ".." not in name and not name.endswith(".lock") and name not in RESERVED
     )
     try:
         check_new_name(name, "member")

@@ -10,6 +10,7 @@ from atm.domain.mail.quotas import Allowance
 from atm.domain.mail.surfacing import Glance
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import decode_row, only, unread_spans, with_read
+from atm.formats.mail.inbox_counts import InboxCounts, count_rows
 from atm.formats.mail.journal import Entry, Line, decode_line, decode_lines
 from atm.formats.mail.large_inbox import backlog_of, glance_at
 from atm.formats.mail.row_index import IndexedInbox, RowIndex, indexed
@@ -76,6 +77,9 @@ class MemoryInboxes:
 
     def indexed(self, team: str, agent: str, former: RowIndex | None) -> IndexedInbox:
         return indexed(only([row.raw for row in self.rows(team, agent)]), former)
+
+    def counts(self, team: str, agent: str) -> InboxCounts:
+        return count_rows(only([row.raw for row in self.rows(team, agent)]))
 
     def rows(self, team: str, agent: str) -> list[Message]:
         return list(self._rows.get((team, agent), []))

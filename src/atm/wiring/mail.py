@@ -23,7 +23,8 @@ from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+    from typing import Any, TypeVar
 
     from atm.config import Settings
     from atm.formats.files.layout import Layout
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
     from atm.ports.team.processes import AgentProcesses
     from atm.ports.team.states import States
     from atm.services.mail.file_references import References
+
+    Made = TypeVar("Made")
 
 
 def build_room(
@@ -75,7 +78,7 @@ def build_room(
 class _LazyStores:
     """The ports of team life over real files, each imported and made when it is first asked for: mail needs none."""
 
-    __slots__ = ("_clock", "_disk", "_layout", "_locks", "_troubles")
+    __slots__ = ("_clock", "_disk", "_layout", "_locks", "_made", "_troubles")
 
     def __init__(self, disk: Disk, clock: Clock, locks: Locks, layout: Layout, troubles: Troubles) -> None:
         self._troubles = troubles
@@ -83,54 +86,66 @@ class _LazyStores:
         self._clock = clock
         self._locks = locks
         self._layout = layout
+        self._made: dict[str, Any] = {}
+
+    def _once(self, name: str, make: Callable[[], Made]) -> Made:
+        if name not in self._made:
+            self._made[name] = make()
+        made: Made = self._made[name]
+        return made
 
     @property
     def presence(self) -> Presence:
         from atm.system.team.heartbeats import HeartbeatFiles
 
-        return HeartbeatFiles(self._disk, self._clock, self._layout, self._locks.host, self._troubles.note)
+        return self._once(
+            "presence",
+            lambda: HeartbeatFiles(self._disk, self._clock, self._layout, self._locks.host, self._troubles.note),
+        )
 
     @property
     def processes(self) -> AgentProcesses:
         from atm.system.team.agent_processes import ProcessFiles
 
-        return ProcessFiles(self._disk, self._layout)
+        return self._once("processes", lambda: ProcessFiles(self._disk, self._layout))
 
     @property
     def states(self) -> States:
         from atm.system.team.state_store import StateFiles
 
-        return StateFiles(self._disk, self._locks, self._layout)
+        return self._once("states", lambda: StateFiles(self._disk, self._locks, self._layout))
 
     @property
     def files(self) -> TeamFiles:
         from atm.system.roster.team_files import TeamFolders
 
-        return TeamFolders(self._disk, self._locks, self._layout)
+        return self._once("files", lambda: TeamFolders(self._disk, self._locks, self._layout))
 
     @property
     def backups(self) -> Backups:
         from atm.system.roster.backup_store import BackupFolders
 
-        return BackupFolders(self._disk, self._clock, self._locks, self._layout)
+        return self._once("backups", lambda: BackupFolders(self._disk, self._clock, self._locks, self._layout))
 
     @property
     def surfacings(self) -> Surfacings:
         from atm.system.mail.surfacing_notes import SurfacingNotes
 
-        return SurfacingNotes(self._disk, self._locks, self._layout, self._troubles.note)
+        return self._once(
+            "surfacings", lambda: SurfacingNotes(self._disk, self._locks, self._layout, self._troubles.note)
+        )
 
     @property
     def secrets(self) -> TeamSecrets:
         from atm.system.team.team_secrets import SecretFiles
 
-        return SecretFiles(self._disk, self._locks, self._layout, os.urandom)
+        return self._once("secrets", lambda: SecretFiles(self._disk, self._locks, self._layout, os.urandom))
 
     @property
     def endpoints(self) -> Endpoints:
         from atm.system.team.endpoints import EndpointFiles
 
-        return EndpointFiles(self._disk, self._layout)
+        return self._once("endpoints", lambda: EndpointFiles(self._disk, self._layout))
 
 
 def build_policy(settings: Settings) -> RetentionPolicy:

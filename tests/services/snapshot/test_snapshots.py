@@ -9,7 +9,6 @@ import pytest
 from tests.services.sessions.stage import SessionStage
 
 from atm.domain.errors import UnreadableFile
-from atm.services.mail.overview import InboxFacts
 from atm.services.sessions.resuming import resume
 from atm.services.snapshot.composing import Snapshots
 from atm.services.snapshot.members import member_facts
@@ -65,12 +64,13 @@ def test_its_version_rises_with_every_change_and_not_with_time(stage, snapshots)
 def test_an_inbox_that_did_not_change_is_not_counted_again(stage, snapshots, monkeypatch):
     snapshots.of("crew")
     counted: list[str] = []
+    inboxes, real = stage.room.inboxes, stage.room.inboxes.counts
 
-    def count(agent: str, rows: list[Any], size: int) -> Any:
+    def count(team: str, agent: str) -> Any:
         counted.append(agent)
-        return InboxFacts(agent, len(rows), len(rows), "", 0, 0, size)
+        return real(team, agent)
 
-    monkeypatch.setattr("atm.services.mail.overview.sum_up", count)
+    monkeypatch.setattr(inboxes, "counts", count)
     stage.say("cat", "bob")
     snapshots.of("crew")
     assert counted == ["bob"]

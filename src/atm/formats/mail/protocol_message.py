@@ -80,10 +80,15 @@ def parse(text: str) -> ProtocolMessage | None:
 
 def idle_sender(message: Message) -> str | None:
     """Who says in this row that it is idle; by type, never by words in the text."""
-    if message.kind == IDLE:
-        return message.sender
-    parsed = parse(message.text) if IDLE in message.text else None
-    return message.sender if parsed is not None and parsed.kind == IDLE else None
+    return message.sender if is_idle(message.kind, message.text) else None
+
+
+def is_idle(kind: Plain, text: str) -> bool:
+    """Does a row of this type and text say that its sender is idle?"""
+    if kind == IDLE:
+        return True
+    parsed = parse(text) if IDLE in text else None
+    return parsed is not None and parsed.kind == IDLE
 
 
 def _kind_in_doubt(text: str) -> str | None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atm.domain.mail.messages import Message
     from atm.domain.mail.quotas import Allowance
     from atm.domain.mail.surfacing import Glance
+    from atm.formats.mail.inbox_counts import InboxCounts
     from atm.formats.mail.journal import Entry, Line
     from atm.formats.mail.row_index import IndexedInbox, RowIndex
     from atm.formats.mail.spool_entry import SpoolEntry
@@ -66,6 +67,9 @@ class Inboxes(Protocol):
 
     def indexed(self, team: str, agent: str, former: RowIndex | None) -> IndexedInbox:
         """Which rows there are, beside a former version of them: only what changed is taken apart."""
+
+    def counts(self, team: str, agent: str) -> InboxCounts:
+        """How much there is."""
 
     def rows(self, team: str, agent: str) -> list[Message]:
         """Every row, the malformed ones included; none if there is no such inbox."""

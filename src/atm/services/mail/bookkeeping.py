@@ -37,7 +37,10 @@ def enter(room: Mailroom, team: str, agent: str, ids: list[str], state: str, evi
 
 def note_drift(room: Mailroom, rows: list[Message]) -> None:
     """Fields that we do not know are kept, and entered once in a log: the format may have moved on."""
-    unknown = {name for row in rows for name in row.unknown}
+    note_unknown(room, {name for row in rows for name in row.unknown})
+
+
+def note_unknown(room: Mailroom, unknown: set[str]) -> None:
     if unknown:
         room.drift.note("inbox", sorted(unknown))
 

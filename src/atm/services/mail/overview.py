@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from atm.domain.errors import AtmError
-from atm.formats.mail.protocol_message import idle_sender
-from atm.services.mail.bookkeeping import note_drift
+from atm.services.mail.bookkeeping import note_unknown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.mail.messages import Message
     from atm.domain.team.team import Team
     from atm.services.mail.mailroom import Mailroom
 
@@ -38,23 +36,6 @@ class InboxProblem:
         self.error = error
 
 
-def sum_up(agent: str, rows: list[Message], size: int) -> InboxFacts:
-    """Idle notices are counted apart: they say nothing that the owner must read."""
-    messages = [row for row in rows if row.understood]
-    idle = [row for row in messages if idle_sender(row) is not None]
-    unread = sum(not row.read for row in messages) - sum(not row.read for row in idle)
-    spoken = [row.timestamp for row in messages if row not in idle] or [row.timestamp for row in messages]
-    return InboxFacts(
-        agent=agent,
-        unread=unread,
-        total=len(messages),
-        latest=max(spoken, default=""),
-        malformed=len(rows) - len(messages),
-        idle=len(idle),
-        size=size,
-    )
-
-
 def inbox_facts(room: Mailroom, team: Team) -> list[InboxFacts | InboxProblem]:
     """One line for each member, then for inboxes whose owner is not in the roster."""
     owners = room.inboxes.owners(team.name)
@@ -65,8 +46,9 @@ def inbox_facts(room: Mailroom, team: Team) -> list[InboxFacts | InboxProblem]:
 
 def facts_of_inbox(room: Mailroom, team: str, agent: str) -> InboxFacts | InboxProblem:
     try:
-        rows = room.inboxes.rows(team, agent)
-        note_drift(room, rows)
-        return sum_up(agent, rows, room.inboxes.size(team, agent))
+        counts = room.inboxes.counts(team, agent)
+        note_unknown(room, counts.unknown)
+        size = room.inboxes.size(team, agent)
+        return InboxFacts(agent, counts.unread, counts.total, counts.latest, counts.malformed, counts.idle, size)
     except AtmError as error:
         return InboxProblem(agent, error)

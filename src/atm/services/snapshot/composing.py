@@ -45,7 +45,7 @@ class _KeptTeam:
 
     inboxes: dict[str, tuple[object, InboxFacts | InboxProblem]] = field(default_factory=dict)
     cards: list[list[Plain]] = field(default_factory=list)
-    tasks: list[Plain] = field(default_factory=list)
+    tasks: dict[str, Plain] = field(default_factory=lambda: {"tasks": [], "task_counts": {}})
     """And what is said of them."""
     still: list[Plain] = field(default_factory=list)
     """What was said, without what changes by itself."""
@@ -93,8 +93,7 @@ class Snapshots:
             "status_source": stands.source,
             "status_since": stands.since or None,
             "members": self._members(team, mail, board, troubles),
-            "tasks": _tasks(board, kept) if board else [],
-            "task_counts": task_counts(board) if board else {},
+            **_tasks(board, kept),
             "spool": self._spool(team),
             "troubles": troubles,
         }
@@ -117,7 +116,7 @@ class Snapshots:
         board: Board | None,
         troubles: list[Plain],
     ) -> list[Plain]:
-        synced = _tried(lambda: views(self._syncroom, team, team.names), troubles, "work-sync") or []
+        synced = _tried(lambda: views(self._syncroom, team, team.names, board), troubles, "work-sync") or []
         sync, held = {one.member: one for one in synced}, _held(board)
         rows: list[Plain] = []
         for facts in facts_of_all(self._desk.room, team):
@@ -166,12 +165,16 @@ def mail_fields(facts: InboxFacts | InboxProblem | None) -> dict[str, Plain]:
     return {"unread": None, "total": None, "latest": None, "problem": said}
 
 
-def _tasks(board: Board, kept: _KeptTeam) -> list[Plain]:
+def _tasks(board: Board | None, kept: _KeptTeam) -> dict[str, Plain]:
     """Said anew only if one of them is another: what one says depends on the others."""
-    cards = [card.values() for card in board.sorted()]
-    if cards != kept.cards or not kept.tasks:
+    if board is None:
+        return {"tasks": [], "task_counts": {}}
+    found = board.sorted()
+    cards = [card.values() for card in found]
+    if cards != kept.cards:
         kept.cards = cards
-        kept.tasks = [task_fields(card, board) for card in board.sorted() if not card.is_hidden]
+        shown = [task_fields(card, board) for card in found if not card.is_hidden]
+        kept.tasks = {"tasks": [*shown], "task_counts": task_counts(board)}
     return kept.tasks
 
 

@@ -34,6 +34,7 @@ from atm.services.worksync.reconcile import Seen, known_status, look_at
 from atm.services.worksync.syncroom import issue, running
 
 if TYPE_CHECKING:
+    from atm.domain.board.dependencies import Board
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.domain.worksync.statuses import MemberStatus
@@ -136,13 +137,14 @@ def view(syncroom: SyncRoom, team: Team, member: str) -> View:
     return views(syncroom, team, [member])[0]
 
 
-def views(syncroom: SyncRoom, team: Team, members: list[str]) -> list[View]:
+def views(syncroom: SyncRoom, team: Team, members: list[str], board: Board | None = None) -> list[View]:
+    """`board`: the one that was just read for something else, so that all is about one moment."""
     state = running(syncroom, team)
     known = syncroom.records.read(team.name, STATUS, [name.casefold() for name in members])
     statuses = {name: _status_of(syncroom, known, team, name) for name in members}
     if not state.runs:
         return [View(team.name, name, state, status=statuses[name]) for name in members]
-    seen = look_at(syncroom, team, members)
+    seen = look_at(syncroom, team, members, board)
     return [_view(syncroom, team.name, name, state, seen[name], statuses[name]) for name in members]
 
 

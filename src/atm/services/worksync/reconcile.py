@@ -33,6 +33,7 @@ from atm.services.board.stall_journal import alerts_of, recent_alert_in
 from atm.services.worksync.syncroom import busy_state, find_running, members_named, read_agendas
 
 if TYPE_CHECKING:
+    from atm.domain.board.dependencies import Board
     from atm.domain.plain import Record
     from atm.domain.team.team import Team
     from atm.domain.worksync.agenda import Agenda
@@ -91,13 +92,13 @@ def reconcile(syncroom: SyncRoom, team: str, members: Mapping[str, str]) -> list
     return _remember(syncroom, found, wanted, seen)
 
 
-def look_at(syncroom: SyncRoom, team: Team, members: list[str]) -> dict[str, Seen]:
-    """Everything that a decision about these members needs, read afresh. Writes nothing."""
+def look_at(syncroom: SyncRoom, team: Team, members: list[str], board: Board | None = None) -> dict[str, Seen]:
+    """Everything that a decision about these members needs, read afresh unless `board` just was. Writes nothing."""
     now = syncroom.now()
     seen, alerts = {}, alerts_of(syncroom.records, team.name)
     wanted = set(members)
     known = {member.name: member for member in team.members if member.name in wanted}
-    for name, agenda in read_agendas(syncroom, team, members).items():
+    for name, agenda in read_agendas(syncroom, team, members, board).items():
         cooldown = recent_alert_in(alerts, name, agenda.task_ids, now) if agenda.items else ""
         busy = busy_state(syncroom, team, name) if agenda.items else Busy()
         member = known.get(name)

@@ -126,12 +126,14 @@ def _is_online(syncroom: SyncRoom, team: Team, name: str) -> bool:
 # What is there to do?
 
 
-def read_agendas(syncroom: SyncRoom, team: Team, members: Iterable[str]) -> dict[str, Agenda]:
+def read_agendas(
+    syncroom: SyncRoom, team: Team, members: Iterable[str], board: Board | None = None
+) -> dict[str, Agenda]:
     """Of these members, from the board as it is now. The one way to an agenda: every surface and decision uses it."""
     tasks, wanted = syncroom.boardroom.tasks, list(members)
-    if not tasks.exists(team.name):
+    if board is None and not tasks.exists(team.name):
         return {name: Agenda(team.name, name) for name in wanted}
-    board = tasks.board(team.name)
+    board = board if board is not None else tasks.board(team.name)
     reviewers = _reviewers(syncroom, team, board, {name.casefold() for name in wanted})
     return build_agendas(board, team.name, wanted, team.lead, reviewers)
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from atm.domain.mail.quotas import Allowance
     from atm.domain.mail.surfacing import Glance
     from atm.formats.files.layout import Layout
+    from atm.formats.mail.inbox_counts import InboxCounts
     from atm.formats.mail.row_index import IndexedInbox, RowIndex
     from atm.ports.files.clock import Clock
     from atm.ports.files.disk import Disk
@@ -229,6 +230,11 @@ class InboxStore:
         from atm.formats.mail.row_index import indexed
 
         return self._parsed(team, agent, lambda data: indexed(data, former))
+
+    def counts(self, team: str, agent: str) -> InboxCounts:
+        from atm.formats.mail.inbox_counts import count_rows
+
+        return self._parsed(team, agent, count_rows)
 
     def rows(self, team: str, agent: str) -> list[Message]:
         return self._parsed(team, agent, lambda data: Inbox(data).rows)

@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from atm.ports.files.disk import Disk
 
 
+FRESH_NS = 2_000_000_000
+"""A file that changed so recently may change again without looking as if it had."""
+
+
 class HeartbeatFiles:
     """One file for each member. Not made durable: after a power cut no agent's heart beats anyway."""
 
-    __slots__ = ("_clock", "_disk", "_layout", "_tell", "boot", "host")
+    __slots__ = ("_clock", "_disk", "_known", "_layout", "_tell", "boot", "host")
 
     def __init__(
         self, disk: Disk, clock: Clock, layout: Layout, host: str, tell: Callable[[str], None] = untold
@@ -32,6 +36,8 @@ class HeartbeatFiles:
         self._clock = clock
         self._disk = disk
         self._layout = layout
+        self._known: dict[str, tuple[tuple[int, int, int, int], Beat | None]] = {}
+        """By path: what was read of a file that had not changed for a while, and its stamp."""
         self.host = host
         self.boot = boot_id()
 
@@ -39,10 +45,18 @@ class HeartbeatFiles:
         return self._clock.monotonic()
 
     def last(self, team: str, member: str) -> Beat | None:
+        path = self._layout.heartbeat(team, member)
         try:
-            return decode_beat(read_whole(self._disk, self._layout.heartbeat(team, member)))
+            stamp = self._disk.look(path)
+            known = self._known.get(path)
+            if stamp is not None and known is not None and known[0] == stamp.content:
+                return known[1]
+            found = decode_beat(read_whole(self._disk, path))
         except (OSError, NotJson):
             return None
+        if stamp is not None and self._clock.now() * 1e9 - stamp.mtime_ns > FRESH_NS:
+            self._known[path] = (stamp.content, found)
+        return found
 
     def beat(self, team: str, member: str, beat: Beat) -> None:
         path = self._layout.heartbeat(team, member)

@@ -1,4 +1,4 @@
-"""Tables, times and colours for people. Never imported by `atm send`."""
+"""Times, colours and messages for people, as their settings want them. Never imported by `atm send`."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import sys
 
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.formats.files.times import from_iso, to_iso
-from atm.ui.views.style import BOLD, DIM, GREEN, width_of
+from atm.ui.views.ages import ago
+from atm.ui.views.style import BOLD, DIM, GREEN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from atm.domain.mail.messages import Message
     from atm.ui.cli.session import Session
 
@@ -28,34 +27,6 @@ class Style:
 
     def __call__(self, text: str, *codes: str) -> str:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self.on and codes else text
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]], *, right: Sequence[int] = ()) -> list[str]:
-    """Aligned columns with a rule under the heads, as in the seed's example."""
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    widths = [max([width_of(head), *(width_of(row[i]) for row in cells)]) for i, head in enumerate(heads)]
-    lines = [_row(heads, widths, right), "  " + "─" * (sum(widths) + 2 * (len(widths) - 1))]
-    return [*lines, *(_row(row, widths, right) for row in cells)]
-
-
-def _row(cells: Sequence[str], widths: Sequence[int], right: Sequence[int]) -> str:
-    padded = []
-    for i, cell in enumerate(cells):
-        gap = " " * (widths[i] - width_of(cell))
-        padded.append(gap + cell if i in right else cell + gap)
-    return ("  " + "  ".join(padded)).rstrip()
-
-
-def ago(seconds: float) -> str:
-    """How long ago, in one short word."""
-    if seconds < 0:
-        return "in the future" if seconds < -5 else "now"
-    if seconds < 1:
-        return "now"
-    for size, unit in ((86_400, "d"), (3600, "h"), (60, "m"), (1, "s")):
-        if seconds >= size:
-            return f"{int(seconds // size)}{unit} ago"
-    return "now"
 
 
 def when(session: Session, timestamp: str) -> str:

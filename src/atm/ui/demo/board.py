@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 
-from atm.ui.cli.render import Style, table
+from atm.ui.cli.render import Style
 from atm.ui.views.board.looks import LOOKS
 from atm.ui.views.style import BOLD, DIM, GREEN, RED
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

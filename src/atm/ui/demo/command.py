@@ -6,8 +6,9 @@ import sys
 
 from atm.domain.errors import UsageError
 from atm.ui.cli.arguments import NUMBER, WHOLE, Args, Command, Option
-from atm.ui.cli.render import Style, table
+from atm.ui.cli.render import Style
 from atm.ui.views.style import BOLD, DIM, GREEN, RED
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

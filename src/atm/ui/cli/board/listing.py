@@ -10,10 +10,11 @@ from atm.domain.plain import dicts_in
 from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.boardroom import list_name
 from atm.ui.cli.board.view import card_json, checks_json, task_json
-from atm.ui.cli.render import Style, table, when
+from atm.ui.cli.render import Style, when
 from atm.ui.verbs.verb import ids
 from atm.ui.views.board.looks import STATES, look
 from atm.ui.views.style import BOLD, DIM
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from atm.services.crew.ending import agent_named
 from atm.ui.cli.arguments import TEAM, WHOLE, Args, Argument, Command, Option
 from atm.ui.cli.crew.ends import NOTHING
 from atm.ui.cli.crew.wishes import open_crew
-from atm.ui.cli.render import table, when_epoch
+from atm.ui.cli.render import when_epoch
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

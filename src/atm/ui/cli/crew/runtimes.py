@@ -7,7 +7,7 @@ from atm.services.crew.equipment import TOOLS, look
 from atm.services.crew.spawning import runtime_of
 from atm.ui.cli.arguments import Args, Argument, Command
 from atm.ui.cli.crew.wishes import open_crew
-from atm.ui.cli.render import table
+from atm.ui.views.tables import table
 from atm.wiring.crew import ask_version
 
 TYPE_CHECKING = False

@@ -76,7 +76,7 @@ def _list(session: Session, found: list[Saved]) -> int:
     if session.as_json:
         session.print_json({"action": "salvage list", "items": [_as_json(one) for one in found]})
     elif found:
-        from atm.ui.cli.render import table
+        from atm.ui.views.tables import table
 
         rows = [[one.id, one.ref, _count(one), one.why] for one in found]
         session.print("\n".join(table(["Id", "Ref", "Files", "Why"], rows, right=(2,))))

@@ -155,8 +155,9 @@ def _status(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of
 
 
 def _lines(session: Session, facts: dict[str, Plain], since: str) -> list[str]:
-    from atm.ui.cli.render import Style, table, when
+    from atm.ui.cli.render import Style, when
     from atm.ui.views.style import BOLD
+    from atm.ui.views.tables import table
 
     style = Style(session)
     memory = facts.get("memory")

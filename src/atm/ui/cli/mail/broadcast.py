@@ -83,7 +83,7 @@ def _one(sent: Posted) -> dict[str, object]:
 
 
 def _words(copies: list[Posted], message_id: str) -> str:
-    from atm.ui.cli.render import table
+    from atm.ui.views.tables import table
 
     def detail(sent: Posted) -> str:
         error: AtmError | None = sent.error

@@ -7,7 +7,7 @@ from atm.services.mail.retention import Cleaned, cleanup
 from atm.services.mail.spooling import drain_on_the_way
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import TEAM, Args, Command, Option
-from atm.ui.cli.render import table
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

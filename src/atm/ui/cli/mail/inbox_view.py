@@ -9,8 +9,9 @@ from atm.domain.untrusted_text import one_line
 from atm.services.mail.overview import InboxFacts, InboxProblem, inbox_facts
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import Args
-from atm.ui.cli.render import Style, table, when
+from atm.ui.cli.render import Style, when
 from atm.ui.views.style import DIM
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ def _show_waiting(session: Session, teams: list[str]) -> int:
     """Messages that their sender wants to have acknowledged, oldest first."""
     from atm.formats.files.times import to_iso
     from atm.services.mail.escalation import unacknowledged
-    from atm.ui.cli.render import table
+    from atm.ui.views.tables import table
 
     waiting = [one for team in teams for one in unacknowledged(session.room, team)]
     if session.as_json:

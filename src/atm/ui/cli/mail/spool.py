@@ -6,7 +6,8 @@ from atm.domain.errors import NoSuchMessage, UsageError
 from atm.formats.files.times import to_iso
 from atm.services.mail.spooling import drain, drop
 from atm.ui.cli.arguments import Args, Argument, Command, Option
-from atm.ui.cli.render import table, when_epoch
+from atm.ui.cli.render import when_epoch
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -56,7 +56,8 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - the shape of e
     if not tokens:
         session.print("there are no tokens; make one with `atm mcp token new --as NAME`")
         return 0
-    from atm.ui.cli.render import table, when_epoch
+    from atm.ui.cli.render import when_epoch
+    from atm.ui.views.tables import table
 
     rows = [
         [

@@ -14,8 +14,10 @@ from atm.teamd.plugins.discovery import Description, Found, describe_all, discov
 from atm.teamd.plugins.sight import Fence, Workplaces, scope_of
 from atm.ui.cli.log_view import show_log
 from atm.ui.cli.plugins.plugins import daemon_states
-from atm.ui.cli.render import Style, ago, table
+from atm.ui.cli.render import Style
+from atm.ui.views.ages import ago
 from atm.ui.views.style import BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.tables import table
 from atm.wiring.daemon import find_daemon
 
 TYPE_CHECKING = False

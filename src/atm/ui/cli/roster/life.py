@@ -170,7 +170,7 @@ def _item_json(item: Item) -> dict[str, object]:
 
 
 def _show_items(session: Session, items: list[Item], doing: bool) -> None:
-    from atm.ui.cli.render import table
+    from atm.ui.views.tables import table
 
     if not items:
         session.print("Nothing to clean up.")

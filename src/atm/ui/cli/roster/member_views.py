@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from atm.domain.errors import UsageError
 from atm.services.snapshot.members import member_facts
-from atm.services.team.activity import activity
 from atm.services.team.registry import find_team
 from atm.ui.cli.arguments import Args
-from atm.ui.cli.render import ago
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,13 +25,3 @@ def team_meant(args: Args, session: Session) -> Team:
 
 def member_json(room: Teamroom, team: Team, member: Member) -> dict[str, object]:
     return {**member_facts(room, team, member).fields()}
-
-
-def state_words(room: Teamroom, team: Team, member: Member) -> tuple[str, str]:
-    """State and liveness for people, each with its age and, in one word, its source."""
-    facts = activity(room, team, member)
-    known = facts.liveness
-    source = "roster file" if facts.state_source.startswith("config.json") else "heartbeat"
-    state = facts.state if facts.state_age is None else f"{facts.state} ({source}, {ago(facts.state_age)})"
-    seen = known.source.removeprefix("heartbeat (").removesuffix(")")
-    return state, known.value if known.age is None else f"{known.value} ({seen}, {ago(known.age)})"

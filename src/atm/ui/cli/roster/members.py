@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from atm.domain.untrusted_text import shell_words
+from atm.services.team.activity import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
-from atm.ui.cli.render import table
-from atm.ui.cli.roster.member_views import member_json, state_words, team_meant
+from atm.ui.cli.roster.member_views import member_json, team_meant
+from atm.ui.views.roster.members import state_words
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ def execute(args: Args, session: Session) -> int:
         )
         return 0
     rows = [
-        [m.name, m.agent_type or "-", m.model or "-", m.backend or "-", *state_words(room, team, m)]
+        [m.name, m.agent_type or "-", m.model or "-", m.backend or "-", *state_words(activity(room, team, m))]
         for m in team.members
     ]
     if not rows:

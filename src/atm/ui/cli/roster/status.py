@@ -8,10 +8,13 @@ from atm.services.mail.overview import InboxFacts, inbox_facts
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.spooling import drain_on_the_way
 from atm.services.snapshot.tasks import task_counts
+from atm.services.team.activity import activity
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command
-from atm.ui.cli.render import Style, table, when, when_epoch
-from atm.ui.cli.roster.member_views import member_json, state_words, team_meant
+from atm.ui.cli.render import Style, when, when_epoch
+from atm.ui.cli.roster.member_views import member_json, team_meant
+from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -85,7 +88,9 @@ def _show(
         unread, latest = ("?", "unreadable")
         if isinstance(facts, InboxFacts):
             unread, latest = str(facts.unread), when(session, facts.latest) if facts.latest else "-"
-        rows.append([member.name, member.agent_type or "-", *state_words(session.room, team, member), unread, latest])
+        rows.append(
+            [member.name, member.agent_type or "-", *state_words(activity(session.room, team, member)), unread, latest]
+        )
     session.print("")
     session.print(
         "\n".join(table(["Agent", "Type", "State", "Liveness", "Unread", "Latest"], rows, right=(4,)))

@@ -6,12 +6,15 @@ from atm.domain.errors import AtmError
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.files.times import to_iso
 from atm.services.mail.overview import InboxFacts, inbox_facts
+from atm.services.team.activity import activity
 from atm.services.team.lifecycle import standing
 from atm.services.team.registry import find_team
-from atm.ui.cli.render import Style, table, when, when_epoch
+from atm.ui.cli.render import Style, when, when_epoch
 from atm.ui.cli.roster.life import standing_json
-from atm.ui.cli.roster.member_views import member_json, state_words
+from atm.ui.cli.roster.member_views import member_json
+from atm.ui.views.roster.members import state_words
 from atm.ui.views.style import DIM
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -107,7 +110,7 @@ def _print(session: Session, team: Team, mail: Mapping[str, InboxFacts | InboxPr
     for member in team.members:
         facts = mail.get(member.name)
         unread = str(facts.unread) if isinstance(facts, InboxFacts) else "?"
-        state, liveness = state_words(room, team, member)
+        state, liveness = state_words(activity(room, team, member))
         rows.append([member.name, "lead" if team.is_lead(member.name) else member.kind, state, liveness, unread])
     heads = ["Agent", "Kind", "State", "Liveness", "Unread"]
     session.print("\n".join(table(heads, rows, right=(4,))) if rows else "  no members yet")

@@ -9,9 +9,10 @@ from atm.services.sessions.listing import TeamLine, list_teams
 from atm.services.sessions.overview import look_at
 from atm.services.sessions.restoring import repository_for
 from atm.services.team.lifecycle import standing, team_id
-from atm.ui.cli.render import table, when_epoch
+from atm.ui.cli.render import when_epoch
 from atm.ui.cli.sessions.desk import open_desk, team_named
 from atm.ui.cli.sessions.views import iso, team_words, view_json
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.files.times import to_iso
-from atm.ui.cli.render import ago, table
+from atm.ui.views.ages import ago
+from atm.ui.views.roster.members import symbol
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +17,6 @@ if TYPE_CHECKING:
 SHOWN = 10
 """Messages on the screen; JSON has all fifty."""
 
-SYMBOLS = {"idle": "○", "in_progress": "◉", "blocked": "◌", "complete": "✓", "zombie": "☾", "shutdown": "✗"}
 RESUME_WORDS = {
     "claude": "claude --resume {}",
     "codex": "codex resume {}",
@@ -152,7 +153,7 @@ def team_words(view: TeamView, found: Resumed | None = None) -> list[str]:
     """Members, the last messages and the queue."""
     rows = [
         [
-            f"{SYMBOLS.get(one.status, '?')} {one_line(one.name)}",
+            f"{symbol(one.status)} {one_line(one.name)}",
             one.status,
             one.liveness.value,
             one_line(one.liveness.source) + (f", {ago(one.liveness.age)}" if one.liveness.age is not None else ""),

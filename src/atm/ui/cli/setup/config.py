@@ -8,8 +8,8 @@ from atm import config as settings_module
 from atm.domain.errors import BadSetting
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import Args, Argument, Command, Option
-from atm.ui.cli.render import table
 from atm.ui.cli.session import working_folder
+from atm.ui.views.tables import table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from atm.domain.untrusted_text import one_line
 from atm.services.team.standing import check_person
 from atm.ui.cli.arguments import Args, Argument, Command, Option
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
-from atm.ui.cli.render import table
+from atm.ui.views.tables import table
 from atm.wiring.trust import (
     Examined,
     check_not_foreign,

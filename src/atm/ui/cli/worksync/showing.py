@@ -8,8 +8,9 @@ from atm.domain.names import same_name
 from atm.domain.untrusted_text import one_line
 from atm.services.team.standing import is_proven_boss
 from atm.services.worksync.reading import block_of, check_may_see, diagnose, metrics, view, views
-from atm.ui.cli.render import ago, table
 from atm.ui.cli.worksync.sync import open_plane
+from atm.ui.views.ages import ago
+from atm.ui.views.tables import table
 
 if TYPE_CHECKING:
     from atm.domain.plain import Plain

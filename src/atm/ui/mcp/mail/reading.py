@@ -20,7 +20,6 @@ from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.escalation import unacknowledged
 from atm.services.mail.mailroom import find_recipient
-from atm.services.mail.overview import sum_up
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import TURN_PATIENCE, Filter, peek
 from atm.services.mail.spooling import drain_on_the_way
@@ -179,10 +178,10 @@ def _inbox(caller: Caller, given: Given) -> dict[str, Plain]:
     """How much there is, and about what; nothing is marked."""
     owner = whose_inbox(caller, given.text("member"))
     room, team, agent = caller.room, owner.team_name, owner.agent
-    rows = room.inboxes.rows(team, agent)
-    facts = sum_up(agent, rows, room.inboxes.size(team, agent))
-    listed_rows = [row for row in rows if row.understood]
-    if not given.flag("include_read"):
+    counts = room.inboxes.counts(team, agent)
+    if given.flag("include_read"):
+        listed_rows = [row for row in room.inboxes.rows(team, agent) if row.understood]
+    else:
         listed_rows = peek(room, team, agent, Filter()).messages
     offset, limit = given.whole("offset"), given.whole("limit", 20)
     newest = listed_rows[::-1][offset : offset + limit]
@@ -190,9 +189,9 @@ def _inbox(caller: Caller, given: Given) -> dict[str, Plain]:
     messages: list[Plain] = [summary_fields(row) for row in newest]
     return {
         "member": agent,
-        "unread": facts.unread,
-        "total": facts.total,
-        **known({"idle_notices": facts.idle or None}),
+        "unread": counts.unread,
+        "total": counts.total,
+        **known({"idle_notices": counts.idle or None}),
         "messages": messages,
         **({"notice": NOTICE} if messages else {}),
         **more,
