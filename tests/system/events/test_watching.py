@@ -1,8 +1,10 @@
-"""One contract for both ways of watching, and telling rows apart by id."""
+"""One contract for all ways of watching, and telling rows apart by id."""
 
 from __future__ import annotations
 
+import errno
 import os
+import sys
 import threading
 import time
 
@@ -11,14 +13,17 @@ from tests.proving import proves
 
 from atm.services.mail.following import Follower
 from atm.system.events import watching
-from atm.system.events.watching import NativeWatch, PollingWatch
+from atm.system.events.inotify import is_available
+from atm.system.events.watching import InotifyWatch, NativeWatch, PollingWatch
 from atm.testing import make_message
 
 SOON = 30.0
 
 
-@pytest.fixture(params=[PollingWatch, NativeWatch])
+@pytest.fixture(params=[PollingWatch, InotifyWatch, NativeWatch])
 def watch_kind(request):
+    if request.param is InotifyWatch and not is_available():
+        pytest.skip("this system has no inotify")
     if request.param is NativeWatch:
         pytest.importorskip("watchfiles")
     return request.param
@@ -78,18 +83,41 @@ def test_a_folder_that_does_not_exist_can_be_watched(watch_kind, tmp_path):
 
 
 @proves("R000-lock-27")
-def test_native_events_are_used_where_they_can_be_had(path):
+@pytest.mark.skipif(not is_available(), reason="this system has no inotify")
+def test_inotify_is_used_where_it_can_be_had(path):
+    with watching.watch([str(path)]) as watch:
+        assert isinstance(watch, InotifyWatch)
+
+
+@pytest.fixture
+def no_inotify(monkeypatch):
+    def refused():
+        raise OSError(errno.EMFILE, "too many")
+
+    monkeypatch.setattr(watching, "Inotify", refused)
+
+
+@proves("R000-lock-27")
+def test_elsewhere_or_when_they_are_used_up_native_events_are_used(no_inotify, path):
     pytest.importorskip("watchfiles")
     assert isinstance(watching.watch([str(path)]), NativeWatch)
 
 
 @proves("R000-lock-27")
-def test_without_the_extra_it_polls(monkeypatch, path):
-    import sys
-
+def test_without_the_extra_it_polls_there(no_inotify, monkeypatch, path):
     monkeypatch.setitem(sys.modules, "watchfiles", None)
     kind = type(watching.watch([str(path)]))
     assert kind is PollingWatch
+
+
+@pytest.mark.skipif(not is_available(), reason="this system has no inotify")
+def test_a_file_that_comes_into_a_watched_folder_ends_the_wait_at_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(watching, "FLOOR", SOON)  # without news nobody would look before that
+    with InotifyWatch([str(tmp_path)]) as watch:
+        threading.Timer(0.2, (tmp_path / "1.json").write_text, ["{}"]).start()
+        started = time.monotonic()
+        assert watch.wait(SOON) is True
+        assert time.monotonic() - started < SOON / 2
 
 
 def rows(*ids):

@@ -24,9 +24,10 @@ from atm.services.worksync.reading import views
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.services.mail.overview import InboxProblem
@@ -47,6 +48,8 @@ class _KeptTeam:
     cards: list[list[Plain]] = field(default_factory=list)
     tasks: dict[str, Plain] = field(default_factory=lambda: {"tasks": [], "task_counts": {}})
     """And what is said of them."""
+    held: dict[str, list[Plain]] = field(default_factory=dict)
+    """Open tasks by owner, in one spelling of the name."""
     still: list[Plain] = field(default_factory=list)
     """What was said, without what changes by itself."""
     version: int = 0
@@ -83,7 +86,7 @@ class Snapshots:
         troubles: list[Plain] = []
         board = _tried(lambda: desk.boardroom.tasks.board(team.name), troubles, "tasks")
         stands = standing(desk.room, team.name)
-        mail = self._mail(team, kept)
+        mail, tasks = self._mail(team, kept), _tasks(board, kept)
         return {
             "team_id": team_id(desk.room, team),
             "description": team.description or None,
@@ -92,8 +95,8 @@ class Snapshots:
             "status": stands.status,
             "status_source": stands.source,
             "status_since": stands.since or None,
-            "members": self._members(team, mail, board, troubles),
-            **_tasks(board, kept),
+            "members": self._members(team, kept, mail, board, troubles),
+            **tasks,
             "spool": self._spool(team),
             "troubles": troubles,
         }
@@ -112,12 +115,13 @@ class Snapshots:
     def _members(
         self,
         team: Team,
+        kept: _KeptTeam,
         mail: Mapping[str, InboxFacts | InboxProblem],
         board: Board | None,
         troubles: list[Plain],
     ) -> list[Plain]:
         synced = _tried(lambda: views(self._syncroom, team, team.names, board), troubles, "work-sync") or []
-        sync, held = {one.member: one for one in synced}, _held(board)
+        sync = {one.member: one for one in synced}
         rows: list[Plain] = []
         for facts in facts_of_all(self._desk.room, team):
             name = facts.member.name
@@ -126,7 +130,7 @@ class Snapshots:
                 **facts.fields(),
                 "is_lead": facts.is_lead,
                 "mail": mail_fields(mail.get(name)),
-                "tasks": held.get(name.casefold(), []),
+                "tasks": kept.held.get(name.casefold(), []),
                 "sync": {"state": known.state, "label": known.label, "why": known.why} if known is not None else None,
                 "agent": self._agent(team.name, facts),
             }
@@ -168,6 +172,7 @@ def mail_fields(facts: InboxFacts | InboxProblem | None) -> dict[str, Plain]:
 def _tasks(board: Board | None, kept: _KeptTeam) -> dict[str, Plain]:
     """Said anew only if one of them is another: what one says depends on the others."""
     if board is None:
+        kept.cards, kept.held = [], {}
         return {"tasks": [], "task_counts": {}}
     found = board.sorted()
     cards = [card.values() for card in found]
@@ -175,12 +180,13 @@ def _tasks(board: Board | None, kept: _KeptTeam) -> dict[str, Plain]:
         kept.cards = cards
         shown = [task_fields(card, board) for card in found if not card.is_hidden]
         kept.tasks = {"tasks": [*shown], "task_counts": task_counts(board)}
+        kept.held = _held(found)
     return kept.tasks
 
 
-def _held(board: Board | None) -> dict[str, list[Plain]]:
+def _held(cards: Sequence[Card]) -> dict[str, list[Plain]]:
     found: dict[str, list[Plain]] = {}
-    for card in board.sorted() if board is not None else []:
+    for card in cards:
         if card.owner and not card.is_finished:
             found.setdefault(card.owner.casefold(), []).append(card.id)
     return found

@@ -1,5 +1,5 @@
 """
-Waiting for files to change: the system's own events where `watchfiles` is installed, and a slow look as the floor.
+Waiting for files to change: inotify on Linux, elsewhere `watchfiles` if it is installed, and a slow look as the floor.
 
 A watch says *that* something changed, never what: files shrink, are replaced and vanish. Whoever waits reads
 again and tells rows apart by their ids (`services.following`).
@@ -8,8 +8,10 @@ again and tells rows apart by their ids (`services.following`).
 from __future__ import annotations
 
 import os
+import select
 import time
 
+from atm.system.events.inotify import Inotify
 from atm.system.machine import interruptions
 
 TYPE_CHECKING = False
@@ -38,6 +40,10 @@ FLOOR = 0.5
 
 def watch(paths: list[str]) -> Watch:
     """The best watch that this machine has."""
+    try:
+        return InotifyWatch(paths)
+    except OSError:  # another system, or all of this user's are used up
+        pass
     try:
         import watchfiles  # noqa: F401 - an extra; its absence costs only latency
     except ImportError:
@@ -80,8 +86,25 @@ class PollingWatch:
         return [_stamp(path) for path in self._paths]
 
 
+class InotifyWatch(PollingWatch):
+    """Sleeps until Linux reports a change in one of the folders. Raises OSError where it cannot."""
+
+    def __init__(self, paths: list[str]) -> None:
+        super().__init__(paths)
+        self._kernel = Inotify()
+        for folder in {*paths, *map(os.path.dirname, paths)}:
+            self._kernel.add(folder, follow=True)  # what is no folder, or none yet, is looked at
+
+    def __exit__(self, *_: object) -> None:
+        self._kernel.close()
+
+    def _pause(self, left: float) -> None:
+        select.select([self._kernel.fd], [], [], min(FLOOR, left))
+        self._kernel.read()
+
+
 class NativeWatch(PollingWatch):
-    """Sleeps until the system reports a change in one of the folders."""
+    """The same through `watchfiles`, for systems without inotify."""
 
     def __init__(self, paths: list[str]) -> None:
         super().__init__(paths)
