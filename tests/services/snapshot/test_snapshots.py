@@ -9,6 +9,7 @@ import pytest
 from tests.services.sessions.stage import SessionStage
 
 from atm.domain.errors import UnreadableFile
+from atm.services.mail.conversations import acknowledge
 from atm.services.sessions.resuming import resume
 from atm.services.snapshot.composing import Snapshots
 from atm.services.snapshot.members import member_facts
@@ -46,6 +47,14 @@ def test_it_has_members_tasks_mail_lead_and_work_sync(stage, snapshots):
     assert (found["lead"]["member"], found["lead"]["session"]) == ("ann", None)
     assert bob["sync"]["label"]
     json.dumps(found)
+
+
+def test_receipts_that_somebody_waits_for_are_in_it_until_they_come(stage, snapshots):
+    sent = stage.say("bob", "cat", "is main broken?", ack_minutes=5)
+    (one,) = snapshots.of("crew")["unacknowledged"]
+    assert (one["id"], one["from"], one["to"], one["minutes"]) == (sent.message_id, "bob", "cat", 5)
+    acknowledge(stage.room, "crew", "cat", sent.message_id, None)
+    assert snapshots.of("crew")["unacknowledged"] == []
 
 
 def test_its_version_rises_with_every_change_and_not_with_time(stage, snapshots):

@@ -37,6 +37,27 @@ def unacknowledged(room: Mailroom, team: str) -> list[Waiting]:
     return waiting_in(room.ledger.entries(team)[0], team)
 
 
+class WaitingMail:
+    """The same for whoever asks again and again: a ledger is read once more only when it is another one."""
+
+    __slots__ = ("_known",)
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[object, list[Waiting]]] = {}
+
+    def of(self, room: Mailroom, team: str) -> list[Waiting]:
+        ledger = room.ledger
+        version, known = ledger.version(team), self._known.get(team)
+        if known is None or known[0] != version:
+            # Much quicker than reading it: most teams never ask for an acknowledgement.
+            asked = version is not None and ledger.mentions(team, f'"{ACK_DUE}"')
+            known = self._known[team] = (version, unacknowledged(room, team) if asked else [])
+        return known[1]
+
+    def forget_all_but(self, teams: set[str]) -> None:
+        self._known = {team: known for team, known in self._known.items() if team in teams}
+
+
 def waiting_in(entries: list[Entry], team: str) -> list[Waiting]:
     found: dict[tuple[str, str], Waiting] = {}
     messages = {(entry.ids[0], entry.agent): entry for entry in entries if entry.raw and entry.ids}

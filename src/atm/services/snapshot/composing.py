@@ -13,6 +13,7 @@ from typing import TypeVar
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
 from atm.formats.files.times import to_iso
+from atm.services.mail.escalation import WaitingMail
 from atm.services.mail.overview import InboxFacts, facts_of_inbox
 from atm.services.sessions.overview import lead_state_of
 from atm.services.snapshot.members import MemberNow, facts_of_all
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card
+    from atm.domain.mail.escalation import Waiting
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.services.mail.overview import InboxProblem
@@ -62,6 +64,7 @@ class Snapshots:
         self._desk = desk
         self._syncroom = syncroom
         self._kept: dict[str, _KeptTeam] = {}
+        self._waiting = WaitingMail()
 
     def teams(self) -> list[str]:
         return self._desk.room.rosters.teams()
@@ -80,6 +83,7 @@ class Snapshots:
     def forget_all_but(self, teams: set[str]) -> None:
         for gone in set(self._kept) - teams:
             del self._kept[gone]
+        self._waiting.forget_all_but(teams)
 
     def _compose(self, team: Team, kept: _KeptTeam) -> dict[str, Plain]:
         desk = self._desk
@@ -87,6 +91,7 @@ class Snapshots:
         board = _tried(lambda: desk.boardroom.tasks.board(team.name), troubles, "tasks")
         stands = standing(desk.room, team.name)
         mail, tasks = self._mail(team, kept), _tasks(board, kept)
+        waiting = _tried(lambda: self._waiting.of(desk.room, team.name), troubles, "receipts") or []
         return {
             "team_id": team_id(desk.room, team),
             "description": team.description or None,
@@ -97,6 +102,7 @@ class Snapshots:
             "status_since": stands.since or None,
             "members": self._members(team, kept, mail, board, troubles),
             **tasks,
+            "unacknowledged": [*(waiting_fields(one) for one in waiting)],
             "spool": self._spool(team),
             "troubles": troubles,
         }
@@ -159,6 +165,19 @@ class Snapshots:
             return {"pending": 0, "held": 0}
         waiting = [one.entry for one in spool.pending() if same_name(one.entry.team, team.name)]
         return {"pending": len(waiting), "held": sum(one.reason == "lead-away" for one in waiting)}
+
+
+def waiting_fields(one: Waiting) -> dict[str, Plain]:
+    """A message whose sender wants to know that it arrived, and does not yet."""
+    return {
+        "id": one.id,
+        "to": one.agent,
+        "from": one.sender,
+        "summary": one.summary,
+        "since": to_iso(one.since),
+        "minutes": one.minutes,
+        "told": one.said or None,
+    }
 
 
 def mail_fields(facts: InboxFacts | InboxProblem | None) -> dict[str, Plain]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from atm.domain.events import MESSAGE_ESCALATED, MESSAGE_FAILED
-from atm.domain.mail.receipts import ACK_DUE
-from atm.services.mail.escalation import Told, escalate, unacknowledged
+from atm.services.mail.escalation import Told, WaitingMail, escalate
 from atm.services.mail.mailroom import Recipient
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.retention import compact_if_due
@@ -14,7 +13,6 @@ from atm.services.mail.spooling import drain
 from atm.teamd.part import DaemonPart, LoopPlan
 
 if TYPE_CHECKING:
-    from atm.domain.mail.escalation import Waiting
     from atm.domain.team.team import Team
     from atm.teamd.part import Core
     from atm.teamd.rounds import Rounds
@@ -27,7 +25,7 @@ class MailLoops:
 
     def __init__(self, rounds: Rounds) -> None:
         self._rounds = rounds
-        self._waiting: dict[str, tuple[object, list[Waiting]]] = {}
+        self._waiting = WaitingMail()
 
     def drain_spool(self, *, everything: bool = False) -> int:
         done = drain(self._rounds.room, everything=everything, patient=True)
@@ -65,23 +63,13 @@ class MailLoops:
     def tell_unanswered(self) -> int:
         done = 0
         for name in self._rounds.names():
-            waiting = self._rounds.attempt(self._waiting_in, name)
+            waiting = self._rounds.attempt(self._waiting.of, self._rounds.room, name)
             team = self._rounds.attempt(self._rounds.room.rosters.load, name) if waiting else None
             told = (self._rounds.attempt(escalate, self._rounds.room, team, waiting) or []) if team is not None else []
             for one in told:
                 self._report(one)
             done += len(told)
         return done
-
-    def _waiting_in(self, team: str) -> list[Waiting]:
-        """The ledger is read again only when it has changed, and only if a sender ever asked for an answer."""
-        version = self._rounds.room.ledger.version(team)
-        known = self._waiting.get(team)
-        if known is None or known[0] != version:
-            asked = version is not None and self._rounds.room.ledger.mentions(team, f'"{ACK_DUE}"')
-            known = (version, unacknowledged(self._rounds.room, team) if asked else [])
-            self._waiting[team] = known
-        return known[1]
 
     def _report(self, told: Told) -> None:
         waiting = told.waiting
@@ -94,7 +82,7 @@ class MailLoops:
         )
 
     def forget_all_but(self, teams: set[str]) -> None:
-        self._waiting = {team: known for team, known in self._waiting.items() if team in teams}
+        self._waiting.forget_all_but(teams)
 
 
 class MailPart(DaemonPart):
