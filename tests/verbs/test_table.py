@@ -8,7 +8,7 @@ from atm.ui.cli.arguments import Command
 from atm.ui.cli.catalog import load
 from atm.ui.mcp.catalog import all_tools
 from atm.ui.verbs.board import table
-from atm.ui.verbs.verb import COMMAND, TOOL, Verb
+from atm.ui.verbs.verb import COMMAND, Verb
 
 PART_OF = {"board_release": "tasks release", "board_reopen": "tasks release"}
 PART_OF |= {"board_ask": "tasks clarify", "board_answer": "tasks clarify"}
@@ -52,8 +52,7 @@ def test_a_tool_takes_what_the_table_says(verb: Verb) -> None:
 @pytest.mark.parametrize("verb", [verb for verb in table.ALL if verb.command], ids=lambda verb: verb.tool)
 def test_a_command_takes_what_the_table_says(verb: Verb) -> None:
     command = commands()[verb.command]
-    offered = [one for one in verb.parameters if one.only != TOOL]
     words = {argument.name for argument in command.arguments}
     names = {option.names[0] for option in command.options}
-    assert words == {one.name for one in offered if one.is_word}
-    assert names == {one.option for one in offered if not one.is_word} | {"--as", "--team", "--json", "--help"}
+    assert words == {one.name for one in verb.parameters if one.is_word}
+    assert names == {one.option for one in verb.parameters if not one.is_word} | {"--as", "--team", "--json", "--help"}

@@ -189,7 +189,7 @@ class TestNothingIsWritten:
             (["depend", "3", "--on", "1", "77"], "there is no task #77"),
             (["depend", "77", "--on", "1"], "there is no task #77"),
             (["depend", "1", "--on", "Second"], "no task id"),
-            (["depend", "1"], "neither --on nor --off"),
+            (["depend", "1"], "neither on nor off"),
             (["split", "2", "--into", ""], "needs a subject"),
             (["split", "77", "--into", "a"], "there is no task #77"),
         ],

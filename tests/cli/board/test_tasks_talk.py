@@ -292,3 +292,21 @@ class TestPlan:
         said = planned("plan", "submit", id, "--text", "x", "--as", "ann").out + planned("plan", "approve", id).out
         assert "the plan for #1 waits" in said
         assert "the plan for #1 is approved" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "event"),
+    [(["cancel", "1", "--reason", ""], "cancelled"), (["release", "1", "--reopen", "--reason", ""], "reopened")],
+)
+def test_an_empty_reason_is_as_good_as_none(tasks, words, event):
+    tasks("add", "A")
+    if "--reopen" in words:
+        tasks("cancel", "1")
+    tasks(*words)
+    assert tasks("history", "1", "--json").json["events"][-1]["reason"] == event
+
+
+@pytest.mark.parametrize("words", [["review", "changes", "1"], ["plan", "reject", "1"]])
+def test_the_board_says_first_what_is_wrong_with_a_task(tasks, words):
+    tasks("add", "A")
+    assert tasks(*words, "--json", code=1).json["error"]["code"] != "usage"

@@ -60,6 +60,12 @@ def test_what_is_no_inbox_is_not_counted(data):
         count_rows(data)
 
 
+def test_one_row_that_is_nested_too_deeply_hides_no_other():
+    deep = b'{"from": "eve", "text": ' + b"[" * 100_000 + b"]" * 100_000 + b"}"
+    data = b'[{"from": "ann", "text": "hello"}, ' + deep + b"]"
+    assert (count_rows(data).total, count_rows(data).malformed) == (1, 1)
+
+
 def test_half_a_character_and_numbers_of_any_size_are_no_trouble():
     data = b'[{"from": "ann", "text": "\\ud83d", "timestamp": "x", "n": 123456789012345678901234567890}]'
     assert count_rows(data).total == 1

@@ -97,8 +97,8 @@ def test_what_was_proven_says_for_which_commit_and_the_failure_before_it_is_forg
     with pytest.raises(ChecksFailed):
         board.complete(boardroom, "crew", "ann", "1")
     assert boardroom.tasks.read("crew", "1").part("lastCheck")["commit"] == "c1"
-    programs(boardroom).results = {"commit HEAD": Ran(0, "c2")}
-    done = board.complete(boardroom, "crew", "ann", "1").task
+    programs(boardroom).results = {"commit HEAD": Ran(0, "c2"), "commit main": Ran(0, "c3")}
+    done = board.complete(boardroom, "crew", "ann", "1", commit="main").task  # what they say they made proves nothing
     assert "lastCheck" not in done.details
     assert [one["commit"] for one in dicts_in(done.details["evidence"])] == ["c2"]
 

@@ -211,6 +211,16 @@ def test_a_push_that_fails_can_be_tried_again(stage):
     assert (done.pushed, done.status, stage.desk.tree.messages) == ("origin", "complete", ["m"])
 
 
+def test_a_push_that_is_asked_for_when_it_is_over_is_refused_and_not_forgotten(stage, monkeypatch):
+    work = Consolidating(stage.desk, "crew", "ann")
+    monkeypatch.setattr(work, "_mark", lambda: (_ for _ in ()).throw(GitTrouble("no space", "make some")))
+    with pytest.raises(GitTrouble):
+        work.begin("m", "")
+    with pytest.raises(RequestError, match="the push is over"):
+        Consolidating(stage.desk, "crew", "ann").go_on(push="origin")
+    assert Consolidating(stage.desk, "crew", "ann").go_on().status == "complete"
+
+
 def test_a_half_done_merge_is_not_committed_over(stage):
     stage.desk.tree.now = replace(stage.desk.tree.now, is_half_done="merge")
     with pytest.raises(GitTrouble, match="a merge waits"):

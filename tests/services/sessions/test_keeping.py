@@ -19,16 +19,17 @@ from atm.domain.team.team import Member
 from atm.services.board import working
 from atm.services.board.leaving import release_silent
 from atm.services.crew.crewroom import change
-from atm.services.crew.reaping import reconcile
+from atm.services.crew.reaping import clear_away, reconcile
 from atm.services.crew.spawning import AgentWish, spawn
 from atm.services.roster.ending import archive_team
 from atm.services.roster.members import add_member, create_team
 from atm.services.sessions.checkpointing import checkpoint, commit_checkpoint
 from atm.services.sessions.keeping import keep, led_teams, restart_lost
 from atm.services.sessions.listing import list_teams
+from atm.services.sessions.overview import look_at
 from atm.services.sessions.reassigning import reassign
 from atm.services.sessions.resuming import probe, resume
-from atm.services.sessions.teammates import checkpoint_in, save_member, tree_of
+from atm.services.sessions.teammates import checkpoint_in, save_all, save_member, tree_of
 from atm.services.team.leading import note_lead
 from atm.services.team.lifecycle import note_activity
 
@@ -243,6 +244,24 @@ def test_who_goes_on_learns_which_check_failed_and_which_commit_was_good(stage):
     assert "Its last check, `make`, ended with 2." in stage.inbox("cat")[-1]
     assert "The last commit whose checks passed: c1" in stage.inbox("cat")[-1]
     assert probe(stage.desk, "crew").checkpoints["cat"].code == 2
+
+
+def test_work_and_failed_check_are_handed_over_also_when_the_claim_went_back_and_the_worktree_is_gone(stage):
+    record = started(stage)
+    id = stage.task("emit", owner="dan", acceptance=[check(COMMAND, "make")])
+    stage.crew.worktrees.trees[record.worktree]["a.txt"] = "two\n"
+    stage.boardroom.programs.results = {"make": Ran(None, timed_out=True)}
+    with pytest.raises(ChecksFailed):
+        stage.done(id, "dan")
+    team = stage.room.rosters.load("crew")
+    saved = save_member(stage.desk, team, "dan", id)
+    stage.later(11 * MINUTE)
+    release_silent(stage.boardroom, "crew")
+    assert save_all(stage.desk, look_at(stage.desk, "crew"), print)["dan"].task == id, "it has none now"
+    clear_away(stage.crew, stage.crew.records.read("crew", "dan"))
+    done: Any = reassign(stage.desk, "crew", id, "cat", "ann")
+    assert (done.inherited.salvage, done.inherited.how_it_ended) == (saved.salvage, "did not end")
+    assert "Its last check, `make`, did not end." in stage.inbox("cat")[-1]
 
 
 @pytest.mark.parametrize(("cwd", "is_ours"), [("/r", True), ("/private", False), ("/nowhere", False)])

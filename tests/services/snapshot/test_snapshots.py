@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.services.sessions.stage import SessionStage
 
+from atm.domain.board.dependencies import Board
 from atm.domain.errors import UnreadableFile
 from atm.services.mail.conversations import acknowledge
 from atm.services.sessions.resuming import resume
@@ -55,6 +56,21 @@ def test_receipts_that_somebody_waits_for_are_in_it_until_they_come(stage, snaps
     assert (one["id"], one["from"], one["to"], one["minutes"]) == (sent.message_id, "bob", "cat", 5)
     acknowledge(stage.room, "crew", "cat", sent.message_id, None)
     assert snapshots.of("crew")["unacknowledged"] == []
+
+
+def test_what_was_known_of_a_board_that_could_not_be_read_since_does_not_come_back(stage, snapshots, monkeypatch):
+    snapshots.of("crew")
+    tasks: Any = stage.boardroom.tasks
+
+    def broken(_: str) -> Any:
+        raise UnreadableFile("no board", "mend it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(tasks, "board", broken)
+        assert snapshots.of("crew")["tasks"] == []
+    monkeypatch.setattr(tasks, "board", lambda _: Board({}))
+    found = snapshots.of("crew")
+    assert (found["tasks"], found["task_counts"]) == ([], {"pending": 0, "in_progress": 0, "completed": 0})
 
 
 def test_its_version_rises_with_every_change_and_not_with_time(stage, snapshots):

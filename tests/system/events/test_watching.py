@@ -111,6 +111,20 @@ def test_without_the_extra_it_polls_there(no_inotify, monkeypatch, path):
 
 
 @pytest.mark.skipif(not is_available(), reason="this system has no inotify")
+def test_a_folder_that_comes_later_is_watched_too_and_files_written_in_place_are_heard_of(tmp_path):
+    folder = tmp_path / "later"
+    with InotifyWatch([str(folder), str(folder / "x.json")]) as watch:
+        folder.mkdir()
+        assert watch.wait(SOON) is True
+        (folder / "1.json").write_text("{}")
+        assert watch.wait(SOON) is True
+        assert watch.wait(0.2) is False  # by now it is watched
+        with (folder / "1.json").open("r+") as file:
+            file.write("[]")
+        assert watch.wait(SOON) is True, "though the folder's own stamp stays"
+
+
+@pytest.mark.skipif(not is_available(), reason="this system has no inotify")
 def test_a_file_that_comes_into_a_watched_folder_ends_the_wait_at_once(tmp_path, monkeypatch):
     monkeypatch.setattr(watching, "FLOOR", SOON)  # without news nobody would look before that
     with InotifyWatch([str(tmp_path)]) as watch:

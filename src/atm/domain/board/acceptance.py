@@ -83,7 +83,7 @@ def describe(check: Record) -> str:
 
 
 def evidence(check: Record, ran: Ran, commit: str = "") -> dict[str, Plain]:
-    """What is kept as proof; with the commit that was checked out."""
+    """What is kept as proof; with the commit that was checked out, beside which there may have been changes."""
     return {
         **{key: value for key, value in check.items() if key != "mark"},
         "ok": ran.code == 0,

@@ -161,11 +161,12 @@ def note_failed_check(card: Card, by: Stamp, check: dict[str, Plain]) -> Change:
 
 def complete(card: Card, by: Stamp, *, result: str, evidence: list[Plain], unverified: bool) -> Change:
     event = by.event("status_changed", **{"from": card.status, "to": COMPLETED}, claim=card.claim_id)
-    own: dict[str, Plain] = {"claim": None, "clarification": None, "finishedAt": by.at, "finishedBy": by.actor}
+    own: dict[str, Plain] = {"claim": None, "clarification": None, "lastCheck": None}
+    own |= {"finishedAt": by.at, "finishedBy": by.actor}
     if result:
         own["result"] = result
     if evidence:
-        own |= {"evidence": evidence, "lastCheck": None}
+        own["evidence"] = evidence
         event["checks"] = len(evidence)
     if unverified:
         own["unverified"] = {"by": by.actor, "at": by.at}

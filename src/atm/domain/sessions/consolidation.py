@@ -52,11 +52,11 @@ class MemberReadiness:
         self.reasons = reasons
 
 
-def why_not_green(*, task: str, last_check: int | None, unsaved: str, status: str) -> list[str]:
+def why_not_green(*, task: str, last_check: str, unsaved: str, status: str) -> list[str]:
     """No task in progress, the last check passed, the work saved, and no zombie."""
     rows = (
         (bool(task), f"#{task} is in progress"),
-        (last_check not in (None, 0), f"its last check ended with {last_check}"),
+        (bool(last_check), f"its last check {last_check}"),
         (bool(unsaved), f"its work could not be saved: {unsaved}"),
         (status == "zombie", "it is a zombie"),
     )

@@ -34,6 +34,13 @@ class MemberCheckpoint:
     """The last commit whose checks passed."""
     inherited_from: str = ""
 
+    @property
+    def how_it_ended(self) -> str:
+        """The check that failed last, in words; empty if none did."""
+        if not self.command or self.code == 0:
+            return ""
+        return "did not end" if self.code is None else f"ended with {self.code}"
+
 
 def encode_member(said: MemberCheckpoint) -> bytes:
     check: dict[str, Plain] | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from atm.domain.board import claims
 from atm.domain.board.acceptance import COMMIT, FILE, SUBJECTS, Ran, about, evidence, kind_of, why_not
 from atm.domain.errors import AtmError, ChecksFailed
+from atm.domain.names import same_name
 from atm.domain.team.liveness import WORKING
 from atm.services.board.boardroom import working_folder
 from atm.services.board.marks import check_marks
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
     """All checks, in order. Raises ChecksFailed at the first that fails, with what it said."""
     folder = check_marks(boardroom, team, task, who, working_folder(boardroom, team, task, who))
-    at = boardroom.programs.commit_of(folder, commit or "HEAD")
+    at = boardroom.programs.commit_of(folder, "HEAD")  # whatever is named for checks of commits
     proof: list[Plain] = []
     for check in task.acceptance:
         ran = _run(boardroom, team, task, who, check, folder, commit)
@@ -40,7 +41,8 @@ def _note_failure(boardroom: Boardroom, team: Team, task: Task, who: str, failed
     by = boardroom.stamp(who)
 
     def rule(now: Task) -> Change | None:
-        return claims.note_failed_check(now, by, failed) if now.claim_id == task.claim_id else None
+        is_theirs = now.is_claimed and same_name(now.owner, task.owner) and now.claim_id == task.claim_id
+        return claims.note_failed_check(now, by, failed) if is_theirs else None
 
     try:
         with boardroom.tasks.turn(team.name) as turn:

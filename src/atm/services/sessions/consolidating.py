@@ -165,7 +165,10 @@ class Consolidating:
         former = consolidation_of(self.desk, self.team.name)
         if former is None or not former.partial:
             raise BadMove(f"no consolidation of {self.team.name} was interrupted", "begin one without --continue")
-        if former.push and not push and plan.PUSH in steps_from(former.step):
+        is_pushed = plan.PUSH not in steps_from(former.step)
+        if push and is_pushed:
+            raise RequestError(f"{former.step!r} is all that is left: the push is over", "go on without --push")
+        if former.push and not push and not is_pushed:
             words = f"atm session consolidate {shell_words(self.team.name)} --continue"
             raise RequestError(
                 f"what was interrupted was to be pushed to {former.push}; nobody has asked for that now",
@@ -314,7 +317,7 @@ class Consolidating:
         if ran.code != 0:
             raise GitTrouble(
                 f"git push {self.now.push} ended with {ran.code}: {said_by(ran)[-MOST_SAID:].strip()}",
-                "mend that, then go on with --continue",
+                f"mend that, then go on with --continue --push {shell_words(self.now.push)}",
                 self.folder,
             )
         self.done.pushed = self.now.push
@@ -374,7 +377,7 @@ def readiness(desk: SessionRoom, view: TeamView, unsaved: Mapping[str, str]) -> 
         saved = checkpoint_in(desk, view.team.name, one.name)
         reasons = why_not_green(
             task=one.task,
-            last_check=saved.code if saved is not None and saved.task == one.task else None,
+            last_check=saved.how_it_ended if saved is not None and saved.task == one.task else "",
             unsaved=unsaved.get(one.name, ""),
             status=one.status,
         )

@@ -88,7 +88,7 @@ def _hand_over(task: Task, former: str, kept: MemberCheckpoint) -> str:
     if kept.branch:
         lines.append(f"Its branch: {kept.branch}")
     if kept.command:
-        lines.append(f"Its last check, `{kept.command}`, ended with {kept.code}.")
+        lines.append(f"Its last check, `{kept.command}`, {kept.how_it_ended}.")
     if kept.good:
         lines.append(f"The last commit whose checks passed: {kept.good}")
     return "\n".join(lines)

@@ -39,10 +39,14 @@ def checkpoint_in(desk: SessionRoom, team: str, member: str) -> MemberCheckpoint
 
 
 def save_all(desk: SessionRoom, view: TeamView, note: Callable[[str, AtmError], None]) -> dict[str, MemberCheckpoint]:
-    """The work of every agent but the lead, by name. One that cannot be saved is noted, and keeps nobody else's."""
+    """
+    The work of every agent, by name; of the lead only what lies in a worktree of ours. What cannot be saved is noted,
+    and keeps nobody else's from it.
+    """
     saved: dict[str, MemberCheckpoint] = {}
     for one in view.members:
-        if one.kind != AGENT or view.team.is_lead(one.name) or not (one.task or has_tree(desk, view.team, one.name)):
+        works = bool(one.task) and not view.team.is_lead(one.name)  # a lead's own folder is the user's
+        if one.kind != AGENT or not (works or has_tree(desk, view.team, one.name)):
             continue
         try:
             saved[one.name] = save_member(desk, view.team, one.name, one.task)
@@ -63,6 +67,8 @@ def save_member(desk: SessionRoom, team: Team, member: str, task: str) -> Member
     """
     former = checkpoint_in(desk, team.name, member)
     tree = tree_of(desk, team, member)
+    # Its claim may have gone back to the board: whoever takes that task over needs what was begun for it.
+    task = task or (former.task if former is not None else "")
     made = MemberCheckpoint(member=member, task=task, at=desk.clock.now())
     if tree is not None:
         made.worktree, made.branch = tree.path, tree.branch
@@ -113,26 +119,27 @@ def _drop_autosave(desk: SessionRoom, common: str, team: str, ref: str) -> None:
 
 def _add_checks(desk: SessionRoom, team: str, made: MemberCheckpoint) -> None:
     """From what the board knows: the check that failed last on its task, and the commit of the work it proved last."""
-    proofs = []
-    for task in _latest_tasks(desk, team, made.member):
-        proofs += [(task.text("finishedAt"), commit_of(one)) for one in dicts_in(task.details.get("evidence"))]
+    for task in _readable(desk, team, [made.task] if made.task else []):  # also if it is nobody's any more
         failed = task.part("lastCheck")
-        if failed and task.id == made.task:
-            code = failed.get("code")
-            made.command, made.output = about(failed), str(failed.get("output") or "")
-            made.code = code if isinstance(code, int) else None
+        code = failed.get("code")
+        made.command, made.output = about(failed), str(failed.get("output") or "")
+        made.code = code if isinstance(code, int) else None
+    board = desk.boardroom.tasks.board(team)
+    own = [card.id for card in board.sorted() if same_name(card.owner, made.member) and card.is_finished]
+    proofs = [
+        (task.text("finishedAt"), commit_of(one))
+        for task in _readable(desk, team, own[-MOST_TASKS:])  # the last proven one is hardly older than so many
+        for one in dicts_in(task.details.get("evidence"))
+    ]
     made.good = max((proof for proof in proofs if proof[1]), default=("", ""))[1]
 
 
-def _latest_tasks(desk: SessionRoom, team: str, member: str) -> Iterator[Task]:
-    """Those of the highest numbers: the last one that was proven is hardly older than so many."""
-    tasks = desk.boardroom.tasks
-    own = [card for card in tasks.board(team).sorted() if same_name(card.owner, member) and not card.problem]
-    for card in sorted(own, key=lambda card: card.number)[-MOST_TASKS:]:
+def _readable(desk: SessionRoom, team: str, ids: list[str]) -> Iterator[Task]:
+    for id in ids:
         try:
-            yield tasks.read(team, card.id)
+            yield desk.boardroom.tasks.read(team, id)
         except AtmError as error:
-            desk.room.troubles.note(f"task {card.id}: {error}")
+            desk.room.troubles.note(f"task {id}: {error}")
 
 
 def roll_back(desk: SessionRoom, team: Team, member: str, by: str) -> tuple[Saved | None, list[str]]:

@@ -47,8 +47,9 @@ class _KeptTeam:
     """What was read of a team, and of which versions."""
 
     inboxes: dict[str, tuple[object, InboxFacts | InboxProblem]] = field(default_factory=dict)
-    cards: list[list[Plain]] = field(default_factory=list)
-    tasks: dict[str, Plain] = field(default_factory=lambda: {"tasks": [], "task_counts": {}})
+    cards: list[list[Plain]] | None = None
+    """None: nothing is known of them."""
+    tasks: dict[str, Plain] = field(default_factory=dict)
     """And what is said of them."""
     held: dict[str, list[Plain]] = field(default_factory=dict)
     """Open tasks by owner, in one spelling of the name."""
@@ -191,7 +192,7 @@ def mail_fields(facts: InboxFacts | InboxProblem | None) -> dict[str, Plain]:
 def _tasks(board: Board | None, kept: _KeptTeam) -> dict[str, Plain]:
     """Said anew only if one of them is another: what one says depends on the others."""
     if board is None:
-        kept.cards, kept.held = [], {}
+        kept.cards, kept.held = None, {}
         return {"tasks": [], "task_counts": {}}
     found = board.sorted()
     cards = [card.values() for card in found]

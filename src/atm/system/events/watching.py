@@ -92,15 +92,29 @@ class InotifyWatch(PollingWatch):
     def __init__(self, paths: list[str]) -> None:
         super().__init__(paths)
         self._kernel = Inotify()
-        for folder in {*paths, *map(os.path.dirname, paths)}:
-            self._kernel.add(folder, follow=True)  # what is no folder, or none yet, is looked at
+        self._folders = {*map(os.path.dirname, paths), *filter(os.path.isdir, paths)}
+        self._heard = False
+        """Was a file changed in place in a folder that is waited for? Its own stamp does not show that."""
+        self._unwatched = self._add(self._folders)
 
     def __exit__(self, *_: object) -> None:
         self._kernel.close()
 
+    def _add(self, folders: set[str]) -> set[str]:
+        """Those that cannot be watched: not there yet, or more than this user may watch. They are looked at."""
+        return {folder for folder in folders if not self._kernel.add(folder, follow=True)}
+
     def _pause(self, left: float) -> None:
-        select.select([self._kernel.fd], [], [], min(FLOOR, left))
-        self._kernel.read()
+        self._unwatched = self._add(self._unwatched)
+        longest = LOOK_EVERY if self._unwatched else FLOOR
+        wait_for(self._kernel.fd, min(longest, left))
+        news = self._kernel.read()
+        self._unwatched |= news.lost & self._folders
+        self._heard = any(folder in self._paths for folder, _, _ in news.paths)
+
+    def changed(self) -> bool:
+        heard, self._heard = self._heard, False
+        return super().changed() or heard
 
 
 class NativeWatch(PollingWatch):
@@ -138,6 +152,13 @@ class NativeWatch(PollingWatch):
             next(self._events, None)
         except OSError:  # the folder went before it was watched, or there are no watches left: then we look ourselves
             self._events = None
+
+
+def wait_for(fd: int, seconds: float) -> None:
+    """Until something can be read there. `poll`, because a server may have more files open than `select` can count."""
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    poll.poll(seconds * 1000)
 
 
 def _stamp(path: str) -> object:

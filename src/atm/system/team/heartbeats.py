@@ -54,7 +54,7 @@ class HeartbeatFiles:
             found = decode_beat(read_whole(self._disk, path))
         except (OSError, NotJson):
             return None
-        if stamp is not None and self._clock.now() * 1e9 - stamp.mtime_ns > FRESH_NS:
+        if stamp is not None and stamp.kind == "file" and self._clock.now() * 1e9 - stamp.mtime_ns > FRESH_NS:
             self._known[path] = (stamp.content, found)
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from atm.domain.errors import UsageError
 from atm.ui.cli.arguments import TEAM, Argument, Command, Option
-from atm.ui.verbs.verb import TOOL, Given
+from atm.ui.verbs.verb import Given
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,13 +16,14 @@ MINE = (AS, TEAM)
 
 
 def command_of(verb: Verb) -> Command:
-    offered = [one for one in verb.parameters if one.only != TOOL]
     return Command(
         verb.command,
         verb.summary,
         text=verb.text,
-        arguments=tuple(Argument(one.name, one.help, required=one.is_required) for one in offered if one.is_word),
-        options=(*(option_of(one) for one in offered if not one.is_word), *MINE),
+        arguments=tuple(
+            Argument(one.name, one.help, required=one.is_required) for one in verb.parameters if one.is_word
+        ),
+        options=(*(option_of(one) for one in verb.parameters if not one.is_word), *MINE),
         examples=verb.examples,
     )
 
@@ -39,9 +40,11 @@ def given_of(verb: Verb, args: Args) -> Given:
 
 def completed(verb: Verb, given: Given) -> Given:
     """With what is said where a person says nothing. Raises UsageError where that is nothing."""
-    missing = {one.name: one for one in verb.parameters if one.is_required and not given.has(one.name)}
-    for one in missing.values():
-        if not one.otherwise:
-            name = f"<{one.name}>" if one.is_word else one.option
-            raise UsageError(f"{name} is missing", f"see `atm {verb.command} --help`")
-    return given.with_values({name: one.otherwise for name, one in missing.items()}) if missing else given
+    more = {}
+    for one in verb.parameters:
+        if one.otherwise and given.text(one.name) == "":
+            more[one.name] = one.otherwise
+        elif one.is_required and one.otherwise is None and not given.has(one.name):
+            name = f"<{one.name}>" if one.is_word else f"{one.option}"
+            raise UsageError(f"{name} is missing", f"{one.help}: {one.option} {one.value}")
+    return given.with_values(more) if more else given

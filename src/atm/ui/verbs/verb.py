@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     Does = Callable[["Acting", "Given"], "Done | Claimed"]
 
 TEXT, WHOLE, FLAG, MANY = "text", "whole number", "flag", "list"
-EVERYWHERE, COMMAND, TOOL = "", "command line", "tool"
+EVERYWHERE, COMMAND = "", "command line"
 
 
 class Parameter:
@@ -41,7 +41,7 @@ class Parameter:
         is_required: bool = False,
         choices: tuple[str, ...] = (),
         default: str | None = None,
-        otherwise: str = "",
+        otherwise: str | None = None,
         longest: int | None = None,
         only: str = EVERYWHERE,
     ) -> None:
@@ -56,7 +56,7 @@ class Parameter:
         self.is_word = is_word
         """On the command line it stands for itself, without an option's name."""
         self.is_required = is_required
-        """Only a person may leave it out, and only where something is said `otherwise`."""
+        """Only a person may leave it out, where something is said `otherwise`. Empty: the verb says what is wrong."""
         self.otherwise = otherwise
         self.choices = choices
         self.default = default
@@ -114,12 +114,12 @@ class Acting:
 
     __slots__ = ("boardroom", "is_boss", "team", "who")
 
-    def __init__(self, boardroom: Boardroom, team: Team, who: str, *, is_boss: bool = True) -> None:
+    def __init__(self, boardroom: Boardroom, team: Team, who: str, *, is_boss: Callable[[], bool]) -> None:
         self.boardroom = boardroom
         self.team = team
         self.who = who
         self.is_boss = is_boss
-        """Does the surface know that they are no more than a teammate? What the services judge, they judge anyway."""
+        """Does the surface know them as the lead or a human? Asked only by what it must not offer to others."""
 
 
 class Given:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from atm.domain.errors import UsageError
-from atm.domain.names import is_claudes_team
 from atm.domain.team.authority import HUMAN
-from atm.domain.untrusted_text import many_lines, one_line, shell_words
+from atm.domain.untrusted_text import many_lines, one_line
 from atm.services.board.working import Claimed
 from atm.services.team.registry import find_team
+from atm.services.team.standing import is_proven_boss
 from atm.ui.cli.board.view import report, task_json, team_of
 from atm.ui.cli.verb_options import completed, given_of
 from atm.ui.verbs.board import table
+from atm.ui.verbs.board.working import not_in_roster
 from atm.ui.verbs.verb import Acting, Given
 
 TYPE_CHECKING = False
@@ -82,7 +83,10 @@ def _release_silent(args: Args, session: Session) -> int:
 def perform(verb: Verb, args: Args, session: Session, given: Given) -> int:
     team = find_team(session.room, team_of(args, session))
     who = worker(args, session, team) if verb.is_work else session.identity(args)
-    done = verb.does(Acting(session.boardroom, team, who), completed(verb, given))
+    done = verb.does(
+        Acting(session.boardroom, team, who, is_boss=lambda: is_proven_boss(session.room, team, who)),
+        completed(verb, given),
+    )
     words = args.command.name.split(" ")
     if isinstance(done, Claimed):
         return _got(session, words[1], team.name, done)
@@ -97,8 +101,7 @@ def worker(args: Args, session: Session, team: Team) -> str:
         raise UsageError("this needs a name", "say who you are: --as NAME, or set ATM_IDENTITY")
     member = team.member(who)
     if member is None and who != HUMAN:
-        remedy = "" if is_claudes_team(team.name) else f": atm teams add-member {shell_words(team.name, who)}"
-        session.warn(f"note: {who} is not in the roster of {team.name}{remedy}")
+        session.warn(f"note: {not_in_roster(team.name, who)}")
     return member.name if member is not None else who
 
 
@@ -171,8 +174,7 @@ def _nothing(session: Session, action: str, team: str, done: Claimed) -> int:
 
 
 EXECUTE = {
-    **dict.fromkeys((one.command for one in table.ALL if one.command), do),
-    **dict.fromkeys(("tasks review", "tasks plan"), do),
+    **dict.fromkeys((" ".join(one.command.split(" ")[:2]) for one in table.ALL if one.command), do),
     "tasks clarify": clarify,
     "tasks release": give_back,
 }

@@ -181,7 +181,7 @@ def team_words(view: TeamView, found: Resumed | None = None) -> list[str]:
 def _saved_words(saved: MemberCheckpoint) -> str:
     """What a member's checkpoint adds to its row."""
     facts = [f"{len(saved.files)} changed files saved as {saved.salvage}"] if saved.salvage else []
-    facts += [f"`{saved.command}` ended with {saved.code}"] if saved.command else []
+    facts += [f"`{saved.command}` {saved.how_it_ended}"] if saved.command else []
     return one_line(f"  {saved.member}: {'; '.join(facts)}")
 
 

@@ -47,7 +47,7 @@ def tool_of(verb: Verb) -> Tool:
 
     def does(caller: Caller, given: Given) -> dict[str, Plain]:
         team, me = actor(caller)
-        done = verb.does(Acting(caller.boardroom, team, me, is_boss=leads(caller, team)), given)
+        done = verb.does(Acting(caller.boardroom, team, me, is_boss=lambda: leads(caller, team)), given)
         return _got(caller, team, me, done) if isinstance(done, Claimed) else _changed(caller, done)
 
     return define(

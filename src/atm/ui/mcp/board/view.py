@@ -78,10 +78,18 @@ def work(task: Task, board: Board, whose: Callable[[Record], str]) -> dict[str, 
                 "changes_wanted": _note(task) if task.review == "changes_requested" else "",
                 "plan_feedback": beginning(_word(task.part("plan"), "feedback"), LONGEST_PART),
                 "checks": lines(f"{line(describe(check), LONGEST_CHECK)}{whose(check)}" for check in task.acceptance),
+                "failed_check": _failed_check(task),
                 "files": lines(task.files, MOST_FILES),
             }
         ),
     }
+
+
+def _failed_check(task: Task) -> str:
+    """What kept it from being completed, last time somebody tried."""
+    failed = task.part("lastCheck")
+    said = f"{describe(failed)}: {_word(failed, 'output').strip()}" if failed else ""
+    return beginning(said, LONGEST_PART)
 
 
 def details(task: Task, board: Board, whose: Callable[[Record], str]) -> dict[str, Plain]:

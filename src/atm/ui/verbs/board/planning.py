@@ -49,7 +49,7 @@ def _checks(acting: Acting, given: Given) -> list[Record]:
     that, nor learn which files there are (G11), so there they are for the lead and humans.
     """
     checks = [check(kind, about) for key, kind in CHECKS.items() for about in given.texts(key)]
-    if checks and acting.boardroom.is_server and not acting.is_boss:
+    if checks and acting.boardroom.is_server and not acting.is_boss():
         raise NotAllowed("only the lead and humans may set checks", "leave them out, or ask the lead")
     return checks
 
@@ -74,7 +74,7 @@ def _depend(acting: Acting, given: Given) -> Done:
     on, off = _named(given.texts("on")), _named(given.texts("off"))
     if not on and not off:
         raise UsageError(
-            "neither --on nor --off was given", "say what it shall wait for (--on ID), or not any more (--off ID)"
+            "neither on nor off was given", "say what it shall wait for (--on ID), or not any more (--off ID)"
         )
     task, waits_for = planning.depend(acting.boardroom, acting.team.name, acting.who, given.text("id"), on, off)
     words = f"#{task.id} waits for {ids(waits_for) or 'nothing'}"

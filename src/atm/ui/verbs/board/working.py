@@ -76,16 +76,15 @@ def _reopen(acting: Acting, given: Given) -> Done:
 def _assign(acting: Acting, given: Given) -> Done:
     team, to = acting.team, check_known_name(given.text("to"), "member")
     member = team.member(to)
-    unknown = [] if member is not None else [not_in_roster(acting, to)]
+    unknown = [] if member is not None else [not_in_roster(team.name, to, can_add=not acting.boardroom.is_server)]
     id, name = given.text("id"), member.name if member is not None else to
     task, warnings = board.assign(acting.boardroom, team.name, acting.who, id, name)
     return Done(task, f"#{task.id} {task.subject} is {task.owner}'s", warnings=[*unknown, *warnings])
 
 
-def not_in_roster(acting: Acting, name: str) -> str:
+def not_in_roster(team: str, name: str, *, can_add: bool = True) -> str:
     """Said and no error: another program may know that member."""
-    team = acting.team.name
-    remedy = "" if is_claudes_team(team) else f": atm teams add-member {shell_words(team, name)}"
+    remedy = f": atm teams add-member {shell_words(team, name)}" if can_add and not is_claudes_team(team) else ""
     return f"{name} is not in the roster of {team}{remedy}"
 
 
