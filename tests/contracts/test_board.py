@@ -566,9 +566,8 @@ def stop_when(real: RealPrograms, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def run(command: str, file: str) -> Ran:
         watch = Stopwatch((tmp_path / file).exists)
         monkeypatch.setattr(real_programs, "time", watch)
-        monkeypatch.setattr(real_programs, "SIGN_EVERY", 0.02)
         monkeypatch.setattr(real_programs, "AFTERWARDS", 60.0)
-        return real.run(command, folder=str(tmp_path), seconds=100, meanwhile=watch.look)
+        return real.run(command, folder=str(tmp_path), seconds=100, meanwhile=watch.look, every=0.02)
 
     return run
 
@@ -705,8 +704,7 @@ class TestRealPrograms:
         ran = real.run("kill -9 $$", folder=str(tmp_path), seconds=60)
         assert (ran.code, ran.timed_out) == (-9, False)
 
-    def test_somebody_who_waits_gives_signs_of_life(self, real, tmp_path, monkeypatch):
-        monkeypatch.setattr(real_programs, "SIGN_EVERY", 0.02)
+    def test_somebody_who_waits_gives_signs_of_life(self, real, tmp_path):
         signs: list[int] = []
 
         def sign() -> None:
@@ -714,7 +712,7 @@ class TestRealPrograms:
             (tmp_path / "go").touch()
 
         wait = "while [ ! -f go ]; do sleep 0.01; done"
-        assert real.run(wait, folder=str(tmp_path), seconds=60, meanwhile=sign).code == 0
+        assert real.run(wait, folder=str(tmp_path), seconds=60, meanwhile=sign, every=0.02).code == 0
         assert signs
 
     def test_a_limit_that_is_over_at_once_is_a_limit(self, real, tmp_path):
