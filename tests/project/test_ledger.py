@@ -8,9 +8,8 @@ them.
 from __future__ import annotations
 
 import ast
-import importlib.util
+import importlib
 import re
-import sys
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -25,26 +24,34 @@ LARGEST_PAGE = 150_000
 
 
 @cache
+def of_docs(name: str) -> Any:
+    """A script of the documents, loaded once: it reads and parses every file of tests that proves something."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(ROOT / "docs")
+        return importlib.import_module(name)
+
+
 def generator() -> Any:
-    """The script, loaded once: it reads and parses every file of tests that proves something, and keeps that."""
-    spec = importlib.util.spec_from_file_location("generate_ledger", ROOT / "docs" / "generate_ledger.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return of_docs("generate_ledger")
+
+
+def requirements() -> Any:
+    return of_docs("ledger_rows")
+
+
+def indexes() -> Any:
+    return of_docs("ledger_ways_in")
 
 
 def rows() -> Any:
-    return generator().rows()
+    return requirements().rows()
 
 
 def test_every_requirement_is_well_formed():
     assert len(rows()) > 3000
     for row in rows():
         assert STATUS.fullmatch(row.status), row
-        assert row.part in generator().PARTS, row
+        assert row.part in requirements().PARTS, row
         assert row.text, row
         assert row.section, row
 
@@ -67,24 +74,24 @@ def test_a_decision_that_settles_a_point_has_a_page():
 
 
 def test_a_requirement_that_is_done_has_a_test():
-    assert [row.id for row in rows() if row.status == "done" and not generator().tests_of(row)] == []
+    assert [row.id for row in rows() if row.status == "done" and not requirements().tests_of(row)] == []
 
 
 def test_no_test_proves_what_is_planned_or_past():
-    proven = [row.id for row in rows() if row.status in ("past", "planned") and generator().tests_of(row)]
+    proven = [row.id for row in rows() if row.status in ("past", "planned") and requirements().tests_of(row)]
     assert proven == [], "a test proves it: is it done?"
 
 
 def test_tests_prove_requirements_that_exist():
-    known = generator().by_id()
-    wrong = {id: tests for id, tests in generator().proofs().items() if id not in known}
+    known = requirements().by_id()
+    wrong = {id: tests for id, tests in requirements().proofs().items() if id not in known}
     assert wrong == {}
-    repeats = {id: known[id].status for id in generator().proofs() if known[id].same_as}
+    repeats = {id: known[id].status for id in requirements().proofs() if known[id].same_as}
     assert repeats == {}, "name the requirement that it repeats"
 
 
 def test_what_is_the_same_as_something_is_the_same_as_something_that_stands_for_itself():
-    known = generator().by_id()
+    known = requirements().by_id()
     for row in rows():
         if row.same_as:
             assert row.same_as in known, row
@@ -129,11 +136,11 @@ def test_every_link_to_a_test_or_a_requirement_leads_somewhere():
 
 
 def test_every_guarantee_and_most_commands_have_requirements():
-    guarantees = generator().ways_in()["guarantees"]
+    guarantees = indexes().ways_in()["guarantees"]
     assert list(guarantees) == [f"G{number}" for number in range(1, 13)]
-    assert [name for name in guarantees if not 1 <= len(generator().rows_about(name)) <= 60] == []
-    named = [name for name in generator().COMMANDS if generator().rows_naming(name)]
-    assert len(named) * 2 > len(generator().COMMANDS)
+    assert [name for name in guarantees if not 1 <= len(indexes().rows_about(name)) <= 60] == []
+    named = [name for name in indexes().COMMANDS if indexes().rows_naming(name)]
+    assert len(named) * 2 > len(indexes().COMMANDS)
 
 
 # How it reads, on small examples.
@@ -160,7 +167,7 @@ def test_four(): ...
 
 
 def test_what_a_file_of_tests_proves_is_read_from_its_text():
-    assert [*generator().proofs_in(ast.parse(TESTS), "tests/x.py")] == [
+    assert [*requirements().proofs_in(ast.parse(TESTS), "tests/x.py")] == [
         ("R000-a-01", "tests/x.py"),
         ("R000-a-02", "tests/x.py::test_one"),
         ("R000-a-03", "tests/x.py::test_one"),
@@ -172,11 +179,11 @@ def test_what_a_file_of_tests_proves_is_read_from_its_text():
 
 def test_a_line_of_a_seed_is_a_requirement_under_its_headings():
     text = "# Seed 000: x\n\n## 4.1 Words\n\n| id | requirement | part | status |\n|---|---|---|---|\n"
-    (row,) = generator().rows_in(text + "| R000-4.1-01 | It works | mail | same as R000-1-01 |\n")
+    (row,) = requirements().rows_in(text + "| R000-4.1-01 | It works | mail | same as R000-1-01 |\n")
     assert (row.seed, row.section, row.chapter, row.page) == ("Seed 000: x", "4.1 Words", 4, "mail")
     assert row.same_as == "R000-1-01"
     with pytest.raises(ValueError, match="a requirement has an id"):
-        list(generator().rows_in("| R000-4.1-01 | It works | mail |\n"))
+        list(requirements().rows_in("| R000-4.1-01 | It works | mail |\n"))
 
 
 @pytest.mark.parametrize(
