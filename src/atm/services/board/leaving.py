@@ -111,9 +111,11 @@ def release_claims(
         is_kept = but_waiting and card.waits_for_others
         return card.is_claimed and same_name(card.owner, member) and not is_kept and only in ("", card.id)
 
+    def rule(task: Task) -> Change | None:
+        return claims.release(task, stamp, why) if is_held(task) else None
+
     with boardroom.tasks.turn(team) as turn:
         held = [card.id for card in turn.board.sorted() if is_held(card)]
-        rule = lambda task: claims.release(task, stamp, why) if is_held(task) else None  # noqa: E731
         return [id for id in held if turn.change(id, rule) is not None]
 
 
