@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 REPO_FILE = "repo file"
 TEXT, WHOLE, NUMBER, YES_NO, TEXTS = "text", "whole number", "number", "true or false", "text or a list of texts"
+RULES = "list of tables"
 
 KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "core.default_team": (TEXT, None, "the team that commands mean when none is named"),
@@ -76,6 +77,14 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "crew.setup": (TEXT, "", "a command that is run in every new worktree before the work begins"),
     "crew.accept_edits": (YES_NO, True, "may agents edit files in their own worktree without being asked"),
     "crew.require_tools": (TEXTS, "", "what an agent's program must have before it is started: hooks, mcp"),
+    "crew.delegate": (YES_NO, False, "does a lead only coordinate: no edits, no commands of its own"),
+    "approvals.default": (TEXT, "ask-human", "what becomes of calls that no rule is about"),
+    "approvals.rules": (RULES, [], "rules, each a table: decision, and tool, command, path, branch or operation"),
+    "approvals.expire_minutes": (NUMBER, 30, "minutes after which a request that nobody answered is denied"),
+    "approvals.valid_minutes": (NUMBER, 10, "minutes within which a yes must be used, and for which a no holds"),
+    "approvals.hook_seconds": (NUMBER, 20, "seconds that a call waits for an answer before it is denied for now"),
+    "approvals.popup": (YES_NO, True, "may the daemon show a request to you in a window of tmux"),
+    "approvals.defer": (YES_NO, False, "may Claude Code end and wait for an answer, to be resumed with it"),
     "sessions.lead_away_minutes": (NUMBER, 5, "minutes of a lead's silence after which mail of its teammates waits"),
     "sessions.takeover_minutes": (NUMBER, 30, "minutes of a lead's silence after which another session may take over"),
     "sessions.zombie_minutes": (NUMBER, 30, "minutes that agents wait for a lead before they are shut down"),
@@ -97,6 +106,7 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
 """Every key: its kind, its default and what it is for. The reference page is checked against this table."""
 
 CHOICES = {
+    "approvals.default": ("allow", "ask-lead", "ask-human", "deny"),
     "delivery.stop_on": ("urgent", "any", "never"),
     "display.format": ("text", "json"),
     "display.timestamps": ("relative", "absolute", "iso8601"),
@@ -108,6 +118,12 @@ LIMITS = ("messaging.max_unread_rows", "messaging.max_unread_bytes")
 """
 What bounds whoever runs a command. The user's own file sets the most; a repository's file, and one that `ATM_CONFIG`
 names, can only lower it: whoever floods a teammate could write either.
+"""
+
+POLICY = ("approvals.default", "approvals.rules")
+"""
+What adds up instead of being replaced: the user's own file decides, a repository's and that of `ATM_CONFIG` can only
+narrow it, and do so without anybody's consent.
 """
 
 FREE_SECTIONS = ("aliases", "facts", "plugins", "runtimes")
@@ -153,7 +169,7 @@ class RepoSettings:
 class Settings:
     """All settings, read once and never changed."""
 
-    __slots__ = ("_values", "files", "repo", "repo_file", "root")
+    __slots__ = ("_values", "files", "policies", "repo", "repo_file", "root")
 
     def __init__(
         self,
@@ -170,6 +186,8 @@ class Settings:
         """The repository that the current folder belongs to, or that folder itself."""
         self.repo = repo or RepoSettings()
         """What the repository's file says, and how much of it counts."""
+        self.policies: list[tuple[str, bool, dict[str, Value]]] = []
+        """Which files say something of approvals, whether it is the user's own, and what."""
 
     def setting(self, key: str) -> Setting:
         check_key(key)
@@ -217,6 +235,7 @@ def load(
     repo = read_repository(layout, repo_file) if repo_file else RepoSettings()
     values: dict[str, Setting] = {}
     files = []
+    policies: list[tuple[str, bool, dict[str, Value]]] = []
     for path, label in (
         (layout.settings, "user file"),
         (repo_file, REPO_FILE),
@@ -225,9 +244,14 @@ def load(
         if path and (label == "ATM_CONFIG" or os.path.exists(path)):
             files.append(path)
             found = repo.values if label == REPO_FILE else read_file(path)
+            own, policy = path == layout.settings, {key: found[key] for key in POLICY if key in found}
+            if policy:
+                policies.append((path, own, policy))
             for key, value in found.items():
+                if key in POLICY and not own:
+                    continue
                 said = Setting(value, f"{label} {path}")
-                values[key] = said if key not in LIMITS or path == layout.settings else _lower(key, values, said)
+                values[key] = said if key not in LIMITS or own else _lower(key, values, said)
     for name, key in FROM_ENVIRONMENT.items():
         if environment.get(name):
             values[key] = Setting(environment[name], f"environment {name}")
@@ -235,7 +259,9 @@ def load(
         values[key] = Setting(given, "flag")
     if DEFAULT_TEAM in repo.ignored:
         _take_own_team(layout, repo, values, speaker, f"{REPO_FILE} {repo_file}")
-    return Settings(values, files, repo_file, root, repo)
+    settings = Settings(values, files, repo_file, root, repo)
+    settings.policies = policies
+    return settings
 
 
 def _lower(key: str, values: dict[str, Setting], said: Setting) -> Setting:
@@ -373,6 +399,7 @@ def checked(key: str, value: Value, path: str = "") -> Value:
         TEXT: isinstance(value, str),
         YES_NO: isinstance(value, bool),
         TEXTS: isinstance(value, str) or (isinstance(value, list) and all(isinstance(v, str) for v in value)),
+        RULES: isinstance(value, list) and all(isinstance(v, dict) for v in value),
         WHOLE: isinstance(value, int) and not isinstance(value, bool) and value >= 0,
         NUMBER: isinstance(value, int | float) and not isinstance(value, bool) and value >= 0,
     }

@@ -29,6 +29,7 @@ TOPICS = (
     ("team",),
     ("mail",),
     ("board",),
+    ("approvals",),
     ("events", "delivery", "roster"),
     ("worksync",),
     ("access", "setup"),

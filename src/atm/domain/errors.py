@@ -38,6 +38,8 @@ Every error that a user can meet, in one tree.
     │   ├── SpawnFailed         an agent did not come up, and nothing of it is left
     │   ├── TeamStopped         a person stopped the team
     │   ├── LeadPresent         another session leads the team, and was seen a moment ago
+    │   ├── ApprovalClosed      it was answered already, or its time is over
+    │   ├── NoSuchApproval
     │   ├── TeamNotInitialized  it was made, and nobody has begun to work
     │   └── ConsolidationRunning  somebody is bringing the team's work together
     └── DiskError               what we found on disk is not what it should be
@@ -291,6 +293,18 @@ class LeadPresent(RequestError):
     """Another session leads the team, and was seen not long ago."""
 
     code = "lead-present"
+
+
+class ApprovalClosed(RequestError):
+    """It was answered already, or its time is over."""
+
+    code = "approval-closed"
+
+
+class NoSuchApproval(RequestError):
+    """No request has that id."""
+
+    code = "no-such-approval"
 
 
 class TeamNotInitialized(RequestError):

@@ -17,7 +17,8 @@ TRUSTED, UNTRUSTED, CHANGED, FOREIGN, NONE = "trusted", "untrusted", "changed", 
 
 NEEDS_CONSENT, HARMLESS = "consent", "harmless"
 
-_HARMLESS_SECTIONS = ("display.",)
+_HARMLESS_SECTIONS = ("display.", "approvals.default", "approvals.rules")
+"""Of approvals a repository can only narrow what the user allows, so these count at once."""
 
 
 class Consent:

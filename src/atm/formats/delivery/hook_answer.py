@@ -59,7 +59,7 @@ def encode_silence(call: HookCall) -> str:
 
 def encode_watch(call: HookCall, inbox: str) -> str:
     """For a plugin that asks for mail, where there is none: which file tells of the next one by changing."""
-    return _ascii(encode({"watch": _whole(inbox)})) if call.moment == MAIL else ""
+    return ascii_document({"watch": whole_text(inbox)}) if call.moment == MAIL else ""
 
 
 def encode_answer(call: HookCall, answer: HookAnswer) -> str:
@@ -68,7 +68,7 @@ def encode_answer(call: HookCall, answer: HookAnswer) -> str:
     text = {CONTEXT: answer.context, BLOCK: answer.block}.get(carried, "")
     if not text.strip():
         return ""
-    return _ascii(encode(_shape(call, carried, _whole(text))))
+    return ascii_document(_shape(call, carried, whole_text(text)))
 
 
 def _shape(call: HookCall, carried: str, text: str) -> dict[str, object]:
@@ -81,14 +81,15 @@ def _shape(call: HookCall, carried: str, text: str) -> dict[str, object]:
     return {"hookSpecificOutput": {"hookEventName": call.event, "additionalContext": text}}
 
 
-def _whole(text: str) -> str:
+def whole_text(text: str) -> str:
     """Half a surrogate pair is replaced: Codex's parser would refuse the whole document because of it."""
     halves = {ord(character): "\ufffd" for character in set(text) if "\ud800" <= character <= "\udfff"}
     return text.translate(halves) if halves else text
 
 
-def _ascii(document: str) -> str:
-    """The same document in escapes, so that it does not depend on how this machine encodes stdout."""
+def ascii_document(said: dict[str, object]) -> str:
+    """In escapes, so that it does not depend on how this machine encodes stdout."""
+    document = encode(said)
     if document.isascii():
         return document
     return document.translate({ord(c): _escape(ord(c)) for c in set(document) if not c.isascii()})

@@ -119,6 +119,10 @@ class Layout:
     def sync_journal(self, team: str) -> str:
         return f"{self.sync_folder(team)}/journal.jsonl"
 
+    def approvals(self, team: str) -> str:
+        """Requests of agents, their answers, and the audit of both."""
+        return f"{self.our_data(team)}/approvals"
+
     def report_secret(self, team: str) -> str:
         return f"{self.our_data(team)}/{REPORT_SECRET}"
 
@@ -139,7 +143,7 @@ class Layout:
     def private_in(self, team: str) -> tuple[str, ...]:
         """What is ours alone among our data about a team, though its folder may be shared."""
         files = (self.ledger, self.task_history, self.state, self.completed_mark, self.task_intent, self.lead_away)
-        folders = (self.heartbeats, self._endpoints, self.sync_folder)
+        folders = (self.heartbeats, self._endpoints, self.sync_folder, self.approvals)
         return (*(path(team) for path in (*files, *folders)), self.records(team, STALL_JOURNAL))
 
     # Ours, for the whole machine.

@@ -1,8 +1,8 @@
 """
 Settings files: TOML, read without `tomllib` when they are as simple as settings usually are.
 
-`tomllib` takes longer to import than `atm send` takes to run. `read_simple` understands sections, strings without
-escapes, integers, booleans and one-line lists of strings, and answers None at the first thing it does not know;
+`tomllib` takes longer to import than `atm send` takes to run. `read_simple` understands sections, lists of tables in
+them, strings without escapes, integers, booleans and one-line lists of strings, and answers None at the first thing it does not know;
 then the real parser decides. It never accepts what `tomllib` would read otherwise.
 """
 
@@ -52,12 +52,34 @@ def read_simple(text: str) -> Table | None:
 
 
 def _open_section(root: Table, line: str) -> Table | None:
+    if line.startswith("[["):
+        return _open_item(root, line)
     name = line[1:-1] if line.endswith("]") else ""
     if not name or not _BARE.issuperset(name) or name in root:
         return None
     section: Table = {}
     root[name] = section
     return section
+
+
+def _open_item(root: Table, line: str) -> Table | None:
+    """`[[section.list]]`: a new table at the end of a list that such lines alone have made."""
+    name, dot, key = line[2:-2].partition(".") if line.endswith("]]") else ("", "", "")
+    if not (name and dot and key and _BARE.issuperset(name) and _BARE.issuperset(key)):
+        return None
+    section = root.setdefault(name, {})
+    if not isinstance(section, dict):
+        return None
+    items = section.setdefault(key, _TableList())
+    if not isinstance(items, _TableList):
+        return None
+    item: Table = {}
+    items.append(item)
+    return item
+
+
+class _TableList(list["Value"]):
+    """A list made of `[[…]]` lines; one that was written as a value takes no more."""
 
 
 def _set(section: Table, line: str) -> Table | None:

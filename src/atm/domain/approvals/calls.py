@@ -1,0 +1,138 @@
+"""A call of a tool by an agent, whatever its vendor calls that: what would be done, where, and to what."""
+
+from __future__ import annotations
+
+from atm.domain.approvals.acts import CUSTOM, DELETE, GIT_PUSH, NETWORK_USE, PLAN, SPEND, TOOL, Act, Ground, acts_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+SHELL, WRITE, EDIT, READ, FETCH, SEARCH, EXIT_PLAN = (
+    *("Bash", "Write", "Edit", "Read"),
+    *("WebFetch", "WebSearch", "ExitPlanMode"),
+)
+
+KNOWN_TOOLS: dict[str, str] = {
+    **dict.fromkeys(
+        ("bash", "shell", "run_shell_command", "exec_command", "local_shell", "unified_exec", "execute"), SHELL
+    ),
+    **dict.fromkeys(("write", "write_file", "create_file"), WRITE),
+    **dict.fromkeys(
+        ("edit", "multiedit", "notebookedit", "replace", "apply_patch", "patch", "file changes", "delete", "move"), EDIT
+    ),
+    **dict.fromkeys(("read", "read_file", "read_many_files", "notebookread", "view_image"), READ),
+    **dict.fromkeys(("webfetch", "web_fetch", "fetch"), FETCH),
+    **dict.fromkeys(("websearch", "web_search", "google_web_search"), SEARCH),
+    **dict.fromkeys(("exitplanmode", "exit_plan_mode"), EXIT_PLAN),
+    **{name.lower(): name for name in ("Grep", "Glob", "LS", "Task", "Agent", "TodoWrite", "BashOutput", "KillShell")},
+    **dict.fromkeys(("grep_search", "search_file_content"), "Grep"),
+    **dict.fromkeys(("list", "list_directory"), "LS"),
+}
+"""Vendors' names of their tools, in small letters, and what we call them."""
+
+WRITING = (SHELL, WRITE, EDIT)
+MOST_SHOWN = 100_000
+"""Characters of a diff that are kept. What is cut is said."""
+
+_MOST_SENSITIVE = (GIT_PUSH, SPEND, NETWORK_USE, PLAN, DELETE)
+
+
+class ToolCall:
+    """What an agent wants to do. All of it comes from the agent, and is untrusted."""
+
+    __slots__ = ("branch", "call_id", "command", "diff", "folder", "own_name", "paths", "root", "session", "tool")
+
+    def __init__(
+        self,
+        tool: str,
+        *,
+        command: str = "",
+        folder: str = "",
+        root: str = "",
+        paths: Sequence[str] = (),
+        branch: str = "",
+        diff: str = "",
+        session: str = "",
+        call_id: str = "",
+    ) -> None:
+        self.own_name = tool
+        """As its vendor calls it."""
+        self.tool = KNOWN_TOOLS.get(tool.lower(), tool)
+        self.command = command
+        self.folder = folder
+        self.root = root
+        """The worktree that the folder belongs to."""
+        self.paths = [*paths]
+        self.branch = branch
+        self.diff = diff
+        """What would change, for people."""
+        self.session = session
+        self.call_id = call_id
+        """The vendor's number of this very call, where there is one."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (self.tool,) if self.tool == self.own_name else (self.tool, self.own_name)
+
+    @property
+    def is_shell(self) -> bool:
+        return self.tool == SHELL
+
+    @property
+    def changes_something(self) -> bool:
+        """Could it write? A tool that nobody knows could."""
+        return self.tool in WRITING or self.tool not in (*KNOWN_TOOLS.values(),)
+
+
+class Understood:
+    """A call as rules see it."""
+
+    __slots__ = ("acts", "call", "ground", "unclear")
+
+    def __init__(self, call: ToolCall, acts: list[Act], ground: Ground, unclear: str = "") -> None:
+        self.call = call
+        self.acts = acts
+        self.ground = ground
+        self.unclear = unclear
+
+    @property
+    def operation(self) -> str:
+        """The gravest of what it would do."""
+        found = [act.operation for act in self.acts if act.is_sensitive] or [act.operation for act in self.acts]
+        return next((one for one in _MOST_SENSITIVE if one in found), found[0] if found else TOOL)
+
+    @property
+    def paths(self) -> list[str]:
+        """Files that it would change; of a command line those that it would remove or write over."""
+        acts = [act for act in self.acts if act.operation == DELETE] if self.call.is_shell else self.acts
+        return list(dict.fromkeys(path for act in acts for path in act.paths))
+
+
+def understand(call: ToolCall, ground: Ground) -> Understood:
+    if call.is_shell:
+        line = acts_of(call.command, ground)
+        unclear = line.unclear or ("" if call.command.strip() else "it names no command")
+        for act in line.acts:
+            if call.branch and act.operation == GIT_PUSH:
+                act.branches = [call.branch]
+        return Understood(call, line.acts or [Act("")], ground, unclear)
+    act = Act(call.command, _operation(call))
+    act.paths = [ground.whole(path) for path in call.paths]
+    act.branches = [call.branch] if call.branch else []
+    if call.tool == "delete" or (call.own_name.lower() == "delete" and act.paths):
+        act.operation = DELETE
+        act.is_sensitive = not all(ground.holds(path) for path in act.paths)
+    return Understood(call, [act], ground)
+
+
+def _operation(call: ToolCall) -> str:
+    if call.tool in (FETCH, SEARCH):
+        return NETWORK_USE
+    if call.tool == EXIT_PLAN:
+        return PLAN
+    named = call.tool.lower().replace("-", "_")
+    if named in (GIT_PUSH, DELETE, NETWORK_USE, SPEND, PLAN):
+        return named
+    is_known = call.tool in KNOWN_TOOLS.values() or call.tool.startswith("mcp_")
+    return TOOL if is_known else CUSTOM

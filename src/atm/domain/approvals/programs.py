@@ -1,0 +1,110 @@
+"""Programs that are known by their names, for `acts`. What is not in here is a program like any other."""
+
+from __future__ import annotations
+
+SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh", "mksh", "ash", "fish"))
+
+WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "command": ((), ("-p",)),
+    "builtin": ((), ()),
+    "exec": (("-a",), ("-c", "-l")),
+    "nohup": ((), ()),
+    "time": (("-f", "-o"), ("-p", "-v", "-a")),
+    "nice": (("-n",), ()),
+    "ionice": (("-c", "-n"), ("-t",)),
+    "setsid": ((), ("-w", "-f", "--wait", "--fork")),
+    "stdbuf": (("-i", "-o", "-e"), ()),
+    "timeout": (("-k", "-s", "--signal", "--kill-after"), ("--foreground", "-v", "--preserve-status")),
+    "env": (("-u", "--unset"), ("-i", "-0", "--ignore-environment")),
+}
+"""Start what follows and change nothing about it: options with a value, options without. Others are not understood."""
+
+PRIVILEGED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "sudo": (("-u", "-g", "-h", "-p", "-C", "-T"), ("-n", "-E", "-H", "-k", "-S", "-b", "--")),
+    "doas": (("-u", "-C"), ("-n", "-s")),
+    "pkexec": (("--user",), ("--keep-cwd",)),
+}
+"""Start what follows as somebody else."""
+
+STRANGE = frozenset(
+    (
+        *("source", ".", "alias", "unalias", "trap", "hash", "enable", "function", "bind", "complete", "su", "runuser"),
+        *("chroot", "unshare", "nsenter", "script", "expect", "screen", "tmux", "at", "batch", "crontab", "systemd-run"),
+        *("watch", "entr", "ssh-agent", "start-stop-daemon", "make-alias", "export", "declare", "typeset", "readonly"),
+    )
+)
+"""Take commands from elsewhere, keep them for later, or change what other words mean."""
+
+CODE_FLAGS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3"), ("-c",)),
+    **dict.fromkeys(("perl", "ruby", "lua", "luajit"), ("-e", "-E")),
+    **dict.fromkeys(("node", "nodejs", "bun", "deno"), ("-e", "-p", "--eval", "--print")),
+    "php": ("-r",),
+    "osascript": ("-e",),
+    "Rscript": ("-e",),
+}
+"""Interpreters, and the options by which they run what stands on the line."""
+
+ALIASES_OF_REMOVAL = frozenset(
+    ("rm", "rmdir", "unlink", "shred", "srm", "wipe", "trash", "trash-put", "rimraf", "del", "erase")
+)
+OVERWRITING = frozenset(("mv", "cp", "tee", "dd", "install", "ln", "truncate", "chmod", "chown", "rename"))
+
+HARMLESS_VARIABLES = frozenset(
+    (
+        *("CI", "DEBUG", "VERBOSE", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "COLUMNS", "LINES", "TERM", "TZ"),
+        *("LANG", "LC_ALL", "LC_CTYPE", "NODE_ENV", "RUST_BACKTRACE", "RUST_LOG", "PYTHONUNBUFFERED"),
+        *("PYTHONDONTWRITEBYTECODE", "GOFLAGS_NONE", "HYPOTHESIS_PROFILE"),
+    )
+)
+"""Variables that no program takes for a command, a path or a place to load code from."""
+
+NETWORK = frozenset(
+    (
+        *("curl", "wget", "aria2c", "ssh", "scp", "sftp", "nc", "ncat", "netcat", "socat", "telnet", "ftp", "lftp"),
+        *("dig", "nslookup", "host", "ping", "traceroute", "http", "https", "xh", "w3m", "lynx", "elinks", "links"),
+        *("npx", "bunx", "pnpx", "uvx", "apt", "apt-get", "dnf", "yum", "brew", "apk", "pacman", "snap", "flatpak"),
+        *("gh", "glab", "hub", "twine", "svn", "kubectl", "helm", "mail", "sendmail", "mutt", "ssh-copy-id", "rclone"),
+    )
+)
+NETWORK_VERBS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("pip", "pip3", "pipx"), ("install", "download", "wheel", "run", "upgrade", "inject", "index")),
+    "uv": ("add", "sync", "pip", "publish", "tool", "lock", "python", "run"),
+    "poetry": ("add", "install", "update", "publish", "lock"),
+    **dict.fromkeys(
+        ("npm", "pnpm", "yarn", "bun"),
+        ("install", "i", "ci", "add", "update", "up", "upgrade", "publish", "exec", "dlx", "x", "login", "audit", "view"),
+    ),
+    "cargo": ("install", "add", "update", "publish", "fetch", "search", "login"),
+    "go": ("get", "install", "mod"),
+    "gem": ("install", "update", "push", "fetch"),
+    "bundle": ("install", "update", "add"),
+    "composer": ("install", "update", "require"),
+    **dict.fromkeys(("docker", "podman"), ("pull", "push", "login", "run", "build", "compose", "buildx")),
+    "hg": ("push", "pull", "clone", "incoming", "outgoing"),
+    "jj": ("git",),
+}
+CLOUDS = frozenset(
+    (
+        *("aws", "gcloud", "gsutil", "az", "doctl", "heroku", "fly", "flyctl", "vercel", "netlify", "wrangler"),
+        *("terraform", "tofu", "pulumi", "stripe", "eksctl", "linode-cli", "hcloud", "railway"),
+    )
+)
+AGENTS = frozenset(("claude", "codex", "gemini", "agy", "opencode", "aider", "goose", "amp", "cursor-agent", "qwen"))
+"""Whoever starts one of these spends money or tokens."""
+
+GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix")
+GIT_NETWORK = ("fetch", "pull", "clone", "ls-remote", "send-email", "request-pull", "fetch-pack")
+GIT_KNOWN = frozenset(
+    (
+        *("add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "checkout"),
+        *("cherry", "cherry-pick", "clean", "clone", "commit", "config", "count-objects", "describe", "diff"),
+        *("diff-tree", "diff-index", "fetch", "fetch-pack", "format-patch", "fsck", "gc", "grep", "hash-object", "help"),
+        *("init", "lfs", "log", "ls-files", "ls-remote", "ls-tree", "merge", "merge-base", "merge-tree", "mv", "notes"),
+        *("prune", "pull", "push", "range-diff", "rebase", "reflog", "remote", "repack", "replace", "request-pull"),
+        *("reset", "restore", "rev-list", "rev-parse", "revert", "rm", "send-email", "shortlog", "show", "show-ref"),
+        *("sparse-checkout", "stash", "status", "submodule", "subtree", "svn", "switch", "symbolic-ref", "tag"),
+        *("update-index", "update-ref", "var", "verify-commit", "version", "whatchanged", "worktree", "write-tree"),
+    )
+)
+PUSH_VALUES = ("-o", "--push-option", "--receive-pack", "--exec", "--repo")

@@ -1,0 +1,147 @@
+"""
+Requests for approval: who may answer one, until when, and what an answer is good for.
+
+One answer, given in time by somebody who may, is good for one execution of that very call within a few minutes.
+Everything else is a no: silence, an answer that comes too late, a second execution, a file that nobody signed.
+"""
+
+from __future__ import annotations
+
+from atm.domain.approvals.policy import HUMAN, LEAD
+from atm.domain.names import same_name
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WAITING, APPROVED, DENIED, EXPIRED, CANCELLED = "waiting", "approved", "denied", "expired", "cancelled"
+STATES = (WAITING, APPROVED, DENIED, EXPIRED, CANCELLED)
+
+POLICY = "policy"
+"""Who decided where a rule did."""
+
+ASKED, USED, LEFT = "asked", "used", "left"
+"""Events of the audit, beside the states: it was asked; it was executed; whoever asked does not wait any more."""
+
+SKEW = 5.0
+"""Seconds by which clocks of one machine may seem to differ."""
+
+
+class RuleNote:
+    """Which rule said so, for people who look later."""
+
+    __slots__ = ("file", "number", "text")
+
+    def __init__(self, file: str = "", number: int = 0, text: str = "") -> None:
+        self.file = file
+        self.number = number
+        self.text = text
+
+
+class GivenAnswer:
+    """An answer, as it was given."""
+
+    __slots__ = ("at", "by", "how", "pid", "reason", "state")
+
+    def __init__(self, state: str, *, by: str, how: str, pid: int, at: float, reason: str = "") -> None:
+        self.state = state
+        self.by = by
+        self.how = how
+        """How it is known who that was."""
+        self.pid = pid
+        self.at = at
+        self.reason = reason
+
+
+class Approval:
+    """A request, and what became of it."""
+
+    __slots__ = (
+        *("answer", "asked_at", "command", "diff", "digest", "expires_at", "folder", "id", "left_at", "operation"),
+        *("paths", "problem", "requester", "rule", "session", "task", "team", "tier", "tool", "used_at", "used_by"),
+        "why",
+    )
+
+    def __init__(
+        self,
+        id: str,
+        *,
+        team: str,
+        requester: str,
+        tier: str,
+        operation: str,
+        tool: str,
+        asked_at: float,
+        expires_at: float,
+        command: str = "",
+        folder: str = "",
+        paths: Sequence[str] = (),
+        diff: str = "",
+        task: str = "",
+        session: str = "",
+        digest: str = "",
+        rule: RuleNote | None = None,
+        why: str = "",
+    ) -> None:
+        self.id = id
+        self.team = team
+        self.requester = requester
+        self.tier = tier
+        self.operation = operation
+        self.tool = tool
+        self.command = command
+        self.folder = folder
+        self.paths = [*paths]
+        self.diff = diff
+        self.task = task
+        self.session = session
+        self.digest = digest
+        """Of requester, tool, command, folder and content: the very call."""
+        self.asked_at = asked_at
+        self.expires_at = expires_at
+        self.rule = rule or RuleNote()
+        self.why = why
+        self.answer: GivenAnswer | None = None
+        self.used_at: float | None = None
+        self.used_by = ""
+        """The vendor's number of the call that was executed."""
+        self.left_at: float | None = None
+        """Since when nobody waits for the answer any more."""
+        self.problem = ""
+        """Why what lies there counts for nothing."""
+
+    def state(self, now: float) -> str:
+        if self.answer is not None and self.answer.state == APPROVED and self.answer.at >= self.expires_at:
+            return EXPIRED
+        if self.answer is not None:
+            return self.answer.state
+        return EXPIRED if now >= self.expires_at else WAITING
+
+    def may_be_used(self, now: float, seconds: float, call_id: str = "") -> bool:
+        """For one execution; the same call may be asked about twice, by a hook and by its program."""
+        if self.state(now) != APPROVED or self.answer is None or self.problem:
+            return False
+        if self.used_at is not None:
+            return bool(call_id) and call_id == self.used_by
+        return -SKEW <= now - self.answer.at <= seconds
+
+    def still_denies(self, now: float, seconds: float) -> bool:
+        """A no is not asked for again at once."""
+        answer = self.answer
+        return answer is not None and answer.state == DENIED and -SKEW <= now - answer.at <= seconds
+
+
+def why_not_answer(approval: Approval, who: str, *, is_human: bool, is_lead: bool) -> str:
+    """Why somebody may not answer a request; empty if they may."""
+    if same_name(approval.requester, who):
+        return f"{who} asked for it, and nobody answers for themselves"
+    if approval.tier == LEAD and not (is_human or is_lead):
+        return f"only the lead or a person may answer it, and {who} is neither"
+    if approval.tier == HUMAN and not is_human:
+        return f"only a person may answer it, and {who} is not one"
+    return ""
+
+
+def is_meant(approval: Approval, given: str) -> bool:
+    """By its id or the beginning of that."""
+    return bool(given) and approval.id.startswith(given.lower())

@@ -1,0 +1,254 @@
+"""
+A command line of a shell, taken apart with care.
+
+Only what can be read without running it is understood: words, quotes, pipes and lists, subshells, redirections. The
+first thing beyond that (a variable, a substitution, a loop, a here-document) makes the line unclear. What was found up
+to there is given all the same, so that a rule that forbids something still sees it; but an unclear line is never
+allowed by a rule.
+"""
+
+from __future__ import annotations
+
+LONGEST = 64 * 1024
+"""Characters. Whoever writes a longer command has a reason that somebody should look at."""
+
+_RESERVED = frozenset("if then elif else fi for while until do done case esac in select function coproc [[ ]]".split())
+_SKIPPED = ("!", "{", "}")
+_NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
+_SPECIAL = "|&;()<>"
+
+
+class ShellCommand:
+    """One program with its words, as the shell would start it."""
+
+    __slots__ = ("assigned", "redirected", "words")
+
+    def __init__(self) -> None:
+        self.words: list[str] = []
+        self.assigned: list[str] = []
+        """Names of variables that are set for it alone."""
+        self.redirected: list[tuple[str, str]] = []
+        """Operator and file."""
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.words or self.assigned or self.redirected)
+
+
+class ParsedLine:
+    """What a line would start, in order; and why it is not quite clear, if it is not."""
+
+    __slots__ = ("commands", "unclear")
+
+    def __init__(self, commands: list[ShellCommand], unclear: str = "") -> None:
+        self.commands = commands
+        self.unclear = unclear
+
+
+class _Unclear(Exception):
+    """Why a line is not understood."""
+
+
+def parse_line(line: str) -> ParsedLine:
+    """Never raises: what is not understood is said."""
+    reader = _Reader(line)
+    try:
+        if len(line) > LONGEST:
+            raise _Unclear(f"it has more than {LONGEST} characters")
+        reader.read()
+    except _Unclear as why:
+        reader.end_command()
+        return ParsedLine(reader.commands, str(why))
+    return ParsedLine(reader.commands)
+
+
+class _Reader:
+    """One walk through the line, a character at a time."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+        self._at = 0
+        self._word: list[str] = []
+        self._in_word = False
+        self._is_plain = True
+        """Does the word so far stand there without quotes?"""
+        self._operator = ""
+        """A redirection whose file comes next."""
+        self._command = ShellCommand()
+        self._depth = 0
+        self.commands: list[ShellCommand] = []
+
+    def read(self) -> None:
+        while self._at < len(self._line):
+            sign = self._line[self._at]
+            if sign in " \t":
+                self._end_word()
+            elif sign == "\n":
+                self._separate()
+            elif sign == "#" and not self._in_word:
+                self._at = self._line.find("\n", self._at)
+                if self._at < 0:
+                    break
+                continue
+            elif sign in _SPECIAL:
+                self._read_operator(sign)
+                continue
+            else:
+                self._read_sign(sign)
+                continue
+            self._at += 1
+        self._separate()
+        if self._depth:
+            raise _Unclear("a bracket is not closed")
+
+    # Words.
+
+    def _read_sign(self, sign: str) -> None:
+        if sign == "\\":
+            self._read_escaped()
+        elif sign == "'":
+            end = self._line.find("'", self._at + 1)
+            if end < 0:
+                raise _Unclear("a quote is not closed")
+            self._take(self._line[self._at + 1 : end], is_plain=False)
+            self._at = end + 1
+        elif sign == '"':
+            self._at += 1
+            self._read_quoted()
+        elif sign == "$" and self._starts_something():
+            raise _Unclear("it holds a variable or a substitution")
+        elif sign == "`":
+            raise _Unclear("it holds a substitution")
+        elif (sign < " " and sign != "\t") or sign == "\x7f":
+            raise _Unclear("it holds a control character")
+        else:
+            self._take(sign)
+            self._at += 1
+
+    def _read_escaped(self) -> None:
+        following = self._line[self._at + 1 : self._at + 2]
+        if following != "\n":  # a line that goes on
+            self._take(following, is_plain=False)
+        self._at += 2
+
+    def _starts_something(self) -> bool:
+        following = self._line[self._at + 1 : self._at + 2]
+        return bool(following) and (following in _NAME or following in "({'\"*@#?-$!")
+
+    def _read_quoted(self) -> None:
+        self._take("", is_plain=False)
+        while True:
+            sign = self._line[self._at : self._at + 1]
+            if not sign:
+                raise _Unclear("a quote is not closed")
+            if sign == '"':
+                self._at += 1
+                return
+            if sign == "`" or (sign == "$" and self._line[self._at + 1 : self._at + 2] not in ('"', " ", "")):
+                raise _Unclear("it holds a variable or a substitution")
+            if sign == "\\" and self._line[self._at + 1 : self._at + 2] in ("$", "`", '"', "\\", "\n"):
+                following = self._line[self._at + 1]
+                self._take("" if following == "\n" else following, is_plain=False)
+                self._at += 2
+                continue
+            self._take(sign, is_plain=False)
+            self._at += 1
+
+    def _take(self, text: str, *, is_plain: bool = True) -> None:
+        self._in_word = True
+        self._is_plain = self._is_plain and is_plain
+        self._word.append(text)
+        if is_plain and text == "}" and _expands("".join(self._word)):
+            raise _Unclear("it holds words in braces")
+
+    def _end_word(self) -> None:
+        if not self._in_word:
+            return
+        word, is_plain = "".join(self._word), self._is_plain
+        self._word, self._in_word, self._is_plain = [], False, True
+        if self._operator:
+            self._command.redirected.append((self._operator, word))
+            self._operator = ""
+        elif self._command.words:
+            self._command.words.append(word)
+        else:
+            self._take_first(word, is_plain)
+
+    def _take_first(self, word: str, is_plain: bool) -> None:
+        name = _assigned_name(word)
+        if name:
+            self._command.assigned.append(name)
+        elif is_plain and word in _SKIPPED:
+            return
+        elif is_plain and word in _RESERVED:
+            raise _Unclear(f"it is more than a list of commands ({word})")
+        elif any(sign in word for sign in "*?[") or word.startswith("~"):
+            raise _Unclear("which program is meant depends on files")
+        else:
+            self._command.words.append(word)
+
+    # Operators.
+
+    def _read_operator(self, sign: str) -> None:
+        two = self._line[self._at : self._at + 2]
+        if sign in "<>" or two == "&>":
+            self._read_redirection()
+        elif sign == "(":
+            if self._in_word or self._command.words or self._operator:
+                raise _Unclear("it defines a function or an array")
+            self._depth += 1
+            self._at += 1
+        elif sign == ")":
+            self._separate()
+            self._depth -= 1
+            self._at += 1
+            if self._depth < 0:
+                raise _Unclear("a bracket is closed that was not opened")
+        else:
+            if two == ";;":
+                raise _Unclear("it is more than a list of commands (case)")
+            self._separate()
+            self._at += 2 if two in ("&&", "||", "|&") else 1
+
+    def _read_redirection(self) -> None:
+        number = "".join(self._word) if self._in_word and self._is_plain else ""
+        if number.isdecimal():
+            self._word, self._in_word = [], False
+        else:
+            self._end_word()
+        for operator in ("<<<", "&>>", "<<", "<>", "<&", ">>", ">|", ">&", "&>", "<", ">"):
+            if self._line.startswith(operator, self._at):
+                break
+        self._at += len(operator)
+        if operator == "<<":
+            raise _Unclear("it holds a here-document")
+        if self._line[self._at : self._at + 1] == "(":
+            raise _Unclear("it holds a substitution")
+        if self._operator:
+            raise _Unclear("a redirection leads nowhere")
+        self._operator = operator
+
+    def _separate(self) -> None:
+        self._end_word()
+        if self._operator:
+            raise _Unclear("a redirection leads nowhere")
+        self.end_command()
+
+    def end_command(self) -> None:
+        if not self._command.is_empty:
+            self.commands.append(self._command)
+        self._command = ShellCommand()
+
+
+def _expands(word: str) -> bool:
+    opened = word.rfind("{")
+    inside = word[opened + 1 : -1]
+    return opened >= 0 and ("," in inside or ".." in inside)
+
+
+def _assigned_name(word: str) -> str:
+    """`NAME` of `NAME=value`; empty if it is none."""
+    name, equals, _ = word.partition("=")
+    name = name.removesuffix("+").partition("[")[0]
+    is_name = bool(name) and _NAME.issuperset(name) and not name[0].isdecimal()
+    return name if equals and is_name else ""

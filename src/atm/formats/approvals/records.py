@@ -1,0 +1,209 @@
+"""
+Requests, answers and uses in files, and lines of the audit.
+
+Each is signed with the team's secret: a request whose tier somebody lowered, or an answer that somebody put there by
+hand, counts for nothing. Against a program that reads the secret this is no wall; see docs/security.md.
+"""
+
+from __future__ import annotations
+
+from atm.domain.approvals.calls import MOST_SHOWN
+from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED, EXPIRED, Approval, GivenAnswer, RuleNote
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+from atm.formats.files.times import from_iso, to_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.approvals.calls import ToolCall
+    from atm.domain.plain import Plain, Record
+
+VERSION = 1
+_TEXTS = ("requester", "tier", "operation", "tool", "command", "folder", "diff", "task", "session", "digest", "why")
+
+
+def digest_of(requester: str, call: ToolCall) -> str:
+    """Of the very call: one letter of difference, and it is another one."""
+    from hashlib import sha256
+
+    parts = (requester.casefold(), call.tool, call.command, call.folder, *call.paths, call.branch, call.diff)
+    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def cut(text: str) -> str:
+    """For people to read; what is left out is said."""
+    left = len(text) - MOST_SHOWN
+    return text if left <= 0 else f"{text[:MOST_SHOWN]}\n… {left} characters more, which are not shown"
+
+
+# Requests.
+
+
+def encode_request(approval: Approval, secret: bytes) -> bytes:
+    record: Record = {"version": VERSION, "id": approval.id, "team": approval.team}
+    record |= {key: getattr(approval, key) for key in _TEXTS}
+    record |= {
+        "paths": [*approval.paths],
+        "asked_at": to_iso(approval.asked_at),
+        "expires_at": to_iso(approval.expires_at),
+        "rule": rule_json(approval.rule),
+    }
+    return _signed(record, secret)
+
+
+def decode_request(data: bytes, id: str, team: str, secret: bytes) -> Approval:
+    """Raises NotJson for what is no request; one that was changed by others has a `problem`."""
+    record = decode_object(to_text(data))
+    asked, expires = from_iso(str(record.get("asked_at"))), from_iso(str(record.get("expires_at")))
+    texts = {key: record.get(key) for key in _TEXTS}
+    paths, rule = record.get("paths"), record.get("rule")
+    if asked is None or expires is None or not all(isinstance(text, str) for text in texts.values()):
+        raise NotJson("it is no request for an approval")
+    approval = Approval(
+        id,
+        team=team,
+        asked_at=asked,
+        expires_at=expires,
+        paths=[path for path in paths if isinstance(path, str)] if isinstance(paths, list) else [],
+        rule=_rule(rule),
+        **{key: str(text) for key, text in texts.items()},
+    )
+    if record.get("id") != id or record.get("team") != team or not _is_signed(record, secret):
+        approval.problem = "somebody changed it: it counts for nothing"
+    return approval
+
+
+def _rule(said: Plain) -> RuleNote:
+    if not isinstance(said, dict):
+        return RuleNote()
+    number = said.get("number")
+    return RuleNote(str(said.get("file") or ""), number if isinstance(number, int) else 0, str(said.get("text") or ""))
+
+
+# Answers and uses.
+
+
+def encode_given(approval: Approval, answer: GivenAnswer, secret: bytes) -> bytes:
+    record: Record = {
+        "version": VERSION,
+        "id": approval.id,
+        "digest": approval.digest,
+        "state": answer.state,
+        "by": answer.by,
+        "how": answer.how,
+        "pid": answer.pid,
+        "at": to_iso(answer.at),
+        "reason": answer.reason,
+    }
+    return _signed(record, secret)
+
+
+def decode_given(data: bytes, approval: Approval, secret: bytes) -> GivenAnswer:
+    """Raises NotJson for what is no answer to this request, or was not given through us."""
+    record = decode_object(to_text(data))
+    at, pid = from_iso(str(record.get("at"))), record.get("pid")
+    if not _is_signed(record, secret) or (record.get("id"), record.get("digest")) != (approval.id, approval.digest):
+        raise NotJson("nobody gave this answer through atm")
+    if record.get("state") not in (APPROVED, DENIED, CANCELLED, EXPIRED) or at is None or not isinstance(pid, int):
+        raise NotJson("it is no answer")
+    return GivenAnswer(
+        str(record.get("state")),
+        by=str(record.get("by")),
+        how=str(record.get("how")),
+        pid=pid,
+        at=at,
+        reason=str(record.get("reason") or ""),
+    )
+
+
+def encode_mark(at: float, call_id: str) -> bytes:
+    return to_bytes(encode({"at": to_iso(at), "call": call_id}) + "\n")
+
+
+def decode_mark(data: bytes) -> tuple[float, str]:
+    """When it was used, or left, and by which call. Whatever lies there, it is used: nothing is used twice."""
+    try:
+        record = decode_object(to_text(data))
+    except NotJson:
+        return 0.0, ""
+    return from_iso(str(record.get("at"))) or 0.0, str(record.get("call") or "")
+
+
+# Signatures.
+
+
+def _signed(record: Record, secret: bytes) -> bytes:
+    return to_bytes(encode({**record, "signature": _signature(record, secret)}) + "\n")
+
+
+def _is_signed(record: Record, secret: bytes) -> bool:
+    import hmac
+
+    given = record.get("signature")
+    rest = {key: value for key, value in record.items() if key != "signature"}
+    return isinstance(given, str) and hmac.compare_digest(given, _signature(rest, secret))
+
+
+def _signature(record: Record, secret: bytes) -> str:
+    import hmac
+
+    return hmac.new(b"approvals" + secret, to_bytes(encode(record)), "sha256").hexdigest()
+
+
+# For people and programs.
+
+
+def rule_json(rule: RuleNote) -> Record:
+    return {"file": rule.file, "number": rule.number, "text": rule.text}
+
+
+def approval_json(approval: Approval, now: float) -> Record:
+    """As every surface tells it."""
+    state, answer = approval.state(now), approval.answer
+    said: Record = {
+        "id": approval.id,
+        "team": approval.team,
+        "requester": approval.requester,
+        "tier": approval.tier,
+        "operation": approval.operation,
+        "tool": approval.tool,
+        "command": approval.command,
+        "folder": approval.folder,
+        "paths": [*approval.paths],
+        "diff": approval.diff or None,
+        "task": approval.task or None,
+        "asked_at": to_iso(approval.asked_at),
+        "expires_at": to_iso(approval.expires_at),
+        "state": state,
+        "decided_by": (answer.by or None) if answer else None,
+        "decided_at": to_iso(answer.at) if answer else None,
+        "reason": answer.reason if answer else "",
+        "why": approval.why,
+        "rule": rule_json(approval.rule),
+        "used_at": to_iso(approval.used_at) if approval.used_at is not None else None,
+    }
+    if approval.problem:
+        said["problem"] = approval.problem
+    return said
+
+
+class AuditLine:
+    """One line of the audit."""
+
+    __slots__ = ("record",)
+
+    def __init__(
+        self, at: float, id: str, event: str, *, by: str, how: str, pid: int, rule: RuleNote, reason: str = ""
+    ) -> None:
+        self.record: Record = {
+            "at": to_iso(at),
+            "id": id,
+            "event": event,
+            "by": by,
+            "how": how,
+            "pid": pid,
+            "rule": rule_json(rule),
+            "reason": reason,
+        }
+
+    def numbered(self, seq: int) -> bytes:
+        return to_bytes(encode({"seq": seq, **self.record}) + "\n")

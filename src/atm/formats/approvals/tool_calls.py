@@ -1,0 +1,137 @@
+"""
+What agents want to do, in the words of their vendors: the fields of a hook's payload, or of a question in a protocol,
+become a `ToolCall`. The names differ, the few facts are the same. What is not understood is kept as text for people.
+"""
+
+from __future__ import annotations
+
+from atm.domain.approvals.calls import ToolCall
+from atm.formats.files.json_record import encode
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from atm.domain.plain import Plain
+
+_COMMAND = ("command", "cmd", "url", "query")
+_PATH = ("file_path", "filePath", "absolute_path", "notebook_path", "path", "filepath")
+_FOLDER = ("dir_path", "directory", "workdir", "cwd")
+_NEW = ("content", "new_string", "newString", "new_source", "file_text")
+_OLD = ("old_string", "oldString")
+_PATCH_FILES = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
+_BEGIN_PATCH = "*** Begin Patch"
+_BESIDE = (*_COMMAND, *_FOLDER, *_PATH, "description", "timeout", "run_in_background", "is_background")
+
+
+def read_call(
+    tool: str, given: Mapping[str, Plain], *, folder: str, root: str = "", session: str = "", call_id: str = ""
+) -> ToolCall:
+    """A call with its arguments, whoever's they are."""
+    patch = next((value for value in _texts(given) if _BEGIN_PATCH in value), "")
+    command = "" if patch else _command(given)
+    return ToolCall(
+        tool,
+        command=command,
+        folder=_folder(given, folder),
+        root=root,
+        paths=[*_paths(given), *_patched(patch)],
+        diff=patch or _diff(given),
+        session=session,
+        call_id=call_id,
+    )
+
+
+def read_payload(fields: Mapping[str, Plain], root: str = "") -> ToolCall | None:
+    """The payload of a hook before a tool; None if it names no tool."""
+    tool = _text(fields.get("tool_name")) or _text(fields.get("tool"))
+    given = fields.get("tool_input")
+    if not tool:
+        return None
+    return read_call(
+        tool,
+        given if isinstance(given, dict) else {},
+        folder=_text(fields.get("cwd")) or _text(fields.get("directory")),
+        root=root,
+        session=_text(fields.get("session_id")) or _text(fields.get("sessionID")),
+        call_id=_text(fields.get("tool_use_id")) or _text(fields.get("callID")),
+    )
+
+
+def _text(value: Plain) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(given: Mapping[str, Plain]) -> Iterator[str]:
+    for value in given.values():
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from (one for one in value if isinstance(one, str))
+
+
+def _command(given: Mapping[str, Plain]) -> str:
+    raw = given.get("rawInput")
+    if isinstance(raw, dict) and (inner := _command(raw)):
+        return inner
+    for key in _COMMAND:
+        value = given.get(key)
+        if isinstance(value, str) and value:
+            return value
+        if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
+            return " ".join(_quoted(str(word)) for word in value)
+    return _title(given)
+
+
+def _title(given: Mapping[str, Plain]) -> str:
+    """In ACP the command stands in the title, sometimes with remarks of its program behind it."""
+    if _text(given.get("kind")) != "execute":
+        return ""
+    return _text(given.get("title")).partition(" [current working directory ")[0].partition(" [in directory ")[0]
+
+
+def _quoted(word: str) -> str:
+    plain = bool(word) and all(sign.isalnum() or sign in "-_./:=+,@%" for sign in word)
+    return word if plain else "'" + word.replace("'", "'\\''") + "'"
+
+
+def _folder(given: Mapping[str, Plain], folder: str) -> str:
+    for key in _FOLDER:
+        named = _text(given.get(key))
+        if named:
+            return named if named.startswith("/") or not folder else f"{folder}/{named}"
+    return folder
+
+
+def _paths(given: Mapping[str, Plain]) -> list[str]:
+    found = [_text(given.get(key)) for key in _PATH]
+    for key in ("locations", "changes"):
+        listed = given.get(key)
+        if isinstance(listed, list):
+            found += [_text(one.get("path")) for one in listed if isinstance(one, dict)]
+        elif isinstance(listed, dict):
+            found += list(listed)
+    raw = given.get("rawInput")
+    if isinstance(raw, dict):
+        found += _paths(raw)
+    return list(dict.fromkeys(path for path in found if path))
+
+
+def _patched(patch: str) -> list[str]:
+    lines = [line.strip() for line in patch.splitlines()]
+    return [line.removeprefix(mark) for line in lines for mark in _PATCH_FILES if line.startswith(mark)]
+
+
+def _diff(given: Mapping[str, Plain]) -> str:
+    """What would change, to be read by people: old lines and new ones; else all arguments that are shown nowhere."""
+    edits = given.get("edits")
+    pairs = [one for one in edits if isinstance(one, dict)] if isinstance(edits, list) else [given]
+    lines: list[str] = []
+    for one in pairs:
+        for keys, mark in ((_OLD, "-"), (_NEW, "+")):
+            text = next((_text(one.get(key)) for key in keys if isinstance(one.get(key), str)), "")
+            lines += [f"{mark}{line}" for line in text.splitlines()]
+    if lines:
+        return "\n".join(lines)
+    rest = {key: value for key, value in given.items() if key not in _BESIDE and value not in (None, "", [], {})}
+    return encode(rest) if rest else ""

@@ -1,0 +1,51 @@
+"""Where requests for approval, their answers and the audit are kept."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    from atm.domain.approvals.requests import Approval, GivenAnswer
+    from atm.domain.plain import Record
+    from atm.formats.approvals.records import AuditLine
+else:
+    Protocol = object
+
+
+class Approvals(Protocol):
+    """
+    Requests of a team. Raises AtmError for what cannot be read or written: whoever asks takes that for a no (G8).
+
+    What is answered, used or left is so by a file that only one process can make.
+    """
+
+    def create(self, approval: Approval) -> bool:
+        """False if the id is taken."""
+
+    def read(self, team: str, id: str) -> Approval | None: ...
+
+    def all(self, team: str) -> list[Approval]:
+        """Oldest first. What is no request is passed over."""
+
+    def like(self, team: str, digest: str) -> list[Approval]:
+        """Those about the very same call, newest first."""
+
+    def answer(self, approval: Approval, answer: GivenAnswer) -> bool:
+        """False if there is an answer already."""
+
+    def use(self, approval: Approval, at: float, call_id: str) -> bool:
+        """False if it was used already."""
+
+    def leave(self, approval: Approval, at: float) -> None:
+        """Whoever asked does not wait any more."""
+
+    def remove(self, approval: Approval) -> None: ...
+
+    def news(self, team: str, id: str) -> object:
+        """Changes when an answer comes. Cheap."""
+
+    def note(self, team: str, lines: Sequence[AuditLine]) -> None: ...
+
+    def audit(self, team: str) -> list[Record]: ...

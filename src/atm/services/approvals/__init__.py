@@ -1,0 +1,1 @@
+"""Approvals: asking, answering, looking; nothing happens without a positive answer of somebody who may give it."""

@@ -1,0 +1,80 @@
+"""Answering: one answer, by somebody who may, with everything that is known of how it was given."""
+
+from __future__ import annotations
+
+from atm.domain.approvals.policy import HUMAN
+from atm.domain.approvals.requests import APPROVED, WAITING, GivenAnswer, is_meant, why_not_answer
+from atm.domain.errors import ApprovalClosed, AtmError, NoSuchApproval, NotAllowed, RequestError
+from atm.domain.names import same_name
+from atm.domain.team import authority
+from atm.services.approvals.approvalroom import close_expired, fresh, note
+from atm.services.approvals.telling import tell_answered
+from atm.services.team.registry import find_team
+from atm.services.team.standing import check_member, check_person
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.domain.approvals.requests import Approval
+    from atm.domain.team.team import Team
+    from atm.services.approvals.approvalroom import Approvalroom
+
+
+def find_approval(room: Approvalroom, teams: Sequence[str], id: str) -> Approval:
+    """By its id, or the beginning of that, in these teams."""
+    found = [one for team in teams for one in room.approvals.all(team) if is_meant(one, id)]
+    exact = [one for one in found if one.id == id]
+    if len(exact or found) > 1:
+        ids = ", ".join(one.id for one in found[:5])
+        raise NoSuchApproval(f"{id} is the beginning of several: {ids}", "give more of it")
+    if not found:
+        raise NoSuchApproval(f"there is no request {id}", "see `atm approvals list --all`")
+    return close_expired(room, (exact or found)[0])
+
+
+def give_answer(room: Approvalroom, approval: Approval, who: str, state: str, reason: str, how: str) -> Approval:
+    """Approve or deny. Raises NotAllowed, ApprovalClosed; and whatever keeps the answer from being written."""
+    team = find_team(room.room, approval.team)
+    _check_may(room, team, approval, who)
+    if state != APPROVED and not reason.strip():
+        raise RequestError("a request was denied without saying why", "say it with --reason: the agent reads it")
+    now = room.clock.now()
+    if approval.problem:
+        raise ApprovalClosed(f"request {approval.id}: {approval.problem}", "let the agent ask again")
+    answer = GivenAnswer(state, by=who, how=how, pid=room.room.acting_pid or room.pid, at=now, reason=reason.strip())
+    if approval.state(now) != WAITING or not room.approvals.answer(approval, answer):
+        raise _closed(room, approval)
+    _note(room, team, approval, answer)
+    return fresh(room, approval)
+
+
+def _note(room: Approvalroom, team: Team, approval: Approval, answer: GivenAnswer) -> None:
+    """The answer counts from here on; what cannot be told of it is told by the file itself."""
+    try:
+        note(room, approval, answer.state, answer.by, answer.how, answer.reason)
+    except AtmError as error:
+        room.room.troubles.note(f"the audit could not be written: {error}")
+    after = fresh(room, approval)
+    if after.left_at is not None:
+        tell_answered(room, team, after)
+
+
+def _check_may(room: Approvalroom, team: Team, approval: Approval, who: str) -> None:
+    is_human, is_lead = authority.is_human(team, who), same_name(who, team.lead)
+    why = why_not_answer(approval, who, is_human=is_human, is_lead=is_lead)
+    if why:
+        tier = "a person" if approval.tier == HUMAN else "the lead or a person"
+        raise NotAllowed(f"request {approval.id}: {why}", f"leave it to {tier}")
+    if is_human:
+        check_person(room.room, f"answer as {who}")
+    else:
+        check_member(room.room, team.name, who, "answer for the lead")
+
+
+def _closed(room: Approvalroom, approval: Approval) -> ApprovalClosed:
+    now, after = room.clock.now(), close_expired(room, fresh(room, approval))
+    by = f" by {after.answer.by}" if after.answer is not None and after.answer.by else ""
+    return ApprovalClosed(
+        f"request {approval.id} is {after.state(now)}{by} already", "the first answer counts; let the agent ask again"
+    )

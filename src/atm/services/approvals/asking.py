@@ -1,0 +1,184 @@
+"""
+Asking: a call is judged, a request is made or found again, somebody waits for its answer, the answer is used once.
+"""
+
+from __future__ import annotations
+
+from atm.domain.approvals.acts import Ground
+from atm.domain.approvals.calls import understand
+from atm.domain.approvals.policy import ALLOW, DENY, judge
+from atm.domain.approvals.requests import (
+    APPROVED,
+    ASKED,
+    CANCELLED,
+    DENIED,
+    EXPIRED,
+    LEFT,
+    POLICY,
+    USED,
+    WAITING,
+    Approval,
+    GivenAnswer,
+    RuleNote,
+)
+from atm.domain.errors import AtmError
+from atm.domain.names import same_name
+from atm.formats.approvals.records import cut, digest_of
+from atm.services.approvals.approvalroom import close_expired, fresh, note
+from atm.services.approvals.telling import tell_asked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.approvals.calls import ToolCall, Understood
+    from atm.domain.approvals.policy import Judgement
+    from atm.domain.team.team import Team
+    from atm.services.approvals.approvalroom import Approvalroom
+
+LOOK_EVERY = 0.05
+MOST_ROUNDS = 3
+
+
+def judged(room: Approvalroom, call: ToolCall) -> tuple[Understood, Judgement]:
+    """What the policy says of a call."""
+    understood = understand(call, Ground(call.folder, call.root, room.real))
+    return understood, judge(room.policy, understood)
+
+
+def ask(
+    room: Approvalroom,
+    team: Team,
+    requester: str,
+    understood: Understood,
+    verdict: Judgement,
+    *,
+    task: str = "",
+    minutes: float | None = None,
+) -> Approval:
+    """
+    The request about this call: one that is good for it, waits, or was denied a moment ago; else a new one, which the
+    lead or the people are told of. A call that a rule decides is noted as decided.
+    """
+    digest = digest_of(requester, understood.call)
+    if verdict.asks:
+        known = _known(room, team.name, digest, understood.call.call_id)
+        if known is not None:
+            return known
+    approval = _new(room, team, requester, understood, verdict, digest, task, minutes)
+    note(room, approval, ASKED, requester, f"process {room.pid}", verdict.reason)
+    if verdict.asks:
+        tell_asked(room, team, approval)
+    else:
+        _decide_by_rule(room, approval, verdict)
+    return fresh(room, approval)
+
+
+def _known(room: Approvalroom, team: str, digest: str, call_id: str) -> Approval | None:
+    now = room.clock.now()
+    for one in room.approvals.like(team, digest):
+        if one.may_be_used(now, room.valid, call_id) or one.still_denies(now, room.valid):
+            return one
+        if one.state(now) == WAITING:
+            return one
+    return None
+
+
+def _new(
+    room: Approvalroom,
+    team: Team,
+    requester: str,
+    understood: Understood,
+    verdict: Judgement,
+    digest: str,
+    task: str,
+    minutes: float | None,
+) -> Approval:
+    call, now = understood.call, room.clock.now()
+    seconds = room.expire if minutes is None else minutes * 60
+    while True:
+        approval = Approval(
+            room.room.chance.new_id().replace("-", "")[:6] + digest[:6],
+            team=team.name,
+            requester=requester,
+            tier=verdict.tier,
+            operation=understood.operation,
+            tool=call.tool,
+            command=call.command,
+            folder=call.folder,
+            paths=understood.paths,
+            diff=cut(call.diff),
+            task=task,
+            session=call.session,
+            digest=digest,
+            asked_at=now,
+            expires_at=now + seconds,
+            rule=RuleNote(verdict.rule.file, verdict.rule.number, verdict.rule.text),
+            why=verdict.reason,
+        )
+        if room.approvals.create(approval):
+            return approval
+
+
+def _decide_by_rule(room: Approvalroom, approval: Approval, verdict: Judgement) -> None:
+    state = APPROVED if verdict.decision == ALLOW else DENIED
+    answer = GivenAnswer(
+        state, by=POLICY, how="a rule", pid=room.pid, at=room.clock.now(), reason=denied_by(verdict) if state == DENIED else ""
+    )
+    if room.approvals.answer(approval, answer):
+        note(room, approval, state, POLICY, answer.how, answer.reason)
+
+
+def denied_by(verdict: Judgement) -> str:
+    """In words, for the agent and the audit."""
+    rule = verdict.rule
+    if rule.number:
+        return f"rule {rule.number} of {rule.file} says no ({rule.text})"
+    return verdict.reason if verdict.decision == DENY else ""
+
+
+def await_answer(room: Approvalroom, approval: Approval, seconds: float) -> Approval:
+    """Until it is answered, its time is over, or ours is."""
+    until = room.clock.monotonic() + seconds
+    while not room.approvals.news(approval.team, approval.id):
+        now = room.clock.now()
+        if approval.state(now) == EXPIRED or room.clock.monotonic() >= until:
+            break
+        room.clock.sleep(min(LOOK_EVERY, max(0.001, until - room.clock.monotonic())))
+    return close_expired(room, fresh(room, approval))
+
+
+def use(room: Approvalroom, approval: Approval, call_id: str = "") -> bool:
+    """Is there a yes, and is this the one execution that it is good for?"""
+    now = room.clock.now()
+    if not approval.may_be_used(now, room.valid, call_id):
+        return False
+    if approval.used_at is not None:
+        return True  # the same call, asked about by another way
+    if not room.approvals.use(approval, now, call_id):
+        return False
+    note(room, approval, USED, approval.requester, f"process {room.pid}")
+    return True
+
+
+def leave(room: Approvalroom, approval: Approval) -> None:
+    """Whoever asked goes away without an answer, and may come back."""
+    try:
+        room.approvals.leave(approval, room.clock.now())
+        note(room, approval, LEFT, approval.requester, f"process {room.pid}")
+    except AtmError:
+        return  # the request is still there, and the call was denied
+
+
+def cancel(room: Approvalroom, approval: Approval, why: str) -> None:
+    """The agent asks no more: nobody needs to answer."""
+    answer = GivenAnswer(
+        CANCELLED, by=approval.requester, how=f"process {room.pid}", pid=room.pid, at=room.clock.now(), reason=why
+    )
+    if room.approvals.answer(approval, answer):
+        note(room, approval, CANCELLED, approval.requester, answer.how, why)
+
+
+def task_of(room: Approvalroom, team: str, who: str) -> str:
+    """What a member works at, if that is one task."""
+    board = room.boardroom.tasks.board(team)
+    mine = [card.id for card in board.sorted() if same_name(card.owner, who) and card.status == "in_progress"]
+    return mine[0] if len(mine) == 1 else ""

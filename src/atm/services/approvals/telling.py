@@ -1,0 +1,69 @@
+"""
+Who is told of a request, and of an answer. Never the answer itself: a letter permits nothing, and an agent that finds
+one must still ask its hook.
+"""
+
+from __future__ import annotations
+
+from atm.domain.approvals.policy import LEAD
+from atm.domain.errors import AtmError
+from atm.domain.identifiers import derived_id
+from atm.domain.names import is_claudes_team, same_name
+from atm.domain.team.authority import HUMAN
+from atm.formats.files.times import to_iso
+from atm.services.mail.escalation import SENDER
+from atm.services.mail.mailroom import find_recipient
+from atm.services.mail.posting import Draft, compose, deliver
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.approvals.requests import Approval
+    from atm.domain.team.team import Team
+    from atm.services.approvals.approvalroom import Approvalroom
+
+LONGEST = 2000
+
+
+def call_in_words(approval: Approval, longest: int = LONGEST) -> str:
+    """What is asked for, on one line or several; what is cut is said."""
+    what = approval.command or ", ".join(approval.paths) or approval.operation
+    text = f"{approval.tool}: {what}"
+    return text if len(text) <= longest else f"{text[:longest]} … ({len(text) - longest} characters more)"
+
+
+def tell_asked(room: Approvalroom, team: Team, approval: Approval) -> None:
+    """Whoever may answer and has an inbox here. One who cannot be told keeps nobody from asking."""
+    if is_claudes_team(team.name):
+        return
+    humans = [member.name for member in team.members if member.kind == HUMAN]
+    names = [team.lead] if approval.tier == LEAD and team.member(team.lead) else humans
+    text = (
+        f"{approval.requester} asks for an approval ({approval.id}, {approval.operation}):\n\n"
+        f"{call_in_words(approval)}\n\nin {approval.folder or 'no folder'}, until {to_iso(approval.expires_at)}; "
+        f"no answer means no.\n\nSee `atm approvals show {approval.id}`, then `atm approvals approve {approval.id}` or "
+        f"`atm approvals deny {approval.id} --reason …`."
+    )
+    for name in names:
+        if not same_name(name, approval.requester):
+            _tell(room, team.name, name, text, f"{approval.requester} asks for {approval.operation}", "asked", approval)
+
+
+def tell_answered(room: Approvalroom, team: Team, approval: Approval) -> None:
+    """The agent that left without an answer: it may try again, and hears the answer then."""
+    if is_claudes_team(team.name) or team.member(approval.requester) is None:
+        return
+    text = (
+        f"Your request {approval.id} ({call_in_words(approval, 200)}) was answered. This letter permits nothing: make "
+        f"the same call again, or see `atm approvals show {approval.id}`."
+    )
+    _tell(room, team.name, approval.requester, text, f"request {approval.id} was answered", "answered", approval)
+
+
+def _tell(room: Approvalroom, team: str, name: str, text: str, summary: str, what: str, approval: Approval) -> None:
+    id = derived_id(team, approval.id, what, name)
+    try:
+        to = find_recipient(room.room, team, name)
+        letter = Draft(sender=SENDER, text=text, summary=summary[:100])
+        deliver(room.room, to, compose(room.room, to, letter, id), is_new=False)
+    except AtmError:
+        return

@@ -1,0 +1,77 @@
+"""Approvals in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+
+from atm.domain.approvals.requests import Approval, GivenAnswer
+from atm.domain.errors import NoSuchTeam
+from atm.domain.plain import Record
+from atm.formats.approvals.records import AuditLine
+from atm.testing.team import MemoryRosters
+
+
+class MemoryApprovals:
+    """Implements `ports.approvals.Approvals`."""
+
+    def __init__(self, rosters: MemoryRosters) -> None:
+        self._rosters = rosters
+        self._all: dict[tuple[str, str], Approval] = {}
+        self._audit: dict[str, list[Record]] = {}
+
+    def _check(self, team: str) -> None:
+        if self._rosters.find(team) is None:
+            raise NoSuchTeam(f"there is no team {team}", "see `atm teams`")
+
+    def create(self, approval: Approval) -> bool:
+        self._check(approval.team)
+        key = (approval.team, approval.id)
+        if key in self._all:
+            return False
+        self._all[key] = copy(approval)
+        return True
+
+    def read(self, team: str, id: str) -> Approval | None:
+        found = self._all.get((team, id))
+        return copy(found) if found is not None else None
+
+    def all(self, team: str) -> list[Approval]:
+        found = [copy(one) for (home, _), one in self._all.items() if home == team]
+        return sorted(found, key=lambda one: (one.asked_at, one.id))
+
+    def like(self, team: str, digest: str) -> list[Approval]:
+        return [one for one in reversed(self.all(team)) if one.digest == digest]
+
+    def answer(self, approval: Approval, answer: GivenAnswer) -> bool:
+        self._check(approval.team)
+        kept = self._all[approval.team, approval.id]
+        if kept.answer is not None:
+            return False
+        kept.answer = answer
+        return True
+
+    def use(self, approval: Approval, at: float, call_id: str) -> bool:
+        kept = self._all[approval.team, approval.id]
+        if kept.used_at is not None:
+            return False
+        kept.used_at, kept.used_by = at, call_id
+        return True
+
+    def leave(self, approval: Approval, at: float) -> None:
+        self._all[approval.team, approval.id].left_at = at
+
+    def remove(self, approval: Approval) -> None:
+        self._all.pop((approval.team, approval.id), None)
+
+    def news(self, team: str, id: str) -> object:
+        found = self._all.get((team, id))
+        return found is not None and found.answer is not None
+
+    def note(self, team: str, lines: Sequence[AuditLine]) -> None:
+        self._check(team)
+        kept = self._audit.setdefault(team, [])
+        kept += [{"seq": len(kept) + at, **line.record} for at, line in enumerate(lines, 1)]
+
+    def audit(self, team: str) -> list[Record]:
+        return list(self._audit.get(team, []))

@@ -1,0 +1,1 @@
+"""`atm approvals`: what agents ask for, and answers."""

@@ -1,0 +1,117 @@
+"""`atm approvals policy test` and `explain`: what would happen, and which rule says so."""
+
+from __future__ import annotations
+
+from atm.domain.approvals.policy import ALLOW, DENY, DECISIONS
+from atm.domain.untrusted_text import one_line
+from atm.services.approvals.answering import find_approval
+from atm.services.approvals.asking import judged
+from atm.ui.cli.approvals.answering import NOTHING, room_of, teams_meant
+from atm.ui.cli.approvals.asking import call_in
+from atm.ui.views.approvals import detail
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.approvals.policy import Judgement, PolicyLayer, Rule
+    from atm.services.approvals.approvalroom import Approvalroom
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+
+def run(args: Args, session: Session) -> int:
+    room = room_of(session)
+    if args.command.name == "approvals policy test":
+        return _test(args, session, room)
+    if args.text("id"):
+        return _explain_one(args, session, room)
+    return _explain(session, room)
+
+
+def _test(args: Args, session: Session, room: Approvalroom) -> int:
+    understood, verdict = judged(room, call_in(args, session))
+    if session.as_json:
+        session.print_json(
+            {
+                "action": "approvals policy test",
+                "decision": "ask" if verdict.asks else verdict.decision,
+                "tier": verdict.tier or None,
+                "operation": understood.operation,
+                "rule": _rule(verdict.rule),
+                "reason": verdict.reason,
+                "understood": not understood.unclear,
+                "chain": [_rule(one) for one in verdict.chain],
+            }
+        )
+    else:
+        session.print("\n".join(_words(understood.operation, verdict)))
+    return 0 if verdict.decision == ALLOW else 1 if verdict.decision == DENY else NOTHING
+
+
+def _words(operation: str, verdict: Judgement) -> list[str]:
+    what = {ALLOW: "allowed", DENY: "denied"}.get(verdict.decision, f"the {verdict.tier} is asked")
+    lines = [f"{what} ({operation}): {one_line(verdict.reason)}"]
+    return lines + [f"  {_rule_in_words(rule)}" for rule in verdict.chain if rule.number]
+
+
+def _rule(rule: Rule) -> dict[str, object]:
+    return {"file": rule.file, "number": rule.number, "text": rule.text, "decision": rule.decision}
+
+
+def _rule_in_words(rule: Rule) -> str:
+    return f"rule {rule.number} of {one_line(rule.file)}: {one_line(rule.text)}"
+
+
+def _explain_one(args: Args, session: Session, room: Approvalroom) -> int:
+    one = find_approval(room, teams_meant(args, session), args.need("id"))
+    now = room.clock.now()
+    audit = [line for line in room.approvals.audit(one.team) if line.get("id") == one.id]
+    if session.as_json:
+        from atm.formats.approvals.records import approval_json
+
+        said = {"action": "approvals policy explain", "approval": approval_json(one, now), "audit": audit}
+        session.print_json(said)
+        return 0
+    lines = [*detail(one, now), "", "audit:"]
+    lines += [f"    {line.get('at')}  {line.get('event')}  {line.get('by') or '-'}  {line.get('how')}" for line in audit]
+    session.print("\n".join(one_line(line) for line in lines))
+    return 0
+
+
+def _explain(session: Session, room: Approvalroom) -> int:
+    own, narrower = room.policy.own, room.policy.narrower
+    layers = [*([own] if own.says_something else []), *narrower]
+    if session.as_json:
+        session.print_json(
+            {
+                "action": "approvals policy explain",
+                "exists": room.policy.exists,
+                "order": [*reversed(DECISIONS)],
+                "default": own.default or "ask-human",
+                "layers": [_layer(one, is_own=one is own) for one in layers],
+            }
+        )
+        return 0
+    if not layers:
+        session.print("There is no policy: agents ask by the rules of their own programs.")
+        session.print(f"Write one: [[approvals.rules]] in {session.layout.settings}; then run `atm init`.")
+        return 0
+    for layer in layers:
+        session.print(f"{one_line(layer.file)}" + ("" if layer is own else " (can only narrow)"))
+        if layer.unreadable:
+            session.print(f"  cannot be read, so everything is denied: {one_line(layer.unreadable)}")
+        for rule in layer.rules:
+            session.print(f"  {rule.number:>3}  {one_line(rule.text)}")
+        if layer is own or layer.default:
+            session.print(f"    otherwise: {layer.default or 'ask-human'}")
+    session.print("deny wins over ask-human, over ask-lead, over allow, in any order")
+    return 0
+
+
+def _layer(layer: PolicyLayer, *, is_own: bool) -> dict[str, object]:
+    return {
+        "file": layer.file,
+        "own": is_own,
+        "default": layer.default or None,
+        "unreadable": layer.unreadable or None,
+        "rules": [_rule(rule) for rule in layer.rules],
+    }
