@@ -68,11 +68,11 @@ def run(words: list[str]) -> int:
         if os.environ.get("ATM_DEBUG"):
             raise
         _note(words, error)
-    _leave_quietly()
+    leave_quietly()
     return 0
 
 
-def _leave_quietly() -> None:
+def leave_quietly() -> None:
     """Nobody may be there to hear us; that is no error of the agent's either."""
     try:
         sys.stdout.flush()
@@ -119,13 +119,13 @@ def _attend(words: list[str]) -> None:
     if len(words) < 2:
         sys.stderr.write("usage: atm hook <vendor> <event> [payload]\n")
         return
-    call = parse_call(words[0], words[1], _payload(words))
-    layout, environment = find_layout(os.environ), _environment(call)
+    call = parse_call(words[0], words[1], read_payload(words))
+    layout, environment = find_layout(os.environ), environment_of_call(call)
     from atm import config
 
-    settings = config.load(layout, environment, _folder(call), {})
+    settings = config.load(layout, environment, folder_of(call), {})
     room = build_room(layout, settings)
-    found = _who(room, settings, call) if NOBODY not in environment else None
+    found = who_calls(room, settings, call) if NOBODY not in environment else None
     if found is not None:
         _visit(layout, settings, room, call, environment, *found)
     elif NOBODY in environment and call.moment == START and can_carry(call) == "context":
@@ -140,7 +140,7 @@ def _attend(words: list[str]) -> None:
         sys.stdout.write(silence + "\n")
 
 
-def _environment(call: HookCall) -> Mapping[str, str]:
+def environment_of_call(call: HookCall) -> Mapping[str, str]:
     """Codex's shared server and a teammate in a pane have the environment of another member."""
     may_be_teammate = call.vendor == CLAUDE and (call.has_agent_type or os.environ.get(CLAUDES_TEAMS))
     if call.vendor == CODEX or may_be_teammate:
@@ -179,7 +179,7 @@ def _visit(
     )
 
 
-def _payload(words: list[str]) -> bytes:
+def read_payload(words: list[str]) -> bytes:
     """On standard input; Codex's `notify` gives it as the last word instead."""
     if len(words) > 2:
         return words[2].encode("utf-8", "surrogateescape")
@@ -189,7 +189,7 @@ def _payload(words: list[str]) -> bytes:
         return sys.stdin.buffer.read(LONGEST_PAYLOAD + 1)
 
 
-def _folder(call: HookCall) -> str:
+def folder_of(call: HookCall) -> str:
     """Where the agent works: some vendors run their hooks elsewhere, beside their own settings."""
     try:
         return call.folder if os.path.isdir(call.folder) else os.getcwd()
@@ -197,7 +197,7 @@ def _folder(call: HookCall) -> str:
         return "/"
 
 
-def _who(room: Teamroom, settings: Settings, call: HookCall) -> tuple[Team, str] | None:
+def who_calls(room: Teamroom, settings: Settings, call: HookCall) -> tuple[Team, str] | None:
     """
     Which member calls: whom the environment or the settings name; a teammate that Claude Code names; whoever has
     this session in the roster. Nobody is guessed: the default identity is the person at the terminal.

@@ -49,7 +49,7 @@ _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 class Act:
     """One thing that a call would do."""
 
-    __slots__ = ("branches", "is_sensitive", "needs", "operation", "paths", "texts")
+    __slots__ = ("branches", "is_sensitive", "needs", "operation", "paths", "texts", "writes")
 
     def __init__(self, text: str, operation: str = TOOL) -> None:
         self.texts = [text] if text else []
@@ -63,6 +63,8 @@ class Act:
         """Files that it names, each with its whole path."""
         self.branches: list[str] | None = []
         """Branches that a push would change; None if that cannot be seen."""
+        self.writes = False
+        """Does what it prints go into a file?"""
 
 
 class Ground:
@@ -166,6 +168,7 @@ def _redirect(found: Line, operator: str, target: str, ground: Ground, first: in
         found.acts.append(Act(f"{operator} {target}"))
     path = ground.whole(target)
     found.acts[-1].paths.append(path)
+    found.acts[-1].writes = found.acts[-1].writes or ">" in operator
     if ">" in operator and not ground.holds(path):
         _overwrites(found.acts[-1], path)
         found.acts[-1].texts.append(f"> {path}")

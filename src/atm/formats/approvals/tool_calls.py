@@ -42,7 +42,7 @@ def read_call(
     )
 
 
-def read_payload(fields: Mapping[str, Plain], root: str = "") -> ToolCall | None:
+def read_tool_call(fields: Mapping[str, Plain], root: str = "") -> ToolCall | None:
     """The payload of a hook before a tool; None if it names no tool."""
     tool = _text(fields.get("tool_name")) or _text(fields.get("tool"))
     given = fields.get("tool_input")

@@ -167,6 +167,12 @@ def must_plan(member: Member) -> bool:
     return bool(member.raw) and RawObject(member.raw).get("planModeRequired") is True
 
 
+def delegates(member: Member, *, otherwise: bool) -> bool:
+    """Does this lead only coordinate (`delegate`)? What the roster does not say, the settings do."""
+    said = RawObject(member.raw).get("delegate") if member.raw else None
+    return said if isinstance(said, bool) else otherwise
+
+
 def with_member(data: bytes, entry: str) -> bytes:
     record, members = _opened(data)
     members.items.append(entry)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from atm.domain.approvals.acts import Ground
 from atm.domain.approvals.calls import understand
-from atm.domain.approvals.policy import ALLOW, DENY, judge
+from atm.domain.approvals.policy import ALLOW, DENY, HUMAN, judge
 from atm.domain.approvals.requests import (
     APPROVED,
     ASKED,
@@ -99,7 +99,7 @@ def _new(
             room.room.chance.new_id().replace("-", "")[:6] + digest[:6],
             team=team.name,
             requester=requester,
-            tier=verdict.tier,
+            tier=verdict.tier or HUMAN,
             operation=understood.operation,
             tool=call.tool,
             command=call.command,

@@ -38,6 +38,7 @@ COMMANDS = {
     "plugins": "what the daemon can do more: list, enable, write your own",
     "deliver": "put waiting mail before the agents now",
     "hook": "what the hooks of coding agents call",
+    "permit": "what the permission hooks of coding agents call",
     "prime": "the briefing that a session begins with",
     "init": "set up agent CLIs, so that mail reaches them by itself",
     "mcp": "the MCP server for agents of every vendor",
@@ -58,7 +59,7 @@ COMMANDS = {
 TOPICS = {
     **dict.fromkeys(("ack", "broadcast", "cleanup", "inbox", "read", "receipts", "request", "send", "spool"), "mail"),
     **dict.fromkeys(("members", "status", "teams"), "roster"),
-    **dict.fromkeys(("deliver", "hook", "prime"), "delivery"),
+    **dict.fromkeys(("deliver", "hook", "permit", "prime"), "delivery"),
     **dict.fromkeys(("config", "init", "trust"), "setup"),
     **dict.fromkeys(("daemon", "logs"), "daemon"),
     **dict.fromkeys(("up", "spawn", "peek", "attach", "down", "kill", "stop", "runtimes", "salvage"), "crew"),

@@ -104,6 +104,11 @@ def dispatch(words: list[str], *, is_program: bool = False) -> int:
 
         _listen(is_program)
         return attend(words[1:])  # past the parser: an agent waits, and no mistake of ours is its business
+    if words[0] == "permit" and not {"--help", "-h"} & set(words):
+        from atm.ui.permit import run as permit
+
+        _listen(is_program)
+        return permit(words[1:])  # past the parser too, and for the opposite reason: every mistake is a no
     command, execute = load(words[0])
     from atm.ui.cli.arguments import parse
 

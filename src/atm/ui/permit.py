@@ -1,0 +1,181 @@
+"""
+`atm permit <vendor> <event>`: what the permission hooks of coding agents call before a tool runs.
+
+Installed only where there is a policy. It answers in the vendor's words and within its limit; whatever goes wrong is a
+no (G8). Its line in a vendor's settings ends with `|| exit 2`, which denies too: for the day on which this program is
+killed, or is not there any more. Whoever is no member of a team, a person at their own terminal, is bound by deny
+rules alone: what else they may do is between them and their program.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from atm.domain.approvals.policy import DENY
+from atm.domain.delivery.moments import CLAUDE, GEMINI, OPENCODE
+from atm.domain.errors import AtmError
+from atm.domain.team.authority import is_human
+from atm.formats.approvals.tool_calls import read_tool_call
+from atm.formats.delivery.hook_call import parse_call
+from atm.formats.delivery.permission_answer import ASK, LATER, NO, NO_OPINION, REQUEST, YES, encode_permission
+from atm.formats.files.json_record import NotJson, decode_object, to_text
+from atm.services.approvals.asking import denied_by, judged
+from atm.services.approvals.permitting import Caller, permit
+from atm.ui.hook import LONGEST_PAYLOAD, NOBODY, environment_of_call, folder_of, read_payload, who_calls
+from atm.wiring.approvals import build_approvalroom
+from atm.wiring.files import find_layout
+from atm.wiring.mail import build_room
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atm.config import Settings
+    from atm.domain.approvals.calls import ToolCall
+    from atm.domain.delivery.moments import HookCall
+    from atm.domain.team.team import Team
+    from atm.formats.files.layout import Layout
+    from atm.services.approvals.approvalroom import Approvalroom
+    from atm.services.approvals.permitting import Permission
+    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.roster.teamroom import Teamroom
+
+HOSTED = "ATM_HOST_ASKS"
+"""Set for an agent whose host is asked by its program, for as long as it takes."""
+
+REFUSED = 2
+"""The exit code with which every vendor's hook denies."""
+
+SPARE = 10.0
+"""Seconds beyond those that an answer is waited for, then we deny wherever we are."""
+
+HOSTS_ASK = ("Bash", "Write", "Edit", "WebFetch", "WebSearch")
+"""What Gemini CLI and OpenCode ask their host for, as we start them."""
+
+
+def run(words: list[str]) -> int:
+    """Denies on every failure."""
+    vendor, event = (*words, "", "")[:2]
+    if not event:
+        sys.stderr.write("usage: atm permit <vendor> <event>\n")
+        return REFUSED
+    try:
+        verdict, reason = _decide(vendor, event, words)
+    except KeyboardInterrupt:
+        verdict, reason = NO, "it was interrupted before anybody could answer"
+    except (AtmError, OSError, ValueError) as error:
+        verdict, reason = NO, f"atm could not judge this call, and what is not judged is denied: {error}"
+    except Exception as error:
+        if os.environ.get("ATM_DEBUG"):
+            raise
+        verdict, reason = NO, f"atm failed, and what is not judged is denied: {type(error).__name__}: {error}"
+    return _say(vendor, event, verdict, reason)
+
+
+def _say(vendor: str, event: str, verdict: str, reason: str) -> int:
+    said = encode_permission(vendor, event, verdict, reason)
+    try:
+        if said:
+            os.write(1, f"{said}\n".encode())
+        elif verdict == NO:
+            sys.stderr.write(f"{reason}\n")
+            return REFUSED
+    except OSError:
+        return REFUSED
+    return 0
+
+
+def _deny_late(seconds: float, vendor: str, event: str) -> None:
+    """Vendors give a hook ten minutes, and two of them let the call run after that."""
+    import _signal  # type: ignore[import-not-found]
+
+    def leave(*_: object) -> None:
+        os._exit(_say(vendor, event, NO, "atm took too long, and what is not judged is denied"))
+
+    if hasattr(_signal, "setitimer"):
+        _signal.signal(_signal.SIGALRM, leave)
+        _signal.setitimer(_signal.ITIMER_REAL, seconds)
+
+
+def _decide(vendor: str, event: str, words: list[str]) -> tuple[str, str]:
+    _deny_late(SPARE, vendor, event)
+    data = read_payload(words)
+    call = parse_call(vendor, event, data)
+    layout, environment = find_layout(os.environ), environment_of_call(call)
+    from atm import config
+
+    try:
+        settings = config.load(layout, environment, folder_of(call), {})
+    except AtmError as error:
+        if not (call.member or "ATM_IDENTITY" in environment):
+            sys.stderr.write(f"atm: {error}\n")
+            return NO_OPINION, ""  # a person at their own terminal
+        return NO, f"the policy cannot be read, so everything is denied: {error}; {error.remedy}"
+    room = build_room(layout, settings)
+    approvals = build_approvalroom(layout, settings, room, lambda: _boardroom(layout, settings, room))
+    asked = _tool_call(data, settings)
+    found = who_calls(room, settings, call) if NOBODY not in environment else None
+    if found is None:
+        return _for_stranger(approvals, asked)
+    if asked is None:
+        return NO, "this call names no tool that atm can judge"
+    if is_human(*found):
+        return NO_OPINION, ""
+    _deny_late(approvals.hook + SPARE, vendor, event)
+    caller = _caller(settings, environment, call, *found)
+    permission = permit(approvals, caller, asked, is_second=call.event == REQUEST)
+    return _verdict(settings, call, permission)
+
+
+def _boardroom(layout: Layout, settings: Settings, room: Teamroom) -> FullBoardroom:
+    from atm.wiring.board import build_boardroom
+
+    return build_boardroom(layout, settings, room)
+
+
+def _tool_call(data: bytes, settings: Settings) -> ToolCall | None:
+    """What the agent wants to do; None if that cannot be read."""
+    if len(data) > LONGEST_PAYLOAD:
+        return None
+    try:
+        return read_tool_call(decode_object(to_text(data)), settings.root)
+    except NotJson:
+        return None
+
+
+def _for_stranger(approvals: Approvalroom, asked: ToolCall | None) -> tuple[str, str]:
+    if asked is None:
+        return NO_OPINION, ""
+    verdict = judged(approvals, asked)[1]
+    return (NO, denied_by(verdict)) if verdict.decision == DENY else (NO_OPINION, "")
+
+
+def _caller(settings: Settings, environment: Mapping[str, str], call: HookCall, team: Team, me: str) -> Caller:
+    from atm.formats.team.team_config import delegates, must_plan
+
+    member = team.required(me)
+    return Caller(
+        team,
+        me,
+        plans=must_plan(member),
+        delegates=delegates(member, otherwise=settings.yes("crew.delegate")),
+        is_asked_for=_host_asks(call) if HOSTED in environment else None,
+    )
+
+
+def _host_asks(call: HookCall) -> Callable[[ToolCall], bool] | None:
+    """Of Claude Code it can be demanded; others ask for some tools by themselves."""
+    if call.vendor == CLAUDE:
+        return lambda _: True
+    return (lambda asked: asked.tool in HOSTS_ASK) if call.vendor in (GEMINI, OPENCODE) else None
+
+
+def _verdict(settings: Settings, call: HookCall, permission: Permission) -> tuple[str, str]:
+    if permission.is_left:
+        return (ASK if call.vendor == CLAUDE else NO_OPINION), permission.reason
+    if permission.waits is not None and call.vendor == CLAUDE and settings.yes("approvals.defer"):
+        return LATER, permission.reason
+    if permission.is_yes:
+        return YES, permission.reason
+    return (NO if permission.is_no else NO_OPINION), permission.reason
