@@ -13,6 +13,7 @@ import os
 import sys
 
 from atm.domain.approvals.policy import DENY
+from atm.domain.crew.marks import HOST_ASKS
 from atm.domain.delivery.moments import CLAUDE, GEMINI, OPENCODE
 from atm.domain.errors import AtmError
 from atm.domain.team.authority import is_human
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from atm.services.approvals.permitting import Permission
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
-
-HOSTED = "ATM_HOST_ASKS"
-"""Set for an agent whose host is asked by its program, for as long as it takes."""
 
 REFUSED = 2
 """The exit code with which every vendor's hook denies."""
@@ -160,7 +158,7 @@ def _caller(settings: Settings, environment: Mapping[str, str], call: HookCall, 
         me,
         plans=must_plan(member),
         delegates=delegates(member, otherwise=settings.yes("crew.delegate")),
-        is_asked_for=_host_asks(call) if HOSTED in environment else None,
+        is_asked_for=_host_asks(call) if HOST_ASKS in environment else None,
     )
 
 

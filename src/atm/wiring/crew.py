@@ -61,7 +61,7 @@ def build_crewroom(
         runtimes=build_runtimes(settings),
         environment=environment,
         host_command=_host_command,
-        set_up=lambda vendor: set_up_for(layout, environment, settings.root, vendor),
+        set_up=lambda vendor: set_up_for(layout, environment, settings, vendor),
         find_program=lambda name: shutil.which(name, path=environment.get("PATH")) or "",
         pid=os.getpid(),
         policy=policy or build_crew_policy(settings),
@@ -77,9 +77,11 @@ def _host_command(record: AgentRecord) -> list[str]:
 def build_host(layout: Layout, settings: Settings, boardroom: FullBoardroom, record: AgentRecord) -> Host:
     from atm.services.crew.hosting import Host
     from atm.system.crew.host_machine import RealHostMachine
+    from atm.wiring.approvals import build_approvalroom
 
     crew = build_crewroom(layout, settings, boardroom, os.environ)
-    return Host(crew, RealHostMachine(layout, record.team, record.member), record)
+    approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom)
+    return Host(crew, RealHostMachine(layout, record.team, record.member), record, approvals)
 
 
 def environment_left_for(layout: Layout, team: str, member: str) -> dict[str, str] | None:
@@ -99,6 +101,7 @@ def environment_left_for(layout: Layout, team: str, member: str) -> dict[str, st
 
 def build_crew_policy(settings: Settings) -> CrewPolicy:
     from atm.services.crew.crewroom import CrewPolicy
+    from atm.wiring.approvals import has_policy
 
     return CrewPolicy(
         start=settings.number("crew.start_seconds"),
@@ -111,6 +114,7 @@ def build_crew_policy(settings: Settings) -> CrewPolicy:
         ports_each=settings.whole("crew.ports_each"),
         setup=settings.text("crew.setup"),
         accepts_edits=settings.yes("crew.accept_edits"),
+        asks=has_policy(settings),
         required_tools=tuple(settings.texts("crew.require_tools")),
     )
 
@@ -144,17 +148,17 @@ def ask_version(words: Sequence[str]) -> str:
     return lines[0][:80] if lines else ""
 
 
-def set_up_for(layout: Layout, environment: Mapping[str, str], project: str, vendor: str) -> dict[str, bool]:
+def set_up_for(layout: Layout, environment: Mapping[str, str], settings: Settings, vendor: str) -> dict[str, bool]:
     """Which tools of ours are in this vendor's settings."""
     from atm.domain.setup.hooks import PROJECT, SERVER, USER, WITHOUT_SERVER
     from atm.services.setup.planning import SetupOrder, check
     from atm.wiring.setup import build_vendor_files
 
-    files = build_vendor_files(layout, environment)
+    files = build_vendor_files(layout, environment, settings)
 
     def is_in(kinds: Collection[str]) -> bool:
         order = SetupOrder(kinds)
-        looked = [check(files, [vendor], scope, project, order) for scope in (USER, PROJECT)]
+        looked = [check(files, [vendor], scope, settings.root, order) for scope in (USER, PROJECT)]
         return any(found and all(one.is_installed for one in found) for found in looked)
 
     return {"hooks": is_in(WITHOUT_SERVER), "mcp": is_in((SERVER,))}

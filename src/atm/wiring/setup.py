@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from atm.ports.setup import VendorFiles
 
 
-def build_vendor_files(layout: Layout, environment: Mapping[str, str]) -> VendorFiles:
+def build_vendor_files(layout: Layout, environment: Mapping[str, str], settings: Settings) -> VendorFiles:
     """The settings files of agent CLIs, for `atm init`."""
     from atm.system.setup.vendor_files import VendorFilesOnDisk
+    from atm.wiring.approvals import has_policy
 
     locks = build_locks(layout)
-    return VendorFilesOnDisk(locks, layout, environment)
+    return VendorFilesOnDisk(locks, layout, environment, permits=has_policy(settings))
 
 
 def build_context(layout: Layout, settings: Settings, environment: Mapping[str, str], folder: str) -> SystemContext:

@@ -224,9 +224,11 @@ def _take_program(found: Line, name: str, words: Sequence[str], ground: Ground, 
                 _overwrites(act, path)
     elif name in CLOUDS or name in AGENTS or (name == "atm" and words[1:2] in (["up"], ["spawn"], ["run"])):
         act.operation, act.is_sensitive = SPEND, True
-    elif name in NETWORK or _verb(words) in NETWORK_VERBS.get(name, ()):
-        act.operation, act.is_sensitive = NETWORK_USE, True
-    elif name == "rsync" and any(":" in word for word in words[1:]):
+    elif (
+        name in NETWORK
+        or _verb(words) in NETWORK_VERBS.get(name, ())
+        or (name == "rsync" and any(":" in word for word in words[1:]))
+    ):
         act.operation, act.is_sensitive = NETWORK_USE, True
 
 
@@ -243,7 +245,9 @@ def _named(words: Sequence[str], ground: Ground) -> Act:
 
 
 def _files(words: Sequence[str], ground: Ground) -> list[str]:
-    named = [word.partition("=")[2] if "=" in word else word for word in words if "=" in word or not word.startswith("-")]
+    named = [
+        word.partition("=")[2] if "=" in word else word for word in words if "=" in word or not word.startswith("-")
+    ]
     return [ground.whole(word) for word in named if word and "://" not in word]
 
 
@@ -296,8 +300,10 @@ def _inside(name: str, words: Sequence[str]) -> Sequence[str] | None:
         word = words[at]
         if word in with_value:
             at += 1
-        elif word.startswith("-") and word not in plain and not any(
-            word.startswith(one) and len(word) > len(one) for one in with_value
+        elif (
+            word.startswith("-")
+            and word not in plain
+            and not any(word.startswith(one) and len(word) > len(one) for one in with_value)
         ):
             return None
         at += 1
@@ -332,8 +338,10 @@ def _look_at_code(found: Line, name: str, words: Sequence[str]) -> None:
     """An interpreter runs a file, which has a name; or what stands on the line or comes through a pipe."""
     flags = CODE_FLAGS[name]
     for word in words[1:]:
-        if any(word == flag or (len(flag) == 2 and word.startswith("-") and not word.startswith("--") and flag[1] in word)
-               for flag in flags):
+        if any(
+            word == flag or (len(flag) == 2 and word.startswith("-") and not word.startswith("--") and flag[1] in word)
+            for flag in flags
+        ):
             found.doubt(f"{name} runs a program that stands on the line")
             return
         if not word.startswith("-"):
@@ -343,7 +351,7 @@ def _look_at_code(found: Line, name: str, words: Sequence[str]) -> None:
 
 
 def _take_find(found: Line, act: Act, words: Sequence[str], ground: Ground, depth: int) -> None:
-    starts = _files([word for word in _until(words[1:], lambda one: one[:1] in ("-", "(", "!"))] or ["."], ground)
+    starts = _files(_until(words[1:], lambda one: one[:1] in ("-", "(", "!")) or ["."], ground)
     if "-delete" in words:
         text = " ".join(["rm", *starts])
         act.texts.append(text)
@@ -391,7 +399,9 @@ def _take_git(found: Line, act: Act, words: Sequence[str], ground: Ground) -> No
     elif verb in GIT_NETWORK or (verb, *rest[:1]) in (("remote", "update"), ("submodule", "update"), ("lfs", "pull")):
         act.operation, act.is_sensitive = NETWORK_USE, True
     elif verb in ("clean", "rm"):
-        _removes(act, [ground.whole(word) for word in rest if not word.startswith("-")] or [f"{ground.folder}/x"], ground)
+        _removes(
+            act, [ground.whole(word) for word in rest if not word.startswith("-")] or [f"{ground.folder}/x"], ground
+        )
 
 
 def _pushed(rest: Sequence[str]) -> list[str] | None:

@@ -8,6 +8,8 @@ outside of the worktree is for a person, unless a rule speaks of just that. What
 
 from __future__ import annotations
 
+from atm.domain.approvals.acts import PLAN
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -180,6 +182,11 @@ def _given_to_lead(rules: Sequence[Rule], act: Act, call: Understood) -> bool:
 
 
 def _by_default(layer: PolicyLayer, acts: Sequence[Act], chain: list[Rule]) -> Judgement:
+    if any(act.operation == PLAN for act in acts) and layer.default != DENY:
+        rule = Rule(ASK_LEAD, {}, layer.file)
+        return Judgement(
+            ASK_LEAD, rule, [*chain, rule], "a plan is for the lead or a person to approve", is_granted=False
+        )
     sensitive = next((act for act in acts if act.is_sensitive), None)
     decision = layer.default or ALLOW
     reason = f"no rule is about it, and the default is {decision}"

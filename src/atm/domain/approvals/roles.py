@@ -16,7 +16,23 @@ PLANS, DELEGATES = "plans", "delegates"
 
 _LOOKING = frozenset(
     (
-        *("ls", "cat", "head", "tail", "grep", "egrep", "fgrep", "rg", "wc", "pwd", "file", "stat", "tree", "du", "echo"),
+        *(
+            "ls",
+            "cat",
+            "head",
+            "tail",
+            "grep",
+            "egrep",
+            "fgrep",
+            "rg",
+            "wc",
+            "pwd",
+            "file",
+            "stat",
+            "tree",
+            "du",
+            "echo",
+        ),
         *("sort", "uniq", "cut", "diff", "cmp", "which", "type", "date", "true", "false", "nl", "basename", "dirname"),
         *("realpath", "readlink", "find", "jq", "cd"),
     )

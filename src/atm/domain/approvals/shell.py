@@ -12,7 +12,28 @@ from __future__ import annotations
 LONGEST = 64 * 1024
 """Characters. Whoever writes a longer command has a reason that somebody should look at."""
 
-_RESERVED = frozenset("if then elif else fi for while until do done case esac in select function coproc [[ ]]".split())
+_RESERVED = frozenset(
+    [
+        "if",
+        "then",
+        "elif",
+        "else",
+        "fi",
+        "for",
+        "while",
+        "until",
+        "do",
+        "done",
+        "case",
+        "esac",
+        "in",
+        "select",
+        "function",
+        "coproc",
+        "[[",
+        "]]",
+    ]
+)
 _SKIPPED = ("!", "{", "}")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _SPECIAL = "|&;()<>"

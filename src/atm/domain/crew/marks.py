@@ -12,6 +12,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+HOST_ASKS = "ATM_HOST_ASKS"
+"""Set for an agent whose host is asked by its program, for as long as it takes."""
+
 VARIABLE = "ATM_AGENT"
 NO_AGENT = "no-agent"
 """What a daemon or a server carries that an agent happened to start: it is nobody's, and outlives them all."""

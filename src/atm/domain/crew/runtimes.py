@@ -29,6 +29,7 @@ OPENCODE_ACTIONS: dict[str, dict[str, str]] = {
     "default": {**_ASKED, "edit": "allow", "question": "deny"},
     "edits": {**_ASKED, "edit": "allow", "question": "deny"},
     "plan": {**_ASKED, "edit": "deny", "bash": "deny", "question": "deny"},
+    "asks": {**_ASKED, "edit": "ask", "question": "deny"},
 }
 """
 What OpenCode does by itself in each of our modes: its own default is to allow everything, and its plan agent runs
@@ -92,7 +93,7 @@ class Runtime:
         self.tools = [*tools]
         """Words more, to limit its tools; without them only OpenCode's server can be told."""
         self.modes = dict(modes or {})
-        """What it calls our modes (`default`, `edits`, `plan`) on its command line."""
+        """What it calls our modes (`default`, `edits`, `plan`, `asks`) on its command line."""
         self.environment = dict(environment or {})
         self.version = [*version]
         self.ignored = [*ignored]
@@ -124,7 +125,7 @@ BUILT_IN = (
             *("--permission-mode", "{mode}", "--append-system-prompt", "{instructions}", "{prompt}"),
         ),
         tools=("--tools", "{tools}"),
-        modes={"default": "default", "edits": "acceptEdits", "plan": "plan"},
+        modes={"default": "default", "edits": "acceptEdits", "plan": "plan", "asks": "default"},
         environment={"CLAUDE_CODE_MAX_RETRIES": "4"},
         version=("claude", "--version"),
         brings="npm install -g @anthropic-ai/claude-code",
@@ -153,7 +154,7 @@ BUILT_IN = (
         headless=("gemini", "--acp", "-m", "{model}", "--approval-mode", "{mode}"),
         terminal=("gemini", "-m", "{model}", "--approval-mode", "{mode}", "-i", "{prompt}"),
         resume=("--resume", "{resume}"),
-        modes={"default": "default", "edits": "auto_edit", "plan": "plan"},
+        modes={"default": "default", "edits": "auto_edit", "plan": "plan", "asks": "default"},
         environment={"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "true"},
         version=("gemini", "--version"),
         brings="npm install -g @google/gemini-cli",

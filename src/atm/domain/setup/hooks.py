@@ -34,6 +34,16 @@ INSTALLED, MISSING, OUTDATED = "installed", "missing", "outdated"
 HOOK_SECONDS = 5
 """How long an agent may wait for one of our hooks. It takes milliseconds; a hook that hangs freezes the agent."""
 
+PERMIT_SECONDS = 600
+"""How long a permission hook may take: it waits for people. Codex and Gemini CLI let the call run after their limit, so
+ours denies long before this."""
+
+FAIL_CLOSED = " || exit 2"
+"""What follows a permission hook on its line: killed or gone, it makes sh and cmd end so, which denies the call."""
+
+HOOK, PERMIT = "hook", "permit"
+"""Commands of ours in vendors' settings."""
+
 LONGEST_COMMAND = 2048
 """A longer command is none of ours, and is not taken apart."""
 
@@ -53,6 +63,8 @@ class Vendor:
     events: tuple[str, ...] = ()
     timeout: int = HOOK_SECONDS
     """In the unit that it counts in."""
+    permits: tuple[str, ...] = ()
+    """Events at which a call can be denied: those of permission hooks, which are entered where there is a policy."""
     unless: str = ""
     """What follows our command on its line, for the day on which there is no atm any more."""
 
@@ -79,6 +91,7 @@ KNOWN: dict[str, Vendor] = {
             "PreCompact",
             "SessionEnd",
         ),
+        permits=("PreToolUse",),
     ),
     CODEX: Vendor(
         CODEX,
@@ -86,6 +99,7 @@ KNOWN: dict[str, Vendor] = {
         ("codex",),
         # Interrupt: no Stop follows an Esc. Seen with 0.166, which takes all of these without a warning.
         events=("SessionStart", "UserPromptSubmit", "PostToolUse", "Stop", "Interrupt", "SessionEnd"),
+        permits=("PreToolUse", "PermissionRequest"),
     ),
     GEMINI: Vendor(
         GEMINI,
@@ -95,6 +109,7 @@ KNOWN: dict[str, Vendor] = {
         no_evidence=("antigravity", "config"),
         events=("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "Notification", "SessionEnd"),
         timeout=HOOK_SECONDS * 1000,
+        permits=("BeforeTool",),
     ),
     # Known from the page that comes with the program (agy-customizations/docs/hooks.md), as others quote it: the files,
     # their shape, the events, the time-out in seconds. SessionStart is not on it and so not used, though it is
@@ -194,6 +209,7 @@ class OurCommand:
     event: str
     trailing: str = ""
     """What the user added after it. That stays as well."""
+    verb: str = HOOK
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,9 +283,17 @@ _PROJECT_FILES = {
 }
 
 
-def entries_for(vendor: str, program: tuple[str, ...]) -> tuple[HookEntry, ...]:
+def entries_for(vendor: str, program: tuple[str, ...], *, permits: bool = False) -> tuple[HookEntry, ...]:
     known = KNOWN[vendor]
-    return tuple(HookEntry(event, hook_command(program, vendor, event), known.timeout) for event in known.events)
+    hooks = tuple(HookEntry(event, hook_command(program, vendor, event), known.timeout) for event in known.events)
+    if not permits:
+        return hooks
+    longest = PERMIT_SECONDS * known.timeout // HOOK_SECONDS
+    return hooks + tuple(HookEntry(event, _permit_command(program, vendor, event), longest) for event in known.permits)
+
+
+def _permit_command(program: tuple[str, ...], vendor: str, event: str) -> str:
+    return " ".join([*map(_quoted, program), PERMIT, vendor, event]) + FAIL_CLOSED
 
 
 def hook_command(program: tuple[str, ...], vendor: str, event: str) -> str:
@@ -287,14 +311,14 @@ def _quoted(word: str) -> str:
 
 
 _COMMAND = re.compile(
-    r"(?P<leading>\s*(?:[A-Za-z_]\w*=\S*\s+)*)(?P<program>\S.*?)\s+hook\s+(?P<vendor>\w+)\s+(?P<event>\w+)(?P<trailing>(?:\s.*)?)",
+    r"(?P<leading>\s*(?:[A-Za-z_]\w*=\S*\s+)*)(?P<program>\S.*?)\s+(?P<verb>hook|permit)\s+(?P<vendor>\w+)\s+(?P<event>\w+)(?P<trailing>(?:\s.*)?)",
     re.DOTALL,
 )
 
 
 def our_command(command: object) -> OurCommand | None:
     """The parts of a command line that is one of our hooks; None if it is another program's."""
-    if not isinstance(command, str) or len(command) > LONGEST_COMMAND or "hook" not in command:
+    if not isinstance(command, str) or len(command) > LONGEST_COMMAND:
         return None
     found = _COMMAND.fullmatch(command)
     if found is None:
@@ -305,7 +329,8 @@ def our_command(command: object) -> OurCommand | None:
         return None  # quotes that do not close
     if found["vendor"] not in VENDORS or not is_atm(program):
         return None
-    return OurCommand(found["leading"], tuple(program), found["vendor"], found["event"], found["trailing"])
+    parts = (found["vendor"], found["event"], found["trailing"], found["verb"])
+    return OurCommand(found["leading"], tuple(program), *parts)
 
 
 def our_words(words: object) -> tuple[str, ...] | None:
@@ -327,4 +352,6 @@ def compare(
         for entry in wanted
         if entry.event in ours and (ours[entry.event].program, ours[entry.event].vendor) != (program, vendor)
     )
-    return HookStanding(missing, outdated)
+    wanted_events = {entry.event for entry in wanted}
+    needless = tuple(hook.event for hook in found if hook.command.verb == PERMIT and hook.event not in wanted_events)
+    return HookStanding(missing, outdated + needless)

@@ -6,6 +6,8 @@ become a `ToolCall`. The names differ, the few facts are the same. What is not u
 from __future__ import annotations
 
 from atm.domain.approvals.calls import ToolCall
+from atm.domain.approvals.programs import SHELLS
+from atm.domain.approvals.shell import parse_line
 from atm.formats.files.json_record import encode
 
 TYPE_CHECKING = False
@@ -21,7 +23,17 @@ _NEW = ("content", "new_string", "newString", "new_source", "file_text")
 _OLD = ("old_string", "oldString")
 _PATCH_FILES = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 _BEGIN_PATCH = "*** Begin Patch"
-_BESIDE = (*_COMMAND, *_FOLDER, *_PATH, "description", "timeout", "run_in_background", "is_background")
+_BESIDE = (
+    *_COMMAND,
+    *_FOLDER,
+    *_PATH,
+    "description",
+    "timeout",
+    "run_in_background",
+    "is_background",
+    "itemId",
+    "reason",
+)
 
 
 def read_call(
@@ -29,7 +41,7 @@ def read_call(
 ) -> ToolCall:
     """A call with its arguments, whoever's they are."""
     patch = next((value for value in _texts(given) if _BEGIN_PATCH in value), "")
-    command = "" if patch else _command(given)
+    command = "" if patch else _unwrapped(_command(given))
     return ToolCall(
         tool,
         command=command,
@@ -81,6 +93,16 @@ def _command(given: Mapping[str, Plain]) -> str:
         if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
             return " ".join(_quoted(str(word)) for word in value)
     return _title(given)
+
+
+def _unwrapped(command: str) -> str:
+    """Codex names the shell by which it runs a command: `/bin/bash -lc 'make test'`."""
+    if "-lc " not in command and " -c " not in command:
+        return command
+    line = parse_line(command)
+    words = line.commands[0].words if len(line.commands) == 1 and not line.unclear else []
+    is_wrapped = len(words) == 3 and words[0].rpartition("/")[2] in SHELLS and words[1] in ("-c", "-lc")
+    return words[2] if is_wrapped else command
 
 
 def _title(given: Mapping[str, Plain]) -> str:

@@ -2,8 +2,8 @@
 Settings files: TOML, read without `tomllib` when they are as simple as settings usually are.
 
 `tomllib` takes longer to import than `atm send` takes to run. `read_simple` understands sections, lists of tables in
-them, strings without escapes, integers, booleans and one-line lists of strings, and answers None at the first thing it does not know;
-then the real parser decides. It never accepts what `tomllib` would read otherwise.
+them, strings without escapes, integers, booleans and one-line lists of strings, and answers None at the first thing it
+does not know; then the real parser decides. It never accepts what `tomllib` would read otherwise.
 """
 
 from __future__ import annotations

@@ -246,13 +246,16 @@ def _updated(text: str, mine: Mine, entry: HookEntry) -> list[Piece]:
 # Cutting out.
 
 
-def without_hooks(text: str, shape: Shape = GROUPED) -> str:
-    """The same file without any hook of ours, nor the lists and objects that we made to hold them."""
+def without_hooks(text: str, shape: Shape = GROUPED, verb: str = "") -> str:
+    """
+    The same file without any hook of ours, nor the lists and objects that we made to hold them; with `verb` only those
+    that call this command.
+    """
     pieces: list[Piece] = []
     emptied: list[Part] = []
     for member, hooks in _holders(text, shape):
         inside: list[Piece] = []
-        gone = [event for event, items in _events(hooks) if _cut_event(event.key, items, shape, inside)]
+        gone = [event for event, items in _events(hooks) if _cut_event(event.key, items, shape, inside, verb)]
         if gone and len(gone) == len(hooks.parts) and hooks.is_ours_when_empty:
             emptied.append(member)
         else:
@@ -260,12 +263,14 @@ def without_hooks(text: str, shape: Shape = GROUPED) -> str:
     return replaced(text, pieces + root_of(text).without(emptied)) if pieces or emptied else text
 
 
-def _cut_event(event: str, items: Box, shape: Shape, pieces: list[Piece]) -> bool:
+def _cut_event(event: str, items: Box, shape: Shape, pieces: list[Piece], verb: str) -> bool:
     """Note what must go from one event; True, and nothing noted, if all of it goes because we made it."""
     gone: list[Part] = []
     shared: list[Piece] = []
     by_group: dict[int, list[Mine]] = {}
     for mine in _ours_in(event, items, shape):
+        if verb and mine.command.verb != verb:
+            continue
         by_group.setdefault(mine.group.start, []).append(mine)
     for found in by_group.values():
         inner = found[0].inner

@@ -9,6 +9,9 @@ OpenCode 1 in a terminal, or as a server, is woken from here too, through its ow
 file of the member's inbox is looked at, and when it has changed `atm hook opencode mail.waiting` says what to wake it
 with. No address is needed for that, which could be another process's.
 
+Where there is a policy, `atm permit` is asked before every tool, and the tool is kept from running by an error; so
+does whatever goes wrong on the way.
+
 The first line says that the file is ours, in which version, and holds a checksum of the rest. A file that the user
 changed by hand is known by that, and is neither replaced nor removed.
 """
@@ -23,12 +26,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-VERSION = 2
+VERSION = 3
 _HEAD = re.compile(r"// atm plugin for OpenCode, version (\d+), checksum ([0-9a-f]{16})\n")
 
 
-def plugin_text(program: Sequence[str]) -> str:
-    body = _BODY.replace("[PROGRAM]", encode(list(program)))
+def plugin_text(program: Sequence[str], *, permits: bool = False) -> str:
+    body = _BODY.replace("[PROGRAM]", encode(list(program))).replace("[PERMITS]", "true" if permits else "false")
     return f"// atm plugin for OpenCode, version {VERSION}, checksum {_checksum(body)}\n{body}"
 
 
@@ -63,6 +66,8 @@ import { spawn } from "node:child_process"
 import { stat } from "node:fs/promises"
 
 const ATM = [PROGRAM]
+const PERMITS = [PERMITS] // is atm asked before a tool runs?
+const LONGEST_ASK = 600000 // milliseconds in which that is answered: somebody may be asked
 const LONGEST_WAIT = 4500 // milliseconds, for an answer of atm and again for OpenCode to take it
 const LARGEST_ANSWER = 1000000 // characters
 const MOST_SESSIONS = 1000 // remembered at a time
@@ -120,6 +125,41 @@ const ask = (payload) =>
     } catch {
       end(NOTHING)
     }
+  })
+
+// May this call run? Throws if it may not, or if nobody knows: OpenCode then tells the model why.
+const permit = (payload) =>
+  new Promise((resolve, reject) => {
+    const no = (why) => reject(new Error(`atm: ${why}`))
+    let said = ""
+    const words = [...ATM.slice(1), "permit", "opencode", payload.event]
+    const child = spawn(ATM[0], words, { cwd: payload.directory || undefined, stdio: ["pipe", "pipe", "ignore"] })
+    const timer = setTimeout(() => {
+      child.kill("SIGKILL")
+      no("nobody answered in time, and no answer means no")
+    }, LONGEST_ASK)
+    child.on("error", (error) => {
+      clearTimeout(timer)
+      no(`it could not be asked (${error.message}), and what is not judged is denied`)
+    })
+    child.on("close", (code) => {
+      clearTimeout(timer)
+      if (code !== 0) return no("it failed, and what is not judged is denied")
+      if (!said.trim()) return resolve()
+      try {
+        const { permission, reason } = JSON.parse(said)
+        if (permission === "allow") return resolve()
+        no(textOf(reason) || "denied")
+      } catch {
+        no("its answer could not be read, and what is not judged is denied")
+      }
+    })
+    child.stdin.on("error", () => {})
+    child.stdout.setEncoding("utf8")
+    child.stdout.on("data", (text) => {
+      said += text
+    })
+    child.stdin.end(JSON.stringify(payload))
   })
 
 const NOTHING = { context: "", watch: "" }
@@ -269,6 +309,10 @@ const server = async ({ client, directory, serverUrl } = {}) => {
       await tell("chat.message", input.sessionID)
     }),
     "tool.execute.after": quietly(async (input) => tell("tool.execute.after", input.sessionID)),
+    ...(PERMITS && {
+      "tool.execute.before": ({ tool, sessionID, callID }, { args } = {}) =>
+        permit({ event: "tool.execute.before", tool, tool_input: args ?? {}, sessionID, callID, directory }),
+    }),
     dispose: quietly(async () => end()),
   }
 }
@@ -293,6 +337,12 @@ const setup = async (ctx) => {
   await quietly(() => ctx.session.hook("prompt", quietly(async ({ sessionID }) => tell("chat.message", sessionID))))()
   const toolEnded = quietly(async ({ sessionID }) => tell("tool.execute.after", sessionID))
   await quietly(() => ctx.tool.hook("execute.after", toolEnded))()
+  if (PERMITS) {
+    const directory = ctx.location?.directory ?? ""
+    const before = ({ tool, sessionID, callID, args, input }) =>
+      permit({ event: "tool.execute.before", tool, tool_input: args ?? input ?? {}, sessionID, callID, directory })
+    await ctx.tool.hook("execute.before", before) // where it has no such hook, the plugin fails to load, and says so
+  }
   let events
   const listen = quietly(async () => {
     events = ctx.event.subscribe()[Symbol.asyncIterator]()

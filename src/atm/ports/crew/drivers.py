@@ -26,8 +26,11 @@ READY, WORKING, IDLE, QUESTION, WITHDRAWN, USAGE, OUTPUT, TROUBLE, GONE = (
 """What can be heard: it may be spoken to; a turn began; a turn ended; it asks for permission; it asks no more; tokens
 and cost so far; a line for people; something is wrong and it goes on; it will not speak again."""
 
-DEFAULT, EDITS, PLAN = "default", "edits", "plan"
-"""How far an agent may go by itself: it asks; it may edit files without asking; it writes nothing."""
+DEFAULT, EDITS, PLAN, ASKS = "default", "edits", "plan", "asks"
+"""
+How far an agent may go by itself: it asks; it may edit files without asking; it writes nothing; it asks for everything
+that it can ask for, because somebody answers.
+"""
 
 SESSION, PROCESS = "session", "process"
 """What a vendor's numbers are counted over: all of the conversation, or since the process began."""

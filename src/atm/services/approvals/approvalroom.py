@@ -78,7 +78,14 @@ def _note_on_task(room: Approvalroom, approval: Approval, event: str, by: str, r
     what = f"{approval.tool}: {approval.command}" if approval.command else approval.tool
     try:
         note_on_task(
-            room.boardroom, approval.team, approval.task, by, f"approval_{event}", approval=approval.id, what=what, note=reason
+            room.boardroom,
+            approval.team,
+            approval.task,
+            by,
+            f"approval_{event}",
+            approval=approval.id,
+            what=what,
+            note=reason,
         )
     except AtmError:
         return  # a task that is gone, or busy, keeps nobody from being answered; the audit has it
@@ -96,7 +103,9 @@ def close_expired(room: Approvalroom, approval: Approval) -> Approval:
     now = room.clock.now()
     if approval.answer is not None or approval.state(now) != EXPIRED:
         return approval
-    answer = GivenAnswer(EXPIRED, by="", how="its time was over", pid=room.pid, at=now, reason="nobody answered in time")
+    answer = GivenAnswer(
+        EXPIRED, by="", how="its time was over", pid=room.pid, at=now, reason="nobody answered in time"
+    )
     if room.approvals.answer(approval, answer):
         note(room, approval, EXPIRED, "", answer.how, answer.reason)
     return fresh(room, approval)

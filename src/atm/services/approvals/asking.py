@@ -121,7 +121,12 @@ def _new(
 def _decide_by_rule(room: Approvalroom, approval: Approval, verdict: Judgement) -> None:
     state = APPROVED if verdict.decision == ALLOW else DENIED
     answer = GivenAnswer(
-        state, by=POLICY, how="a rule", pid=room.pid, at=room.clock.now(), reason=denied_by(verdict) if state == DENIED else ""
+        state,
+        by=POLICY,
+        how="a rule",
+        pid=room.pid,
+        at=room.clock.now(),
+        reason=denied_by(verdict) if state == DENIED else "",
     )
     if room.approvals.answer(approval, answer):
         note(room, approval, state, POLICY, answer.how, answer.reason)

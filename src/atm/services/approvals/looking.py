@@ -24,7 +24,9 @@ def requests_of(room: Approvalroom, team: str, *, all: bool = False) -> list[App
 def tidy(room: Approvalroom, team: str) -> int:
     """Requests that were closed a month ago go; the audit stays. How many."""
     now = room.clock.now()
-    old = [one for one in room.approvals.all(team) if one.state(now) != WAITING and now - one.expires_at > KEEP_DAYS * DAY]
+    old = [
+        one for one in room.approvals.all(team) if one.state(now) != WAITING and now - one.expires_at > KEEP_DAYS * DAY
+    ]
     for one in old:
         room.approvals.remove(one)
     return len(old)

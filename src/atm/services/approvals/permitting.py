@@ -138,7 +138,7 @@ def _by(approval: Approval) -> str:
 def unanswered(approval: Approval) -> str:
     return (
         f"Nobody has answered request {approval.id} yet, and no answer means no. Do not look for a way around it: do "
-        f"other work, and make the same call again later; `atm approvals show {approval.id}` says whether it was answered."
+        f"other work, and make the same call again later; see `atm approvals show {approval.id}`."
     )
 
 
@@ -152,9 +152,7 @@ def denied_in_words(room: Approvalroom, approval: Approval) -> str:
     return f"request {approval.id} is {state}: nobody approved it in time. Make the call again to ask anew."
 
 
-def _note_denial(
-    room: Approvalroom, caller: Caller, understood: Understood, verdict: Judgement, why: str
-) -> None:
+def _note_denial(room: Approvalroom, caller: Caller, understood: Understood, verdict: Judgement, why: str) -> None:
     """A rule denies at once and without a request: the audit has it all the same."""
     from atm.domain.approvals.requests import POLICY, RuleNote
 
@@ -171,4 +169,11 @@ def _note_denial(
         expires_at=now,
         rule=RuleNote(verdict.rule.file, verdict.rule.number, verdict.rule.text),
     )
-    note(room, denied, DENIED, POLICY, f"asked by {caller.member}, process {room.pid}", f"{call.tool} {call.command[:500]}: {why}")
+    note(
+        room,
+        denied,
+        DENIED,
+        POLICY,
+        f"asked by {caller.member}, process {room.pid}",
+        f"{call.tool} {call.command[:500]}: {why}",
+    )

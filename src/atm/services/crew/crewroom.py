@@ -47,6 +47,8 @@ class CrewPolicy:
     """A command that is run in every new worktree."""
     required_tools: tuple[str, ...] = ()
     """What an agent's program must have been given by `atm init`. Nothing is required unless the user says so."""
+    asks: bool = False
+    """Is there a policy by which hosts judge what agents ask for? Then they ask for all that they can ask for."""
     accepts_edits: bool = True
     """May agents edit files in their own worktree without being asked? Nothing else is ever allowed beforehand."""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.team.team import Team
     from atm.ports.crew.children import HostMachine
+    from atm.services.approvals.approvalroom import Approvalroom
     from atm.services.crew.crewroom import Crewroom
 
 SOURCE = "atm host"
@@ -36,8 +37,10 @@ SLICE = 0.1
 class Host:
     """One life of one agent, from inside."""
 
-    def __init__(self, crew: Crewroom, machine: HostMachine, record: AgentRecord) -> None:
+    def __init__(self, crew: Crewroom, machine: HostMachine, record: AgentRecord, approvals: Approvalroom) -> None:
         self.crew = crew
+        self.approvals = approvals
+        """Where what its agent asks for is judged."""
         self.machine = machine
         self.record = record
         self._beaten = 0.0

@@ -15,6 +15,7 @@ from atm.domain.mail.surfacing import SERVER
 from atm.domain.team import liveness
 from atm.ports.crew import drivers
 from atm.ports.crew.drivers import Brief
+from atm.services.crew.questions import HostQuestions
 from atm.services.crew.spawning import mode_of, port_base
 from atm.services.delivery.agent_hooks import show_one
 from atm.services.mail.surfacing import Surfacing, unread_for
@@ -27,10 +28,6 @@ if TYPE_CHECKING:
     from atm.ports.crew.drivers import Driver, Heard
     from atm.services.crew.hosting import Host
 
-NOBODY_ASKED = (
-    "Nobody has allowed this, and nobody is there to be asked: do what you can without it, within your own folder, "
-    "or tell the lead by mail what you need and why."
-)
 LOOK_EVERY = 0.2
 CLOSES_WITHIN = 3.0
 MOST_AT_ONCE = 10
@@ -43,6 +40,7 @@ class ProgramWork:
         self._host = host
         self._heard: queue.SimpleQueue[Heard] = queue.SimpleQueue()
         self._driver: Driver | None = None
+        self._questions: HostQuestions | None = None
         self._waiting: list[str] = []
         """What could not be said in the middle of a turn."""
         self._is_closing = False
@@ -60,6 +58,8 @@ class ProgramWork:
         while (code := child.code()) is None:
             self._look(child)
         self._hear_all()
+        if self._questions is not None:
+            self._questions.cancel_all()
         is_well = self._is_closing or (code == 0 and host.record.state != SPAWNING)
         host.say_goodbye("" if is_well else self._why or f"its program ended with {code}")
 
@@ -79,6 +79,7 @@ class ProgramWork:
             password=host.crew.environment.get("OPENCODE_SERVER_PASSWORD", ""),
         )
         self._driver = child.driver(runtime.protocol, brief)
+        self._questions = HostQuestions(host, self._driver, host.approvals)
         self._driver.begin(self._heard.put)
         if record.prompt:
             self._waiting.append(record.prompt)
@@ -90,6 +91,8 @@ class ProgramWork:
             self._watch_pane()
         else:
             self._hear_all(LOOK_EVERY)
+            if self._questions is not None:
+                self._questions.look()
             host.looks_again()
             host.beat()
         if self._is_gone and not self._is_closing:
@@ -137,9 +140,10 @@ class ProgramWork:
             if error := heard.facts.get("error"):
                 host.machine.log(f"the turn ended badly: {error}")
             host.rest()
-        elif heard.kind == drivers.QUESTION and self._driver is not None:
-            host.machine.log(f"it asks for {heard.facts.get('tool')}: denied")
-            self._driver.answer(str(heard.facts.get("id")), allow=False, reason=NOBODY_ASKED)
+        elif heard.kind == drivers.QUESTION and self._questions is not None:
+            self._questions.take(heard)
+        elif heard.kind == drivers.WITHDRAWN and self._questions is not None:
+            self._questions.withdraw(str(heard.facts.get("id")))
         elif heard.kind == drivers.USAGE:
             self._count(heard)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from atm.domain.board.acceptance import said_by
 from atm.domain.crew.agents import AgentRecord
-from atm.domain.crew.marks import VARIABLE, AgentMark
+from atm.domain.crew.marks import HOST_ASKS, VARIABLE, AgentMark
 from atm.domain.crew.refs import encode
 from atm.domain.crew.runtimes import (
     BOARD,
@@ -29,7 +29,7 @@ from atm.domain.names import check_new_name, same_name
 from atm.domain.team.team import AGENT, Member
 from atm.domain.untrusted_text import shell_words
 from atm.ports.crew.agents import Launch
-from atm.ports.crew.drivers import DEFAULT, EDITS, PLAN
+from atm.ports.crew.drivers import ASKS, DEFAULT, EDITS, PLAN
 from atm.services.crew.crewroom import change, is_being_started, is_running
 from atm.services.crew.equipment import check_tools, look
 from atm.services.crew.reaping import clear_away
@@ -42,6 +42,9 @@ if TYPE_CHECKING:
     from atm.services.crew.crewroom import Crewroom
 
 NAP = 0.03
+OF_ONE_AGENT = ("ATM_TASK", "ATM_RUN", "ATM_WORKTREE", HOST_ASKS)
+"""Variables that are never inherited from another agent."""
+
 HOME_TASK = "up"
 """Stands for the task in the names of a worktree that an agent has from its start."""
 
@@ -253,6 +256,8 @@ def mode_of(crew: Crewroom, record: AgentRecord) -> str:
     """How far it may go by itself: never further than editing files in its own folder."""
     if record.requires_plan:
         return PLAN
+    if crew.policy.asks:
+        return ASKS
     return EDITS if crew.policy.accepts_edits else DEFAULT
 
 
@@ -274,9 +279,10 @@ def agent_environment(crew: Crewroom, record: AgentRecord) -> dict[str, str]:
         "ATM_GENERATION": str(record.generation),
         "ATM_PORT_BASE": str(port_base(crew, record)),
         **({"ATM_WORKTREE": record.worktree} if record.worktree else {}),
+        **({HOST_ASKS: "1"} if crew.policy.asks and record.backend == HEADLESS else {}),
         **_for_its_server(crew, record),
     }
-    kept = {key: value for key, value in crew.environment.items() if key not in ("ATM_TASK", "ATM_RUN", "ATM_WORKTREE")}
+    kept = {key: value for key, value in crew.environment.items() if key not in OF_ONE_AGENT}
     runtime = crew.runtimes[record.runtime]
     return {**_as_author(runtime, record), **kept, **runtime.environment, **record.environment, **ours}
 

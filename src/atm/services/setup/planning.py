@@ -87,8 +87,9 @@ class SetupOrder:
     identity: Identity | None = None
     """Whom the MCP server acts for; None leaves the names that an entry has."""
 
-    def wish(self, program: tuple[str, ...]) -> WantedEntries:
-        return WantedEntries(program, self.identity, is_gentle=set(self.kinds) != {SERVER})
+    def wish(self, files: VendorFiles) -> WantedEntries:
+        is_gentle = set(self.kinds) != {SERVER}
+        return WantedEntries(files.program(), self.identity, permits=files.permits(), is_gentle=is_gentle)
 
     def kinds_in(self, file: ConfigFile) -> list[str]:
         return [kind for kind in file.kinds if kind in self.kinds]
@@ -101,19 +102,19 @@ def plan(
     files: VendorFiles, vendors: Sequence[str], scope: str, project: str, order: SetupOrder = SET_UP
 ) -> list[FileChange]:
     """What would change. Nothing is written."""
-    places, program = files.places(project), files.program()
+    places, wish = files.places(project), order.wish(files)
     found = [file for vendor in vendors for file in files_of(vendor, scope, places) if order.kinds_in(file)]
-    changes = [_planned(files, _chosen(files, file), program, order) for file in found]
+    changes = [_planned(files, _chosen(files, file), wish, order) for file in found]
     return changes if order.remove else [_with_warning(files, change, scope, places, order) for change in changes]
 
 
 def apply(files: VendorFiles, changes: Sequence[FileChange], order: SetupOrder = SET_UP) -> list[FileChange]:
     """Do what was planned, on the files as they are now; what really happened to each."""
-    program = files.program()
+    wish = order.wish(files)
     if not order.remove:
-        return [_applied(files, change, program, order) for change in changes]
+        return [_applied(files, change, wish, order) for change in changes]
     # Backwards: the first file of a vendor is the one for which its folder was made, and takes it along.
-    return [_applied(files, change, program, order) for change in reversed(changes)][::-1]
+    return [_applied(files, change, wish, order) for change in reversed(changes)][::-1]
 
 
 def check(
@@ -136,11 +137,11 @@ def _chosen(files: VendorFiles, file: ConfigFile) -> ConfigFile:
     return ours[0] if ours else both[texts[0] is None and texts[1] is not None]
 
 
-def _planned(files: VendorFiles, file: ConfigFile, program: tuple[str, ...], order: SetupOrder) -> FileChange:
+def _planned(files: VendorFiles, file: ConfigFile, wish: WantedEntries, order: SetupOrder) -> FileChange:
     try:
         before = files.read(file)
-        after = _edit(files, file, program, order)(before)
-        standing, notes = _look(file, before or "", program, order)
+        after = _edit(files, file, wish, order)(before)
+        standing, notes = _look(file, before or "", wish, order)
     except AtmError as error:
         return FileChange(file, refusal=error)
     except NotEditable as error:
@@ -148,13 +149,13 @@ def _planned(files: VendorFiles, file: ConfigFile, program: tuple[str, ...], ord
     return FileChange(file, before, after, standing, () if order.remove else notes)
 
 
-def _applied(files: VendorFiles, change: FileChange, program: tuple[str, ...], order: SetupOrder) -> FileChange:
+def _applied(files: VendorFiles, change: FileChange, wish: WantedEntries, order: SetupOrder) -> FileChange:
     if change.what == REFUSED or (change.what == UNCHANGED and not order.remove):
         return change
     before, after = change.before, change.after
     try:
         if before != after:
-            before, after = files.change(change.file, _edit(files, change.file, program, order))
+            before, after = files.change(change.file, _edit(files, change.file, wish, order))
         if _is_of_no_interest(change.file, before, after, order):
             files.forget(change.file)
     except AtmError as error:
@@ -210,10 +211,10 @@ def _refusal(file: ConfigFile, error: NotEditable) -> AtmError:
 
 
 def _edit(
-    files: VendorFiles, file: ConfigFile, program: tuple[str, ...], order: SetupOrder
+    files: VendorFiles, file: ConfigFile, wish: WantedEntries, order: SetupOrder
 ) -> Callable[[str | None], str | None]:
     """The change of one file as a function of its text, so that it can be made again on another version of it."""
-    parts, wish = parts_of(file, order.kinds_in(file)), order.wish(program)
+    parts = parts_of(file, order.kinds_in(file))
 
     def put_in(text: str | None) -> str | None:
         new = text or ""
@@ -237,11 +238,9 @@ def _edit(
     return take_out if order.remove else put_in
 
 
-def _look(
-    file: ConfigFile, text: str, program: tuple[str, ...], order: SetupOrder
-) -> tuple[HookStanding, tuple[str, ...]]:
+def _look(file: ConfigFile, text: str, wish: WantedEntries, order: SetupOrder) -> tuple[HookStanding, tuple[str, ...]]:
     """How a file stands, and what its owner should know."""
-    looks = [part.look(text, order.wish(program)) for part in parts_of(file, order.kinds_in(file))]
+    looks = [part.look(text, wish) for part in parts_of(file, order.kinds_in(file))]
     missing = tuple(name for standing, _ in looks for name in standing.missing)
     outdated = tuple(name for standing, _ in looks for name in standing.outdated)
     return HookStanding(missing, outdated), tuple(note for _, notes in looks for note in notes)

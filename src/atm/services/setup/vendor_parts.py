@@ -14,9 +14,11 @@ from atm.domain.setup.hooks import (
     HOOKS,
     NAMED_HOOKS,
     NOTIFY,
+    PERMIT,
     PLUGIN,
     SERVER,
     ConfigFile,
+    HookEntry,
     HookStanding,
     compare,
     entries_for,
@@ -58,6 +60,8 @@ class WantedEntries:
     program: tuple[str, ...]
     identity: Identity | None = None
     """Whom the MCP server acts for. None: whomever an entry of ours names already, else nobody."""
+    permits: bool = False
+    """Is there a policy that permission hooks have to enforce?"""
     is_gentle: bool = False
     """Is another program's server that is called like ours spoken of, instead of being a reason to refuse the file?"""
 
@@ -70,7 +74,11 @@ class HooksPart:
         self.shape = shape
 
     def put(self, text: str, wish: WantedEntries) -> str:
-        return vendor_settings.with_hooks(text, entries_for(self.file.vendor, wish.program), self.shape)
+        kept = text if wish.permits or is_blank(text) else vendor_settings.without_hooks(text, self.shape, PERMIT)
+        return vendor_settings.with_hooks(kept, self._entries(wish), self.shape)
+
+    def _entries(self, wish: WantedEntries) -> tuple[HookEntry, ...]:
+        return entries_for(self.file.vendor, wish.program, permits=wish.permits)
 
     def take(self, text: str) -> str:
         return vendor_settings.without_hooks(text, self.shape)
@@ -83,7 +91,7 @@ class HooksPart:
 
     def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
         found, off = vendor_settings.hooks_in(text, self.shape), vendor_settings.switched_off(text, self.shape)
-        standing = compare(entries_for(self.file.vendor, wish.program), found, wish.program, self.file.vendor)
+        standing = compare(self._entries(wish), found, wish.program, self.file.vendor)
         return standing, (f"{off} in {self.file.path} keeps our hooks from running",) if off else ()
 
 
@@ -124,7 +132,7 @@ class PluginPart:
 
     def put(self, text: str, wish: WantedEntries) -> str:
         self._check(text)
-        wanted = opencode_plugin.plugin_text(wish.program)
+        wanted = opencode_plugin.plugin_text(wish.program, permits=wish.permits)
         return text if opencode_plugin.says_the_same(text, wanted) else wanted
 
     def take(self, text: str) -> str:
@@ -142,7 +150,8 @@ class PluginPart:
     def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
         if is_blank(text):
             return HookStanding(missing=("plugin",)), ()
-        is_current = opencode_plugin.says_the_same(text, opencode_plugin.plugin_text(wish.program))
+        wanted = opencode_plugin.plugin_text(wish.program, permits=wish.permits)
+        is_current = opencode_plugin.says_the_same(text, wanted)
         return (HookStanding() if is_current else HookStanding(outdated=("plugin",))), ()
 
     @staticmethod

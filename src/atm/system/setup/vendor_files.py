@@ -54,9 +54,10 @@ _ANY_WRITE = 0o222
 class VendorFilesOnDisk:
     """One user's files, and those in a project."""
 
-    __slots__ = ("_disk", "_environment", "_layout", "_locks", "_notes")
+    __slots__ = ("_disk", "_environment", "_layout", "_locks", "_notes", "_permits")
 
-    def __init__(self, locks: Locks, layout: Layout, environment: Mapping[str, str]) -> None:
+    def __init__(self, locks: Locks, layout: Layout, environment: Mapping[str, str], *, permits: bool = False) -> None:
+        self._permits = permits
         self._disk = locks.disk
         self._locks = locks
         self._layout = layout
@@ -137,6 +138,9 @@ class VendorFilesOnDisk:
             if os.path.basename(path).lower() in ("atm", "atm.exe") and os.access(path, os.X_OK):
                 return (_with_slashes(os.path.abspath(path)),)
         return (_with_slashes(os.path.abspath(sys.executable)), "-m", "atm")
+
+    def permits(self) -> bool:
+        return self._permits
 
     def can_serve(self) -> bool:
         return importlib.util.find_spec("mcp") is not None

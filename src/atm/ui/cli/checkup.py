@@ -87,7 +87,7 @@ class Doctor:
         from atm.wiring.setup import build_vendor_files
 
         layout, environment, settings = self._session.layout, self._session.environment, self._settings
-        vendors = build_vendor_files(layout, environment)
+        vendors = build_vendor_files(layout, environment, settings)
         room, has_tmux = boardroom.room, settings.yes("delivery.tmux")
         crew = build_crewroom(layout, settings, boardroom, environment)
         caller = find_caller(environment, working_folder())

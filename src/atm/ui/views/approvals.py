@@ -1,4 +1,4 @@
-"""A request for approval as people see it: the exact command, the folder, the diff; harmless, and nothing cut silently."""
+"""A request for approval as people see it: the exact command, folder and diff; harmless, and nothing cut silently."""
 
 from __future__ import annotations
 

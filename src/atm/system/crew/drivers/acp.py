@@ -13,7 +13,20 @@ import secrets
 import threading
 import time
 
-from atm.ports.crew.drivers import DEFAULT, EDITS, GONE, IDLE, OUTPUT, PLAN, PROCESS, READY, TROUBLE, USAGE, WORKING
+from atm.ports.crew.drivers import (
+    ASKS,
+    DEFAULT,
+    EDITS,
+    GONE,
+    IDLE,
+    OUTPUT,
+    PLAN,
+    PROCESS,
+    READY,
+    TROUBLE,
+    USAGE,
+    WORKING,
+)
 from atm.system.crew.drivers.hearing import Ear, JsonLines, Questions
 from atm.system.crew.drivers.lines import LONGEST_LINE
 from atm.system.crew.drivers.rpc import Rpc
@@ -28,7 +41,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain, Record
     from atm.ports.crew.drivers import Brief, Heard
 
-MODES = {DEFAULT: ("default",), EDITS: ("autoEdit", "auto_edit", "default"), PLAN: ("plan",)}
+MODES = {DEFAULT: ("default",), EDITS: ("autoEdit", "auto_edit", "default"), PLAN: ("plan",), ASKS: ("default",)}
 """What agents call our modes, best first."""
 
 COMMANDS = "/$"

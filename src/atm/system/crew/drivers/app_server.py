@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 
-from atm.ports.crew.drivers import GONE, IDLE, OUTPUT, READY, SESSION, TROUBLE, USAGE, WORKING
+from atm.ports.crew.drivers import ASKS, GONE, IDLE, OUTPUT, READY, SESSION, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, JsonLines, Questions
 from atm.system.crew.drivers.lines import LONGEST_LINE
 from atm.system.crew.drivers.rpc import Rpc
@@ -44,7 +44,18 @@ TOOLS = {COMMAND: "shell", FILES: "edit", WIDER: "permissions", SERVER: "mcp", C
 
 WRITING = (COMMAND, FILES, WIDER)
 READ_ONLY: Record = {"type": "readOnly", "networkAccess": False}
-TOLD = ("command", "cwd", "reason", "permissions", "message", "serverName", "questions", "requestedSchema", "url")
+TOLD = (
+    "itemId",
+    "command",
+    "cwd",
+    "reason",
+    "permissions",
+    "message",
+    "serverName",
+    "questions",
+    "requestedSchema",
+    "url",
+)
 MOST_ITEMS = 64
 """Of a turn, whose contents are known when somebody asks about one."""
 
@@ -133,7 +144,7 @@ class AppServerDriver:
             config["shell_environment_policy"] = {"set": dict(self._brief.environment)}
         terms: Record = {
             "cwd": self._brief.cwd,
-            "approvalPolicy": "on-request",
+            "approvalPolicy": "untrusted" if self._brief.mode == ASKS else "on-request",
             "sandbox": "read-only" if self._brief.plans else "workspace-write",
             "config": config,
         }

@@ -84,7 +84,7 @@ def answer(args: Args, session: Session, room: Approvalroom, one: Approval, stat
     done = give_answer(room, one, who, state, reason, how_known())
     verb = "approve" if state == APPROVED else "deny"
     words = f"{state} {done.id}: {done.tool} for {done.requester}"
-    said = {"action": f"approvals {verb}", "approval": approval_json(done, room.clock.now())}
+    said: dict[str, object] = {"action": f"approvals {verb}", "approval": approval_json(done, room.clock.now())}
     session.tell(said, words)
     return 0
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.policy import ALLOW, DENY, DECISIONS
+from atm.domain.approvals.policy import ALLOW, DECISIONS, DENY
 from atm.domain.untrusted_text import one_line
 from atm.services.approvals.answering import find_approval
 from atm.services.approvals.asking import judged
@@ -62,17 +62,17 @@ def _rule_in_words(rule: Rule) -> str:
 
 
 def _explain_one(args: Args, session: Session, room: Approvalroom) -> int:
-    one = find_approval(room, teams_meant(args, session), args.need("id"))
+    found = find_approval(room, teams_meant(args, session), args.need("id"))
     now = room.clock.now()
-    audit = [line for line in room.approvals.audit(one.team) if line.get("id") == one.id]
+    audit = [line for line in room.approvals.audit(found.team) if line.get("id") == found.id]
     if session.as_json:
         from atm.formats.approvals.records import approval_json
 
-        said = {"action": "approvals policy explain", "approval": approval_json(one, now), "audit": audit}
+        said = {"action": "approvals policy explain", "approval": approval_json(found, now), "audit": audit}
         session.print_json(said)
         return 0
-    lines = [*detail(one, now), "", "audit:"]
-    lines += [f"    {line.get('at')}  {line.get('event')}  {line.get('by') or '-'}  {line.get('how')}" for line in audit]
+    lines = [*detail(found, now), "", "audit:"]
+    lines += [f"    {one.get('at')}  {one.get('event')}  {one.get('by') or '-'}  {one.get('how')}" for one in audit]
     session.print("\n".join(one_line(line) for line in lines))
     return 0
 

@@ -13,8 +13,8 @@ COMMAND = Command(
     "permit",
     "what the permission hooks of coding agents call",
     text=(
-        "Set up by `atm init` where there is a policy; nothing for people to type. Reads the call on standard input and "
-        "answers in the vendor's words: allowed, denied and why. Whatever goes wrong is a no."
+        "Set up by `atm init` where there is a policy; nothing for people to type. Reads the call on standard input "
+        "and answers in the vendor's words: allowed, or denied and why. Whatever goes wrong is a no."
     ),
     arguments=(
         Argument("vendor", "claude, codex, gemini or opencode"),

@@ -65,7 +65,7 @@ def run(session: Session, args: Args) -> int:
 
     scope, project = scope_of(args), session.settings.root
     clients, identity = _clients(args), _identity(args, scope)
-    files = build_vendor_files(session.layout, session.environment)
+    files = build_vendor_files(session.layout, session.environment, session.settings)
     order = SetupOrder((SERVER,), args.flag("remove"), identity)
     notes = (NO_SERVER,) if not order.remove and not files.can_serve() else ()
     doing = Doing("mcp install", scope, order.remove, args.flag("dry_run"), notes)

@@ -30,6 +30,7 @@ FIELDS = {
     "session_id": "sessionId",
     "color": "color",
     "quantum": "quantum",
+    "delegate": "delegate",
 }
 """Options of `update-member`, and the fields of the roster that they set."""
 
@@ -75,12 +76,21 @@ def _update(args: Args, session: Session) -> int:
         raise UsageError("nothing was given to change", "see `atm teams update-member --help`")
     if "isActive" in fields:
         fields["isActive"] = given["active"] == "true"
+    if given["delegate"] is not None:
+        _check_leads(session, team, agent)
+        fields["delegate"] = given["delegate"] == "on"
     if given["cwd"] is not None:
         fields["cwd"] = _folder(given["cwd"])
     changed = update_member(session.room, team, agent, fields)
     words = f"changed {', '.join(changed)} of {agent} in {team}" if changed else f"{agent} in {team} is so already"
     session.tell({"action": "update-member", "team": team, "agent": agent, "changed": [*changed]}, one_line(words))
     return 0
+
+
+def _check_leads(session: Session, team: str, agent: str) -> None:
+    """Whoever does not lead has nobody to delegate to. Without permission hooks nothing keeps it from working."""
+    if not find_team(session.room, team).is_lead(agent):
+        raise UsageError(f"{agent} does not lead {team}", "only a lead can be told to delegate")
 
 
 def _remove(args: Args, session: Session) -> int:

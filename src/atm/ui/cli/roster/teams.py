@@ -78,8 +78,12 @@ UPDATE = Command(
         Option("--pane-id", value="ID", help="its tmux pane"),
         Option("--session-id", value="ID", help="its session"),
         Option("--color", value="COLOR", help="the colour of its messages"),
+        Option("--delegate", value="ON", choices=("on", "off"), help="of a lead: does it only coordinate?"),
     ),
-    examples=("atm teams update-member backend bob --model gpt-5 --active false",),
+    examples=(
+        "atm teams update-member backend bob --model gpt-5 --active false",
+        "atm teams update-member backend team-lead --delegate on",
+    ),
 )
 REMOVE = Command(
     "teams remove-member",
@@ -200,6 +204,10 @@ def _check_standing(args: Args, session: Session, verb: str) -> None:
     """A member may describe itself anew, or go; not become a person by its own word."""
     from atm.services.team.standing import check_roster
 
+    if verb == "update-member" and args.text("delegate") is not None:
+        from atm.services.team.standing import check_person
+
+        check_person(session.room, "change what a lead may do")
     is_about_itself = verb == "remove-member" or (verb == "update-member" and args.text("backend_type") is None)
     about = args.need("agent") if is_about_itself else ""
     check_roster(session.room, args.need("team"), DECIDED_BY_BOSSES[verb], about=about)

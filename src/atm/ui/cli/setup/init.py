@@ -48,7 +48,7 @@ def execute(args: Args, session: Session) -> int:
     from atm.wiring.setup import build_vendor_files
 
     remove, scope, project = args.flag("remove"), scope_of(args), session.settings.root
-    files = build_vendor_files(session.layout, session.environment)
+    files = build_vendor_files(session.layout, session.environment, session.settings)
     vendors = names_of(args, "vendor", KNOWN) or (list(KNOWN) if remove else list(detect(files, project)))
     if not vendors:
         return _say_nothing_found(session, files)

@@ -1,0 +1,114 @@
+"""
+What an agent asks its host for: judged by the policy, put before the lead or a person, and answered when they do.
+
+Nothing waits here but the agent itself: the host goes on beating, delivering and ending. A question that its program
+withdraws, or that outlives the agent, is cancelled.
+"""
+
+from __future__ import annotations
+
+from atm.domain.approvals.acts import PLAN
+from atm.domain.approvals.requests import WAITING
+from atm.domain.errors import AtmError
+from atm.domain.team import liveness
+from atm.formats.approvals.tool_calls import read_call
+from atm.services.approvals.approvalroom import close_expired, fresh
+from atm.services.approvals.asking import ask, cancel, denied_by, judged, task_of, use
+from atm.services.approvals.permitting import denied_in_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.approvals.calls import ToolCall
+    from atm.domain.approvals.requests import Approval
+    from atm.ports.crew.drivers import Driver, Heard
+    from atm.services.approvals.approvalroom import Approvalroom
+    from atm.services.crew.hosting import Host
+
+NOBODY_ASKED = (
+    "Nobody has allowed this, and nobody is there to be asked: do what you can without it, within your own folder, "
+    "or tell the lead by mail what you need and why."
+)
+FOR_PEOPLE = ("AskUserQuestion", "question", "mcp", "permissions")
+"""What is no call of a tool: a choice, a form, wider rights for good. Nobody grants these from here."""
+
+
+class HostQuestions:
+    """The open ones of one agent."""
+
+    def __init__(self, host: Host, driver: Driver, approvals: Approvalroom) -> None:
+        self._host = host
+        self._driver = driver
+        self._approvals = approvals
+        self._open: dict[str, tuple[Approval, ToolCall]] = {}
+
+    def take(self, heard: Heard) -> None:
+        """A question has come. Any trouble with it is a no."""
+        id, tool = str(heard.facts.get("id")), str(heard.facts.get("tool"))
+        try:
+            self._judge(id, tool, heard)
+        except (AtmError, OSError) as error:
+            self._answer(
+                id, allow=False, reason=f"atm could not judge this call, and what is not judged is denied: {error}"
+            )
+
+    def _judge(self, id: str, tool: str, heard: Heard) -> None:
+        record, room = self._host.record, self._approvals
+        given = heard.facts.get("input")
+        given = given if isinstance(given, dict) else {}
+        folder = record.worktree or record.folder
+        call_id = given.get("itemId") or given.get("callID") or id
+        call = read_call(tool, given, folder=folder, root=folder, session=record.session, call_id=str(call_id))
+        understood, verdict = judged(room, call)
+        if tool in FOR_PEOPLE or not (room.policy.exists or understood.operation == PLAN):
+            self._answer(id, allow=False, reason=NOBODY_ASKED)
+        elif not verdict.asks:
+            reason = "" if verdict.is_granted else denied_by(verdict) or NOBODY_ASKED
+            self._answer(id, allow=verdict.is_granted, reason=reason)
+        else:
+            task = task_of(room, record.team, record.member)
+            approval = ask(room, self._host.team, record.member, understood, verdict, task=task)
+            self._open[id] = (approval, call)
+            self._host.machine.log(f"it waits for an answer to request {approval.id}")
+            self._host.beat(liveness.WAITING, at_once=True)
+            self.look()
+
+    def look(self) -> None:
+        """Has anything been answered, or is its time over?"""
+        for id, (approval, call) in [*self._open.items()]:
+            try:
+                self._look_at(id, approval, call)
+            except (AtmError, OSError) as error:
+                self._open.pop(id, None)
+                self._answer(id, allow=False, reason=f"its request cannot be read any more, which is a no: {error}")
+
+    def _look_at(self, id: str, approval: Approval, call: ToolCall) -> None:
+        room = self._approvals
+        if not room.approvals.news(approval.team, approval.id) and approval.state(room.clock.now()) == WAITING:
+            return
+        now = close_expired(room, fresh(room, approval))
+        if now.state(room.clock.now()) == WAITING:
+            return  # something that nobody gave through us lies where the answer would be
+        del self._open[id]
+        is_used = use(room, now, call.call_id)
+        self._answer(id, allow=is_used, reason="" if is_used else denied_in_words(room, now))
+        self._host.beat(liveness.WORKING, at_once=True)
+
+    def withdraw(self, id: str) -> None:
+        found = self._open.pop(id, None)
+        if found is not None:
+            self._cancel(found[0], "its program asks no more")
+
+    def cancel_all(self) -> None:
+        """The agent ends."""
+        while self._open:
+            self._cancel(self._open.popitem()[1][0], "the agent has ended")
+
+    def _cancel(self, approval: Approval, why: str) -> None:
+        try:
+            cancel(self._approvals, approval, why)
+        except (AtmError, OSError):
+            return  # its time will be over
+
+    def _answer(self, id: str, *, allow: bool, reason: str) -> None:
+        self._host.machine.log(f"question {id}: {'allowed' if allow else f'denied, {reason}'}")
+        self._driver.answer(id, allow=allow, reason=reason)
