@@ -1,9 +1,9 @@
 """
 Settings: from flags, the environment, files and defaults, with the origin of each value.
 
-Highest first: flags, environment, the file that `ATM_CONFIG` names, the repository's file, the user's file,
-defaults. Values are taken key by key, so a file that sets one key changes one key. An unknown key is an error
-that names the nearest known one: a setting that is silently ignored is worse than none.
+Highest first: flags, environment, the file that `ATM_CONFIG` names, the repository's file, the user's file, defaults.
+Values are taken key by key. An unknown key is an error that names the nearest known one: a setting that is silently
+ignored is worse than none.
 
 A repository's file counts as far as the user has said yes to it (D25); the rest of it is as good as absent, and told.
 """
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from atm.formats.files.layout import Layout
     from atm.formats.files.settings_text import Table, Value
 
+    Policies = list[tuple[str, bool, dict[str, Value]]]
+
 REPO_FILE = "repo file"
 TEXT, WHOLE, NUMBER, YES_NO, TEXTS = "text", "whole number", "number", "true or false", "text or a list of texts"
 RULES = "list of tables"
@@ -34,11 +36,7 @@ RULES = "list of tables"
 KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "core.default_team": (TEXT, None, "the team that commands mean when none is named"),
     "core.identity": (TEXT, "human", "who sends, and whose inbox `atm read` shows"),
-    "messaging.offline_action": (
-        TEXT,
-        DEFAULT_CALL_TO_ACTION,
-        'tag for recipients who are away; "" for none',
-    ),
+    "messaging.offline_action": (TEXT, DEFAULT_CALL_TO_ACTION, 'tag for recipients who are away; "" for none'),
     "messaging.share_dir": (TEXT, "", "where copies of shared files go, instead of ~/.config/atm/share"),
     "messaging.max_retries": (WHOLE, 10, "tries after which a waiting message is given up and kept"),
     "messaging.max_unread_rows": (WHOLE, MOST_ROWS, "unread messages of one sender with one recipient; 0 for no limit"),
@@ -61,11 +59,7 @@ KNOWN: dict[str, tuple[str, Value | None, str]] = {
     "delivery.tmux": (YES_NO, True, "may the daemon paste into an agent's terminal where there is no better way"),
     "delivery.ack_minutes": (NUMBER, 15, "minutes after which a missing acknowledgement is told to the lead"),
     "daemon.autostart": (YES_NO, True, "start the daemon when a command needs it"),
-    "daemon.telemetry": (
-        TEXT,
-        "",
-        "address of an OpenTelemetry collector, such as http://localhost:4318; empty for none",
-    ),
+    "daemon.telemetry": (TEXT, "", "address of an OpenTelemetry collector, http://localhost:4318; empty for none"),
     "crew.start_seconds": (NUMBER, 30, "seconds within which an agent that is started must be there"),
     "crew.shutdown_seconds": (NUMBER, 60, "seconds of silence after which an agent that was asked to end is killed"),
     "crew.finish_minutes": (NUMBER, 30, "minutes that an agent gets to finish its task when it is asked to end"),
@@ -121,10 +115,7 @@ names, can only lower it: whoever floods a teammate could write either.
 """
 
 POLICY = ("approvals.default", "approvals.rules")
-"""
-What adds up instead of being replaced: the user's own file decides, a repository's and that of `ATM_CONFIG` can only
-narrow it, and do so without anybody's consent.
-"""
+"""What adds up: the user's own file decides; the others can only narrow it, and need no consent for that."""
 
 FREE_SECTIONS = ("aliases", "facts", "plugins", "runtimes")
 """Sections whose keys are the user's own: short names, what a state rests on, plugins, ways to run an agent."""
@@ -178,6 +169,7 @@ class Settings:
         repo_file: str | None,
         root: str,
         repo: RepoSettings | None = None,
+        policies: Policies | None = None,
     ) -> None:
         self._values = values
         self.files = files
@@ -186,7 +178,7 @@ class Settings:
         """The repository that the current folder belongs to, or that folder itself."""
         self.repo = repo or RepoSettings()
         """What the repository's file says, and how much of it counts."""
-        self.policies: list[tuple[str, bool, dict[str, Value]]] = []
+        self.policies = policies or []
         """Which files say something of approvals, whether it is the user's own, and what."""
 
     def setting(self, key: str) -> Setting:
@@ -235,7 +227,7 @@ def load(
     repo = read_repository(layout, repo_file) if repo_file else RepoSettings()
     values: dict[str, Setting] = {}
     files = []
-    policies: list[tuple[str, bool, dict[str, Value]]] = []
+    policies: Policies = []
     for path, label in (
         (layout.settings, "user file"),
         (repo_file, REPO_FILE),
@@ -245,8 +237,7 @@ def load(
             files.append(path)
             found = repo.values if label == REPO_FILE else read_file(path)
             own, policy = path == layout.settings, {key: found[key] for key in POLICY if key in found}
-            if policy:
-                policies.append((path, own, policy))
+            policies += [(path, own, policy)] if policy else []
             for key, value in found.items():
                 if key in POLICY and not own:
                     continue
@@ -259,9 +250,7 @@ def load(
         values[key] = Setting(given, "flag")
     if DEFAULT_TEAM in repo.ignored:
         _take_own_team(layout, repo, values, speaker, f"{REPO_FILE} {repo_file}")
-    settings = Settings(values, files, repo_file, root, repo)
-    settings.policies = policies
-    return settings
+    return Settings(values, files, repo_file, root, repo, policies)
 
 
 def _lower(key: str, values: dict[str, Setting], said: Setting) -> Setting:
@@ -308,22 +297,12 @@ def _take_own_team(
     team, stronger = repo.ignored[DEFAULT_TEAM], values.get(DEFAULT_TEAM)
     named = values.get("core.identity")
     who = speaker or (named.value if named is not None else KNOWN["core.identity"][1])
+    from atm.system.team.team_store import is_member
+
     if isinstance(team, str) and isinstance(who, str) and is_member(layout, team, who):
         del repo.ignored[DEFAULT_TEAM]
         if stronger is None or stronger.origin.startswith("user file"):
             values[DEFAULT_TEAM] = Setting(team, origin)
-
-
-def is_member(layout: Layout, team: str, who: str) -> bool:
-    from atm.domain.names import same_name
-    from atm.formats.files.json_record import NotJson
-    from atm.formats.team.team_config import member_names
-
-    try:
-        with open(layout.team_config(team), "rb") as file:
-            return any(same_name(who, name) for name in member_names(file.read()))
-    except (OSError, NotJson):
-        return False
 
 
 def find_repo_file(cwd: str) -> tuple[str, str | None]:

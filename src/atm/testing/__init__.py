@@ -8,8 +8,7 @@ cannot drift into fiction. `FaultyDisk` wraps any disk and stops the world at a 
 from __future__ import annotations
 
 from atm.testing.board import MemoryPrograms, MemoryTasks
-from atm.testing.faults import Crash, FaultyDisk, QuickDisk
-from atm.testing.files import LookingNews
+from atm.testing.files import Crash, FaultyDisk, LookingNews, QuickDisk
 from atm.testing.mail import (
     MemoryArchive,
     MemoryDrift,

@@ -22,7 +22,7 @@ from atm.formats.delivery.hook_call import parse_call
 from atm.formats.delivery.permission_answer import ASK, LATER, NO, NO_OPINION, REQUEST, YES, encode_permission
 from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.services.approvals.asking import denied_by, judged
-from atm.services.approvals.permitting import Caller, permit
+from atm.services.approvals.permitting import CallingMember, permit
 from atm.ui.hook import LONGEST_PAYLOAD, NOBODY, environment_of_call, folder_of, read_payload, who_calls
 from atm.wiring.approvals import build_approvalroom
 from atm.wiring.files import find_layout
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from atm.config import Settings
-    from atm.domain.approvals.calls import ToolCall
+    from atm.domain.approvals.calls import AgentCall
     from atm.domain.delivery.moments import HookCall
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
@@ -132,7 +132,7 @@ def _boardroom(layout: Layout, settings: Settings, room: Teamroom) -> FullBoardr
     return build_boardroom(layout, settings, room)
 
 
-def _tool_call(data: bytes, settings: Settings) -> ToolCall | None:
+def _tool_call(data: bytes, settings: Settings) -> AgentCall | None:
     """What the agent wants to do; None if that cannot be read."""
     if len(data) > LONGEST_PAYLOAD:
         return None
@@ -142,18 +142,18 @@ def _tool_call(data: bytes, settings: Settings) -> ToolCall | None:
         return None
 
 
-def _for_stranger(approvals: Approvalroom, asked: ToolCall | None) -> tuple[str, str]:
+def _for_stranger(approvals: Approvalroom, asked: AgentCall | None) -> tuple[str, str]:
     if asked is None:
         return NO_OPINION, ""
     verdict = judged(approvals, asked)[1]
     return (NO, denied_by(verdict)) if verdict.decision == DENY else (NO_OPINION, "")
 
 
-def _caller(settings: Settings, environment: Mapping[str, str], call: HookCall, team: Team, me: str) -> Caller:
+def _caller(settings: Settings, environment: Mapping[str, str], call: HookCall, team: Team, me: str) -> CallingMember:
     from atm.formats.team.team_config import delegates, must_plan
 
     member = team.required(me)
-    return Caller(
+    return CallingMember(
         team,
         me,
         plans=must_plan(member),
@@ -162,7 +162,7 @@ def _caller(settings: Settings, environment: Mapping[str, str], call: HookCall, 
     )
 
 
-def _host_asks(call: HookCall) -> Callable[[ToolCall], bool] | None:
+def _host_asks(call: HookCall) -> Callable[[AgentCall], bool] | None:
     """Of Claude Code it can be demanded; others ask for some tools by themselves."""
     if call.vendor == CLAUDE:
         return lambda _: True

@@ -227,7 +227,7 @@ def test_a_question_is_allowed_once(working):
     made.agent.says(asks(0, command="touch a", cwd="/wt", reason="need it", availableDecisions=["accept"]))
     heard = made.host.next()
     assert (heard.kind, heard.text, heard.facts["tool"]) == (QUESTION, "shell: touch a", "shell")
-    assert heard.facts["input"] == {"command": "touch a", "cwd": "/wt", "reason": "need it"}
+    assert heard.facts["input"] == {"itemId": "call-1", "command": "touch a", "cwd": "/wt", "reason": "need it"}
     made.driver.answer(heard.facts["id"], allow=True, reason="fine")
     answer = made.agent.hears()
     assert (answer["id"], answer["result"]) == (0, {"decision": "accept"})

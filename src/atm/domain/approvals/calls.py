@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.acts import CUSTOM, DELETE, GIT_PUSH, NETWORK_USE, PLAN, SPEND, TOOL, Act, Ground, acts_of
+from atm.domain.approvals.act import CUSTOM, DELETE, GIT_PUSH, NETWORK_USE, PLAN, SPEND, TOOL, Act, Workplace
+from atm.domain.approvals.acts import acts_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ MOST_SHOWN = 100_000
 _MOST_SENSITIVE = (GIT_PUSH, SPEND, NETWORK_USE, PLAN, DELETE)
 
 
-class ToolCall:
+class AgentCall:
     """What an agent wants to do. All of it comes from the agent, and is untrusted."""
 
     __slots__ = ("branch", "call_id", "command", "diff", "folder", "own_name", "paths", "root", "session", "tool")
@@ -88,12 +89,12 @@ class ToolCall:
 class Understood:
     """A call as rules see it."""
 
-    __slots__ = ("acts", "call", "ground", "unclear")
+    __slots__ = ("acts", "call", "place", "unclear")
 
-    def __init__(self, call: ToolCall, acts: list[Act], ground: Ground, unclear: str = "") -> None:
+    def __init__(self, call: AgentCall, acts: list[Act], place: Workplace, unclear: str = "") -> None:
         self.call = call
         self.acts = acts
-        self.ground = ground
+        self.place = place
         self.unclear = unclear
 
     @property
@@ -109,24 +110,24 @@ class Understood:
         return list(dict.fromkeys(path for act in acts for path in act.paths))
 
 
-def understand(call: ToolCall, ground: Ground) -> Understood:
+def understand(call: AgentCall, place: Workplace) -> Understood:
     if call.is_shell:
-        line = acts_of(call.command, ground)
+        line = acts_of(call.command, place)
         unclear = line.unclear or ("" if call.command.strip() else "it names no command")
         for act in line.acts:
             if call.branch and act.operation == GIT_PUSH:
                 act.branches = [call.branch]
-        return Understood(call, line.acts or [Act("")], ground, unclear)
+        return Understood(call, line.acts or [Act("")], place, unclear)
     act = Act(call.command, _operation(call))
-    act.paths = [ground.whole(path) for path in call.paths]
+    act.paths = [place.whole(path) for path in call.paths]
     act.branches = [call.branch] if call.branch else []
     if call.tool == "delete" or (call.own_name.lower() == "delete" and act.paths):
         act.operation = DELETE
-        act.is_sensitive = not all(ground.holds(path) for path in act.paths)
-    return Understood(call, [act], ground)
+        act.is_sensitive = not all(place.holds(path) for path in act.paths)
+    return Understood(call, [act], place)
 
 
-def _operation(call: ToolCall) -> str:
+def _operation(call: AgentCall) -> str:
     if call.tool in (FETCH, SEARCH):
         return NETWORK_USE
     if call.tool == EXIT_PLAN:

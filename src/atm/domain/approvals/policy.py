@@ -8,13 +8,13 @@ outside of the worktree is for a person, unless a rule speaks of just that. What
 
 from __future__ import annotations
 
-from atm.domain.approvals.acts import PLAN
+from atm.domain.approvals.act import PLAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atm.domain.approvals.acts import Act
+    from atm.domain.approvals.act import Act
     from atm.domain.approvals.calls import Understood
 
 ALLOW, ASK_LEAD, ASK_HUMAN, DENY = "allow", "ask-lead", "ask-human", "deny"
@@ -250,9 +250,9 @@ def _fits_branch(patterns: list[str], act: Act, *, every: bool) -> bool:
 
 
 def _fits_path(patterns: list[str], act: Act, call: Understood, *, every: bool) -> bool:
-    ground = call.ground
-    named = dict.fromkeys(one for path in act.paths for one in (path, ground.real(path)))
-    fits = [any(_is_path(pattern, path, ground.root) for pattern in patterns) for path in named]
+    place = call.place
+    named = dict.fromkeys(one for path in act.paths for one in (path, place.real(path)))
+    fits = [any(_is_path(pattern, path, place.root) for pattern in patterns) for path in named]
     return bool(fits) and (all(fits) if every else any(fits))
 
 

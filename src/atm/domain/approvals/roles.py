@@ -9,7 +9,7 @@ from atm.domain.approvals.calls import EDIT, EXIT_PLAN, SHELL, WRITE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.approvals.acts import Act
+    from atm.domain.approvals.act import Act
     from atm.domain.approvals.calls import Understood
 
 PLANS, DELEGATES = "plans", "delegates"

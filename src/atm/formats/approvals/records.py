@@ -14,14 +14,14 @@ from atm.formats.files.times import from_iso, to_iso
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.approvals.calls import ToolCall
+    from atm.domain.approvals.calls import AgentCall
     from atm.domain.plain import Plain, Record
 
 VERSION = 1
 _TEXTS = ("requester", "tier", "operation", "tool", "command", "folder", "diff", "task", "session", "digest", "why")
 
 
-def digest_of(requester: str, call: ToolCall) -> str:
+def digest_of(requester: str, call: AgentCall) -> str:
     """Of the very call: one letter of difference, and it is another one."""
     from hashlib import sha256
 

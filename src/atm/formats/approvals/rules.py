@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.acts import OPERATIONS
+from atm.domain.approvals.act import OPERATIONS
 from atm.domain.approvals.policy import DECISIONS, KEYS, PolicyLayer, Rule
 
 TYPE_CHECKING = False

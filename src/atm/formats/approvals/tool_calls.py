@@ -1,11 +1,11 @@
 """
 What agents want to do, in the words of their vendors: the fields of a hook's payload, or of a question in a protocol,
-become a `ToolCall`. The names differ, the few facts are the same. What is not understood is kept as text for people.
+become a `AgentCall`. The names differ, the few facts are the same. What is not understood is kept as text for people.
 """
 
 from __future__ import annotations
 
-from atm.domain.approvals.calls import ToolCall
+from atm.domain.approvals.calls import AgentCall
 from atm.domain.approvals.programs import SHELLS
 from atm.domain.approvals.shell import parse_line
 from atm.formats.files.json_record import encode
@@ -38,11 +38,11 @@ _BESIDE = (
 
 def read_call(
     tool: str, given: Mapping[str, Plain], *, folder: str, root: str = "", session: str = "", call_id: str = ""
-) -> ToolCall:
+) -> AgentCall:
     """A call with its arguments, whoever's they are."""
     patch = next((value for value in _texts(given) if _BEGIN_PATCH in value), "")
     command = "" if patch else _unwrapped(_command(given))
-    return ToolCall(
+    return AgentCall(
         tool,
         command=command,
         folder=_folder(given, folder),
@@ -54,7 +54,7 @@ def read_call(
     )
 
 
-def read_tool_call(fields: Mapping[str, Plain], root: str = "") -> ToolCall | None:
+def read_tool_call(fields: Mapping[str, Plain], root: str = "") -> AgentCall | None:
     """The payload of a hook before a tool; None if it names no tool."""
     tool = _text(fields.get("tool_name")) or _text(fields.get("tool"))
     given = fields.get("tool_input")

@@ -4,7 +4,7 @@ Asking: a call is judged, a request is made or found again, somebody waits for i
 
 from __future__ import annotations
 
-from atm.domain.approvals.acts import Ground
+from atm.domain.approvals.act import Workplace
 from atm.domain.approvals.calls import understand
 from atm.domain.approvals.policy import ALLOW, DENY, HUMAN, judge
 from atm.domain.approvals.requests import (
@@ -29,7 +29,7 @@ from atm.services.approvals.telling import tell_asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.approvals.calls import ToolCall, Understood
+    from atm.domain.approvals.calls import AgentCall, Understood
     from atm.domain.approvals.policy import Judgement
     from atm.domain.team.team import Team
     from atm.services.approvals.approvalroom import Approvalroom
@@ -38,9 +38,9 @@ LOOK_EVERY = 0.05
 MOST_ROUNDS = 3
 
 
-def judged(room: Approvalroom, call: ToolCall) -> tuple[Understood, Judgement]:
+def judged(room: Approvalroom, call: AgentCall) -> tuple[Understood, Judgement]:
     """What the policy says of a call."""
-    understood = understand(call, Ground(call.folder, call.root, room.real))
+    understood = understand(call, Workplace(call.folder, call.root, room.real))
     return understood, judge(room.policy, understood)
 
 

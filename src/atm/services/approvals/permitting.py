@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from atm.domain.approvals.calls import ToolCall, Understood
+    from atm.domain.approvals.calls import AgentCall, Understood
     from atm.domain.approvals.policy import Judgement
     from atm.domain.team.team import Team
     from atm.services.approvals.approvalroom import Approvalroom
@@ -49,7 +49,7 @@ class Permission:
         """The request, if it is still without an answer."""
 
 
-class Caller:
+class CallingMember:
     """Whose call it is, and who asks for its approval."""
 
     __slots__ = ("delegates", "is_asked_for", "member", "plans", "team")
@@ -61,7 +61,7 @@ class Caller:
         *,
         plans: bool = False,
         delegates: bool = False,
-        is_asked_for: Callable[[ToolCall], bool] | None = None,
+        is_asked_for: Callable[[AgentCall], bool] | None = None,
     ) -> None:
         self.team = team
         self.member = member
@@ -72,7 +72,7 @@ class Caller:
         """Does its host ask for a call like this anyway, without a limit of time? Then a hook leaves it to that."""
 
 
-def permit(room: Approvalroom, caller: Caller, call: ToolCall, *, is_second: bool = False) -> Permission:
+def permit(room: Approvalroom, caller: CallingMember, call: AgentCall, *, is_second: bool = False) -> Permission:
     """
     `is_second`: its program asks once more about a call that was let through a moment ago, before it runs it. That is
     still the one execution: the first question is asked of every call.
@@ -98,7 +98,7 @@ def permit(room: Approvalroom, caller: Caller, call: ToolCall, *, is_second: boo
     return _asked(room, caller, understood, verdict)
 
 
-def _was_let_through(room: Approvalroom, caller: Caller, call: ToolCall) -> bool:
+def _was_let_through(room: Approvalroom, caller: CallingMember, call: AgentCall) -> bool:
     now = room.clock.now()
     return any(
         one.used_at is not None and 0 <= now - one.used_at <= room.valid and one.session == call.session
@@ -106,19 +106,19 @@ def _was_let_through(room: Approvalroom, caller: Caller, call: ToolCall) -> bool
     )
 
 
-def _role(room: Approvalroom, caller: Caller) -> str:
+def _role(room: Approvalroom, caller: CallingMember) -> str:
     if caller.delegates and same_name(caller.member, caller.team.lead):
         return DELEGATES
     return PLANS if caller.plans and not has_approved_plan(room, caller) else ""
 
 
-def has_approved_plan(room: Approvalroom, caller: Caller) -> bool:
+def has_approved_plan(room: Approvalroom, caller: CallingMember) -> bool:
     """Is there one task that it works at, and is the plan of that approved?"""
     id = task_of(room, caller.team.name, caller.member)
     return bool(id) and room.boardroom.tasks.read(caller.team.name, id).plan == "approved"
 
 
-def _asked(room: Approvalroom, caller: Caller, understood: Understood, verdict: Judgement) -> Permission:
+def _asked(room: Approvalroom, caller: CallingMember, understood: Understood, verdict: Judgement) -> Permission:
     task = task_of(room, caller.team.name, caller.member)
     approval = ask(room, caller.team, caller.member, understood, verdict, task=task)
     if approval.state(room.clock.now()) == WAITING:
@@ -152,7 +152,9 @@ def denied_in_words(room: Approvalroom, approval: Approval) -> str:
     return f"request {approval.id} is {state}: nobody approved it in time. Make the call again to ask anew."
 
 
-def _note_denial(room: Approvalroom, caller: Caller, understood: Understood, verdict: Judgement, why: str) -> None:
+def _note_denial(
+    room: Approvalroom, caller: CallingMember, understood: Understood, verdict: Judgement, why: str
+) -> None:
     """A rule denies at once and without a request: the audit has it all the same."""
     from atm.domain.approvals.requests import POLICY, RuleNote
 

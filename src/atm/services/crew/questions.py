@@ -7,7 +7,7 @@ withdraws, or that outlives the agent, is cancelled.
 
 from __future__ import annotations
 
-from atm.domain.approvals.acts import PLAN
+from atm.domain.approvals.act import PLAN
 from atm.domain.approvals.requests import WAITING
 from atm.domain.errors import AtmError
 from atm.domain.team import liveness
@@ -18,7 +18,7 @@ from atm.services.approvals.permitting import denied_in_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.domain.approvals.calls import ToolCall
+    from atm.domain.approvals.calls import AgentCall
     from atm.domain.approvals.requests import Approval
     from atm.ports.crew.drivers import Driver, Heard
     from atm.services.approvals.approvalroom import Approvalroom
@@ -39,7 +39,7 @@ class HostQuestions:
         self._host = host
         self._driver = driver
         self._approvals = approvals
-        self._open: dict[str, tuple[Approval, ToolCall]] = {}
+        self._open: dict[str, tuple[Approval, AgentCall]] = {}
 
     def take(self, heard: Heard) -> None:
         """A question has come. Any trouble with it is a no."""
@@ -81,7 +81,7 @@ class HostQuestions:
                 self._open.pop(id, None)
                 self._answer(id, allow=False, reason=f"its request cannot be read any more, which is a no: {error}")
 
-    def _look_at(self, id: str, approval: Approval, call: ToolCall) -> None:
+    def _look_at(self, id: str, approval: Approval, call: AgentCall) -> None:
         room = self._approvals
         if not room.approvals.news(approval.team, approval.id) and approval.state(room.clock.now()) == WAITING:
             return

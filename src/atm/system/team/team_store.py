@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from atm.domain.errors import FileBusy, NoSuchTeam, OutsideLink, TeamNotOurs, UnreadableFile
-from atm.domain.names import find_name, is_claudes_team, nearest_name
+from atm.domain.names import find_name, is_claudes_team, nearest_name, same_name
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
-from atm.formats.team.team_config import decode_team
+from atm.formats.team.team_config import decode_team, member_names
 from atm.system.files.locking import PATIENCE
 from atm.system.files.refusals import RealRoot, explained, refused
 from atm.system.files.shared_edit import edit_shared
@@ -234,3 +234,12 @@ class WrittenDown:
         except OSError:
             pass  # found as abandoned by the next roster command, which then has nothing to do
         self._lock.release()
+
+
+def is_member(layout: Layout, team: str, who: str) -> bool:
+    """For whoever knows only where files lie. A roster that cannot be read has nobody."""
+    try:
+        with open(layout.team_config(team), "rb") as file:
+            return any(same_name(who, name) for name in member_names(file.read()))
+    except (OSError, NotJson):
+        return False

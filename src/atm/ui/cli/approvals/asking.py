@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.calls import ToolCall
+from atm.domain.approvals.calls import AgentCall
 from atm.domain.approvals.requests import APPROVED, WAITING
 from atm.domain.board.tasks import task_id
 from atm.formats.approvals.records import approval_json
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from atm.ui.cli.session import Session
 
 
-def call_in(args: Args, session: Session) -> ToolCall:
+def call_in(args: Args, session: Session) -> AgentCall:
     path = args.text("path")
-    return ToolCall(
+    return AgentCall(
         args.need("tool"),
         command=args.text("command") or "",
         paths=[path] if path else [],
