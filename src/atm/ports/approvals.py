@@ -43,6 +43,9 @@ class Approvals(Protocol):
 
     def remove(self, approval: Approval) -> None: ...
 
+    def version(self, team: str) -> object:
+        """Changes when anything of a team's requests does. Cheap."""
+
     def news(self, team: str, id: str) -> object:
         """Changes when an answer comes. Cheap."""
 

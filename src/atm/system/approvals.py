@@ -94,6 +94,12 @@ class ApprovalFiles:
                 if self._disk.look(f"{path}{suffix}") is not None:
                     self._disk.remove(f"{path}{suffix}")
 
+    def version(self, team: str) -> object:
+        folder = self._layout.approvals(team)
+        with explained(folder):
+            found = self._disk.look(folder)
+        return None if found is None else found.signature
+
     def news(self, team: str, id: str) -> object:
         path = self._path(team, id).removesuffix(SUFFIX) + ANSWER
         with explained(path):

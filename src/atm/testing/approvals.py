@@ -64,6 +64,10 @@ class MemoryApprovals:
     def remove(self, approval: Approval) -> None:
         self._all.pop((approval.team, approval.id), None)
 
+    def version(self, team: str) -> object:
+        found = [one for (home, _), one in self._all.items() if home == team]
+        return [(one.id, one.answer is not None, one.used_at, one.left_at) for one in found]
+
     def news(self, team: str, id: str) -> object:
         found = self._all.get((team, id))
         return found is not None and found.answer is not None

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
     from atm.ports.delivery.agent_sessions import AgentSessions
+    from atm.ports.delivery.popups import Popups
     from atm.services.delivery.pushing import Channels
 
 
@@ -86,6 +87,13 @@ def build_channels(settings: Settings) -> Channels:
     from atm.system.delivery.tmux import TmuxTerminals
 
     return Channels(TmuxTerminals(), OpenCodeServers(), panes_allowed=settings.yes("delivery.tmux"))
+
+
+def build_popups(environment: Mapping[str, str]) -> Popups:
+    """Windows before whoever sits at a terminal of this machine."""
+    from atm.system.delivery.popups import TmuxPopups
+
+    return TmuxPopups(environment)
 
 
 def build_sessions(layout: Layout) -> AgentSessions:

@@ -19,6 +19,7 @@ def build_snapshots(
     layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
 ) -> Snapshots:
     from atm.services.snapshot.composing import Snapshots
+    from atm.wiring.approvals import build_approvalroom
     from atm.wiring.crew import build_crewroom
     from atm.wiring.sessions import build_sessionroom, find_caller
     from atm.wiring.worksync import build_syncroom
@@ -26,7 +27,8 @@ def build_snapshots(
     crew = build_crewroom(layout, settings, boardroom, environment)
     caller = find_caller(environment, os.getcwd())
     desk = build_sessionroom(layout, settings, crew, caller, environment)
-    return Snapshots(desk, build_syncroom(layout, settings, boardroom))
+    approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom).approvals
+    return Snapshots(desk, build_syncroom(layout, settings, boardroom), approvals)
 
 
 def daemon_facts(layout: Layout) -> dict[str, Plain]:

@@ -14,6 +14,7 @@ from atm.services.mail.conversations import acknowledge
 from atm.services.sessions.resuming import resume
 from atm.services.snapshot.composing import Snapshots
 from atm.services.snapshot.members import member_facts
+from atm.testing.approvals import MemoryApprovals
 from atm.testing.rooms import memory_syncroom
 
 
@@ -28,7 +29,7 @@ def stage() -> SessionStage:
 
 @pytest.fixture
 def snapshots(stage: SessionStage) -> Snapshots:
-    return Snapshots(stage.desk, memory_syncroom(stage.boardroom))
+    return Snapshots(stage.desk, memory_syncroom(stage.boardroom), MemoryApprovals(stage.boardroom.room.rosters))
 
 
 def member(found: Any, name: str) -> Any:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from atm.domain.approvals.requests import WAITING
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
+from atm.formats.approvals.records import approval_json
 from atm.formats.files.times import to_iso
 from atm.services.mail.escalation import WaitingMail
 from atm.services.mail.overview import InboxFacts, facts_of_inbox
@@ -27,11 +29,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from atm.domain.approvals.requests import Approval
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card
     from atm.domain.mail.escalation import Waiting
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
+    from atm.ports.approvals import Approvals
     from atm.services.mail.overview import InboxProblem
     from atm.services.sessions.sessionroom import SessionRoom
     from atm.services.worksync.syncroom import SyncRoom
@@ -53,6 +57,8 @@ class _KeptTeam:
     """And what is said of them."""
     held: dict[str, list[Plain]] = field(default_factory=dict)
     """Open tasks by owner, in one spelling of the name."""
+    asked: list[Approval] = field(default_factory=list)
+    asked_version: object = None
     still: list[Plain] = field(default_factory=list)
     """What was said, without what changes by itself."""
     version: int = 0
@@ -61,8 +67,9 @@ class _KeptTeam:
 class Snapshots:
     """Composes snapshots of teams, and remembers what they were made of."""
 
-    def __init__(self, desk: SessionRoom, syncroom: SyncRoom) -> None:
+    def __init__(self, desk: SessionRoom, syncroom: SyncRoom, approvals: Approvals) -> None:
         self._desk = desk
+        self._approvals = approvals
         self._syncroom = syncroom
         self._kept: dict[str, _KeptTeam] = {}
         self._waiting = WaitingMail()
@@ -104,9 +111,17 @@ class Snapshots:
             "members": self._members(team, kept, mail, board, troubles),
             **tasks,
             "unacknowledged": [*(waiting_fields(one) for one in waiting)],
+            "approvals": _tried(lambda: self._asked(team.name, kept), troubles, "approvals") or [],
             "spool": self._spool(team),
             "troubles": troubles,
         }
+
+    def _asked(self, team: str, kept: _KeptTeam) -> list[Plain]:
+        """Requests that wait for an answer, as they are asked; nothing is closed by looking."""
+        version, now = self._approvals.version(team), self._desk.clock.now()
+        if version != kept.asked_version:
+            kept.asked, kept.asked_version = self._approvals.all(team), version
+        return [approval_json(one, now) for one in kept.asked if one.state(now) == WAITING]
 
     def _lead(self, team: Team) -> dict[str, Plain]:
         lead = lead_of(self._desk.room, team.name) if not is_claudes_team(team.name) else None

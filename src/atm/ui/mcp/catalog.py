@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from atm.ui.mcp import approvals as approval_tools
 from atm.ui.mcp import roster as team_tools
 from atm.ui.mcp import worksync as worksync_tools
 from atm.ui.mcp.board import doing as board_verbs
@@ -24,6 +25,7 @@ GROUPS = {
     "board": "tasks, their dependencies and who works on them",
     "plan": "plans that need approval",
     "review": "work that somebody else looks at",
+    "approval": "what agents ask for",
     "worksync": "does each member know its current work",
     "team": "who is there, and how the team stands",
 }
@@ -31,9 +33,9 @@ GROUPS = {
 
 RESERVED = (
     *("session_list", "session_show", "session_resume", "session_checkpoint", "session_stop"),
-    *("approval_list", "approval_show", "approval_request", "approval_answer"),
+    *("approval_show", "approval_request"),
 )
-"""Names of tools that will come with sessions and approvals. Nothing else may be called so."""
+"""Names of tools that may come with sessions and approvals. Nothing else may be called so."""
 
 
 @cache
@@ -41,6 +43,7 @@ def all_tools() -> tuple[Tool, ...]:
     found = [
         *(*mail_tools.TOOLS, *reading_tools.TOOLS),
         *(*board_tools.TOOLS, *board_verbs.TOOLS, *import_tools.TOOLS),
+        *approval_tools.TOOLS,
         *team_tools.TOOLS,
         *worksync_tools.TOOLS,
     ]
