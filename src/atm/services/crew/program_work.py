@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import queue
 
-from atm.domain.crew.runtimes import PLAIN, TMUX
+from atm.domain.crew.runtimes import ACP, PLAIN, TMUX
 from atm.domain.crew.states import IDLE, SHUTTING_DOWN, SPAWNING, WORKING
 from atm.domain.delivery.briefing import mail_in_words
 from atm.domain.errors import AtmError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from atm.ports.crew.drivers import Driver, Heard
     from atm.services.crew.hosting import Host
 
+GO_ON = "Go on with what can be done without it; if that is nothing, say so."
 LOOK_EVERY = 0.2
 CLOSES_WITHIN = 3.0
 MOST_AT_ONCE = 10
@@ -161,6 +162,10 @@ class ProgramWork:
         """What waits, then mail. A plain program gets neither: what it reads it would take for input."""
         if self._driver is None or self._host.crew.runtimes[self._host.record.runtime].protocol == PLAIN:
             return self._prompt_plain()
+        if self._questions is not None and self._questions.unexplained:
+            self._questions.unexplained = False
+            if self._host.crew.runtimes[self._host.record.runtime].protocol == ACP:
+                self._waiting.append(GO_ON)  # its driver says the reasons with the next prompt, and not before
         if self._waiting:
             if self._driver.say(self._waiting[0]):
                 self._waiting.pop(0)

@@ -11,6 +11,7 @@ from atm.domain.approvals.act import PLAN
 from atm.domain.approvals.requests import WAITING
 from atm.domain.errors import AtmError
 from atm.domain.team import liveness
+from atm.formats.approvals.records import digest_of
 from atm.formats.approvals.tool_calls import read_call
 from atm.services.approvals.approvalroom import close_expired, fresh
 from atm.services.approvals.asking import ask, cancel, denied_by, judged, task_of, use
@@ -40,6 +41,9 @@ class HostQuestions:
         self._driver = driver
         self._approvals = approvals
         self._open: dict[str, tuple[Approval, AgentCall]] = {}
+        self._explained: set[str] = set()
+        self.unexplained = False
+        """Was a call refused for a reason that its model has not been given yet, if its protocol carries none?"""
 
     def take(self, heard: Heard) -> None:
         """A question has come. Any trouble with it is a no."""
@@ -64,6 +68,7 @@ class HostQuestions:
         elif not verdict.asks:
             reason = "" if verdict.is_granted else denied_by(verdict) or NOBODY_ASKED
             self._answer(id, allow=verdict.is_granted, reason=reason)
+            self._note_refusal(call, verdict.is_granted)
         else:
             task = task_of(room, record.team, record.member)
             approval = ask(room, self._host.team, record.member, understood, verdict, task=task)
@@ -91,7 +96,15 @@ class HostQuestions:
         del self._open[id]
         is_used = use(room, now, call.call_id)
         self._answer(id, allow=is_used, reason="" if is_used else denied_in_words(room, now))
+        self._note_refusal(call, is_used)
         self._host.beat(liveness.WORKING, at_once=True)
+
+    def _note_refusal(self, call: AgentCall, is_allowed: bool) -> None:
+        """Once for the same call: a model that tries it again and again is not answered with a prompt each time."""
+        what = digest_of(self._host.record.member, call)
+        if not is_allowed and what not in self._explained:
+            self._explained.add(what)
+            self.unexplained = True
 
     def withdraw(self, id: str) -> None:
         found = self._open.pop(id, None)

@@ -1,0 +1,177 @@
+"""
+A policy, and each vendor's real program: a scripted model tries what is allowed, denied, for the lead, for a person,
+and what nobody answers. What it then saw is asserted, and what lies in its folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.conftest import ME, LabAgent, processes_of, until
+from tests.lab.test_crew import Upped
+
+pytestmark = pytest.mark.lab
+
+POLICY = """
+[approvals]
+hook_seconds = {seconds}
+
+[[approvals.rules]]
+decision = "allow"
+command = "echo *"
+
+[[approvals.rules]]
+decision = "deny"
+command = "touch denied*"
+
+[[approvals.rules]]
+decision = "ask-lead"
+command = "touch for-lead*"
+
+[[approvals.rules]]
+decision = "ask-human"
+command = "touch for-human*"
+"""
+LEAD, HUMAN = "team-lead", "human"
+
+
+def with_policy(agent: LabAgent, seconds: float) -> LabAgent:
+    settings = agent.home / ".config/atm/config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(POLICY.format(seconds=seconds))
+    agent.atm("init", "--vendor", agent.vendor.name)
+    return agent
+
+
+def waiting(agent: LabAgent) -> list[dict[str, Any]]:
+    said = agent.says("approvals", "--json", me=HUMAN)
+    found: list[dict[str, Any]] = json.loads(said.out)["approvals"]
+    return found
+
+
+def asked(agent: LabAgent, what: str) -> dict[str, Any]:
+    """The request about this, when it has come."""
+    found: list[dict[str, Any]] = []
+
+    def has_come() -> bool:
+        found[:] = [one for one in waiting(agent) if what in one["command"]]
+        return bool(found)
+
+    until(has_come, 240, lambda: waiting(agent))
+    return found[0]
+
+
+def audit(agent: LabAgent) -> list[tuple[str, str]]:
+    said = json.loads(agent.says("approvals", "list", "--all", "--json", me=HUMAN).out)
+    return [(line["event"], line["by"]) for line in said["audit"]]
+
+
+def test_each_call_is_decided_as_the_policy_says_and_the_model_reads_why(agent):
+    with_policy(agent, 120)
+    shell, story = agent.vendor.shell, agent.story
+    shell(story.first(), "echo allowed-by-rule")
+    for command in ("touch denied.txt", "touch for-lead.txt", "touch for-human.txt", "touch for-human-no.txt"):
+        shell(story.then(), command)
+    story.otherwise().says("done")
+    run = agent.starts("begin")
+
+    lead = asked(agent, "for-lead")
+    assert (lead["tier"], lead["requester"], lead["command"]) == ("lead", ME, "touch for-lead.txt")
+    assert lead["folder"] == str(agent.folder)
+    agent.atm("approvals", "approve", lead["id"], me=LEAD)
+    person = asked(agent, "for-human.txt")
+    assert person["tier"] == "human"
+    assert agent.says("approvals", "approve", person["id"], me=LEAD).code == 1
+    agent.atm("approvals", "approve", person["id"], me=HUMAN)
+    agent.atm("approvals", "deny", asked(agent, "for-human-no")["id"], "--reason", "not before lunch", me=HUMAN)
+    run.ends()
+
+    made = {path.name for path in agent.folder.iterdir() if path.suffix == ".txt"}
+    assert made == {"for-lead.txt", "for-human.txt"}
+    agent.seen.once("allowed-by-rule")
+    agent.seen.once("says no (deny: command = touch denied*)")
+    agent.seen.once("not before lunch")
+    assert [line for line in audit(agent) if line[0] in ("approved", "used", "denied")] == [
+        ("denied", "policy"),
+        ("approved", LEAD),
+        ("used", ME),
+        ("approved", HUMAN),
+        ("used", ME),
+        ("denied", HUMAN),
+    ]
+    assert agent.model.strays == []
+
+
+def test_silence_means_no_and_the_same_call_finds_its_answer_later(agent):
+    with_policy(agent, 2)
+    shell, story = agent.vendor.shell, agent.story
+    shell(story.first(), "touch for-human.txt")
+    story.otherwise().says("done")
+    agent.runs("begin")
+    assert not (agent.folder / "for-human.txt").exists()
+    (one,) = waiting(agent)
+    agent.seen.once(f"Nobody has answered request {one['id']} yet")
+
+    agent.atm("approvals", "approve", one["id"], me=HUMAN)
+    again = agent.model.story(ME)
+    shell(again.then(), "touch for-human.txt")
+    again.otherwise().says("done")
+    agent.runs("again")
+    assert (agent.folder / "for-human.txt").exists()
+    assert agent.seen.requests[-1] is not None
+
+
+def test_a_permission_hook_that_is_killed_denies(agent):
+    """By its own line in the settings; OpenCode's plugin does the same."""
+    with_policy(agent, 120)
+    shell, story = agent.vendor.shell, agent.story
+    shell(story.first(), "touch for-human.txt")
+    story.otherwise().says("done")
+    run = agent.starts("begin")
+    asked(agent, "for-human")
+    for pid in processes_of(agent.home):
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if b"permit" in words:
+            os.kill(pid, signal.SIGKILL)
+    run.ends()
+    assert not (agent.folder / "for-human.txt").exists()
+
+
+def test_a_broken_policy_denies_everything(agent):
+    with_policy(agent, 5)
+    (agent.home / ".config/atm/config.toml").write_text("[approvals\n")
+    shell, story = agent.vendor.shell, agent.story
+    shell(story.first(), "touch for-nobody.txt")
+    story.otherwise().says("done")
+    agent.runs("begin")
+    assert not (agent.folder / "for-nobody.txt").exists()
+    agent.seen.once("the policy cannot be read")
+
+
+def test_an_agent_that_atm_started_waits_as_long_as_it_takes(agent):
+    """Its host is asked over its program's own protocol, and nobody else waits for it."""
+    with_policy(agent, 1)
+    upped = Upped(agent)
+    shell, story = agent.vendor.shell, agent.story
+    shell(story.first(), "echo allowed-by-rule")
+    shell(story.then(), "touch for-human.txt")
+    shell(story.then(), "touch for-human-no.txt")
+    story.otherwise().says("done")
+    said = upped.atm("up", f"{agent.vendor.name}:{ME}", "--prompt", "begin")
+    (member,) = said["members"]
+    assert member["state"] in ("ready", "idle", "working"), said
+    one = asked(agent, "for-human.txt")
+    agent.atm("approvals", "approve", one["id"], me=HUMAN)
+    agent.atm("approvals", "deny", asked(agent, "for-human-no")["id"], "--reason", "not before lunch", me=HUMAN)
+    upped.says("idle")
+    worktree = Path(upped.record()["worktree"] or agent.folder)
+    assert {path.name for path in worktree.iterdir() if path.name.startswith("for-")} == {"for-human.txt"}
+    agent.seen.once("allowed-by-rule")
+    agent.seen.eventually("not before lunch")
+    assert [event for event, _ in audit(agent)].count("used") == 1
+    upped.atm("kill", ME)
