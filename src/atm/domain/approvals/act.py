@@ -1,4 +1,8 @@
-"""One thing that a call of an agent would do, and where: what rules are about."""
+"""
+One thing that a call would do, and where it would do it: what rules are about.
+
+`acts` finds such acts in a command line; other calls are one act each.
+"""
 
 from __future__ import annotations
 
@@ -33,30 +37,68 @@ class Act:
         self.writes = False
         """Does what it prints go into a file?"""
 
+    def uses_network(self) -> None:
+        self.operation, self.is_sensitive = NETWORK_USE, True
+
+    def removes(self, paths: Sequence[str], place: Workplace) -> None:
+        self.operation = DELETE
+        self.is_sensitive = not paths or not all(place.holds(path) for path in paths)
+
+    def overwrites(self, paths: Sequence[str], place: Workplace) -> None:
+        """What lies outside of the worktree is removed, or written over, which is the same to whoever misses it."""
+        for path in paths:
+            if not place.holds(path):
+                self.operation = DELETE if self.operation == TOOL else self.operation
+                self.is_sensitive = True
+                if path not in self.paths:
+                    self.paths.append(path)
+
+    def also(self, text: str) -> None:
+        """It is this as well, and both must be allowed."""
+        self.texts.append(text)
+        self.needs.append(text)
+
 
 class Workplace:
     """Where a call runs: its folder, and the worktree that it may change."""
 
-    __slots__ = ("folder", "real", "root")
+    __slots__ = ("folders", "real", "root")
 
     def __init__(self, folder: str, root: str = "", real: Callable[[str], str] | None = None) -> None:
-        self.folder = folder or "/"
-        self.root = root or self.folder
+        self.folders: tuple[str, ...] = (folder or "/",)
+        """The folder; more than one where it cannot be seen whether a `cd` came to be."""
+        self.root = root or self.folders[0]
         self.real = real or _as_it_is
         """A path without links, as far as it is there."""
 
+    def at(self, folders: Sequence[str]) -> Workplace:
+        """The same worktree, from other folders."""
+        moved = Workplace("/", self.root, self.real)
+        moved.folders = tuple(dict.fromkeys(folders))
+        return moved
+
     def whole(self, word: str) -> str:
         """The path that a word means here."""
+        return self.every(word)[0]
+
+    def every(self, word: str) -> list[str]:
+        """The paths that a word may mean here."""
         if word.startswith("~"):
-            return word  # somebody's home; never within
-        return normal(word if word.startswith("/") else f"{self.folder}/{word}")
+            return [word]  # somebody's home; never within
+        names = [word] if word.startswith("/") else [f"{folder}/{word}" for folder in self.folders]
+        return list(dict.fromkeys(map(self._plain, names)))
+
+    def _plain(self, path: str) -> str:
+        if ".." in path.split("/"):
+            path = self.real(path)  # behind a link that leads elsewhere, so does `..`
+        return normal(path)
 
     def holds(self, path: str) -> bool:
-        """Is it below the worktree, and not the worktree itself or its git folder?"""
+        """Is it below the worktree, and not the worktree itself or its git folder, in whatever letters?"""
         root = self.real(self.root).rstrip("/")
         real = self.real(path) if not path.startswith("~") else path
         inside = real.removeprefix(f"{root}/")
-        return inside != real and bool(inside) and inside.partition("/")[0] != ".git"
+        return inside != real and bool(inside) and ".git" not in inside.lower().split("/")
 
 
 def _as_it_is(path: str) -> str:
@@ -74,6 +116,17 @@ def normal(path: str) -> str:
     return "/" + "/".join(parts)
 
 
+def files_in(words: Sequence[str], place: Workplace) -> list[str]:
+    """Every word that may be the name of a file, and what stands behind the `=` of those that have one."""
+    named: list[str] = []
+    for word in words:
+        if not word.startswith("-"):
+            named.append(word)
+        if "=" in word:
+            named.append(word.partition("=")[2])
+    return list(dict.fromkeys(path for word in named if word and "://" not in word for path in place.every(word)))
+
+
 class ShellLine:
     """All that a command line would do, and why it is not quite clear, if it is not."""
 
@@ -85,24 +138,3 @@ class ShellLine:
 
     def doubt(self, why: str) -> None:
         self.unclear = self.unclear or why
-
-
-def files_in(words: Sequence[str], place: Workplace) -> list[str]:
-    named = [
-        word.partition("=")[2] if "=" in word else word for word in words if "=" in word or not word.startswith("-")
-    ]
-    return [place.whole(word) for word in named if word and "://" not in word]
-
-
-def removes(act: Act, paths: Sequence[str], place: Workplace) -> None:
-    act.operation = DELETE
-    act.is_sensitive = not paths or not all(place.holds(path) for path in paths)
-
-
-def overwrites(act: Act, path: str) -> None:
-    """What lies outside of the worktree is removed, or written over, which is the same to whoever misses it."""
-    if act.operation == TOOL:
-        act.operation = DELETE
-    act.is_sensitive = True
-    if path not in act.paths:
-        act.paths.append(path)

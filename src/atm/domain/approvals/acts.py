@@ -8,20 +8,20 @@ takes its program or its arguments from elsewhere is unclear, and so is a git co
 
 from __future__ import annotations
 
-from atm.domain.approvals.act import (
-    NETWORK_USE,
-    SPEND,
-    Act,
-    ShellLine,
-    Workplace,
-    files_in,
-    overwrites,
-    removes,
+from atm.domain.approvals.act import SPEND, Act, ShellLine, files_in, normal
+from atm.domain.approvals.code_on_lines import (
+    awk_doubt,
+    doubt_about,
+    edits_in_place,
+    is_harmless_sed,
+    sed_scripts,
+    shell_words,
 )
 from atm.domain.approvals.git_acts import take_git
 from atm.domain.approvals.programs import (
     AGENTS,
     ALIASES_OF_REMOVAL,
+    AWKS,
     CLOUDS,
     CODE_FLAGS,
     HARMLESS_VARIABLES,
@@ -29,9 +29,12 @@ from atm.domain.approvals.programs import (
     NETWORK_VERBS,
     OVERWRITING,
     PRIVILEGED,
+    RUNNERS,
+    RUNNING_OPTIONS,
     SHELLS,
     STRANGE,
     WRAPPERS,
+    WRITING_LAST,
 )
 from atm.domain.approvals.shell import parse_line
 
@@ -39,12 +42,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from atm.domain.approvals.act import Workplace
     from atm.domain.approvals.shell import ShellCommand
 
 DEEPEST = 4
 """Shells within shells."""
 
+MOST_FOLDERS = 8
+"""Folders in which a command may run, after so many `cd` that may have failed."""
+
 _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
+_MOVING = ("cd", "chdir", "pushd", "popd")
 
 
 def acts_of(line: str, place: Workplace) -> ShellLine:
@@ -53,39 +61,64 @@ def acts_of(line: str, place: Workplace) -> ShellLine:
     return found
 
 
-def _take_line(found: ShellLine, line: str, place: Workplace, depth: int) -> None:
+def _take_line(found: ShellLine, line: str, place: Workplace, depth: int) -> bool:
+    """Does it change the folder for what comes after it?"""
     parsed = parse_line(line)
     if parsed.unclear:
         found.doubt(parsed.unclear)
+    places = _Places(place)
     for command in parsed.commands:
-        place = _take(found, command, place, depth)
+        places.come_to(command)
+        _take(found, command, places, depth)
+    return places.has_moved
 
 
-def _take(found: ShellLine, command: ShellCommand, place: Workplace, depth: int) -> Workplace:
-    """Note one command; where the next one runs."""
+class _Places:
+    """Where a command of a line runs: a `cd` may have failed, or been made in a shell of its own."""
+
+    def __init__(self, place: Workplace) -> None:
+        self.now = place
+        self._all = place.folders
+        self.has_moved = False
+
+    def come_to(self, command: ShellCommand) -> None:
+        if command.follows != "&&":
+            self.now = self.now.at(self._all)
+
+    def move(self, found: ShellLine, words: Sequence[str], *, is_sure: bool) -> list[str]:
+        """Where to."""
+        self.has_moved = True
+        if words[0] != "cd" or len(words) != 2 or words[1].startswith("-"):
+            found.doubt("it changes to a folder that is not named")
+            to = ["/"]
+        else:
+            to = self.now.every(words[1])
+            names = [words[1] if words[1].startswith("/") else f"{one}/{words[1]}" for one in self.now.folders]
+            if {self.now.real(normal(name)) for name in names} != {self.now.real(path) for path in to}:
+                found.doubt("where it goes depends on links")  # a shell takes `..` by the words, a program by the files
+        self._all = tuple(dict.fromkeys((*self._all, *to)))
+        if len(self._all) > MOST_FOLDERS:
+            found.doubt("it changes its folder very often")
+            self._all = ("/",)
+        self.now = self.now.at(to if is_sure and len(self._all) > 1 else self._all)
+        return to
+
+
+def _take(found: ShellLine, command: ShellCommand, places: _Places, depth: int) -> None:
+    """Note one command."""
     for name in command.assigned:
         if name not in HARMLESS_VARIABLES:
             found.doubt(f"it sets {name}, which may change what programs do")
-    words, first = command.words, len(found.acts)
-    if words and words[0] in ("cd", "pushd", "popd"):
-        place = _moved(found, words, place)
+    words, first, place = command.words, len(found.acts), places.now
+    if words and words[0] in _MOVING:
+        act = Act(f"{words[0]} {' '.join(words[1:])}".rstrip())
+        act.paths = places.move(found, words, is_sure=command.follows != "|" and not command.is_negated)
+        act.needs = []  # to go somewhere is nothing yet
+        found.acts.append(act)
     elif words:
         _take_words(found, words, place, depth)
     for operator, target in command.redirected:
         _redirect(found, operator, target, place, first)
-    return place
-
-
-def _moved(found: ShellLine, words: Sequence[str], place: Workplace) -> Workplace:
-    """After `cd` other words mean other files."""
-    if words[0] != "cd" or len(words) != 2 or words[1].startswith("-"):
-        found.doubt("it changes to a folder that is not named")
-        return Workplace("/", place.root, place.real)
-    act = Act(f"cd {words[1]}")
-    act.paths = [place.whole(words[1])]
-    act.needs = []  # to go somewhere is nothing yet
-    found.acts.append(act)
-    return Workplace(act.paths[0], place.root, place.real)
 
 
 def _redirect(found: ShellLine, operator: str, target: str, place: Workplace, first: int) -> None:
@@ -93,22 +126,39 @@ def _redirect(found: ShellLine, operator: str, target: str, place: Workplace, fi
         return
     if len(found.acts) == first:
         found.acts.append(Act(f"{operator} {target}"))
-    path = place.whole(target)
-    found.acts[-1].paths.append(path)
-    found.acts[-1].writes = found.acts[-1].writes or ">" in operator
-    if ">" in operator and not place.holds(path):
-        overwrites(found.acts[-1], path)
-        found.acts[-1].texts.append(f"> {path}")
-        found.acts[-1].needs.append(f"> {path}")  # to allow `echo` is not to allow this
+    act, paths = found.acts[-1], place.every(target)
+    act.paths += paths
+    act.writes = act.writes or ">" in operator
+    if any(path.startswith(("/dev/tcp/", "/dev/udp/")) for path in paths):
+        act.uses_network()
+        act.also(f"{operator} {target}")
+    outside = [path for path in paths if ">" in operator and not place.holds(path)]
+    act.overwrites(outside, place)
+    for path in outside:
+        act.also(f"> {path}")  # to allow `echo` is not to allow this
 
 
 # Programs.
 
 
+def known_name(word: str) -> str:
+    """Under which a program is known, whatever its path, its version and, where that is one file, its letters."""
+    name = word.rpartition("/")[2].lower().removesuffix(".exe")
+    plain = name.rstrip("0123456789.-")
+    return plain if plain in CODE_FLAGS or plain in ("pip", "git", *SHELLS) else name
+
+
 def _take_words(found: ShellLine, words: Sequence[str], place: Workplace, depth: int) -> None:
-    name = words[0].rpartition("/")[2]
+    while words and words[0] in ("!", "{"):  # behind `time`
+        words = words[1:]
+    if not words:
+        return
+    name = known_name(words[0])
     if depth > DEEPEST:
         found.doubt("it starts shells within shells")
+    elif name in _MOVING:
+        found.acts.append(_named(words, place))
+        found.doubt("it changes its folder by other means than a plain cd")
     elif name in ("busybox", "toybox") and len(words) > 1:
         _take_words(found, words[1:], place, depth + 1)
     elif name in WRAPPERS or name in PRIVILEGED:
@@ -116,7 +166,8 @@ def _take_words(found: ShellLine, words: Sequence[str], place: Workplace, depth:
     elif name in SHELLS:
         _take_shell(found, words, place, depth)
     elif name == "eval":
-        _take_line(found, " ".join(words[1:]), place, depth + 1)
+        if _take_line(found, " ".join(words[1:]), place, depth + 1):
+            found.doubt("it changes its folder by other means than a plain cd")
     elif name in ("xargs", "parallel"):
         _take_fed(found, words, place, depth)
     else:
@@ -129,35 +180,42 @@ def _take_program(found: ShellLine, name: str, words: Sequence[str], place: Work
     if name in STRANGE:
         found.doubt(f"{name} takes its commands from elsewhere, or changes what others mean")
     elif name in CODE_FLAGS:
-        _look_at_code(found, name, words)
+        _look_at_code(found, act, name, words)
     elif name == "git":
         take_git(found, act, words, place)
     elif name == "find":
         _take_find(found, act, words, place, depth)
     elif name in ALIASES_OF_REMOVAL:
-        removes(act, files_in(words[1:], place), place)
-    elif name in OVERWRITING:
-        for path in _targets(name, words, place):
-            if not place.holds(path):
-                overwrites(act, path)
+        act.removes(files_in(words[1:], place), place)
     elif name in CLOUDS or name in AGENTS or (name == "atm" and words[1:2] in (["up"], ["spawn"], ["run"])):
         act.operation, act.is_sensitive = SPEND, True
-    elif (
-        name in NETWORK
-        or _verb(words) in NETWORK_VERBS.get(name, ())
-        or (name == "rsync" and any(":" in word for word in words[1:]))
-    ):
-        act.operation, act.is_sensitive = NETWORK_USE, True
+    elif _is_network(name, words):
+        act.uses_network()
+    elif name in AWKS or name == "sed":
+        _look_at_text_tool(found, act, name, words, place)
+    else:
+        act.overwrites(_targets(name, words, place), place)
+    if _runs(name, words):
+        found.doubt(f"{name} is told to start another program")
+    if _verb(words) in RUNNERS.get(name, ()):
+        _take_run(found, words, place, depth)
+
+
+def _is_network(name: str, words: Sequence[str]) -> bool:
+    is_remote = name == "rsync" and any(":" in word for word in words[1:])
+    return name in NETWORK or _verb(words) in NETWORK_VERBS.get(name, ()) or is_remote
 
 
 def _named(words: Sequence[str], place: Workplace) -> Act:
     """An act under the program's own name, whatever path it was called by."""
-    name = words[0].rpartition("/")[2]
+    name, known = words[0].rpartition("/")[2], known_name(words[0])
     act = Act(" ".join([name, *words[1:]]))
     if name != words[0]:
         act.texts.append(" ".join(words))
         if not words[0].startswith(("/bin/", "/usr/")):
             act.needs = [" ".join(words)]  # some file that is called so
+    if known != name:
+        act.texts.append(" ".join([known, *words[1:]]))
     act.paths = files_in(words[1:], place)
     return act
 
@@ -168,8 +226,41 @@ def _verb(words: Sequence[str]) -> str:
 
 def _targets(name: str, words: Sequence[str], place: Workplace) -> list[str]:
     """What a program writes: all files of some, the last one of others."""
+    if name not in OVERWRITING and name not in WRITING_LAST and not (name == "sort" and _has_letter(words, "o")):
+        return []
     files = files_in([word for word in words[1:] if not word.startswith(("if=", "bs=", "count="))], place)
-    return files if name in ("mv", "tee", "dd", "truncate") else files[-1:]
+    is_first = _has_letter(words, "t") or any(word.startswith("--t") for word in words[1:])
+    is_last = name in WRITING_LAST and not is_first and not (name == "install" and _has_letter(words, "d"))
+    return files[-len(place.folders) :] if is_last else files
+
+
+def _has_letter(words: Sequence[str], letter: str) -> bool:
+    options = [word for word in words[1:] if word.startswith("-")]
+    return any(word.startswith(f"--{letter}") if word.startswith("--") else letter in word for word in options)
+
+
+def _runs(name: str, words: Sequence[str]) -> bool:
+    """Is it given an option whose value is a command? The beginning of a long one is enough for most programs."""
+    options = RUNNING_OPTIONS.get(name, ())
+    return any(
+        (not option.startswith("--") and word.startswith(option))
+        or (len(word) > 4 and option.startswith("--") and option.startswith(word.partition("=")[0]))
+        for word in words[1:]
+        for option in options
+    )
+
+
+def _take_run(found: ShellLine, words: Sequence[str], place: Workplace, depth: int) -> None:
+    """`poetry run …`: whoever allows that allows what it starts, unless that is for a person."""
+    inner = words[words.index(_verb(words)) + 1 :]
+    if not inner or inner[0].startswith("-"):
+        found.doubt(f"what {words[0]} starts cannot be seen")
+        return
+    first, outer = len(found.acts), " ".join(words)
+    _take_words(found, inner, place, depth + 1)
+    for act in found.acts[first:]:
+        act.texts.append(outer)
+        act.needs = act.needs if act.is_sensitive else [outer]
 
 
 def _take_wrapped(found: ShellLine, name: str, words: Sequence[str], place: Workplace, depth: int) -> None:
@@ -202,7 +293,7 @@ def _inside(name: str, words: Sequence[str]) -> Sequence[str] | None:
     """The words of the program that a wrapper starts; none for itself alone; None if that cannot be seen."""
     with_value, plain = {**WRAPPERS, **PRIVILEGED}[name]
     at = 1
-    while at < len(words) and (words[at].startswith("-") or (name == "env" and "=" in words[at])):
+    while at < len(words) and (words[at].startswith("-") or (name in ("env", "sudo") and "=" in words[at])):
         word = words[at]
         if word in with_value:
             at += 1
@@ -217,16 +308,15 @@ def _inside(name: str, words: Sequence[str]) -> Sequence[str] | None:
 
 
 def _take_shell(found: ShellLine, words: Sequence[str], place: Workplace, depth: int) -> None:
-    for at, word in enumerate(words[1:], 1):
-        if word.startswith("-") and not word.startswith("--") and "c" in word:
-            if at + 1 < len(words):
-                _take_line(found, words[at + 1], place, depth + 1)
-                return
-        elif not word.startswith(("-", "+")):
-            found.acts.append(_named(words, place))
-            return
-    found.acts.append(_named(words, place))
-    found.doubt("a shell takes its commands from elsewhere")
+    told, first = shell_words(words), len(found.acts)
+    if told.line is not None:
+        _take_line(found, told.line, place, depth + 1)
+        for act in found.acts[first:]:
+            act.texts.append(_named(words, place).texts[0])
+    if len(found.acts) == first:
+        found.acts.append(_named(words, place))
+    if told.doubt:
+        found.doubt(told.doubt)
 
 
 def _take_fed(found: ShellLine, words: Sequence[str], place: Workplace, depth: int) -> None:
@@ -237,36 +327,54 @@ def _take_fed(found: ShellLine, words: Sequence[str], place: Workplace, depth: i
     found.acts.append(_named(words, place))
     found.doubt(f"what {words[0]} is given cannot be seen")
     if inner:
-        _take_words(found, inner, Workplace("/", place.root, place.real), depth + 1)
+        _take_words(found, inner, place.at(["/"]), depth + 1)
 
 
-def _look_at_code(found: ShellLine, name: str, words: Sequence[str]) -> None:
+def _look_at_code(found: ShellLine, act: Act, name: str, words: Sequence[str]) -> None:
     """An interpreter runs a file, which has a name; or what stands on the line or comes through a pipe."""
-    flags = CODE_FLAGS[name]
-    for word in words[1:]:
-        if any(
-            word == flag or (len(flag) == 2 and word.startswith("-") and not word.startswith("--") and flag[1] in word)
-            for flag in flags
-        ):
-            found.doubt(f"{name} runs a program that stands on the line")
-            return
-        if not word.startswith("-"):
-            return
-    if not words[1:] or words[-1] == "-":
-        found.doubt(f"{name} takes its program from elsewhere")
+    why = doubt_about(name, words)
+    if why:
+        found.doubt(why)
+    elif _is_network(name, words):
+        act.uses_network()
+    if "-m" in words[1:-1]:
+        module = words[words.index("-m") + 1 :]
+        act.texts.append(" ".join(module))
+        if _is_network(known_name(module[0]), module):
+            act.uses_network()
+
+
+def _look_at_text_tool(found: ShellLine, act: Act, name: str, words: Sequence[str], place: Workplace) -> None:
+    """Small programs stand on nearly every line of these two: the harmless ones are known."""
+    if name != "sed":
+        why = awk_doubt(words)
+        if why:
+            found.doubt(why)
+        if "inplace" in words:
+            act.overwrites(files_in(words[1:], place), place)
+        return
+    told = sed_scripts(words)
+    if told is None or not all(map(is_harmless_sed, told[0])):
+        found.doubt("sed can run other programs, and write files")
+    if told is None or edits_in_place(words):
+        act.overwrites(files_in(told[1] if told else words[1:], place), place)
 
 
 def _take_find(found: ShellLine, act: Act, words: Sequence[str], place: Workplace, depth: int) -> None:
     starts = files_in(_until(words[1:], lambda one: one[:1] in ("-", "(", "!")) or ["."], place)
     if "-delete" in words:
-        text = " ".join(["rm", *starts])
-        act.texts.append(text)
-        act.needs.append(text)
-        removes(act, [f"{path}/x" for path in starts], place)
+        act.also(" ".join(["rm", *starts]))
+        act.removes([f"{path}/x" for path in starts], place)
     for at, word in enumerate(words):
         if word in ("-exec", "-execdir", "-ok", "-okdir"):
             inner = _until(words[at + 1 :], lambda one: one in (";", "+"))
             _take_fed(found, ["find -exec", *inner], place, depth)
+        elif word.startswith(("-fprint", "-fls")) and words[at + 1 :]:
+            act.writes = True
+            outside = [path for path in place.every(words[at + 1]) if not place.holds(path)]
+            act.overwrites(outside, place)
+            for path in outside:
+                act.also(f"> {path}")
 
 
 def _until(words: Sequence[str], is_end: Callable[[str], bool]) -> list[str]:

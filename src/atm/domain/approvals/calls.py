@@ -116,11 +116,13 @@ def understand(call: AgentCall, place: Workplace) -> Understood:
         unclear = line.unclear or ("" if call.command.strip() else "it names no command")
         for act in line.acts:
             if call.branch and act.operation == GIT_PUSH:
-                act.branches = [call.branch]
+                act.branches = [*(act.branches or ()), call.branch]  # what the line names, it names
         return Understood(call, line.acts or [Act("")], place, unclear)
     act = Act(call.command, _operation(call))
     act.paths = [place.whole(path) for path in call.paths]
     act.branches = [call.branch] if call.branch else []
+    if call.tool in (WRITE, EDIT):
+        act.overwrites([*act.paths], place)
     if call.tool == "delete" or (call.own_name.lower() == "delete" and act.paths):
         act.operation = DELETE
         act.is_sensitive = not all(place.holds(path) for path in act.paths)

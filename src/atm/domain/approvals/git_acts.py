@@ -1,42 +1,76 @@
-"""What a git command would do: push, reach the network, remove something; or nobody knows, if it may be an alias."""
+"""What a command of git would do: push, fetch, remove, write elsewhere, or run something that cannot be seen."""
 
 from __future__ import annotations
 
-from atm.domain.approvals.act import GIT_PUSH, NETWORK_USE, Workplace, files_in, removes
-from atm.domain.approvals.programs import GIT_KNOWN, GIT_NETWORK, GIT_VALUES, PUSH_VALUES
+from atm.domain.approvals.act import GIT_PUSH, files_in
+from atm.domain.approvals.programs import (
+    GIT_KNOWN,
+    GIT_NETWORK,
+    GIT_NETWORK_PAIRS,
+    GIT_PLACES,
+    GIT_PUSHES,
+    GIT_RUNS,
+    GIT_SETTINGS,
+    GIT_VALUES,
+    PUSH_VALUES,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.approvals.act import Act, ShellLine
+    from atm.domain.approvals.act import Act, Workplace, ShellLine
 
 
 def take_git(found: ShellLine, act: Act, words: Sequence[str], place: Workplace) -> None:
     at = 1
     while at < len(words) and words[at].startswith("-"):
         option = words[at].partition("=")[0]
-        if option in ("-c", "--config-env", "--exec-path") or (option.startswith("-c") and len(option) > 2):
+        if option in GIT_SETTINGS or (option.startswith("-c") and len(option) > 2):
             found.doubt("git is given settings on the line, which can be commands")
+        elif option in GIT_PLACES:
+            found.doubt("git is told to work on other files than those of its folder")
         elif option == "-C" and at + 1 < len(words):
-            place = Workplace(place.whole(words[at + 1]), place.root, place.real)
+            place = place.at(place.every(words[at + 1]))
         at += 2 if words[at] in GIT_VALUES else 1
     verb, rest = (words[at], words[at + 1 :]) if at < len(words) else ("", [])
     if at > 1:
-        plain = " ".join(["git", verb, *rest])
-        act.texts.append(plain)
-        act.needs.append(plain)
+        act.also(" ".join(["git", verb, *rest]))
     act.paths = files_in(rest, place)
+    _take_verb(found, act, verb, rest, place)
+
+
+def _take_verb(found: ShellLine, act: Act, verb: str, rest: Sequence[str], place: Workplace) -> None:
+    pair = (verb, *rest[:1])
     if verb and verb not in GIT_KNOWN:
         found.doubt(f"git {verb} may be an alias of anything")
-    elif verb == "push" or (verb, *rest[:1]) in (("lfs", "push"), ("svn", "dcommit"), ("subtree", "push")):
+    elif verb == "push" or pair in GIT_PUSHES:
         act.operation, act.is_sensitive, act.branches = GIT_PUSH, True, _pushed(rest) if verb == "push" else None
     elif verb == "config" and len([word for word in rest if not word.startswith("-")]) > 1:
         found.doubt("git config can make any command run later")
-    elif verb in GIT_NETWORK or (verb, *rest[:1]) in (("remote", "update"), ("submodule", "update"), ("lfs", "pull")):
-        act.operation, act.is_sensitive = NETWORK_USE, True
-    elif verb in ("clean", "rm"):
-        removes(act, [place.whole(word) for word in rest if not word.startswith("-")] or [f"{place.folder}/x"], place)
+    elif verb in GIT_NETWORK or pair in GIT_NETWORK_PAIRS or (verb == "archive" and _has(rest, "--remote")):
+        act.uses_network()
+    elif verb in ("clean", "rm") or pair == ("worktree", "remove"):
+        files = [path for word in rest if not word.startswith("-") for path in place.every(word)]
+        act.removes(files or place.every("x"), place)
+    elif _has(rest, *GIT_RUNS.get(verb, ())):
+        found.doubt(f"git {verb} runs a command that stands on the line, or comes from elsewhere")
+    if _has(rest, "--output") or (verb in ("format-patch", "archive") and _has(rest, "-o")):
+        outside = [path for path in act.paths if not place.holds(path)]
+        act.overwrites(outside, place)
+        for path in outside:
+            act.also(f"> {path}")
+
+
+def _has(words: Sequence[str], *options: str) -> bool:
+    """Is one of these options given, with its value or without? Git takes the beginning of a long one."""
+    return any(
+        word == option
+        or (word.startswith(option) and (option.startswith("-") and not option.startswith("--")))
+        or (len(word) > 3 and word.startswith("--") and option.startswith(word.partition("=")[0]))
+        for word in words
+        for option in options
+    )
 
 
 def _pushed(rest: Sequence[str]) -> list[str] | None:
@@ -52,5 +86,10 @@ def _pushed(rest: Sequence[str]) -> list[str] | None:
             skip = True
         elif not word.startswith("-"):
             named.append(word)
-    refs = [word.lstrip("+").rpartition(":")[2].removeprefix("refs/heads/") for word in named[1:]]
-    return refs if refs and all(ref and ref != "HEAD" and "*" not in ref for ref in refs) else None
+    refs = [_branch(word.lstrip("+").rpartition(":")[2]) for word in named[1:]]
+    return refs if refs and all(ref and ref not in ("HEAD", "@") and "*" not in ref for ref in refs) else None
+
+
+def _branch(ref: str) -> str:
+    """`refs/heads/main` and `heads/main` are `main`."""
+    return ref.removeprefix("refs/heads/").removeprefix("heads/")

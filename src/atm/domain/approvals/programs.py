@@ -16,6 +16,9 @@ WRAPPERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "stdbuf": (("-i", "-o", "-e"), ()),
     "timeout": (("-k", "-s", "--signal", "--kill-after"), ("--foreground", "-v", "--preserve-status")),
     "env": (("-u", "--unset"), ("-i", "-0", "--ignore-environment")),
+    "noglob": ((), ()),
+    "nocorrect": ((), ()),
+    "-": ((), ()),
 }
 """Start what follows and change nothing about it: options with a value, options without. Others are not understood."""
 
@@ -43,24 +46,64 @@ STRANGE = frozenset(
             "systemd-run",
         ),
         *("watch", "entr", "ssh-agent", "start-stop-daemon", "make-alias", "export", "declare", "typeset", "readonly"),
+        *("flock", "strace", "ltrace", "valgrind", "gdb", "lldb", "taskset", "chrt", "numactl", "prlimit", "setarch"),
+        *("linux32", "linux64", "unbuffer", "rlwrap", "xvfb-run", "dbus-run-session", "dbus-launch", "caffeinate"),
+        *("faketime", "firejail", "bwrap", "fakeroot", "proot", "torify", "torsocks", "proxychains", "proxychains4"),
+        *("chpst", "setuidgid", "softlimit", "envdir", "run-parts", "choom", "setpriv", "capsh", "direnv", "nix-shell"),
+        *("vi", "vim", "nvim", "view", "ex", "ed", "emacs", "emacsclient", "man", "zmodload", "shopt", "autoload"),
     )
 )
 """Take commands from elsewhere, keep them for later, or change what other words mean."""
 
 CODE_FLAGS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("python", "python2", "python3", "pypy", "pypy3"), ("-c",)),
+    **dict.fromkeys(("python", "pypy"), ("-c",)),
     **dict.fromkeys(("perl", "ruby", "lua", "luajit"), ("-e", "-E")),
-    **dict.fromkeys(("node", "nodejs", "bun", "deno"), ("-e", "-p", "--eval", "--print")),
-    "php": ("-r",),
+    **dict.fromkeys(("node", "nodejs", "bun", "deno"), ("-e", "-p", "--eval", "--print", "eval", "repl")),
+    "php": ("-r", "-B", "-R", "-E", "--run"),
     "osascript": ("-e",),
-    "Rscript": ("-e",),
+    "rscript": ("-e",),
 }
-"""Interpreters, and the options by which they run what stands on the line."""
+"""Interpreters, without their versions, and the words by which they run what stands on the line."""
+
+FLAGS_WITHOUT_VALUE = ("-u", "-B", "-s", "-S", "-E", "-I", "-O", "-OO", "-b", "-q", "-w", "--inspect", "--watch")
+"""Options of interpreters behind which the next word is a file."""
+
+SHELL_VALUES = ("--rcfile", "--init-file")
+SHELL_FLAGS = ("--login", "--norc", "--noprofile", "--posix", "--restricted", "--verbose", "--version", "--help")
+
+AWKS = frozenset(("awk", "gawk", "mawk", "nawk"))
+
+RUNNERS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(
+        ("poetry", "pipenv", "pdm", "hatch", "rye", "uv", "conda", "mamba", "micromamba", "dotenv"), ("run",)
+    ),
+    **dict.fromkeys(("bundle", "asdf", "rbenv", "pyenv", "nodenv", "aws-vault"), ("exec",)),
+    "mise": ("exec", "x"),
+}
+"""Programs that start what follows one of these verbs."""
+
+RUNNING_OPTIONS: dict[str, tuple[str, ...]] = {
+    "tar": (
+        *("--to-command", "--checkpoint-action", "--use-compress-program", "--info-script", "--new-volume-script"),
+        *("--rsh-command", "-I", "-F"),
+    ),
+    "rsync": ("-e", "--rsh", "--rsync-path"),
+    "rg": ("--pre",),
+    "sort": ("--compress-program",),
+    "zip": ("-TT", "--unzip-command"),
+    "make": ("--eval", "SHELL="),
+    "gmake": ("--eval", "SHELL="),
+}
+"""Options whose value is a command."""
 
 ALIASES_OF_REMOVAL = frozenset(
     ("rm", "rmdir", "unlink", "shred", "srm", "wipe", "trash", "trash-put", "rimraf", "del", "erase")
 )
-OVERWRITING = frozenset(("mv", "cp", "tee", "dd", "install", "ln", "truncate", "chmod", "chown", "rename"))
+OVERWRITING = frozenset(
+    ("mv", "tee", "dd", "truncate", "chmod", "chown", "chgrp", "rename", "patch", "tar", "unzip", "bsdtar", "sponge")
+)
+WRITING_LAST = frozenset(("cp", "ln", "install", "rsync"))
+"""Of their files the last is written, unless an option names another."""
 
 HARMLESS_VARIABLES = frozenset(
     (
@@ -120,24 +163,31 @@ CLOUDS = frozenset(
 AGENTS = frozenset(("claude", "codex", "gemini", "agy", "opencode", "aider", "goose", "amp", "cursor-agent", "qwen"))
 """Whoever starts one of these spends money or tokens."""
 
-GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix")
+GIT_VALUES = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--super-prefix", "--attr-source")
+GIT_SETTINGS = ("-c", "--config-env", "--exec-path")
+GIT_PLACES = ("--git-dir", "--work-tree")
 GIT_NETWORK = ("fetch", "pull", "clone", "ls-remote", "send-email", "request-pull", "fetch-pack")
+GIT_PUSHES = (("lfs", "push"), ("svn", "dcommit"), ("subtree", "push"))
+GIT_NETWORK_PAIRS = (
+    *(("remote", "update"), ("remote", "show"), ("remote", "prune"), ("submodule", "update"), ("submodule", "add")),
+    *(("lfs", "pull"), ("lfs", "fetch"), ("svn", "fetch"), ("svn", "rebase"), ("subtree", "pull"), ("subtree", "add")),
+)
+GIT_RUNS: dict[str, tuple[str, ...]] = {
+    "rebase": ("-x", "--exec"),
+    "bisect": ("run",),
+    "submodule": ("foreach",),
+    "grep": ("-O", "--open-files-in-pager"),
+    "init": ("--template",),
+    "svn": ("--authors-prog",),
+}
+"""Commands of git, and the words by which they run what stands on the line."""
+
 GIT_KNOWN = frozenset(
     (
         *("add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "checkout"),
         *("cherry", "cherry-pick", "clean", "clone", "commit", "config", "count-objects", "describe", "diff"),
-        *(
-            "diff-tree",
-            "diff-index",
-            "fetch",
-            "fetch-pack",
-            "format-patch",
-            "fsck",
-            "gc",
-            "grep",
-            "hash-object",
-            "help",
-        ),
+        *("diff-tree", "diff-index", "fetch", "fetch-pack", "format-patch", "fsck", "gc", "grep", "hash-object"),
+        *("help",),
         *("init", "lfs", "log", "ls-files", "ls-remote", "ls-tree", "merge", "merge-base", "merge-tree", "mv", "notes"),
         *("prune", "pull", "push", "range-diff", "rebase", "reflog", "remote", "repack", "replace", "request-pull"),
         *("reset", "restore", "rev-list", "rev-parse", "revert", "rm", "send-email", "shortlog", "show", "show-ref"),

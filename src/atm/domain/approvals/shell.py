@@ -13,27 +13,13 @@ LONGEST = 64 * 1024
 """Characters. Whoever writes a longer command has a reason that somebody should look at."""
 
 _RESERVED = frozenset(
-    [
-        "if",
-        "then",
-        "elif",
-        "else",
-        "fi",
-        "for",
-        "while",
-        "until",
-        "do",
-        "done",
-        "case",
-        "esac",
-        "in",
-        "select",
-        "function",
-        "coproc",
-        "[[",
-        "]]",
-    ]
+    (
+        *("if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select"),
+        *("function", "coproc", "[[", "]]", "repeat", "foreach", "end", "begin", "and", "or", "not", "switch"),
+    )
 )
+"""Of all shells: which one will read the line is not known here."""
+
 _SKIPPED = ("!", "{", "}")
 _NAME = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")
 _SPECIAL = "|&;()<>"
@@ -42,9 +28,12 @@ _SPECIAL = "|&;()<>"
 class ShellCommand:
     """One program with its words, as the shell would start it."""
 
-    __slots__ = ("assigned", "redirected", "words")
+    __slots__ = ("assigned", "follows", "is_negated", "redirected", "words")
 
-    def __init__(self) -> None:
+    def __init__(self, follows: str = "") -> None:
+        self.follows = follows
+        """The sign between it and the command before; `)` if that one ran in a shell of its own."""
+        self.is_negated = False
         self.words: list[str] = []
         self.assigned: list[str] = []
         """Names of variables that are set for it alone."""
@@ -154,7 +143,7 @@ class _Reader:
 
     def _starts_something(self) -> bool:
         following = self._line[self._at + 1 : self._at + 2]
-        return bool(following) and (following in _NAME or following in "({'\"*@#?-$!")
+        return bool(following) and (following in _NAME or following in "({['\"*@#?-$!")
 
     def _read_quoted(self) -> None:
         self._take("", is_plain=False)
@@ -188,6 +177,8 @@ class _Reader:
         word, is_plain = "".join(self._word), self._is_plain
         self._word, self._in_word, self._is_plain = [], False, True
         if self._operator:
+            if word.startswith("!"):
+                raise _Unclear("which file is written depends on the shell")
             self._command.redirected.append((self._operator, word))
             self._operator = ""
         elif self._command.words:
@@ -200,10 +191,10 @@ class _Reader:
         if name:
             self._command.assigned.append(name)
         elif is_plain and word in _SKIPPED:
-            return
+            self._command.is_negated = self._command.is_negated or word == "!"
         elif is_plain and word in _RESERVED:
             raise _Unclear(f"it is more than a list of commands ({word})")
-        elif any(sign in word for sign in "*?[") or word.startswith("~"):
+        elif any(sign in word for sign in "*?[") or word.startswith(("~", "=")):
             raise _Unclear("which program is meant depends on files")
         else:
             self._command.words.append(word)
@@ -220,7 +211,7 @@ class _Reader:
             self._depth += 1
             self._at += 1
         elif sign == ")":
-            self._separate()
+            self._separate(")")
             self._depth -= 1
             self._at += 1
             if self._depth < 0:
@@ -228,12 +219,12 @@ class _Reader:
         else:
             if two == ";;":
                 raise _Unclear("it is more than a list of commands (case)")
-            self._separate()
+            self._separate(two if two == "&&" else sign)
             self._at += 2 if two in ("&&", "||", "|&") else 1
 
     def _read_redirection(self) -> None:
         number = "".join(self._word) if self._in_word and self._is_plain else ""
-        if number.isdecimal():
+        if number.isascii() and number.isdecimal():
             self._word, self._in_word = [], False
         else:
             self._end_word()
@@ -249,20 +240,21 @@ class _Reader:
             raise _Unclear("a redirection leads nowhere")
         self._operator = operator
 
-    def _separate(self) -> None:
+    def _separate(self, sign: str = ";") -> None:
         self._end_word()
         if self._operator:
             raise _Unclear("a redirection leads nowhere")
-        self.end_command()
+        was_closed = self._command.is_empty and self._command.follows == ")"
+        self.end_command(")" if was_closed else sign)
 
-    def end_command(self) -> None:
+    def end_command(self, sign: str = "") -> None:
         if not self._command.is_empty:
             self.commands.append(self._command)
-        self._command = ShellCommand()
+        self._command = ShellCommand(sign)
 
 
 def _expands(word: str) -> bool:
-    opened = word.rfind("{")
+    opened = word.find("{")  # the first: braces within braces expand too
     inside = word[opened + 1 : -1]
     return opened >= 0 and ("," in inside or ".." in inside)
 

@@ -1,0 +1,135 @@
+"""
+Programs to which the line itself gives a program: `python -c`, `awk`, `sed`, and shells.
+
+A program in a file has a name that rules can be about. One that stands on the line, or comes through a pipe, is not
+read here: what it does is unclear. Only of `sed` and `awk` the harmless kinds are known, for they are typed all day.
+"""
+
+from __future__ import annotations
+
+from atm.domain.approvals.programs import CODE_FLAGS, FLAGS_WITHOUT_VALUE, SHELL_FLAGS, SHELL_VALUES
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/I?)"
+PART = r"(?:(?!\1)[^\\\n]|\\.)*"
+HARMLESS_SED = (
+    rf"[\s{{}};]*(?:{ADDRESS}(?:\s*,\s*[+~]?{ADDRESS})?)?\s*!?[\s{{]*"
+    rf"(?:[pdqQ=lnNDPhHgGx]\s*\d*|s([/|#,:@!%_])(?:{PART})\1(?:{PART})\1[gpiI\d]*|(?=[}};\s]|$))\s*(?:[;}}\n]|$)"
+)
+"""Prints, deletes, replaces. Not `e`, which runs a command, nor `w`, which writes a file."""
+
+
+def doubt_about(name: str, words: Sequence[str]) -> str:
+    """Why what an interpreter would run cannot be seen; empty if it is a file that has a name."""
+    flags, before = CODE_FLAGS[name], ""
+    for word in words[1:]:
+        if any(
+            word == flag
+            or word.startswith(f"{flag}=")
+            or (len(flag) == 2 and flag[0] == "-" and word.startswith("-") and word[1:2] != "-" and flag[1] in word)
+            for flag in flags
+        ):
+            return f"{name} runs a program that stands on the line"
+        if name.startswith(("python", "pypy")) and before == "-m":
+            return ""
+        if word.startswith(("/dev/", "/proc/")):
+            break
+        if not word.startswith("-") and (not before.startswith("-") or before in FLAGS_WITHOUT_VALUE):
+            return ""
+        before = word
+    is_fed = not words[1:] or words[-1] == "-" or words[-1].startswith(("-", "/dev/", "/proc/"))
+    is_asked = len(words) == 2 and words[1] in ("--version", "-V", "--help", "-h", "-v")
+    return f"{name} takes its program from elsewhere" if is_fed and not is_asked else ""
+
+
+class ShellWords:
+    """What a shell is told to run: a line, a file, or whatever comes."""
+
+    __slots__ = ("doubt", "line")
+
+    def __init__(self, line: str | None = None, doubt: str = "") -> None:
+        self.line = line
+        self.doubt = doubt
+
+
+def shell_words(words: Sequence[str]) -> ShellWords:
+    """All options come first, also those behind `-c`; some take a word of their own."""
+    at, letters = 1, ""
+    while at < len(words) and words[at][:1] in ("-", "+") and words[at] not in ("-", "--"):
+        word = words[at]
+        at += 1
+        if word in SHELL_VALUES:
+            at += 1
+        elif word.startswith("--") and word not in SHELL_FLAGS:
+            return ShellWords(doubt=f"what a shell does with {word} is not known")
+        elif not word.startswith("--"):
+            letters += word[1:]
+            at += word.lower().count("o")
+    rest = words[at + 1 :] if words[at : at + 1] in (["-"], ["--"]) else words[at:]
+    if "C" in letters and words[0].endswith("fish"):
+        return ShellWords(doubt="fish runs two lines")
+    if "c" in letters and rest:
+        return ShellWords(rest[0])
+    if "c" in letters or "s" in letters or not rest or rest[0].startswith(("/dev/", "/proc/")):
+        return ShellWords(doubt="a shell takes its commands from elsewhere")
+    return ShellWords()
+
+
+# Sed and awk.
+
+
+def awk_doubt(words: Sequence[str]) -> str:
+    is_more = any(sign in word for word in words[1:] for sign in ("system", "|", "getline", ">", "@", "-E", "--exec"))
+    return "awk can run other programs, and write files" if is_more else ""
+
+
+def sed_scripts(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """Scripts, and files; None if that cannot be told."""
+    scripts: list[str] = []
+    rest: list[str] = []
+    taken = iter(words[1:])
+    for word in taken:
+        if word in ("-e", "--expression") or (_is_cluster(word) and word.endswith("e")):
+            scripts += [*_next(taken)]
+        elif word.startswith("--expression="):
+            scripts.append(word.partition("=")[2])
+        elif word.startswith(("-f", "--file")) or (_is_cluster(word) and "e" in word.partition("i")[0]):
+            return None
+        elif word in ("-l", "--line-length"):
+            rest += [*_next(taken)][:0]
+        elif not word.startswith("-") or word == "-":
+            rest.append(word)
+    if not scripts and rest:
+        scripts.append(rest.pop(0))
+    return scripts, rest
+
+
+def _is_cluster(word: str) -> bool:
+    return word.startswith("-") and not word.startswith(("--", "-i", "-l")) and "i" not in word[:-1]
+
+
+def _next(taken: Iterator[str]) -> list[str]:
+    following = next(taken, None)
+    return [] if following is None else [following]
+
+
+def is_harmless_sed(script: str) -> bool:
+    import re
+
+    known, at = re.compile(HARMLESS_SED), 0
+    while at < len(script):
+        found = known.match(script, at)
+        if found is None or found.end() == at:
+            return False
+        at = found.end()
+    return True
+
+
+def edits_in_place(words: Sequence[str]) -> bool:
+    return any(
+        word.startswith("--in-place") or (word.startswith("-") and not word.startswith("--") and "i" in word)
+        for word in words[1:]
+    )
