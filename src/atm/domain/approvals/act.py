@@ -40,11 +40,11 @@ class Act:
     def uses_network(self) -> None:
         self.operation, self.is_sensitive = NETWORK_USE, True
 
-    def removes(self, paths: Sequence[str], place: Workplace) -> None:
+    def removes(self, paths: Sequence[str], place: CallPlace) -> None:
         self.operation = DELETE
         self.is_sensitive = not paths or not all(place.holds(path) for path in paths)
 
-    def overwrites(self, paths: Sequence[str], place: Workplace) -> None:
+    def overwrites(self, paths: Sequence[str], place: CallPlace) -> None:
         """What lies outside of the worktree is removed, or written over, which is the same to whoever misses it."""
         for path in paths:
             if not place.holds(path):
@@ -59,7 +59,7 @@ class Act:
         self.needs.append(text)
 
 
-class Workplace:
+class CallPlace:
     """Where a call runs: its folder, and the worktree that it may change."""
 
     __slots__ = ("folders", "real", "root")
@@ -71,9 +71,9 @@ class Workplace:
         self.real = real or _as_it_is
         """A path without links, as far as it is there."""
 
-    def at(self, folders: Sequence[str]) -> Workplace:
+    def at(self, folders: Sequence[str]) -> CallPlace:
         """The same worktree, from other folders."""
-        moved = Workplace("/", self.root, self.real)
+        moved = CallPlace("/", self.root, self.real)
         moved.folders = tuple(dict.fromkeys(folders))
         return moved
 
@@ -116,7 +116,7 @@ def normal(path: str) -> str:
     return "/" + "/".join(parts)
 
 
-def files_in(words: Sequence[str], place: Workplace) -> list[str]:
+def files_in(words: Sequence[str], place: CallPlace) -> list[str]:
     """Every word that may be the name of a file, and what stands behind the `=` of those that have one."""
     named: list[str] = []
     for word in words:

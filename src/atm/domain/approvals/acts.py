@@ -42,7 +42,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from atm.domain.approvals.act import Workplace
+    from atm.domain.approvals.act import CallPlace
     from atm.domain.approvals.shell import ShellCommand
 
 DEEPEST = 4
@@ -55,13 +55,13 @@ _NOWHERE = ("/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty")
 _MOVING = ("cd", "chdir", "pushd", "popd")
 
 
-def acts_of(line: str, place: Workplace) -> ShellLine:
+def acts_of(line: str, place: CallPlace) -> ShellLine:
     found = ShellLine()
     _take_line(found, line, place, 0)
     return found
 
 
-def _take_line(found: ShellLine, line: str, place: Workplace, depth: int) -> bool:
+def _take_line(found: ShellLine, line: str, place: CallPlace, depth: int) -> bool:
     """Does it change the folder for what comes after it?"""
     parsed = parse_line(line)
     if parsed.unclear:
@@ -76,7 +76,7 @@ def _take_line(found: ShellLine, line: str, place: Workplace, depth: int) -> boo
 class _Places:
     """Where a command of a line runs: a `cd` may have failed, or been made in a shell of its own."""
 
-    def __init__(self, place: Workplace) -> None:
+    def __init__(self, place: CallPlace) -> None:
         self.now = place
         self._all = place.folders
         self.has_moved = False
@@ -121,7 +121,7 @@ def _take(found: ShellLine, command: ShellCommand, places: _Places, depth: int) 
         _redirect(found, operator, target, place, first)
 
 
-def _redirect(found: ShellLine, operator: str, target: str, place: Workplace, first: int) -> None:
+def _redirect(found: ShellLine, operator: str, target: str, place: CallPlace, first: int) -> None:
     if target in _NOWHERE or (operator.endswith("&") and (target.isdecimal() or target == "-")) or operator == "<<<":
         return
     if len(found.acts) == first:
@@ -148,7 +148,7 @@ def known_name(word: str) -> str:
     return plain if plain in CODE_FLAGS or plain in ("pip", "git", *SHELLS) else name
 
 
-def _take_words(found: ShellLine, words: Sequence[str], place: Workplace, depth: int) -> None:
+def _take_words(found: ShellLine, words: Sequence[str], place: CallPlace, depth: int) -> None:
     while words and words[0] in ("!", "{"):  # behind `time`
         words = words[1:]
     if not words:
@@ -174,7 +174,7 @@ def _take_words(found: ShellLine, words: Sequence[str], place: Workplace, depth:
         _take_program(found, name, words, place, depth)
 
 
-def _take_program(found: ShellLine, name: str, words: Sequence[str], place: Workplace, depth: int) -> None:
+def _take_program(found: ShellLine, name: str, words: Sequence[str], place: CallPlace, depth: int) -> None:
     act = _named(words, place)
     found.acts.append(act)
     if name in STRANGE:
@@ -206,7 +206,7 @@ def _is_network(name: str, words: Sequence[str]) -> bool:
     return name in NETWORK or _verb(words) in NETWORK_VERBS.get(name, ()) or is_remote
 
 
-def _named(words: Sequence[str], place: Workplace) -> Act:
+def _named(words: Sequence[str], place: CallPlace) -> Act:
     """An act under the program's own name, whatever path it was called by."""
     name, known = words[0].rpartition("/")[2], known_name(words[0])
     act = Act(" ".join([name, *words[1:]]))
@@ -224,7 +224,7 @@ def _verb(words: Sequence[str]) -> str:
     return next((word for word in words[1:] if not word.startswith("-")), "")
 
 
-def _targets(name: str, words: Sequence[str], place: Workplace) -> list[str]:
+def _targets(name: str, words: Sequence[str], place: CallPlace) -> list[str]:
     """What a program writes: all files of some, the last one of others."""
     if name not in OVERWRITING and name not in WRITING_LAST and not (name == "sort" and _has_letter(words, "o")):
         return []
@@ -250,7 +250,7 @@ def _runs(name: str, words: Sequence[str]) -> bool:
     )
 
 
-def _take_run(found: ShellLine, words: Sequence[str], place: Workplace, depth: int) -> None:
+def _take_run(found: ShellLine, words: Sequence[str], place: CallPlace, depth: int) -> None:
     """`poetry run …`: whoever allows that allows what it starts, unless that is for a person."""
     inner = words[words.index(_verb(words)) + 1 :]
     if not inner or inner[0].startswith("-"):
@@ -263,7 +263,7 @@ def _take_run(found: ShellLine, words: Sequence[str], place: Workplace, depth: i
         act.needs = act.needs if act.is_sensitive else [outer]
 
 
-def _take_wrapped(found: ShellLine, name: str, words: Sequence[str], place: Workplace, depth: int) -> None:
+def _take_wrapped(found: ShellLine, name: str, words: Sequence[str], place: CallPlace, depth: int) -> None:
     inner = _inside(name, words)
     if inner is None:
         found.acts.append(_named(words, place))
@@ -307,7 +307,7 @@ def _inside(name: str, words: Sequence[str]) -> Sequence[str] | None:
     return words[at + 1 :] if name == "timeout" else words[at:]
 
 
-def _take_shell(found: ShellLine, words: Sequence[str], place: Workplace, depth: int) -> None:
+def _take_shell(found: ShellLine, words: Sequence[str], place: CallPlace, depth: int) -> None:
     told, first = shell_words(words), len(found.acts)
     if told.line is not None:
         _take_line(found, told.line, place, depth + 1)
@@ -319,7 +319,7 @@ def _take_shell(found: ShellLine, words: Sequence[str], place: Workplace, depth:
         found.doubt(told.doubt)
 
 
-def _take_fed(found: ShellLine, words: Sequence[str], place: Workplace, depth: int) -> None:
+def _take_fed(found: ShellLine, words: Sequence[str], place: CallPlace, depth: int) -> None:
     """The program is named, its arguments come from a pipe."""
     inner = [word for word in words[1:] if not word.startswith("-")]
     while inner and (inner[0].isdecimal() or inner[0] in ("{}", "%")):
@@ -344,7 +344,7 @@ def _look_at_code(found: ShellLine, act: Act, name: str, words: Sequence[str]) -
             act.uses_network()
 
 
-def _look_at_text_tool(found: ShellLine, act: Act, name: str, words: Sequence[str], place: Workplace) -> None:
+def _look_at_text_tool(found: ShellLine, act: Act, name: str, words: Sequence[str], place: CallPlace) -> None:
     """Small programs stand on nearly every line of these two: the harmless ones are known."""
     if name != "sed":
         why = awk_doubt(words)
@@ -360,7 +360,7 @@ def _look_at_text_tool(found: ShellLine, act: Act, name: str, words: Sequence[st
         act.overwrites(files_in(told[1] if told else words[1:], place), place)
 
 
-def _take_find(found: ShellLine, act: Act, words: Sequence[str], place: Workplace, depth: int) -> None:
+def _take_find(found: ShellLine, act: Act, words: Sequence[str], place: CallPlace, depth: int) -> None:
     starts = files_in(_until(words[1:], lambda one: one[:1] in ("-", "(", "!")) or ["."], place)
     if "-delete" in words:
         act.also(" ".join(["rm", *starts]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.act import CUSTOM, DELETE, GIT_PUSH, NETWORK_USE, PLAN, SPEND, TOOL, Act, Workplace
+from atm.domain.approvals.act import CUSTOM, DELETE, GIT_PUSH, NETWORK_USE, PLAN, SPEND, TOOL, Act, CallPlace
 from atm.domain.approvals.acts import acts_of
 
 TYPE_CHECKING = False
@@ -91,7 +91,7 @@ class Understood:
 
     __slots__ = ("acts", "call", "place", "unclear")
 
-    def __init__(self, call: AgentCall, acts: list[Act], place: Workplace, unclear: str = "") -> None:
+    def __init__(self, call: AgentCall, acts: list[Act], place: CallPlace, unclear: str = "") -> None:
         self.call = call
         self.acts = acts
         self.place = place
@@ -110,7 +110,7 @@ class Understood:
         return list(dict.fromkeys(path for act in acts for path in act.paths))
 
 
-def understand(call: AgentCall, place: Workplace) -> Understood:
+def understand(call: AgentCall, place: CallPlace) -> Understood:
     if call.is_shell:
         line = acts_of(call.command, place)
         unclear = line.unclear or ("" if call.command.strip() else "it names no command")

@@ -19,10 +19,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.approvals.act import Act, Workplace, ShellLine
+    from atm.domain.approvals.act import Act, CallPlace, ShellLine
 
 
-def take_git(found: ShellLine, act: Act, words: Sequence[str], place: Workplace) -> None:
+def take_git(found: ShellLine, act: Act, words: Sequence[str], place: CallPlace) -> None:
     at = 1
     while at < len(words) and words[at].startswith("-"):
         option = words[at].partition("=")[0]
@@ -40,7 +40,7 @@ def take_git(found: ShellLine, act: Act, words: Sequence[str], place: Workplace)
     _take_verb(found, act, verb, rest, place)
 
 
-def _take_verb(found: ShellLine, act: Act, verb: str, rest: Sequence[str], place: Workplace) -> None:
+def _take_verb(found: ShellLine, act: Act, verb: str, rest: Sequence[str], place: CallPlace) -> None:
     pair = (verb, *rest[:1])
     if verb and verb not in GIT_KNOWN:
         found.doubt(f"git {verb} may be an alias of anything")

@@ -4,7 +4,7 @@ Asking: a call is judged, a request is made or found again, somebody waits for i
 
 from __future__ import annotations
 
-from atm.domain.approvals.act import Workplace
+from atm.domain.approvals.act import CallPlace
 from atm.domain.approvals.calls import understand
 from atm.domain.approvals.policy import ALLOW, DENY, HUMAN, judge
 from atm.domain.approvals.requests import (
@@ -40,7 +40,7 @@ MOST_ROUNDS = 3
 
 def judged(room: Approvalroom, call: AgentCall) -> tuple[Understood, Judgement]:
     """What the policy says of a call."""
-    understood = understand(call, Workplace(call.folder, call.root, room.real))
+    understood = understand(call, CallPlace(call.folder, call.root, room.real))
     return understood, judge(room.policy, understood)
 
 

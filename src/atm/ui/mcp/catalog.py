@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from atm.ui.mcp import approvals as approval_tools
 from atm.ui.mcp import roster as team_tools
 from atm.ui.mcp import worksync as worksync_tools
+from atm.ui.mcp.approvals import answering as approval_tools
 from atm.ui.mcp.board import doing as board_verbs
 from atm.ui.mcp.board import importing as import_tools
 from atm.ui.mcp.board import looking as board_tools
