@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from benchmarks.approvals import ApprovalFigures, approval_targets
 from benchmarks.baseline import DURABLE, NAMES, STYLES
 from benchmarks.board import CLAIMANTS, LARGE, SHARED, SMALL, Claimants
 from benchmarks.busy_team import Busy, busy_targets
@@ -41,6 +42,7 @@ class Results:
     checkpoints: CheckpointFigures
     sessions: SessionFigures
     snapshots: SnapshotFigures
+    approvals: ApprovalFigures
     effort: Effort
     pip: str
 
@@ -99,6 +101,7 @@ def targets(results: Results) -> list[Row]:
         *session_targets(results.sessions),
         *checkpoint_targets(results.checkpoints),
         *snapshot_targets(results.snapshots),
+        *approval_targets(results.approvals),
     ]
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 sys.path.pop(0)
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
+from benchmarks.approvals import measure_approvals
 from benchmarks.board import run_claimants, time_board
 from benchmarks.busy_team import measure_busy_teams
 from benchmarks.cases import CROWD, QUICK, THOROUGH, Bench, run_crowds, time_large_append, time_programs
@@ -70,6 +71,7 @@ def measure_all(folder: Path, quick: bool) -> Results:
         checkpoints=measure_checkpoints(bench),
         sessions=measure_sessions(bench),
         snapshots=measure_snapshots(bench),
+        approvals=measure_approvals(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

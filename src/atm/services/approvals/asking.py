@@ -25,7 +25,6 @@ from atm.domain.errors import AtmError
 from atm.domain.names import same_name
 from atm.formats.approvals.records import cut, digest_of
 from atm.services.approvals.approvalroom import close_expired, fresh, note
-from atm.services.approvals.telling import tell_asked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,6 +65,8 @@ def ask(
     approval = _new(room, team, requester, understood, verdict, digest, task, minutes)
     note(room, approval, ASKED, requester, f"process {room.pid}", verdict.reason)
     if verdict.asks:
+        from atm.services.approvals.telling import tell_asked  # here: a call that is allowed sends no mail
+
         tell_asked(room, team, approval)
     else:
         _decide_by_rule(room, approval, verdict)

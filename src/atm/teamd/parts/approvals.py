@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 PERIOD = 1.0
 TIDY_EVERY = 3600.0
+TRY_EVERY = 3.0
+"""Seconds between two looks for a terminal at which somebody sits."""
 
 
 class ApprovalLoops:
@@ -35,6 +37,7 @@ class ApprovalLoops:
         self._unseen: set[tuple[str, str]] = set()
         """Requests for people that no popup has shown."""
         self._tidied = 0.0
+        self._tried = float("-inf")
         self._popups = build_popups(core.environment)
         self.room = self.build()
 
@@ -46,9 +49,10 @@ class ApprovalLoops:
         rounds, done = self._core.rounds, 0
         for name in rounds.names():
             done += rounds.attempt(self._look_at, name) or 0
-        if self._unseen and self._core.settings.yes("approvals.popup"):
-            self._pop_up()
         now = rounds.room.clock.monotonic()
+        if self._unseen and now - self._tried >= TRY_EVERY and self._core.settings.yes("approvals.popup"):
+            self._tried = now
+            self._pop_up()
         if now - self._tidied > TIDY_EVERY:
             self._tidied = now
             for name in rounds.names():
