@@ -8,7 +8,7 @@ outside of the worktree is for a person, unless a rule speaks of just that. What
 
 from __future__ import annotations
 
-from atm.domain.approvals.act import PLAN
+from atm.domain.approvals.act import DELETE, PLAN
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Rule:
         """Does it name what is sensitive about an act, instead of covering it with everything else?"""
         if "operation" in self.patterns or "branch" in self.patterns:
             return True
-        if not act.texts and "tool" in self.patterns:
+        if not act.texts and "tool" in self.patterns and (act.operation != DELETE or "path" in self.patterns):
             return any(pattern.strip("*") for pattern in self.patterns["tool"])
         return any(pattern.strip("* ") for pattern in self.patterns.get("command", ()))
 
@@ -123,6 +123,17 @@ def judge(policy: Policy, call: Understood) -> Judgement:
         elif narrower is not None:
             found.chain += narrower.chain
     return found
+
+
+def for_a_person(verdict: Judgement) -> Judgement:
+    """
+    What somebody asks for by name. An allow that the user's own policy did not give is nobody's: with a file of its own
+    a repository could otherwise turn "there is no policy, so a person is asked" into a yes.
+    """
+    if verdict.decision != ALLOW or verdict.is_granted:
+        return verdict
+    rule = Rule(ASK_HUMAN, {})
+    return Judgement(ASK_HUMAN, rule, [rule, *verdict.chain[1:]], verdict.reason, is_granted=False)
 
 
 def _in_own(policy: Policy, call: Understood) -> Judgement:
@@ -252,7 +263,8 @@ def _fits_branch(patterns: list[str], act: Act, *, every: bool) -> bool:
 def _fits_path(patterns: list[str], act: Act, call: Understood, *, every: bool) -> bool:
     place = call.place
     named = dict.fromkeys(one for path in act.paths for one in (path, place.real(path)))
-    fits = [any(_is_path(pattern, path, place.root) for pattern in patterns) for path in named]
+    roots = dict.fromkeys((place.root, place.real(place.root)))
+    fits = [any(_is_path(pattern, path, root) for pattern in patterns for root in roots) for path in named]
     return bool(fits) and (all(fits) if every else any(fits))
 
 
@@ -275,6 +287,8 @@ def matches(pattern: str, text: str) -> bool:
     """
     `*` for anything, `?` for one character; `git push *` fits `git push` too. In bounded time, whatever stands in it.
     """
+    while pattern.endswith(" * *"):
+        pattern = pattern[:-2]
     if pattern.endswith(" *") and matches(pattern[:-2], text):
         return True
     first, *rest = pattern.split("*")
@@ -298,10 +312,11 @@ def _begins(piece: str, text: str) -> bool:
 def _find(piece: str, text: str, start: int) -> int:
     if "?" not in piece:
         return text.find(piece, start)
-    return next((at for at in range(start, len(text) - len(piece) + 1) if _begins(piece, text[at:])), -1)
+    places = range(start, len(text) - len(piece) + 1)
+    return next((at for at in places if _begins(piece, text[at : at + len(piece)])), -1)
 
 
 def _occurs(pattern: str, text: str) -> bool:
     """Does it stand anywhere in a line that was not understood?"""
     wanted = pattern.strip("*").strip()
-    return not wanted or matches(f"*{wanted}*", text)
+    return not wanted or matches(f"*{wanted}*", text) or matches(f"*{wanted}*", " ".join(text.split()))

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from atm.domain.approvals.act import CallPlace
 from atm.domain.approvals.calls import understand
-from atm.domain.approvals.policy import ALLOW, DENY, HUMAN, judge
+from atm.domain.approvals.policy import ALLOW, DENY, HUMAN, for_a_person, judge
 from atm.domain.approvals.requests import (
     APPROVED,
     ASKED,
@@ -58,6 +58,7 @@ def ask(
     lead or the people are told of. A call that a rule decides is noted as decided.
     """
     digest = digest_of(requester, understood.call)
+    verdict = for_a_person(verdict)
     if verdict.asks:
         known = _known(room, team.name, digest, understood.call.call_id)
         if known is not None:

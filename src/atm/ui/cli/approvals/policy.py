@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.policy import ALLOW, DECISIONS, DENY
+from atm.domain.approvals.policy import ALLOW, DECISIONS, DENY, for_a_person
 from atm.domain.untrusted_text import one_line
 from atm.services.approvals.answering import find_approval
 from atm.services.approvals.asking import judged
@@ -29,6 +29,7 @@ def run(args: Args, session: Session) -> int:
 
 def _test(args: Args, session: Session, room: Approvalroom) -> int:
     understood, verdict = judged(room, call_in(args, session))
+    verdict = for_a_person(verdict)
     if session.as_json:
         session.print_json(
             {
