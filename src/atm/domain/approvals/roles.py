@@ -16,23 +16,8 @@ PLANS, DELEGATES = "plans", "delegates"
 
 _LOOKING = frozenset(
     (
-        *(
-            "ls",
-            "cat",
-            "head",
-            "tail",
-            "grep",
-            "egrep",
-            "fgrep",
-            "rg",
-            "wc",
-            "pwd",
-            "file",
-            "stat",
-            "tree",
-            "du",
-            "echo",
-        ),
+        *("ls", "cat", "head", "tail", "grep", "egrep", "fgrep", "rg", "wc", "pwd", "file", "stat", "tree", "du"),
+        *("echo",),
         *("sort", "uniq", "cut", "diff", "cmp", "which", "type", "date", "true", "false", "nl", "basename", "dirname"),
         *("realpath", "readlink", "find", "jq", "cd"),
     )
@@ -41,6 +26,14 @@ _LOOKING_GIT = (
     *("git status", "git log", "git diff", "git show", "git blame", "git grep", "git ls-files", "git rev-parse"),
     *("git describe", "git shortlog", "git ls-tree", "git cat-file", "git merge-base"),
 )
+_WRITING = {
+    "sort": ("--o", "--compress"),
+    "tree": ("--o",),
+    "rg": ("--pre",),
+    "file": ("-C", "--compile"),
+    "date": ("-s", "--s"),
+    "git": ("--ou", "--op", "-O", "--ext-diff"),
+}
 _COORDINATING = ("mcp__atm__", "mcp_atm_", "atm_")
 _OF_ITSELF = ("Task", "Agent", "TodoWrite", EXIT_PLAN, "AskUserQuestion", "SendMessage", "TeamCreate")
 
@@ -69,7 +62,18 @@ def _only_looks(act: Act) -> bool:
     if act.writes or act.is_sensitive:
         return False
     texts = act.needs or act.texts
-    return all(text.partition(" ")[0] in _LOOKING or _begins(text) for text in texts)
+    return all((text.partition(" ")[0] in _LOOKING or _begins(text)) and not _also_writes(text) for text in texts)
+
+
+def _also_writes(text: str) -> bool:
+    """Some that look can be told to write what they saw into a file, or to start another program."""
+    name, *words = text.split(" ")
+    options = [word for word in words if word.startswith("-")]
+    if name == "uniq" and len(words) - len(options) > 1:
+        return True
+    return any(word.startswith(one) for word in options for one in _WRITING.get(name, ())) or (
+        name in ("sort", "tree") and any("o" in word for word in options if not word.startswith("--"))
+    )
 
 
 def _begins(text: str) -> bool:
