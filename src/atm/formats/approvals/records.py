@@ -25,8 +25,8 @@ def digest_of(requester: str, call: AgentCall) -> str:
     """Of the very call: one letter of difference, and it is another one."""
     from hashlib import sha256
 
-    parts = (requester.casefold(), call.tool, call.command, call.folder, *call.paths, call.branch, call.diff)
-    return sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+    parts = [requester.casefold(), call.tool, call.command, call.folder, [*call.paths], call.branch, call.diff]
+    return sha256(to_bytes(encode(parts))).hexdigest()
 
 
 def cut(text: str) -> str:

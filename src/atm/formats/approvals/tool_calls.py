@@ -5,7 +5,7 @@ become a `AgentCall`. The names differ, the few facts are the same. What is not 
 
 from __future__ import annotations
 
-from atm.domain.approvals.calls import AgentCall
+from atm.domain.approvals.calls import KNOWN_TOOLS, SHELL, AgentCall
 from atm.domain.approvals.programs import SHELLS
 from atm.domain.approvals.shell import parse_line
 from atm.formats.files.json_record import encode
@@ -40,7 +40,7 @@ def read_call(
     tool: str, given: Mapping[str, Plain], *, folder: str, root: str = "", session: str = "", call_id: str = ""
 ) -> AgentCall:
     """A call with its arguments, whoever's they are."""
-    patch = next((value for value in _texts(given) if _BEGIN_PATCH in value), "")
+    patch = _patch(tool, given)
     command = "" if patch else _unwrapped(_command(given))
     return AgentCall(
         tool,
@@ -68,6 +68,13 @@ def read_tool_call(fields: Mapping[str, Plain], root: str = "") -> AgentCall | N
         session=_text(fields.get("session_id")) or _text(fields.get("sessionID")),
         call_id=_text(fields.get("tool_use_id")) or _text(fields.get("callID")),
     )
+
+
+def _patch(tool: str, given: Mapping[str, Plain]) -> str:
+    """A patch is the whole of what is given: not a remark in a command, nor a text that is replaced by another."""
+    if KNOWN_TOOLS.get(tool.lower()) == SHELL or any(key in given for key in (*_OLD, *_NEW, "edits")):
+        return ""
+    return next((value for value in _texts(given) if value.lstrip().startswith(_BEGIN_PATCH)), "")
 
 
 def _text(value: Plain) -> str:
@@ -145,15 +152,25 @@ def _patched(patch: str) -> list[str]:
 
 
 def _diff(given: Mapping[str, Plain]) -> str:
-    """What would change, to be read by people: old lines and new ones; else all arguments that are shown nowhere."""
+    """What would change, to be read by people: old lines, new ones, and all arguments that are shown nowhere else."""
     edits = given.get("edits")
-    pairs = [one for one in edits if isinstance(one, dict)] if isinstance(edits, list) else [given]
-    lines: list[str] = []
+    pairs = [one for one in edits if isinstance(one, dict)] if isinstance(edits, list) else []
+    lines = [*_changed(given)]
     for one in pairs:
-        for keys, mark in ((_OLD, "-"), (_NEW, "+")):
-            text = next((_text(one.get(key)) for key in keys if isinstance(one.get(key), str)), "")
-            lines += [f"{mark}{line}" for line in text.splitlines()]
-    if lines:
-        return "\n".join(lines)
-    rest = {key: value for key, value in given.items() if key not in _BESIDE and value not in (None, "", [], {})}
-    return encode(rest) if rest else ""
+        lines += [*_changed(one), *_rest(one)]
+    return "\n".join([*lines, *_rest({key: value for key, value in given.items() if key != "edits" or not pairs})])
+
+
+def _changed(one: Mapping[str, Plain]) -> Iterator[str]:
+    for keys, mark in ((_OLD, "-"), (_NEW, "+")):
+        for text in [_text(one.get(key)) for key in keys]:
+            if text:
+                yield from (f"{mark}{line}" for line in text.split("\n"))
+
+
+def _rest(one: Mapping[str, Plain]) -> list[str]:
+    """How it is changed: everywhere or once, which cell; and whatever a tool of its own takes."""
+    shown = [*_BESIDE, *(key for key in (*_OLD, *_NEW) if isinstance(one.get(key), str))]
+    empty = (None, "", [], {})
+    rest = {key: said for key, said in one.items() if key not in shown and said is not False and said not in empty}
+    return [encode(rest)] if rest else []
