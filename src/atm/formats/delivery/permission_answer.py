@@ -7,7 +7,7 @@ itself. `NO_OPINION` is for calls that no policy is about.
 
 from __future__ import annotations
 
-from atm.domain.delivery.moments import CLAUDE, GEMINI, OPENCODE
+from atm.domain.delivery.moments import CLAUDE, CODEX, GEMINI, OPENCODE
 from atm.formats.delivery.hook_answer import ascii_document, whole_text
 
 NO_OPINION, YES, NO, ASK, LATER = "", "allow", "deny", "ask", "defer"
@@ -16,6 +16,8 @@ REQUEST = "PermissionRequest"
 
 def encode_permission(vendor: str, event: str, verdict: str, reason: str) -> str:
     """One JSON document, or nothing."""
+    if vendor not in (CLAUDE, CODEX, GEMINI, OPENCODE):
+        return ""  # whose words nobody knows: a no is an exit code
     if verdict == NO_OPINION or (verdict in (ASK, LATER) and vendor != CLAUDE):
         return ""
     said: dict[str, object]
