@@ -82,6 +82,8 @@ class _Reader:
         self._in_word = False
         self._is_plain = True
         """Does the word so far stand there without quotes?"""
+        self._braces = ""
+        """What was seen of braces in the word so far."""
         self._operator = ""
         """A redirection whose file comes next."""
         self._command = ShellCommand()
@@ -168,14 +170,25 @@ class _Reader:
         self._in_word = True
         self._is_plain = self._is_plain and is_plain
         self._word.append(text)
-        if is_plain and text == "}" and _expands("".join(self._word)):
+        if is_plain:
+            self._look_for_braces(text)
+
+    def _look_for_braces(self, sign: str) -> None:
+        """`{a,b}` and `{1..3}` are several words, also with braces within braces. Only signs without quotes count."""
+        if sign == "{" and not self._braces:
+            self._braces = sign
+        elif self._braces and (sign == "," or (sign == "." and self._braces[-1] == ".")):
+            self._braces = "{,"
+        elif sign == "}" and self._braces == "{,":
             raise _Unclear("it holds words in braces")
+        elif self._braces in ("{", "{."):
+            self._braces = "{." if sign == "." else "{"
 
     def _end_word(self) -> None:
         if not self._in_word:
             return
         word, is_plain = "".join(self._word), self._is_plain
-        self._word, self._in_word, self._is_plain = [], False, True
+        self._word, self._in_word, self._is_plain, self._braces = [], False, True, ""
         if self._operator:
             if word.startswith("!"):
                 raise _Unclear("which file is written depends on the shell")
@@ -251,12 +264,6 @@ class _Reader:
         if not self._command.is_empty:
             self.commands.append(self._command)
         self._command = ShellCommand(sign)
-
-
-def _expands(word: str) -> bool:
-    opened = word.find("{")  # the first: braces within braces expand too
-    inside = word[opened + 1 : -1]
-    return opened >= 0 and ("," in inside or ".." in inside)
 
 
 def _assigned_name(word: str) -> str:

@@ -171,6 +171,6 @@ def _changed(one: Mapping[str, Plain]) -> Iterator[str]:
 def _rest(one: Mapping[str, Plain]) -> list[str]:
     """How it is changed: everywhere or once, which cell; and whatever a tool of its own takes."""
     shown = [*_BESIDE, *(key for key in (*_OLD, *_NEW) if isinstance(one.get(key), str))]
-    empty = (None, "", [], {})
+    empty: tuple[Plain, ...] = (None, "", [], {})
     rest = {key: said for key, said in one.items() if key not in shown and said is not False and said not in empty}
     return [encode(rest)] if rest else []
