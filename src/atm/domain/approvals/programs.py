@@ -65,7 +65,7 @@ CODE_FLAGS: dict[str, tuple[str, ...]] = {
 }
 """Interpreters, without their versions, and the words by which they run what stands on the line."""
 
-FLAGS_WITHOUT_VALUE = ("-u", "-B", "-s", "-S", "-E", "-I", "-O", "-OO", "-b", "-q", "-w", "--inspect", "--watch")
+FLAGS_WITHOUT_VALUE = ("-u", "-B", "-s", "-S", "-O", "-OO", "-b", "-q", "-w", "--inspect", "--watch")
 """Options of interpreters behind which the next word is a file."""
 
 SHELL_VALUES = ("--rcfile", "--init-file")
