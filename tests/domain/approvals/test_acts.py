@@ -19,7 +19,7 @@ from atm.domain.approvals.act import (
     SPEND,
     TOOL,
     Act,
-    Workplace,
+    CallPlace,
     normal,
 )
 from atm.domain.approvals.acts import acts_of
@@ -31,11 +31,11 @@ WORK = "/home/u/w"
 
 
 def understood(line: str, folder: str = WORK, root: str = WORK) -> Understood:
-    return understand(AgentCall("Bash", command=line, folder=folder, root=root), Workplace(folder, root))
+    return understand(AgentCall("Bash", command=line, folder=folder, root=root), CallPlace(folder, root))
 
 
 def clear(line: str) -> list[Act]:
-    found = acts_of(line, Workplace(WORK))
+    found = acts_of(line, CallPlace(WORK))
     assert found.unclear == "", line
     return found.acts
 
@@ -277,7 +277,7 @@ def test_a_push_of_which_no_branch_is_seen_is_not_allowed_by_its_branch():
 
 def test_a_branch_that_is_given_beside_the_line_does_not_replace_the_one_in_it():
     call = AgentCall("Bash", command="git push origin main", folder=WORK, branch="feature/x")
-    (act,) = understand(call, Workplace(WORK)).acts
+    (act,) = understand(call, CallPlace(WORK)).acts
     assert act.branches == ["main", "feature/x"]
 
 
@@ -285,14 +285,14 @@ def test_a_branch_that_is_given_beside_the_line_does_not_replace_the_one_in_it()
 
 
 @pytest.fixture
-def linked(tmp_path: Path) -> Workplace:
+def linked(tmp_path: Path) -> CallPlace:
     """A worktree with a link out of it, and one that leads to another folder of it."""
     work, other = tmp_path / "work", tmp_path / "other" / "deep"
     other.mkdir(parents=True)
     (work / "sub" / "deep").mkdir(parents=True)
     (work / "out").symlink_to(other)
     (work / "in").symlink_to(work / "sub" / "deep")
-    return Workplace(str(work), str(work), os.path.realpath)
+    return CallPlace(str(work), str(work), os.path.realpath)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_a_worktree_that_is_itself_behind_a_link_is_known_by_both_names(tmp_path
     link = str(tmp_path / "link")
     no = Policy(PolicyLayer("mine", [Rule(DENY, {"path": ["secret/**"]}, "mine", 1)], ALLOW))
     for path in ("secret/x", f"{link}/secret/x", f"{tmp_path}/real/secret/x", "../real/secret/x", "a/../secret/x"):
-        place = Workplace(link, link, os.path.realpath)
+        place = CallPlace(link, link, os.path.realpath)
         found = understand(AgentCall("Bash", command=f"cat {path}", folder=link), place)
         assert judge(no, found).decision == DENY, path
 
@@ -363,7 +363,7 @@ def test_a_path_is_made_plain(path, plain):
     ],
 )
 def test_other_tools_are_one_act_each(tool, given, operation, is_sensitive):
-    (act,) = understand(AgentCall(tool, folder=WORK, **given), Workplace(WORK)).acts
+    (act,) = understand(AgentCall(tool, folder=WORK, **given), CallPlace(WORK)).acts
     assert (act.operation, act.is_sensitive) == (operation, is_sensitive)
 
 

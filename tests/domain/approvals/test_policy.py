@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.chaos import examples
 
-from atm.domain.approvals.act import OPERATIONS, Workplace
+from atm.domain.approvals.act import OPERATIONS, CallPlace
 from atm.domain.approvals.calls import AgentCall, Understood, understand
 from atm.domain.approvals.policy import (
     ALLOW,
@@ -36,7 +36,7 @@ WORK = "/home/u/w"
 
 def call(tool: str = "Bash", command: str = "", path: str = "", branch: str = "") -> Understood:
     paths = [path] if path else []
-    return understand(AgentCall(tool, command=command, folder=WORK, paths=paths, branch=branch), Workplace(WORK))
+    return understand(AgentCall(tool, command=command, folder=WORK, paths=paths, branch=branch), CallPlace(WORK))
 
 
 def rule(decision: str, **patterns: str | list[str]) -> Rule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.approvals.act import Workplace
+from atm.domain.approvals.act import CallPlace
 from atm.domain.approvals.calls import AgentCall, understand
 from atm.domain.approvals.roles import DELEGATES, PLANS, refusal
 
@@ -13,7 +13,7 @@ WORK = "/home/u/w"
 
 def refused(tool: str, command: str = "", path: str = "", role: str = PLANS) -> str:
     call = AgentCall(tool, command=command, folder=WORK, paths=[path] if path else [])
-    return refusal(understand(call, Workplace(WORK)), role)
+    return refusal(understand(call, CallPlace(WORK)), role)
 
 
 @pytest.mark.parametrize("role", [PLANS, DELEGATES])

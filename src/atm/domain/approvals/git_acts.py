@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from atm.domain.approvals.act import Act, ShellLine, Workplace
+    from atm.domain.approvals.act import Act, CallPlace, ShellLine
 
 
 def take_git(found: ShellLine, act: Act, words: Sequence[str], place: CallPlace) -> None:
