@@ -15,6 +15,8 @@ import pytest
 from tests.lab.conftest import ME, LabAgent, processes_of, until
 from tests.lab.test_crew import Upped
 
+from atm.testing.model import offered, sees
+
 pytestmark = pytest.mark.lab
 
 POLICY = """
@@ -174,4 +176,53 @@ def test_an_agent_that_atm_started_waits_as_long_as_it_takes(agent):
     agent.seen.once("allowed-by-rule")
     agent.seen.eventually("not before lunch")
     assert [event for event, _ in audit(agent)].count("used") == 1
+    upped.atm("kill", ME)
+
+
+PLANNING = """
+[[approvals.rules]]
+decision = "allow"
+tool = ["mcp__atm__*", "mcp_atm_*", "atm_*"]
+
+[[approvals.rules]]
+decision = "allow"
+command = "touch worked*"
+"""
+
+
+def test_who_must_plan_first_writes_nothing_until_the_plan_is_approved(agent):
+    """Submitted and approved on the board; its host then lets it work."""
+    if agent.vendor.name == "gemini":
+        pytest.skip("Gemini CLI offers no tools of MCP servers while it plans: it asks its host with exit_plan_mode")
+    settings = agent.home / ".config/atm/config.toml"
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text(PLANNING)
+    agent.atm("init", "--vendor", agent.vendor.name)
+    agent.atm("tasks", "add", "sort the letters")
+    upped = Upped(agent)
+    story, vendor = agent.story, agent.vendor
+    claim, submit = vendor.tool("board_claim"), vendor.tool("plan_submit")
+    ready = offered(claim) & offered(submit)
+    story.whenever(~ready & ~sees("your plan was approved")).says("not yet")
+    story.when(ready).runs(claim)
+    story.when(ready).runs(submit, id="1", text="I will touch one file.")
+    vendor.shell(story.when(ready), "touch worked-too-early.txt")
+    story.when(ready & ~sees("your plan was approved")).says("I wait.")
+    vendor.shell(story.when(sees("your plan was approved")), "touch worked.txt")
+    story.otherwise().says("done")
+    upped.atm("up", f"{vendor.name}:{ME}", "--prompt", "begin", "--require-plan")
+
+    def is_submitted() -> bool:
+        task = json.loads(agent.atm("tasks", "show", "1", "--json", me=HUMAN))["task"]
+        if upped.record()["state"] == "idle" and story.untold[:1] == [ready.words]:
+            agent.gets("try again")  # its program had not met our server yet
+        return bool(task["plan"] == "submitted")
+
+    until(is_submitted, 240, lambda: (story.untold, upped.atm("peek", ME)))
+    upped.says("idle")
+    worktree = Path(upped.record()["worktree"] or agent.folder)
+    assert [path.name for path in worktree.iterdir() if path.name.startswith("worked")] == []
+    agent.atm("tasks", "plan", "approve", "1", me=HUMAN)
+    until((worktree / "worked.txt").exists, 240, lambda: upped.atm("peek", ME))
+    assert not (worktree / "worked-too-early.txt").exists()
     upped.atm("kill", ME)

@@ -63,6 +63,8 @@ class Brief:
     cwd: str
     model: str = ""
     mode: str = DEFAULT
+    after_plan: str = DEFAULT
+    """The mode for the work, once a plan was approved."""
     resume: str = ""
     """The vendor's id of a session that shall go on; empty for a new one."""
     session: str = ""
@@ -104,6 +106,9 @@ class Driver(Protocol):
         """
         The answer to a QUESTION, by its id. Silence is never taken for yes. One that is no longer open is passed over.
         """
+
+    def go_to_work(self) -> None:
+        """Its plan was approved: from the next prompt on it works in the mode that its brief names for that."""
 
     def interrupt(self) -> None:
         """End the turn that runs, its tool included where the vendor can do that."""

@@ -109,13 +109,13 @@ def _was_let_through(room: Approvalroom, caller: CallingMember, call: AgentCall)
 def _role(room: Approvalroom, caller: CallingMember) -> str:
     if caller.delegates and same_name(caller.member, caller.team.lead):
         return DELEGATES
-    return PLANS if caller.plans and not has_approved_plan(room, caller) else ""
+    return PLANS if caller.plans and not has_approved_plan(room, caller.team.name, caller.member) else ""
 
 
-def has_approved_plan(room: Approvalroom, caller: CallingMember) -> bool:
+def has_approved_plan(room: Approvalroom, team: str, member: str) -> bool:
     """Is there one task that it works at, and is the plan of that approved?"""
-    id = task_of(room, caller.team.name, caller.member)
-    return bool(id) and room.boardroom.tasks.read(caller.team.name, id).plan == "approved"
+    id = task_of(room, team, member)
+    return bool(id) and room.boardroom.tasks.read(team, id).plan == "approved"
 
 
 def _asked(room: Approvalroom, caller: CallingMember, understood: Understood, verdict: Judgement) -> Permission:

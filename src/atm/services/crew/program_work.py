@@ -15,8 +15,9 @@ from atm.domain.mail.surfacing import SERVER
 from atm.domain.team import liveness
 from atm.ports.crew import drivers
 from atm.ports.crew.drivers import Brief
+from atm.services.approvals.permitting import has_approved_plan
 from atm.services.crew.questions import HostQuestions
-from atm.services.crew.spawning import mode_of, port_base
+from atm.services.crew.spawning import mode_of, port_base, working_mode
 from atm.services.delivery.agent_hooks import show_one
 from atm.services.mail.surfacing import Surfacing, unread_for
 from atm.services.team.presence import last_beat
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 GO_ON = "Go on with what can be done without it; if that is nothing, say so."
 LOOK_EVERY = 0.2
 CLOSES_WITHIN = 3.0
+PLAN_EVERY = 2.0
+"""Seconds between two looks at the board of one who plans."""
 MOST_AT_ONCE = 10
 
 
@@ -44,6 +47,9 @@ class ProgramWork:
         self._questions: HostQuestions | None = None
         self._waiting: list[str] = []
         """What could not be said in the middle of a turn."""
+        self._plans = host.record.requires_plan
+        """Is it still without an approved plan?"""
+        self._planned_at = 0.0
         self._is_closing = False
         self._is_gone = False
         """It cannot be spoken to any more. A plain program never could be, for certain."""
@@ -71,6 +77,7 @@ class ProgramWork:
             cwd=record.worktree or record.folder,
             model=record.model,
             mode=mode_of(host.crew, record),
+            after_plan=working_mode(host.crew),
             resume=record.resumes,
             session=record.session,
             writable=[record.common] if record.common else [],
@@ -102,6 +109,7 @@ class ProgramWork:
             if host.heed() and host.record.may_end_now:
                 self._close(child)
         elif host.record.state == IDLE and not self._is_closing:
+            self._look_for_plan()
             self._speak()
 
     def _watch_pane(self) -> None:
@@ -174,6 +182,17 @@ class ProgramWork:
         self._bring_mail()
         return None
 
+    def _look_for_plan(self, *, at_once: bool = False) -> None:
+        """Whoever had to plan first may work as soon as the plan of its task is approved, on the board."""
+        host, now = self._host, self._host.crew.clock.monotonic()
+        if not self._plans or self._driver is None or (not at_once and now - self._planned_at < PLAN_EVERY):
+            return
+        self._planned_at = now
+        if has_approved_plan(host.approvals, host.record.team, host.record.member):
+            self._plans = False
+            host.machine.log("its plan was approved: it may work now")
+            self._driver.go_to_work()
+
     def _prompt_plain(self) -> None:
         if self._driver is not None and self._waiting:
             self._driver.say(self._waiting.pop(0))
@@ -183,6 +202,7 @@ class ProgramWork:
         try:
             if not unread_for(crew.room, record.team, record.member):
                 return
+            self._look_for_plan(at_once=True)  # what it is told may be that it can begin
             turn = Surfacing(crew.room, record.team, record.member, SERVER, where="its host")
             with turn as unread:
                 taken = turn.take(unread[:MOST_AT_ONCE]) if unread else []

@@ -29,6 +29,9 @@ NOBODY_ASKED = (
     "Nobody has allowed this, and nobody is there to be asked: do what you can without it, within your own folder, "
     "or tell the lead by mail what you need and why."
 )
+OURS = ("mcp__atm__",)
+"""Tools of our own server, as Claude Code calls them: each looks itself at who calls."""
+
 FOR_PEOPLE = ("AskUserQuestion", "question", "mcp", "permissions")
 """What is no call of a tool: a choice, a form, wider rights for good. Nobody grants these from here."""
 
@@ -63,7 +66,9 @@ class HostQuestions:
         call_id = given.get("itemId") or given.get("callID") or id
         call = read_call(tool, given, folder=folder, root=folder, session=record.session, call_id=str(call_id))
         understood, verdict = judged(room, call)
-        if tool in FOR_PEOPLE or not (room.policy.exists or understood.operation == PLAN):
+        if tool.startswith(OURS) and not room.policy.exists:
+            self._answer(id, allow=True, reason="")
+        elif tool in FOR_PEOPLE or not (room.policy.exists or understood.operation == PLAN):
             self._answer(id, allow=False, reason=NOBODY_ASKED)
         elif not verdict.asks:
             reason = "" if verdict.is_granted else denied_by(verdict) or NOBODY_ASKED

@@ -254,8 +254,10 @@ def program_words(crew: Crewroom, runtime: Runtime, wish: AgentWish, record: Age
 
 def mode_of(crew: Crewroom, record: AgentRecord) -> str:
     """How far it may go by itself: never further than editing files in its own folder."""
-    if record.requires_plan:
-        return PLAN
+    return PLAN if record.requires_plan else working_mode(crew)
+
+
+def working_mode(crew: Crewroom) -> str:
     if crew.policy.asks:
         return ASKS
     return EDITS if crew.policy.accepts_edits else DEFAULT

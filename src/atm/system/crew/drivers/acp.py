@@ -72,6 +72,7 @@ class AcpDriver:
         self._brief = brief
         self._plans = brief.plans
         self._may_leave = False
+        self._offered: list[str] = []
         self._session = brief.resume
         self._ear = Ear()
         self._lines = JsonLines(stdin, stdout, self._ear, longest)
@@ -119,6 +120,15 @@ class AcpDriver:
                 self._first.append(refusal(text_in(kept, "title"), reason))
         self._choose(kept["id"], option)
 
+    def go_to_work(self) -> None:
+        self._plans = False
+        wanted = next((mode for mode in MODES[self._brief.after_plan] if mode in self._offered), "")
+        self._rpc.ask("session/set_mode", {"sessionId": self._session, "modeId": wanted}, self._changed)
+
+    def _changed(self, _: Record, error: str) -> None:
+        if error:
+            self._ear.tell(TROUBLE, f"it stays in its mode: {shortened(error)}")
+
     def interrupt(self) -> None:
         """It ends a turn only when its open questions are answered."""
         for kept in self._questions.withdraw_all():
@@ -149,8 +159,8 @@ class AcpDriver:
 
     def _opened(self, result: Record, error: str) -> None:
         self._session = self._session or text_in(result, "sessionId")
-        offered = [text_in(mode, "id") for mode in records_in(result, "modes", "availableModes")]
-        wanted = next((mode for mode in MODES[self._brief.mode] if mode in offered), "")
+        self._offered = [text_in(mode, "id") for mode in records_in(result, "modes", "availableModes")]
+        wanted = next((mode for mode in MODES[self._brief.mode] if mode in self._offered), "")
         if error or not self._session:
             self._give_up(error or "it opened no session")
         elif wanted:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import secrets
 import threading
 
-from atm.ports.crew.drivers import ASKS, GONE, IDLE, OUTPUT, READY, SESSION, TROUBLE, USAGE, WORKING
+from atm.ports.crew.drivers import ASKS, GONE, IDLE, OUTPUT, PLAN, READY, SESSION, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, JsonLines, Questions
 from atm.system.crew.drivers.lines import LONGEST_LINE
 from atm.system.crew.drivers.rpc import Rpc
@@ -65,6 +65,7 @@ class AppServerDriver:
 
     def __init__(self, stdin: IO[bytes], stdout: IO[bytes], brief: Brief, longest: int = LONGEST_LINE) -> None:
         self._brief = brief
+        self._mode = brief.mode
         self._ear = Ear()
         self._lines = JsonLines(stdin, stdout, self._ear, longest)
         self._rpc = Rpc(self._lines, self._asked, self._told)
@@ -111,6 +112,9 @@ class AppServerDriver:
                 self._explain(refusal(text_in(kept, "words"), reason))
             self._rpc.reply(kept["id"], _decision(kept, allow=allow, reason=reason))
 
+    def go_to_work(self) -> None:
+        self._mode = self._brief.after_plan
+
     def interrupt(self) -> None:
         with self._lock:
             turn, self._is_stopping = self._turn, True
@@ -136,6 +140,10 @@ class AppServerDriver:
         else:
             self._rpc.ask("thread/start", self._terms(), self._opened)
 
+    @property
+    def _asking(self) -> str:
+        return "untrusted" if self._mode == ASKS else "on-request"
+
     def _terms(self) -> Record:
         """Where it works and what it may do there."""
         room: Record = {"writable_roots": [*self._brief.writable], "exclude_slash_tmp": True}
@@ -144,8 +152,8 @@ class AppServerDriver:
             config["shell_environment_policy"] = {"set": dict(self._brief.environment)}
         terms: Record = {
             "cwd": self._brief.cwd,
-            "approvalPolicy": "untrusted" if self._brief.mode == ASKS else "on-request",
-            "sandbox": "read-only" if self._brief.plans else "workspace-write",
+            "approvalPolicy": self._asking,
+            "sandbox": "read-only" if self._mode == PLAN else "workspace-write",
             "config": config,
         }
         if self._brief.model:
@@ -171,12 +179,18 @@ class AppServerDriver:
 
     def _start_turn(self, words: str) -> bool:
         params: Record = {"threadId": self._thread, "input": [{"type": "text", "text": words}]}
-        if self._brief.plans:
+        if self._brief.plans:  # modes stay until they are changed
             settings: Record = {"model": self._model, "reasoning_effort": None, "developer_instructions": None}
-            params["collaborationMode"] = {"mode": "plan", "settings": settings}
-            params["sandboxPolicy"] = READ_ONLY
+            is_planning = self._mode == PLAN
+            params["collaborationMode"] = {"mode": "plan" if is_planning else "default", "settings": settings}
+            params["sandboxPolicy"] = READ_ONLY if is_planning else self._writable()
+            params["approvalPolicy"] = self._asking
         self._is_stopping = False
         return self._rpc.ask("turn/start", params, self._turn_taken)
+
+    def _writable(self) -> Record:
+        roots: list[Plain] = [*self._brief.writable]
+        return {"type": "workspaceWrite", "writableRoots": roots, "networkAccess": False, "excludeSlashTmp": True}
 
     def _turn_taken(self, _: Record, error: str) -> None:
         if error:
@@ -212,7 +226,7 @@ class AppServerDriver:
             arguments["path"] = ", ".join(text_in(change, "path") for change in records_in(item, "changes"))
         words = call_in_words(TOOLS[method], arguments)
         kept: Record = {"id": id, "method": method, "words": words, "input": arguments}
-        if self._brief.plans and method in WRITING:
+        if self._mode == PLAN and method in WRITING:
             self._explain(PLANNING)
             self._rpc.reply(id, _decision(kept, allow=False, reason=""))
             return

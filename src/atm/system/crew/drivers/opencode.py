@@ -13,7 +13,7 @@ import time
 
 from atm.domain.crew.runtimes import opencode_rules
 from atm.domain.plain import dicts_in
-from atm.ports.crew.drivers import GONE, IDLE, OUTPUT, READY, SESSION, TROUBLE, USAGE, WORKING
+from atm.ports.crew.drivers import GONE, IDLE, OUTPUT, PLAN, READY, SESSION, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, Questions
 from atm.system.crew.drivers.lines import Lines
 from atm.system.crew.drivers.opencode_http import OpenCodeLine, quoted
@@ -58,6 +58,7 @@ class OpenCodeDriver:
 
     def __init__(self, stdin: IO[bytes], stdout: IO[bytes], brief: Brief, seconds: float = START_SECONDS) -> None:
         self._brief = brief
+        self._mode = brief.mode
         self._seconds = seconds
         self._ear = Ear()
         self._lines = Lines(stdin, stdout)
@@ -96,6 +97,17 @@ class OpenCodeDriver:
         if self._questions.take(question) is not None:
             body: Record = {"reply": "once"} if allow else {"reply": "reject", "message": reason or NO_REASON}
             self._soon(lambda: self._post(f"/permission/{quoted(question)}/reply", body))
+
+    def go_to_work(self) -> None:
+        self._mode = self._brief.after_plan
+        self._soon(self._change_rules)
+
+    def _change_rules(self) -> None:
+        rules: list[Plain] = [*opencode_rules(self._mode, self._brief.tools)]
+        try:
+            self._http.ask("PATCH", self._path, {"permission": rules})
+        except OSError as error:
+            self._ear.tell(TROUBLE, shortened(str(error)))
 
     def interrupt(self) -> None:
         if self._session:
@@ -137,7 +149,7 @@ class OpenCodeDriver:
     def _prompt(self, text: str) -> None:
         first, self._first = self._first, []
         words = with_reasons(first, text)
-        body: Record = {"parts": [{"type": "text", "text": words}], "agent": "plan" if self._brief.plans else "build"}
+        body: Record = {"parts": [{"type": "text", "text": words}], "agent": "plan" if self._mode == PLAN else "build"}
         provider, slash, model = self._brief.model.partition("/")
         if slash:
             body["model"] = {"providerID": provider, "modelID": model}
@@ -181,7 +193,7 @@ class OpenCodeDriver:
 
     def _find_session(self) -> str:
         """With this mode's rules: those that a session had before would count more than the process's environment."""
-        rules: list[Plain] = [*opencode_rules(self._brief.mode, self._brief.tools)]
+        rules: list[Plain] = [*opencode_rules(self._mode, self._brief.tools)]
         if self._brief.resume:
             self._http.ask("PATCH", f"/session/{quoted(self._brief.resume)}", {"permission": rules})
             return self._brief.resume

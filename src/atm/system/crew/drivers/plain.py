@@ -38,6 +38,9 @@ class PlainDriver:
     def answer(self, question: str, *, allow: bool, reason: str = "") -> None:
         """It never asked."""
 
+    def go_to_work(self) -> None:
+        """It never planned."""
+
     def interrupt(self) -> None:
         """There is nothing to interrupt but the process itself, and that is the host's."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 
-from atm.ports.crew.drivers import GONE, IDLE, OUTPUT, PROCESS, READY, TROUBLE, USAGE, WORKING
+from atm.ports.crew.drivers import EDITS, GONE, IDLE, OUTPUT, PROCESS, READY, TROUBLE, USAGE, WORKING
 from atm.system.crew.drivers.hearing import Ear, JsonLines, Questions
 from atm.system.crew.drivers.lines import LONGEST_LINE
 from atm.system.crew.drivers.said import (
@@ -48,6 +48,7 @@ class StreamJsonDriver:
     def __init__(self, stdin: IO[bytes], stdout: IO[bytes], brief: Brief, longest: int = LONGEST_LINE) -> None:
         self._session = brief.resume or brief.session
         self._plans = brief.plans
+        self._for_work = "acceptEdits" if brief.after_plan == EDITS else "default"
         self._ear = Ear()
         self._lines = JsonLines(stdin, stdout, self._ear, longest)
         self._questions = Questions(self._ear)
@@ -81,6 +82,10 @@ class StreamJsonDriver:
         if kept is not None:
             self._respond(question, self._yes(kept, reason) if allow else _no(reason))
 
+    def go_to_work(self) -> None:
+        self._plans = False
+        self._control({"subtype": "set_permission_mode", "mode": self._for_work})
+
     def interrupt(self) -> None:
         self._control({"subtype": "interrupt"})
 
@@ -109,8 +114,8 @@ class StreamJsonDriver:
         answer: Record = {"behavior": "allow", "updatedInput": arguments}
         if kept["tool"] == "ExitPlanMode":
             self._plans = False
-            # Back to asking, whatever it did before it planned: a yes to a plan is no yes to every edit.
-            answer["updatedPermissions"] = [{"type": "setMode", "mode": "default", "destination": "session"}]
+            # What its brief says, whatever it did before it planned.
+            answer["updatedPermissions"] = [{"type": "setMode", "mode": self._for_work, "destination": "session"}]
         return answer
 
     # What it says.
