@@ -25,7 +25,7 @@ ENDINGS = st.sampled_from(["", " ", " # note"]) | st.sampled_from(
     ["\t", "#é", "# \x01", " # \x7f", "\r", " x", "]", '"']
 )
 HEADERS = st.sampled_from(["[core]", "[a]", "[b]", "", "# note"]) | st.sampled_from(
-    ["[ a ]", "[a.b]", "[[a]]", "[a", "[]", '["a"]', "[a]x", "\ufeff"]
+    ["[ a ]", "[a.b]", "[[a]]", "[a", "[]", '["a"]', "[a]x", "\ufeff", "[[a.b]]", "[[a.c]]", "[[a.b]", "[[b.a.c]]"]
 )
 LINES = st.tuples(KEYS, EQUALS, VALUES, ENDINGS).map("".join)
 FILES = st.lists(LINES | st.tuples(HEADERS, ENDINGS).map("".join), max_size=4)
@@ -77,6 +77,12 @@ class TestReadSimple:
             ('[a]\r\nb = "c"\r\n', {"a": {"b": "c"}}),
             ("\t a\t=\t1 \t", {"a": 1}),
             ('a = "it\'s # not a note"', {"a": "it's # not a note"}),
+            ("[[a.b]]\nc = 1\n[[a.b]]\nc = 2", {"a": {"b": [{"c": 1}, {"c": 2}]}}),
+            ("[a]\nx = 1\n[[a.b]]\n[[a.c]]\nd = ['e']", {"a": {"x": 1, "b": [{}], "c": [{"d": ["e"]}]}}),
+            (
+                '[approvals]\ndefault = \'deny\'\n[[approvals.rules]]\ndecision = "allow"\ncommand = ["a", "b *"]\n',
+                {"approvals": {"default": "deny", "rules": [{"decision": "allow", "command": ["a", "b *"]}]}},
+            ),
         ],
     )
     def test_simple_files_are_read_without_the_real_parser(self, text, table):
@@ -114,6 +120,14 @@ class TestReadSimple:
     def test_what_is_less_simple_is_left_to_the_real_parser(self, text):
         assert read_simple(text) is None
         assert read_settings(text) == tomllib.loads(text)
+
+    @given(
+        st.lists(
+            st.sampled_from(["[a]", "[b]", "[[a.b]]", "[[a.c]]", "[[b.a]]", "b = []", "c = 1", "x = 'y'"]), max_size=8
+        )
+    )
+    def test_it_agrees_with_tomllib_on_lists_of_tables(self, lines):
+        agrees_with_tomllib("\n".join(lines))
 
     @pytest.mark.parametrize("text", ["a = 1\r", "\ra = 1", "a = 1\r\r\n", "a = 1 # \x01", "a = true # \x7f"])
     def test_what_tomllib_refuses_is_not_accepted(self, text):
