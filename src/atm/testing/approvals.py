@@ -7,9 +7,12 @@ from copy import copy
 
 from atm.domain.approvals.requests import Approval, GivenAnswer
 from atm.domain.errors import NoSuchTeam
-from atm.domain.plain import Record
 from atm.formats.approvals.records import AuditLine
 from atm.testing.team import MemoryRosters
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.plain import Record
 
 
 class MemoryApprovals:
