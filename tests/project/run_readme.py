@@ -3,7 +3,7 @@ Runs the sessions of the README and of tutorials, and compares what they print.
 
 Blocks marked `console` hold lines that begin with `$ ` and what they print. They run one after the other in one
 sandbox. Ids, times and folders differ from run to run and are compared as patterns. A
-last line `…` stands for what follows.
+last line `…` stands for what follows. A block marked `toml` whose first line is `# PATH` is written to that file first.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/tutorial-agents.md", "docs/tutorial-sessions.md")
+PAGES = ("README.md", "docs/tutorial-agents.md", "docs/tutorial-sessions.md", "docs/how-to-approvals.md")
 
 VARIABLE = (
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<id>"),
     (r"\b[0-9a-f]{8}\b", "<id8>"),
+    (r"\b[0-9a-f]{12}\b", "<id12>"),
     (r"\b(now|\d+[smhd] ago)\b", "<age>"),
-    (r"/[\w./-]*/\.(claude|config|local)\b", "<home>/.\\1"),
+    (r"/[\w./-]*/\.(claude|config|local|atm\.toml)\b", "<home>/.\\1"),
     (r"\(\d+ ms\)", "(<n> ms)"),
     (r"\bprocess \d+", "process <n>"),
     (r"[ \t]+", " "),
@@ -30,8 +31,18 @@ VARIABLE = (
 )
 
 
-def blocks(text: str) -> list[list[str]]:
-    return [block.strip("\n").split("\n") for block in re.findall(r"```console\n(.*?)```", text, re.S)]
+def blocks(text: str) -> list[tuple[str, list[str]]]:
+    found = re.findall(r"^```(console|toml)\n(.*?)^```", text, re.S | re.M)
+    return [(kind, block.strip("\n").split("\n")) for kind, block in found]
+
+
+def write_file(lines: list[str], sandbox: str) -> None:
+    """`# ~/.config/atm/config.toml` or `# .atm.toml`, then what it holds."""
+    name = lines[0].removeprefix("# ").removeprefix("~/")
+    if lines[0].startswith("# ") and name.endswith(".toml") and " " not in name:
+        path = Path(sandbox, name)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.write_text("\n".join(lines[1:]) + "\n")
 
 
 def commands(lines: list[str]) -> list[tuple[str, list[str]]]:
@@ -71,7 +82,10 @@ def run_page(page: str) -> tuple[int, int]:
     """How many commands were run, and how many printed something else."""
     wrong = count = 0
     with tempfile.TemporaryDirectory() as sandbox:
-        for block in blocks((ROOT / page).read_text()):
+        for kind, block in blocks((ROOT / page).read_text()):
+            if kind == "toml":
+                write_file(block, sandbox)
+                continue
             for command, expected in commands(block):
                 count += 1
                 printed = plain(run(command, sandbox))
