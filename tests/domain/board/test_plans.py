@@ -162,3 +162,16 @@ def test_a_long_plan_is_no_approved_plan():
     submitted = task(plan={"state": "submitted", "text": "x" * 5000})
     with pytest.raises(PlanRefused):
         plans.check_may_begin(submitted)
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "beyond"),
+    [
+        pytest.param("I change `src/a.py` and tests/test_a.py.", ["src/**", "tests/*.py"], [], id="expected ones"),
+        pytest.param("I change src/a.py, then (./README.md)!", ["src/**"], ["README.md"], id="one more"),
+        pytest.param("See https://x.y/z.html, e.g. v1.2 and/or 3.14 etc.", ["src/**"], [], id="no files at all"),
+        pytest.param("I change setup.cfg", [], [], id="a task that expects none in particular"),
+    ],
+)
+def test_files_that_a_plan_names_beside_the_expected_ones_are_found(text, files, beyond):
+    assert plans.files_beyond(text, files) == beyond

@@ -52,7 +52,7 @@ def test_who_may_answer_depends_on_the_tier_and_never_is_the_requester(stage, co
 def test_nobody_is_a_person_under_the_process_of_an_agent(stage, who):
     one = stage.ask()
     stage.mail.acting_pid = 50
-    stage.mail.processes.parents = {50: 40, 40: 1}  # type: ignore[attr-defined]
+    stage.mail.processes.parents = {50: 40, 40: 1}
     stage.mail.processes.record(40, ProcessOwner("crew", "ann", None))
     with pytest.raises(NotAllowed):
         give_answer(stage.room, one, who, APPROVED, "", "h")

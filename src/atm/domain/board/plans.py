@@ -12,6 +12,8 @@ from atm.domain.errors import PlanRefused, TaskClosed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from atm.domain.board.tasks import Card, Stamp, Task
 
 MOST_REVISIONS = 3
@@ -36,6 +38,37 @@ def submit(task: Task, by: Stamp, text: str) -> Change:
     own = {**plan, "state": "submitted", "text": text, "revision": revision, "by": by.actor, "at": by.at}
     own.pop("feedback", None)
     return Change(by.event("plan_submitted", revision=revision), own={"plan": own})
+
+
+def files_beyond(text: str, files: Sequence[str]) -> list[str]:
+    """Files that a plan names and that the task did not expect; none where the task expects none in particular."""
+    if not files:
+        return []
+    from atm.domain.board.file_overlap import globs_overlap  # here: a claim does not need it
+
+    words = {word.strip("`'\"()[]<>,;:!?*").removeprefix("./").rstrip(".") for word in text.split()}
+    named = sorted(word for word in words if _is_file(word))
+    return [word for word in named if not any(globs_overlap(word, pattern) for pattern in files)]
+
+
+def _is_file(word: str) -> bool:
+    """A name with an ending; no address, no number, no abbreviation."""
+    stem, _, ending = word.rpartition("/")[2].rpartition(".")
+    is_named = len(stem) > 1 or ("/" in word and bool(stem))
+    return is_named and ending.isalpha() and len(ending) <= 5 and "://" not in word and len(word) < 200
+
+
+def review_questions(task: Task, text: str) -> str:
+    """What whoever reviews a plan has to answer; the second is looked up."""
+    beyond = files_beyond(text, task.files)
+    files = (
+        f"it names files that the task did not expect: {', '.join(beyond[:10])}" if beyond else "as far as it names any"
+    )
+    expected = ", ".join(task.files[:10]) or "none in particular"
+    return (
+        "Before you answer: does it do what the task asks for? Does it touch only the expected files "
+        f"({expected}): {files}? Has it the right size, not more and not less?"
+    )
 
 
 def approve(task: Task, by: Stamp, note: str) -> Change:

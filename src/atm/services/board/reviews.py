@@ -75,9 +75,8 @@ def submit_plan(boardroom: Boardroom, team: str, who: str, id: str, text: str) -
         return plans.submit(task, by, check_text(text, "plan"))
 
     done = _changed(boardroom, found, who, id, rule)
-    return ReviewOutcome(
-        done, tell(boardroom, found, who, found.lead, done, f"has a plan that waits for your word:\n{text}")
-    )
+    words = f"has a plan that waits for your word:\n{text}\n\n{plans.review_questions(done, text)}"
+    return ReviewOutcome(done, tell(boardroom, found, who, found.lead, done, words))
 
 
 def approve_plan(boardroom: Boardroom, team: str, who: str, id: str, note: str = "") -> ReviewOutcome:
