@@ -429,6 +429,7 @@ def test_thirty_agents_come_up_and_go_down(crew: Crew) -> None:
     assert len(crew.git("branch", "--list", "atm/work/crew/*").split("\n")) == many
 
 
+@proves("R004-agent-lifecycle-L2d", "R004-architecture-18")
 def test_a_member_that_must_plan_gets_nothing_done_before_its_plan_is_approved(crew: Crew) -> None:
     crew("tasks", "add", "Careful", "--run", "echo x > x.txt")
     crew("up", "script:ann", "--require-plan")
