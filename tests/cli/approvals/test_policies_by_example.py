@@ -138,3 +138,19 @@ def test_delegate_mode_can_be_a_setting(led):
     assert REFUSED in permit(led, ANN, "Bash", command="make")["permissionDecisionReason"]
     led("teams", "update-member", "crew", "ann", "--delegate", "off")
     assert permit(led, ANN, "Bash", command="make")["permissionDecision"] == "allow"
+
+
+@proves("R004-orchestration-O5", "R004-orchestration-O5b")
+def test_whoever_reviews_a_plan_is_asked_what_matters_and_says_yes_or_why_not(led):
+    led("tasks", "add", "Change the schema", "--plan", "--files", "db/*.sql")
+    led("tasks", "claim", env=BOB)
+    led("tasks", "plan", "submit", "1", "--text", "Change db/one.sql and src/app.py", env=BOB)
+    (letter,) = [row["text"] for row in led.rows("ann") if "plan that waits" in row["text"]]
+    assert "does it do what the task asks for?" in letter
+    assert "(db/*.sql): it names files that the task did not expect: src/app.py?" in letter
+    assert "the right size" in letter
+    led("tasks", "plan", "reject", "1", "--feedback", "why app.py?", env=ANN)
+    assert "your plan was rejected: why app.py?" in led.rows("bob")[-1]["text"]
+    led("tasks", "plan", "submit", "1", "--text", "Change db/one.sql", env=BOB)
+    led("tasks", "plan", "approve", "1", env=ANN)
+    assert "approved" in led.rows("bob")[-1]["text"]
