@@ -38,6 +38,11 @@ def exact(text: str) -> str:
     return "\n".join(line if one_line(line) == line else ascii(line) for line in text.split("\n"))
 
 
+def _exact_line(text: str) -> str:
+    """The same on one line: a folder whose name has a second one could otherwise say what the next lines say."""
+    return text if one_line(text) == text else ascii(text)
+
+
 def detail(approval: Approval, now: float) -> list[str]:
     """All that whoever answers must know."""
     state = approval.state(now)
@@ -46,7 +51,7 @@ def detail(approval: Approval, now: float) -> list[str]:
         f"who      {one_line(approval.requester)} in {one_line(approval.team)}"
         + (f", task #{one_line(approval.task)}" if approval.task else ""),
         f"wants    {one_line(approval.tool)} ({approval.operation}); for the {approval.tier or 'policy'} to answer",
-        f"where    {exact(approval.folder) or '-'}",
+        f"where    {_exact_line(approval.folder) or '-'}",
         f"rule     {_rule(approval)}",
     ]
     if approval.answer is not None:
