@@ -14,7 +14,7 @@ import sys
 
 from atm.domain.approvals.policy import DENY
 from atm.domain.crew.marks import HOST_ASKS
-from atm.domain.delivery.moments import CLAUDE, GEMINI, OPENCODE
+from atm.domain.delivery.moments import CLAUDE, CODEX, GEMINI, OPENCODE
 from atm.domain.errors import AtmError
 from atm.domain.team.authority import is_human
 from atm.formats.approvals.tool_calls import read_tool_call
@@ -24,7 +24,7 @@ from atm.formats.files.json_record import NotJson, decode_object, to_text
 from atm.services.approvals.asking import denied_by, judged
 from atm.services.approvals.permitting import CallingMember, permit
 from atm.ui.hook import LONGEST_PAYLOAD, NOBODY, environment_of_call, folder_of, read_payload, who_calls
-from atm.wiring.approvals import build_approvalroom
+from atm.wiring.approvals import LONGEST_WAIT, build_approvalroom
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room
 
@@ -120,6 +120,8 @@ def _decide(vendor: str, event: str, words: list[str]) -> tuple[str, str]:
         return NO, "this call names no tool that atm can judge"
     if is_human(*found):
         return NO_OPINION, ""
+    if vendor == CODEX and HOST_ASKS in environment:
+        approvals.hook = LONGEST_WAIT  # its program does not ask its host for everything: the hook waits instead
     _deny_late(approvals.hook + SPARE, vendor, event)
     caller = _caller(settings, environment, call, *found)
     permission = permit(approvals, caller, asked, is_second=call.event == REQUEST)

@@ -48,6 +48,7 @@ def build_approvalroom(
         policy=build_approval_policy(settings),
         real=os.path.realpath,
         pid=os.getpid(),
+        home=os.path.expanduser("~"),
         expire=settings.number("approvals.expire_minutes") * 60,
         valid=settings.number("approvals.valid_minutes") * 60,
         hook=min(settings.number("approvals.hook_seconds"), LONGEST_WAIT),

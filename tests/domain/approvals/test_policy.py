@@ -312,3 +312,26 @@ def test_no_pattern_takes_long(pattern):
     begun = time.monotonic()
     assert not matches(pattern, "a" * 50_000)
     assert time.monotonic() - begun < 5.0
+
+
+@pytest.mark.parametrize(
+    ("pattern", "command", "is_denied"),
+    [
+        pytest.param("infra/**", "rm -rf infra", True, id="the folder itself"),
+        pytest.param("infra/**", "rm -rf .", True, id="a folder above, removed"),
+        pytest.param("infra/**", "ls .", False, id="a folder above, looked at"),
+        pytest.param("infra/**", "rm -rf infr*", True, id="a wildcard that may be it"),
+        pytest.param("infra/**", "rm -rf src/x*", False, id="a wildcard elsewhere"),
+        pytest.param("*.pem", "cat a.p*", True, id="a wildcard that may be such a name"),
+        pytest.param("*.pem", "cat keys/a.pem", True, id="such a name in a folder"),
+        pytest.param("~/.ssh/**", "cat /home/ann/.ssh/id", True, id="a home by its path"),
+        pytest.param("~/.ssh/**", "cat ~/.ssh/id", True, id="a home by its sign"),
+        pytest.param("/home/ann/.ssh/**", "cat ~/.ssh/id", True, id="a home by its sign, a rule by its path"),
+        pytest.param("~/.ssh/**", "cat ~/notes", False, id="something else at home"),
+    ],
+)
+def test_a_rule_that_forbids_files_is_not_passed_by_another_way_to_name_them(pattern, command, is_denied):
+    policy = Policy(PolicyLayer("user", [Rule(DENY, {"path": [pattern]}, "user", 1)], ALLOW))
+    place = CallPlace("/work", "/work", home="/home/ann")
+    said = judge(policy, understand(AgentCall("Bash", command=command, folder="/work"), place))
+    assert (said.decision == DENY) == is_denied

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -116,13 +115,11 @@ def test_an_empty_file_is_an_empty_index():
     assert decode_rows(b"") == ({}, 0)
 
 
-def test_ten_thousand_rows_are_read_in_a_moment():
+def test_ten_thousand_rows_are_read():
     data = encode_rows(
         [Row(Card(n, "subject " * 5, last_event="x" * 36), (n, 1, 1), is_proven=True) for n in range(10_000)]
     )
-    began = time.thread_time()
     assert len(decode_rows(data)[0]) == 10_000
-    assert time.thread_time() - began < 2
 
 
 @pytest.mark.parametrize(

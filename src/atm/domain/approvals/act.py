@@ -62,18 +62,20 @@ class Act:
 class CallPlace:
     """Where a call runs: its folder, and the worktree that it may change."""
 
-    __slots__ = ("folders", "real", "root")
+    __slots__ = ("folders", "home", "real", "root")
 
-    def __init__(self, folder: str, root: str = "", real: Callable[[str], str] | None = None) -> None:
+    def __init__(self, folder: str, root: str = "", real: Callable[[str], str] | None = None, home: str = "") -> None:
         self.folders: tuple[str, ...] = (folder or "/",)
         """The folder; more than one where it cannot be seen whether a `cd` came to be."""
         self.root = root or self.folders[0]
         self.real = real or _as_it_is
         """A path without links, as far as it is there."""
+        self.home = home
+        """What `~` means; empty if that is not known."""
 
     def at(self, folders: Sequence[str]) -> CallPlace:
         """The same worktree, from other folders."""
-        moved = CallPlace("/", self.root, self.real)
+        moved = CallPlace("/", self.root, self.real, self.home)
         moved.folders = tuple(dict.fromkeys(folders))
         return moved
 
@@ -83,10 +85,14 @@ class CallPlace:
 
     def every(self, word: str) -> list[str]:
         """The paths that a word may mean here."""
+        word = self.at_home(word)
         if word.startswith("~"):
-            return [word]  # somebody's home; never within
+            return [word]  # somebody else's home; never within
         names = [word] if word.startswith("/") else [f"{folder}/{word}" for folder in self.folders]
         return list(dict.fromkeys(map(self._plain, names)))
+
+    def at_home(self, word: str) -> str:
+        return f"{self.home}{word[1:]}" if self.home and (word == "~" or word.startswith("~/")) else word
 
     def _plain(self, path: str) -> str:
         if ".." in path.split("/"):

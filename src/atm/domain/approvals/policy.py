@@ -264,8 +264,43 @@ def _fits_path(patterns: list[str], act: Act, call: Understood, *, every: bool) 
     place = call.place
     named = dict.fromkeys(one for path in act.paths for one in (path, place.real(path)))
     roots = dict.fromkeys((place.root, place.real(place.root)))
-    fits = [any(_is_path(pattern, path, root) for pattern in patterns for root in roots) for path in named]
-    return bool(fits) and (all(fits) if every else any(fits))
+    meant = [place.at_home(pattern) for pattern in patterns]
+    if every:
+        fits = [any(_is_path(pattern, path, root) for pattern in meant for root in roots) for path in named]
+        return bool(fits) and all(fits)
+    return any(_may_be(pattern, path, root, act) for path in named for pattern in meant for root in roots)
+
+
+def _may_be(pattern: str, path: str, root: str, act: Act) -> bool:
+    """
+    For a rule that restricts: could it be one of the files, or hold some? A word with wildcards may be any that lies
+    there; who names a folder names what is in it, and who removes one removes what is below.
+    """
+    if _is_path(pattern, path, root):
+        return True
+    wild = _first_wildcard(path)
+    if wild >= 0:
+        return "/" not in pattern.rstrip("/") or _lies_in(_base(pattern, root), path[:wild].rpartition("/")[0])
+    if "/" not in pattern.rstrip("/"):
+        return False
+    base = _base(pattern, root)
+    return path.rstrip("/") == base or (act.operation == DELETE and f"{base}/".startswith(f"{path.rstrip('/')}/"))
+
+
+def _lies_in(base: str, folder: str) -> bool:
+    """Is one of them below the other?"""
+    return f"{base}/".startswith(f"{folder}/") or f"{folder}/".startswith(f"{base}/")
+
+
+def _base(pattern: str, root: str) -> str:
+    """The folder that every file of a pattern lies in, or the one file."""
+    whole = pattern if pattern.startswith(("/", "~")) else f"{root.rstrip('/')}/{pattern}"
+    wild = _first_wildcard(whole)
+    return (whole if wild < 0 else whole[:wild].rpartition("/")[0]).rstrip("/")
+
+
+def _first_wildcard(text: str) -> int:
+    return min((at for sign in "*?[" if (at := text.find(sign)) >= 0), default=-1)
 
 
 def _is_path(pattern: str, path: str, root: str) -> bool:

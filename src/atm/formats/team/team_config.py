@@ -21,7 +21,7 @@ KNOWN_MEMBER_FIELDS = frozenset(
     (
         *("agentId", "name", "agentType", "model", "prompt", "color", "planModeRequired", "joinedAt"),
         *("tmuxPaneId", "cwd", "subscriptions", "backendType", "isActive", "mode"),
-        *("sessionId", "quantum"),
+        *("sessionId", "quantum", "delegate"),
     )
 )
 STALE_FIELDS = ("isActive", "lastActive", "sessionId", "opencodeSessionId")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.requests import EXPIRED, RuleNote
+from atm.domain.approvals.requests import EXPIRED, LEFT, RuleNote
 from atm.domain.errors import AtmError
 from atm.formats.approvals.records import AuditLine
 
@@ -23,7 +23,7 @@ EXPIRE, VALID, HOOK = 1800.0, 600.0, 20.0
 class Approvalroom:
     """Everything that approvals are made with."""
 
-    __slots__ = ("_boardroom", "approvals", "expire", "hook", "pid", "policy", "real", "room", "valid")
+    __slots__ = ("_boardroom", "approvals", "expire", "home", "hook", "pid", "policy", "real", "room", "valid")
 
     def __init__(
         self,
@@ -34,6 +34,7 @@ class Approvalroom:
         policy: Policy,
         real: Callable[[str], str],
         pid: int,
+        home: str = "",
         expire: float = EXPIRE,
         valid: float = VALID,
         hook: float = HOOK,
@@ -45,6 +46,8 @@ class Approvalroom:
         self.real = real
         """A path without links."""
         self.pid = pid
+        self.home = home
+        """What `~` means in a command line."""
         self.expire = expire
         """Seconds after which a request that nobody answered is denied."""
         self.valid = valid
@@ -68,25 +71,17 @@ def note(room: Approvalroom, approval: Approval, event: str, by: str, how: str, 
     rule = approval.rule or RuleNote()
     line = AuditLine(now, approval.id, event, by=by, how=how, pid=room.pid, rule=rule, reason=reason)
     room.approvals.note(approval.team, [line])
-    if approval.task:
+    if approval.task and event != LEFT:
         _note_on_task(room, approval, event, by, reason)
 
 
 def _note_on_task(room: Approvalroom, approval: Approval, event: str, by: str, reason: str) -> None:
     from atm.services.board.noting import note_on_task
 
-    what = f"{approval.tool}: {approval.command}" if approval.command else approval.tool
+    what = f"{approval.id} {approval.tool} {approval.command}".strip()
+    said = f"{what}: {reason}" if reason else what
     try:
-        note_on_task(
-            room.boardroom,
-            approval.team,
-            approval.task,
-            by,
-            f"approval_{event}",
-            approval=approval.id,
-            what=what,
-            note=reason,
-        )
+        note_on_task(room.boardroom, approval.team, approval.task, by, f"approval_{event}", note=said)
     except AtmError:
         return  # a task that is gone, or busy, keeps nobody from being answered; the audit has it
 

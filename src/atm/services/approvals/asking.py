@@ -39,7 +39,7 @@ MOST_ROUNDS = 3
 
 def judged(room: Approvalroom, call: AgentCall) -> tuple[Understood, Judgement]:
     """What the policy says of a call."""
-    understood = understand(call, CallPlace(call.folder, call.root, room.real))
+    understood = understand(call, CallPlace(call.folder, call.root, room.real, room.home))
     return understood, judge(room.policy, understood)
 
 

@@ -121,7 +121,7 @@ class Snapshots:
         version, now = self._approvals.version(team), self._desk.clock.now()
         if version != kept.asked_version:
             kept.asked, kept.asked_version = self._approvals.all(team), version
-        return [approval_json(one, now) for one in kept.asked if one.state(now) == WAITING]
+        return [approval_json(one, now) for one in kept.asked if one.state(now) == WAITING and not one.problem]
 
     def _lead(self, team: Team) -> dict[str, Plain]:
         lead = lead_of(self._desk.room, team.name) if not is_claudes_team(team.name) else None

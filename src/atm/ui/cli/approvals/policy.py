@@ -45,6 +45,10 @@ def _test(args: Args, session: Session, room: Approvalroom) -> int:
         )
     else:
         session.print("\n".join(_words(understood.operation, verdict)))
+        if not room.policy.exists:
+            session.print(
+                "  There is no policy: this is what `atm approvals ask` does; agents' programs go by their own."
+            )
     return 0 if verdict.decision == ALLOW else 1 if verdict.decision == DENY else NOTHING
 
 

@@ -50,13 +50,13 @@ def _answered(session: Session, room: Approvalroom, one: Approval, who: str) -> 
             return True
         if verb == "quit":
             return False
-        if verb in ("approve", "deny"):
+        if verb == "deny" and not reason.strip():
+            session.print("Say why, on the same line: the agent reads it.")
+        elif verb in ("approve", "deny"):
             try:
                 give_answer(room, one, who, APPROVED if verb == "approve" else DENIED, reason, f"popup: {how_known()}")
             except AtmError as error:
                 session.print(f"{error}; {error.remedy}")
-                if verb == "deny" and not reason.strip():
-                    continue
             return True
 
 

@@ -230,4 +230,6 @@ def _with_setting(text: str, path: str, key: str, value: Value) -> str:
 def _shown(value: Value | None) -> str:
     if value is None:
         return "(none)"
+    if isinstance(value, list) and any(isinstance(one, dict) for one in value):
+        return f"{len(value)} of them"
     return str(value).lower() if isinstance(value, bool) else f'"{value}"' if value == "" else str(value)
