@@ -58,8 +58,9 @@ def run(words: list[str]) -> int:
     if not event:
         sys.stderr.write("usage: atm permit <vendor> <event>\n")
         return REFUSED
+    heard = [event]
     try:
-        verdict, reason = _decide(vendor, event, words)
+        verdict, reason = _decide(vendor, heard, words)
     except KeyboardInterrupt:
         verdict, reason = NO, "it was interrupted before anybody could answer"
     except (AtmError, OSError, ValueError) as error:
@@ -68,7 +69,7 @@ def run(words: list[str]) -> int:
         if os.environ.get("ATM_DEBUG"):
             raise
         verdict, reason = NO, f"atm failed, and what is not judged is denied: {type(error).__name__}: {error}"
-    return _say(vendor, event, verdict, reason)
+    return _say(vendor, heard[-1], verdict, reason)
 
 
 def _say(vendor: str, event: str, verdict: str, reason: str) -> int:
@@ -96,10 +97,12 @@ def _deny_late(seconds: float, vendor: str, event: str) -> None:
         _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
-def _decide(vendor: str, event: str, words: list[str]) -> tuple[str, str]:
-    _deny_late(SPARE, vendor, event)
+def _decide(vendor: str, heard: list[str], words: list[str]) -> tuple[str, str]:
+    """`heard`: the event as the command line names it; the payload knows better, and the answer must name that."""
+    _deny_late(SPARE, vendor, heard[-1])
     data = read_payload(words)
-    call = parse_call(vendor, event, data)
+    call = parse_call(vendor, heard[-1], data)
+    heard.append(call.event)
     layout, environment = find_layout(os.environ), environment_of_call(call)
     from atm import config
 
@@ -122,7 +125,7 @@ def _decide(vendor: str, event: str, words: list[str]) -> tuple[str, str]:
         return NO_OPINION, ""
     if vendor == CODEX and HOST_ASKS in environment:
         approvals.hook = LONGEST_WAIT  # its program does not ask its host for everything: the hook waits instead
-    _deny_late(approvals.hook + SPARE, vendor, event)
+    _deny_late(approvals.hook + SPARE, vendor, call.event)
     caller = _caller(settings, environment, call, *found)
     permission = permit(approvals, caller, asked, is_second=call.event == REQUEST)
     return _verdict(settings, call, permission)

@@ -335,3 +335,11 @@ def test_a_rule_that_forbids_files_is_not_passed_by_another_way_to_name_them(pat
     place = CallPlace("/work", "/work", home="/home/ann")
     said = judge(policy, understand(AgentCall("Bash", command=command, folder="/work"), place))
     assert (said.decision == DENY) == is_denied
+
+
+def test_a_tool_that_reaches_the_network_is_allowed_by_its_name():
+    policy = Policy(PolicyLayer("user", [Rule(ALLOW, {"tool": ["WebFetch"]}, "user", 1)], ASK_HUMAN))
+    call = AgentCall("WebFetch", command="https://docs.python.org/", folder="/work")
+    assert judge(policy, understand(call, CallPlace("/work"))).decision == ALLOW
+    everything = Policy(PolicyLayer("user", [Rule(ALLOW, {"tool": ["*"]}, "user", 1)], ASK_HUMAN))
+    assert judge(everything, understand(call, CallPlace("/work"))).decision == ASK_HUMAN

@@ -44,12 +44,13 @@ class Rule:
         said = [f"{key} = {' | '.join(self.patterns[key])}" for key in KEYS if key in self.patterns]
         return f"{self.decision}: {', '.join(said) or 'everything'}"
 
-    def speaks_of(self, act: Act) -> bool:
+    def speaks_of(self, act: Act, call: Understood) -> bool:
         """Does it name what is sensitive about an act, instead of covering it with everything else?"""
         if "operation" in self.patterns or "branch" in self.patterns:
             return True
-        if not act.texts and "tool" in self.patterns and (act.operation != DELETE or "path" in self.patterns):
-            return any(pattern.strip("*") for pattern in self.patterns["tool"])
+        tools = () if call.call.is_shell else self.patterns.get("tool", ())
+        if (act.operation != DELETE or "path" in self.patterns) and any(pattern.strip("*") for pattern in tools):
+            return True
         return any(pattern.strip("* ") for pattern in self.patterns.get("command", ()))
 
 
@@ -189,7 +190,7 @@ def _restricted(
 
 
 def _given_to_lead(rules: Sequence[Rule], act: Act, call: Understood) -> bool:
-    return any(_fits(rule, act, call) and (not act.is_sensitive or rule.speaks_of(act)) for rule in rules)
+    return any(_fits(rule, act, call) and (not act.is_sensitive or rule.speaks_of(act, call)) for rule in rules)
 
 
 def _by_default(layer: PolicyLayer, acts: Sequence[Act], chain: list[Rule]) -> Judgement:
@@ -211,7 +212,7 @@ def _is_allowed(layer: PolicyLayer, act: Act, call: Understood) -> bool:
     """By rules: each thing that it needs by one of them."""
     rules = [rule for rule in layer.rules if rule.decision == ALLOW]
     if act.is_sensitive:
-        rules = [rule for rule in rules if rule.speaks_of(act)]
+        rules = [rule for rule in rules if rule.speaks_of(act, call)]
     if not act.needs:
         return bool(act.texts) or any(_fits(rule, act, call) for rule in rules)
     return all(any(_fits(rule, act, call, need) for rule in rules) for need in act.needs)

@@ -23,6 +23,9 @@ _NEW = ("content", "new_string", "newString", "new_source", "file_text")
 _OLD = ("old_string", "oldString")
 _PATCH_FILES = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 _BEGIN_PATCH = "*** Begin Patch"
+_OF_CODEX = ("itemId", "reason")
+"""What its server says beside a call: which it is, and why it wants it."""
+
 _BESIDE = (
     *_COMMAND,
     *_FOLDER,
@@ -31,8 +34,6 @@ _BESIDE = (
     "timeout",
     "run_in_background",
     "is_background",
-    "itemId",
-    "reason",
 )
 
 
@@ -170,7 +171,11 @@ def _changed(one: Mapping[str, Plain]) -> Iterator[str]:
 
 def _rest(one: Mapping[str, Plain]) -> list[str]:
     """How it is changed: everywhere or once, which cell; and whatever a tool of its own takes."""
-    shown = [*_BESIDE, *(key for key in (*_OLD, *_NEW) if isinstance(one.get(key), str))]
+    shown = [
+        *_BESIDE,
+        *(_OF_CODEX if "itemId" in one else ()),
+        *(key for key in (*_OLD, *_NEW) if isinstance(one.get(key), str)),
+    ]
     empty: tuple[Plain, ...] = (None, "", [], {})
     rest = {key: said for key, said in one.items() if key not in shown and said is not False and said not in empty}
     return [encode(rest)] if rest else []
