@@ -1,0 +1,150 @@
+"""What an agent asks its host for: judged by the policy, answered when somebody does, cancelled when nobody needs it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from tests.services.approvals.stage import ApprovalStage, rule
+
+from atm.domain.approvals.policy import Policy, PolicyLayer
+from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED
+from atm.ports.crew.drivers import QUESTION, Heard
+from atm.services.approvals.answering import give_answer
+from atm.services.crew.questions import NOBODY_ASKED, HostQuestions
+
+
+class Scene:
+    """Bob's host, his program, and the questions between them."""
+
+    def __init__(self, stage: ApprovalStage) -> None:
+        self.stage = stage
+        self.answers: dict[str, tuple[bool, str]] = {}
+        record = SimpleNamespace(team="crew", member="bob", worktree="/w", folder="/w", session="s")
+        host = SimpleNamespace(
+            record=record,
+            team=stage.team,
+            machine=SimpleNamespace(log=lambda _: None),
+            beat=lambda *_, **__: None,
+        )
+        driver = SimpleNamespace(answer=lambda id, *, allow, reason: self.answers.update({id: (allow, reason)}))
+        self.questions = HostQuestions(host, driver, stage.room)  # type: ignore[arg-type]
+
+    def asks(self, id: str, command: str, tool: str = "Bash", **more: Any) -> None:
+        self.questions.take(Heard(QUESTION, id=id, tool=tool, input={"command": command, **more}))
+
+    @property
+    def waiting(self) -> Any:
+        return self.stage.store.all("crew")[-1]
+
+
+@pytest.fixture
+def stage() -> ApprovalStage:
+    return ApprovalStage(rule("allow", 1, command="make *"), rule("deny", 2, command="rm *"), default="ask-human")
+
+
+@pytest.fixture
+def scene(stage) -> Scene:
+    return Scene(stage)
+
+
+def test_a_rule_answers_at_once(scene):
+    scene.asks("1", "make test")
+    scene.asks("2", "rm -rf x")
+    assert scene.answers["1"] == (True, "")
+    allow, reason = scene.answers["2"]
+    assert not allow
+    assert "rule 2 of mine" in reason
+
+
+def test_what_is_asked_for_waits_until_somebody_answers(stage, scene):
+    scene.asks("1", "git push")
+    scene.questions.look()
+    assert scene.answers == {}
+    give_answer(stage.room, scene.waiting, "hugo", APPROVED, "", "h")
+    scene.questions.look()
+    assert scene.answers == {"1": (True, "")}
+    assert scene.waiting.used_at is not None
+
+
+def test_a_no_carries_its_reason(stage, scene):
+    scene.asks("1", "git push")
+    give_answer(stage.room, scene.waiting, "hugo", DENIED, "not before lunch", "h")
+    scene.questions.look()
+    allow, reason = scene.answers["1"]
+    assert not allow
+    assert "not before lunch" in reason
+    assert scene.questions.unexplained
+
+
+def test_a_model_that_tries_the_same_again_is_explained_to_once(stage, scene):
+    scene.asks("1", "rm -rf x")
+    scene.questions.unexplained = False
+    scene.asks("2", "rm -rf x")
+    assert not scene.questions.unexplained
+    assert scene.answers["2"][0] is False
+
+
+def test_silence_becomes_a_no(stage, scene):
+    scene.asks("1", "git push")
+    stage.clock.sleep(stage.room.expire + 1)
+    scene.questions.look()
+    assert scene.answers["1"][0] is False
+
+
+def test_a_hook_and_a_question_about_one_call_are_one_execution(stage, scene):
+    """Codex asks twice about a call that its hook let through: it has one number."""
+    scene.asks("1", "git push", itemId="call-7")
+    give_answer(stage.room, scene.waiting, "hugo", APPROVED, "", "h")
+    scene.questions.look()
+    scene.asks("2", "git push", itemId="call-7")
+    assert scene.answers["2"] == (True, "")
+    scene.asks("3", "git push", itemId="call-8")
+    assert "3" not in scene.answers
+
+
+def test_a_question_that_is_withdrawn_is_cancelled(stage, scene):
+    scene.asks("1", "git push")
+    scene.questions.withdraw("1")
+    assert scene.waiting.answer.state == CANCELLED
+    scene.questions.look()
+    assert scene.answers == {}
+
+
+def test_what_is_open_when_the_agent_ends_is_cancelled(stage, scene):
+    scene.asks("1", "git push")
+    scene.asks("2", "git fetch")
+    scene.questions.cancel_all()
+    assert [one.answer.state for one in stage.store.all("crew") if one.answer] == [CANCELLED, CANCELLED]
+
+
+def test_a_store_that_fails_is_a_no(stage, scene, monkeypatch):
+    def broken(*_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(stage.store, "create", broken)
+    scene.asks("1", "git push")
+    allow, reason = scene.answers["1"]
+    assert not allow
+    assert "denied" in reason
+
+
+def test_without_a_policy_nothing_is_asked_of_anybody_but_plans():
+    stage = ApprovalStage()
+    stage.room.policy = Policy(PolicyLayer(""))
+    scene = Scene(stage)
+    scene.asks("1", "git push")
+    assert scene.answers["1"] == (False, NOBODY_ASKED)
+    scene.asks("2", "", tool="mcp__atm__board_claim")
+    assert scene.answers["2"] == (True, "")
+    scene.asks("3", "", tool="ExitPlanMode", plan="I will touch one file.")
+    assert "3" not in scene.answers
+    assert (scene.waiting.tier, scene.waiting.operation) == ("lead", "plan")
+    assert "one file" in scene.waiting.diff
+
+
+def test_choices_and_wider_rights_are_for_nobody_to_grant_from_here(scene):
+    for id, tool in enumerate(("AskUserQuestion", "permissions", "question"), 1):
+        scene.asks(str(id), "", tool=tool)
+    assert [allow for allow, _ in scene.answers.values()] == [False, False, False]
