@@ -1,4 +1,4 @@
-"""Approvals over MCP: leads and people see and answer them, as far as their tier goes; who answers is the connection."""
+"""Approvals over MCP: leads and people see and answer them, as far as their tier goes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Approvals in the daemon: asked and decided are told once, silence is closed, a person sees a popup for what is new."""
+"""Approvals in the daemon: asked and decided are told once, silence is closed, people see a popup for what is new."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ class Popups:
 class Daemon:
     """One loop over the twins."""
 
-    def __init__(self, stage: ApprovalStage, popups: Popups) -> None:
+    def __init__(self, stage: ApprovalStage) -> None:
         self.told: list[tuple[str, str, Any]] = []
         self.allows_popups = True
         rounds = SimpleNamespace(
             room=stage.mail,
             names=lambda: ["crew"],
             attempt=lambda work, *words: work(*words),
-            tell=lambda kind, team, id, **facts: self.told.append((kind, id, facts["state"])),
+            tell=lambda kind, _, id, **facts: self.told.append((kind, id, facts["state"])),
         )
         settings = SimpleNamespace(yes=lambda _: self.allows_popups)
         self.loops = ApprovalLoops(SimpleNamespace(rounds=rounds, settings=settings, environment={}))  # type: ignore[arg-type]
@@ -62,7 +62,7 @@ def popups() -> Popups:
 def daemon(stage, popups, monkeypatch) -> Daemon:
     monkeypatch.setattr(part, "build_popups", lambda _: popups)
     monkeypatch.setattr(ApprovalLoops, "build", lambda _: stage.room)
-    return Daemon(stage, popups)
+    return Daemon(stage)
 
 
 def test_a_request_is_told_once_and_so_is_its_answer(stage, daemon):

@@ -1,4 +1,4 @@
-"""What an agent asks its host for: judged by the policy, answered when somebody does, cancelled when nobody needs it."""
+"""What an agent asks its host for: judged by the policy, answered when somebody does, cancelled when it is over."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ THEIRS = (
 )
 
 
-def part(vendor: str, kind: str = HOOKS):  # type: ignore[no-untyped-def]
+def part(vendor: str, kind: str = HOOKS):
     (found,) = parts_of(ConfigFile("/settings", vendor, (kind,)), [kind])
     return found
 
