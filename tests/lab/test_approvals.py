@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.conftest import ME, LabAgent, processes_of, until
+from tests.lab.conftest import ME, LabAgent, Run, processes_of, until
 from tests.lab.test_crew import Upped
 
 from atm.testing.model import offered, sees
@@ -226,3 +226,22 @@ def test_who_must_plan_first_writes_nothing_until_the_plan_is_approved(agent):
     until((worktree / "worked.txt").exists, 240, lambda: upped.atm("peek", ME))
     assert not (worktree / "worked-too-early.txt").exists()
     upped.atm("kill", ME)
+
+
+def test_a_call_that_is_deferred_outlives_its_program_and_goes_on_with_the_answer(agent):
+    if agent.vendor.name != "claude":
+        pytest.skip("only Claude Code can end with a call that waits, and go on with it")
+    with_policy(agent, 1)
+    settings = agent.home / ".config/atm/config.toml"
+    settings.write_text(settings.read_text().replace("[approvals]", "[approvals]\ndefer = true", 1))
+    shell, story = agent.vendor.shell, agent.story
+    shell(story.first(), "touch for-human.txt")
+    story.otherwise().says("done")
+    ended = agent.runs("begin")
+    last = json.loads(ended.out.strip().splitlines()[-1])
+    assert last["terminal_reason"] == "tool_deferred", ended.words
+    assert not (agent.folder / "for-human.txt").exists()
+    agent.atm("approvals", "approve", asked(agent, "for-human")["id"], me=HUMAN)
+    words = [*agent.vendor.headless(""), "--resume", last["session_id"]]
+    Run(words, agent.environment, agent.folder, agent.home / "resumed").ends()
+    assert (agent.folder / "for-human.txt").exists()
