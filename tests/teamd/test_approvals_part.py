@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,8 +26,8 @@ class Popups:
     def is_open(self) -> bool:
         return self.open
 
-    def show(self, _: str, servers: Collection[str]) -> bool:
-        assert servers is not None
+    def show(self, _: str, is_agents: Callable[[int], bool]) -> bool:
+        assert not is_agents(1)
         self.shown += self.somebody
         return self.somebody
 

@@ -27,8 +27,8 @@ class VendorFiles(Protocol):
     def program(self) -> tuple[str, ...]:
         """How to start atm: by name if that is found on PATH, else by its absolute path."""
 
-    def permits(self) -> bool:
-        """Is there a policy that permission hooks have to enforce?"""
+    def permits(self, *, project: bool) -> bool:
+        """Is there a policy that permission hooks have to enforce: in a project's files, or in the user's?"""
 
     def can_serve(self) -> bool:
         """Can this atm serve MCP? What it needs for that is an extra."""

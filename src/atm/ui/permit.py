@@ -48,7 +48,7 @@ REFUSED = 2
 SPARE = 10.0
 """Seconds beyond those that an answer is waited for, then we deny wherever we are."""
 
-HOSTS_ASK = ("Bash", "Write", "Edit", "WebFetch", "WebSearch")
+HOSTS_ASK = ("Bash", "Write", "Edit", "WebFetch")
 """What Gemini CLI and OpenCode ask their host for, as we start them."""
 
 
@@ -109,21 +109,21 @@ def _decide(vendor: str, heard: list[str], words: list[str]) -> tuple[str, str]:
     try:
         settings = config.load(layout, environment, folder_of(call), {})
     except AtmError as error:
-        if not (call.member or "ATM_IDENTITY" in environment):
+        if not _may_be_member(layout, environment, call):
             sys.stderr.write(f"atm: {error}\n")
             return NO_OPINION, ""  # a person at their own terminal
         return NO, f"the policy cannot be read, so everything is denied: {error}; {error.remedy}"
     room = build_room(layout, settings)
     approvals = build_approvalroom(layout, settings, room, lambda: _boardroom(layout, settings, room))
     asked = _tool_call(data, settings)
-    found = who_calls(room, settings, call) if NOBODY not in environment else None
-    if found is None:
-        return _for_stranger(approvals, asked)
     if asked is None:
         return NO, "this call names no tool that atm can judge"
-    if is_human(*found):
-        return NO_OPINION, ""
-    if vendor == CODEX and HOST_ASKS in environment:
+    found = who_calls(room, settings, call) if NOBODY not in environment else None
+    if found is None or is_human(*found):
+        found = _by_session(room, call)
+    if found is None:
+        return _for_person(approvals, asked)
+    if vendor == CODEX and _is_hosted(environment):
         approvals.hook = LONGEST_WAIT  # its program does not ask its host for everything: the hook waits instead
     _deny_late(approvals.hook + SPARE, vendor, call.event)
     caller = _caller(settings, environment, call, *found)
@@ -147,8 +147,31 @@ def _tool_call(data: bytes, settings: Settings) -> AgentCall | None:
         return None
 
 
-def _for_stranger(approvals: Approvalroom, asked: AgentCall | None) -> tuple[str, str]:
-    if asked is None:
+def _may_be_member(layout: Layout, environment: Mapping[str, str], call: HookCall) -> bool:
+    """Without all settings: by the variables, by the roster, or by what the user's own file says."""
+    from atm import config
+
+    if call.member or "ATM_IDENTITY" in environment or _by_session(build_room(layout), call) is not None:
+        return True
+    try:
+        return config.load(layout, environment, "/", {}).setting("core.identity").origin != "default"
+    except AtmError:
+        return False
+
+
+def _by_session(room: Teamroom, call: HookCall) -> tuple[Team, str] | None:
+    """The agent whose session a roster says this is. No name in a file can make a person of it."""
+    for name in room.rosters.teams() if call.session else ():
+        team = room.rosters.load(name)
+        for member in team.members:
+            if member.session_id == call.session and not is_human(team, member.name):
+                return team, member.name
+    return None
+
+
+def _for_person(approvals: Approvalroom, asked: AgentCall) -> tuple[str, str]:
+    """Deny rules hold for everybody."""
+    if not approvals.policy.exists:
         return NO_OPINION, ""
     verdict = judged(approvals, asked)[1]
     return (NO, denied_by(verdict)) if verdict.decision == DENY else (NO_OPINION, "")
@@ -163,8 +186,19 @@ def _caller(settings: Settings, environment: Mapping[str, str], call: HookCall, 
         me,
         plans=must_plan(member),
         delegates=delegates(member, otherwise=settings.yes("crew.delegate")),
-        is_asked_for=_host_asks(call) if HOST_ASKS in environment else None,
+        is_asked_for=_host_asks(call) if _is_hosted(environment) else None,
     )
+
+
+def _is_hosted(environment: Mapping[str, str]) -> bool:
+    """Is the program that calls the one that the host speaks with? What that starts has the same variables."""
+    host = environment.get(HOST_ASKS, "")
+    if not host.isdecimal():
+        return False
+    from atm.domain.team.agent_processes import is_started_by
+    from atm.wiring.delivery import commands_above
+
+    return is_started_by(int(host), commands_above(os.getpid()))
 
 
 def _host_asks(call: HookCall) -> Callable[[AgentCall], bool] | None:

@@ -101,7 +101,7 @@ def environment_left_for(layout: Layout, team: str, member: str) -> dict[str, st
 
 def build_crew_policy(settings: Settings) -> CrewPolicy:
     from atm.services.crew.crewroom import CrewPolicy
-    from atm.wiring.approvals import has_policy
+    from atm.wiring.approvals import has_own_policy
 
     return CrewPolicy(
         start=settings.number("crew.start_seconds"),
@@ -114,7 +114,7 @@ def build_crew_policy(settings: Settings) -> CrewPolicy:
         ports_each=settings.whole("crew.ports_each"),
         setup=settings.text("crew.setup"),
         accepts_edits=settings.yes("crew.accept_edits"),
-        asks=has_policy(settings),
+        asks=has_own_policy(settings),
         required_tools=tuple(settings.texts("crew.require_tools")),
     )
 

@@ -80,6 +80,13 @@ def environment_of_speaker(environment: Mapping[str, str]) -> Mapping[str, str]:
     return speaker.environment_of_speaker(environment, os.getpid())
 
 
+def commands_above(pid: int) -> list[tuple[int, str]]:
+    """The processes that this one runs under, nearest first, and their command lines."""
+    from atm.system.files.processes import ancestors_of, command_of
+
+    return [(above, command_of(above)) for above in ancestors_of(pid)[1:]]
+
+
 def build_channels(settings: Settings) -> Channels:
     """Terminals and servers of agents on this machine."""
     from atm.services.delivery.pushing import Channels

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 def build_vendor_files(layout: Layout, environment: Mapping[str, str], settings: Settings) -> VendorFiles:
     """The settings files of agent CLIs, for `atm init`."""
     from atm.system.setup.vendor_files import VendorFilesOnDisk
-    from atm.wiring.approvals import has_policy
+    from atm.wiring.approvals import needs_hooks
 
     locks = build_locks(layout)
-    return VendorFilesOnDisk(locks, layout, environment, permits=has_policy(settings))
+    return VendorFilesOnDisk(locks, layout, environment, permits=lambda project: needs_hooks(settings, project=project))
 
 
 def build_context(layout: Layout, settings: Settings, environment: Mapping[str, str], folder: str) -> SystemContext:

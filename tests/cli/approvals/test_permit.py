@@ -13,7 +13,7 @@ import pytest
 from tests.cli.approvals.test_approvals import ALLOW_MAKE, DENY_RM, rules, write_policy
 
 from atm.domain.team.team import Member
-from atm.services.roster.members import add_member
+from atm.services.roster.members import add_member, update_member
 
 BOB = {"ATM_IDENTITY": "bob", "ATM_TEAM": "crew"}
 EVENTS = {
@@ -117,9 +117,10 @@ def test_a_rule_that_is_none_is_a_no(crew, policy, vendor):
 
 @pytest.mark.parametrize("stdin", ["", "{", "[]", "null", "{}", '{"tool_name": 3}', "\x00"], ids=repr)
 @VENDORS
-def test_a_payload_that_cannot_be_read_is_a_no_for_a_member_and_no_opinion_for_a_person(crew, policy, vendor, stdin):
+def test_a_payload_that_cannot_be_read_is_a_no_whoever_it_is(crew, policy, vendor, stdin):
+    """It may be an agent's whose name is in what was cut off."""
     assert verdict(crew, vendor, "", stdin=stdin)[0] == "deny"
-    assert verdict(crew, vendor, "", env={}, stdin=stdin)[0] == ""
+    assert verdict(crew, vendor, "", env={}, stdin=stdin)[0] == "deny"
 
 
 def test_a_stranger_is_bound_by_deny_rules_alone(crew, policy):
@@ -128,9 +129,41 @@ def test_a_stranger_is_bound_by_deny_rules_alone(crew, policy):
     assert verdict(crew, "claude", "rm x", env={})[0] == "deny"
 
 
-def test_a_human_member_is_asked_nothing(crew, policy, room):
+def test_a_human_member_is_asked_nothing_and_bound_by_deny_rules(crew, policy, room):
     add_member(room, "crew", Member("hugo", backend="human"))
-    assert verdict(crew, "claude", "git push", env={"ATM_IDENTITY": "hugo", "ATM_TEAM": "crew"})[0] == ""
+    hugo = {"ATM_IDENTITY": "hugo", "ATM_TEAM": "crew"}
+    assert verdict(crew, "claude", "git push", env=hugo)[0] == ""
+    assert verdict(crew, "claude", "rm x", env=hugo)[0] == "deny"
+
+
+def test_an_agent_is_known_by_its_session_whatever_name_a_file_gives_it(crew, policy, room):
+    add_member(room, "crew", Member("hugo", backend="human"))
+    update_member(room, "crew", "bob", {"sessionId": "s"})
+    policy(rules(DENY_RM, default="deny") + '\n[core]\nidentity = "hugo"\ndefault_team = "crew"\n')
+    assert verdict(crew, "claude", "git push", env={})[0] == "deny"
+
+
+def test_a_broken_file_of_the_repository_is_a_no_for_who_is_known_by_its_session(crew, policy, room):
+    update_member(room, "crew", "bob", {"sessionId": "s"})
+    (crew.folder / ".atm.toml").write_text("x = =\n")
+    assert verdict(crew, "claude", "make", env={})[0] == "deny"
+
+
+def test_a_file_further_down_takes_back_nothing_that_the_repository_denies(crew, policy):
+    policy(rules(default="allow"))
+    (crew.folder / ".git").mkdir()
+    (crew.folder / ".atm.toml").write_text(rules('decision = "deny"\ncommand = "make deploy*"'))
+    (crew.folder / "sub").mkdir()
+    (crew.folder / "sub/.atm.toml").write_text("")
+    said = json.loads(payload(crew, "claude", "make deploy"))
+    said["cwd"] = str(crew.folder / "sub")
+    assert verdict(crew, "claude", "", stdin=json.dumps(said))[0] == "deny"
+
+
+def test_a_variable_that_says_that_a_host_asks_says_nothing_where_none_does(crew, policy):
+    """An agent's own children inherit it."""
+    policy(rules(default="ask-human").replace("[approvals]", "[approvals]\nhook_seconds = 0"))
+    assert verdict(crew, "gemini", "git push", env={**BOB, "ATM_HOST_ASKS": "1"})[0] == "deny"
 
 
 def test_without_a_policy_there_is_no_opinion(crew):

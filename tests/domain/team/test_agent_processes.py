@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from atm.domain.team.agent_processes import ProcessOwner, may_join, nearest_agent, program_in
+from atm.domain.team.agent_processes import ProcessOwner, is_started_by, may_join, nearest_agent, program_in
 from atm.domain.team.team import Member, Team
 
 
@@ -55,3 +55,17 @@ class TestTheAgentThatStartedSomething:
     def test_the_first_process_of_a_machine_is_nobodys(self):
         assert nearest_agent([(9, "bash"), (1, "node")]) is None
         assert nearest_agent([]) is None
+
+
+@pytest.mark.parametrize(
+    ("commands", "is_hosted"),
+    [
+        pytest.param([(9, "sh\0-c"), (8, "claude\0-p"), (7, "python\0-m")], True, id="its own program"),
+        pytest.param([(9, "sh\0-c"), (8, "codex"), (6, "node\0codex"), (7, "python")], True, id="with a wrapper"),
+        pytest.param([(9, "sh"), (8, "gemini"), (5, "bash\0-c"), (4, "claude"), (7, "python")], False, id="a child's"),
+        pytest.param([(9, "sh"), (8, "claude"), (1, "init")], False, id="without that host"),
+        pytest.param([(9, "sh"), (7, "python")], False, id="no program at all"),
+    ],
+)
+def test_a_host_knows_the_program_that_it_started_and_none_that_this_one_started(commands, is_hosted):
+    assert is_started_by(7, commands) == is_hosted

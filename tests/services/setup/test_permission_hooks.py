@@ -10,7 +10,7 @@ from atm.domain.setup.hooks import HOOKS, PLUGIN, ConfigFile
 from atm.services.setup.vendor_parts import WantedEntries, parts_of
 
 ATM = ("/opt/atm",)
-WITH, WITHOUT = WantedEntries(ATM, permits=True), WantedEntries(ATM)
+WITH, WITHOUT = WantedEntries(ATM, permits=(True, False)), WantedEntries(ATM)
 EVENTS = {"claude": {"PreToolUse": 600}, "codex": {"PreToolUse": 600, "PermissionRequest": 600}}
 VENDORS = pytest.mark.parametrize(
     ("vendor", "events"), [*EVENTS.items(), ("gemini", {"BeforeTool": 600_000})], ids=["claude", "codex", "gemini"]

@@ -50,11 +50,12 @@ def desk() -> Iterator[Desk]:
 
 def test_a_popup_is_shown_where_somebody_sits_and_nobody_waits_for_it(desk, eventually):
     popups = TmuxPopups(desk.environment)
-    assert not popups.show("an agent asks", [])  # nobody is there
+    assert not popups.show("an agent asks", lambda _: False)  # nobody is there
     desk.sit_down()
     eventually(lambda: "attached" in desk.tmux("list-clients"))
+    assert not popups.show("an agent asks", lambda _: True)  # an agent is not somebody
     popups._command = shlex.join(["sh", "-c", "echo what-is-asked; cat"])
-    assert popups.show("an agent asks", [])
+    assert popups.show("an agent asks", lambda _: False)
     eventually(lambda: "what-is-asked" in desk.screen)
     assert popups.is_open()
     assert "an agent asks" in desk.screen

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 
 ADDRESS = r"(?:\d+|\$|/(?:[^/\\\n]|\\.)*/I?)"
 PART = r"(?:(?!\1)[^\\\n]|\\.)*"
+LONGEST_SCRIPT = 500
+"""Characters of a script that is read: a longer one is a program."""
+
 HARMLESS_SED = (
-    rf"[\s{{}};]*(?:{ADDRESS}(?:\s*,\s*[+~]?{ADDRESS})?)?\s*!?[\s{{]*"
+    rf"[ \n{{}};]*(?:{ADDRESS}(?: ?, ?[+~]?{ADDRESS})?)? ?(?:! ?)?(?:{{ ?)?"
     rf"(?:[pdqQ=lnNDPhHgGx]\s*\d*|s([/|#,:@!%_])(?:{PART})\1(?:{PART})\1[gpiI\d]*|(?=[}};\s]|$))\s*(?:[;}}\n]|$)"
 )
 """Prints, deletes, replaces. Not `e`, which runs a command, nor `w`, which writes a file."""
@@ -119,6 +122,8 @@ def _next(taken: Iterator[str]) -> list[str]:
 def is_harmless_sed(script: str) -> bool:
     import re
 
+    if len(script) > LONGEST_SCRIPT:
+        return False
     known, at = re.compile(HARMLESS_SED), 0
     while at < len(script):
         found = known.match(script, at)

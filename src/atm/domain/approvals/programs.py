@@ -88,7 +88,7 @@ RUNNING_OPTIONS: dict[str, tuple[str, ...]] = {
         *("--rsh-command", "-I", "-F"),
     ),
     "rsync": ("-e", "--rsh", "--rsync-path"),
-    "rg": ("--pre",),
+    "rg": ("--pre", "--hostname-bin"),
     "sort": ("--compress-program",),
     "zip": ("-TT", "--unzip-command"),
     "make": ("--eval", "SHELL="),
@@ -100,7 +100,10 @@ ALIASES_OF_REMOVAL = frozenset(
     ("rm", "rmdir", "unlink", "shred", "srm", "wipe", "trash", "trash-put", "rimraf", "del", "erase")
 )
 OVERWRITING = frozenset(
-    ("mv", "tee", "dd", "truncate", "chmod", "chown", "chgrp", "rename", "patch", "tar", "unzip", "bsdtar", "sponge")
+    (
+        *("mv", "tee", "dd", "truncate", "chmod", "chown", "chgrp", "rename", "touch", "gzip", "bzip2", "xz", "patch"),
+        *("tar", "unzip", "bsdtar", "sponge"),
+    )
 )
 WRITING_LAST = frozenset(("cp", "ln", "install", "rsync"))
 """Of their files the last is written, unless an option names another."""

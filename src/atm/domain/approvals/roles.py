@@ -29,7 +29,7 @@ _LOOKING_GIT = (
 _WRITING = {
     "sort": ("--o", "--compress"),
     "tree": ("--o",),
-    "rg": ("--pre",),
+    "rg": ("--pre", "--hostname-bin"),
     "file": ("-C", "--compile"),
     "date": ("-s", "--s"),
     "git": ("--ou", "--op", "-O", "--ext-diff"),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 HOST_ASKS = "ATM_HOST_ASKS"
-"""Set for an agent whose host is asked by its program, for as long as it takes."""
+"""Set for an agent whose host is asked by its program, for as long as it takes: the process of that host."""
 
 VARIABLE = "ATM_AGENT"
 NO_AGENT = "no-agent"

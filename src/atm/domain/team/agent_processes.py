@@ -78,6 +78,22 @@ def nearest_agent(commands: Iterable[tuple[int, str]]) -> int | None:
     return found
 
 
+def is_started_by(host: int, commands: Iterable[tuple[int, str]]) -> bool:
+    """
+    Was the agent of a hook, by whose ancestors it is known, started by this host itself? One that an agent started has
+    a shell between: it inherits what the host told its own, and the host knows nothing of it.
+    """
+    has_agent = False
+    for pid, command in commands:
+        if pid == host:
+            return has_agent
+        is_shell = program_in(command) in SHELLS
+        if has_agent and is_shell:
+            return False
+        has_agent = has_agent or not is_shell
+    return False
+
+
 def teammate_in(command: str) -> tuple[str, str] | None:
     """
     Name and team of a teammate that Claude Code has started in a pane, by its command line, words parted by NUL.

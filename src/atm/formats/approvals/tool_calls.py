@@ -12,7 +12,7 @@ from atm.formats.files.json_record import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from atm.domain.plain import Plain
 
@@ -26,15 +26,8 @@ _BEGIN_PATCH = "*** Begin Patch"
 _OF_CODEX = ("itemId", "reason")
 """What its server says beside a call: which it is, and why it wants it."""
 
-_BESIDE = (
-    *_COMMAND,
-    *_FOLDER,
-    *_PATH,
-    "description",
-    "timeout",
-    "run_in_background",
-    "is_background",
-)
+_OF_SHELLS = ("description", "timeout", "run_in_background", "is_background")
+"""What a tool that runs commands is told beside the command."""
 
 
 def read_call(
@@ -49,7 +42,7 @@ def read_call(
         folder=_folder(given, folder),
         root=root,
         paths=[*_paths(given), *_patched(patch)],
-        diff=patch or _diff(given),
+        diff=patch or _diff(given, is_shell=KNOWN_TOOLS.get(tool.lower()) == SHELL),
         session=session,
         call_id=call_id,
     )
@@ -152,14 +145,22 @@ def _patched(patch: str) -> list[str]:
     return [line.removeprefix(mark) for line in lines for mark in _PATCH_FILES if line.startswith(mark)]
 
 
-def _diff(given: Mapping[str, Plain]) -> str:
+def _diff(given: Mapping[str, Plain], *, is_shell: bool) -> str:
     """What would change, to be read by people: old lines, new ones, and all arguments that are shown nowhere else."""
     edits = given.get("edits")
     pairs = [one for one in edits if isinstance(one, dict)] if isinstance(edits, list) else []
     lines = [*_changed(given)]
     for one in pairs:
-        lines += [*_changed(one), *_rest(one)]
-    return "\n".join([*lines, *_rest({key: value for key, value in given.items() if key != "edits" or not pairs})])
+        lines += [*_changed(one), *_rest(one, [])]
+    others = {key: value for key, value in given.items() if key != "edits" or not pairs}
+    return "\n".join([*lines, *_rest(others, [*_told(given), *(_OF_SHELLS if is_shell else ())])])
+
+
+def _told(given: Mapping[str, Plain]) -> list[str]:
+    """The arguments that became the command, the files and the folder of a call: those alone are shown as these."""
+    command = next((key for key in _COMMAND if given.get(key)), "")
+    folder = next((key for key in _FOLDER if _text(given.get(key))), "")
+    return [command, folder, *(key for key in _PATH if _text(given.get(key)))]
 
 
 def _changed(one: Mapping[str, Plain]) -> Iterator[str]:
@@ -169,13 +170,10 @@ def _changed(one: Mapping[str, Plain]) -> Iterator[str]:
                 yield from (f"{mark}{line}" for line in text.split("\n"))
 
 
-def _rest(one: Mapping[str, Plain]) -> list[str]:
+def _rest(one: Mapping[str, Plain], told: Sequence[str]) -> list[str]:
     """How it is changed: everywhere or once, which cell; and whatever a tool of its own takes."""
-    shown = [
-        *_BESIDE,
-        *(_OF_CODEX if "itemId" in one else ()),
-        *(key for key in (*_OLD, *_NEW) if isinstance(one.get(key), str)),
-    ]
+    changed = [key for key in (*_OLD, *_NEW) if isinstance(one.get(key), str)]
+    shown = [*told, *changed, *(_OF_CODEX if "itemId" in one else ())]
     empty: tuple[Plain, ...] = (None, "", [], {})
     rest = {key: said for key, said in one.items() if key not in shown and said is not False and said not in empty}
     return [encode(rest)] if rest else []

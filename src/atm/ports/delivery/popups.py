@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable
     from typing import Protocol
 else:
     Protocol = object
@@ -15,5 +15,5 @@ class Popups(Protocol):
 
     def is_open(self) -> bool: ...
 
-    def show(self, title: str, servers: Collection[str]) -> bool:
-        """Where somebody was last seen; False if nobody sits at any of these servers."""
+    def show(self, title: str, is_agents: Callable[[int], bool]) -> bool:
+        """At the terminal that was used last and is no agent's, by its process; False if nobody sits at one."""

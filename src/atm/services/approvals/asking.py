@@ -101,7 +101,7 @@ def _new(
             room.room.chance.new_id().replace("-", "")[:6] + digest[:6],
             team=team.name,
             requester=requester,
-            tier=verdict.tier or HUMAN,
+            tier=HUMAN if team.is_lead(requester) else verdict.tier or HUMAN,  # nobody grants themselves
             operation=understood.operation,
             tool=call.tool,
             command=call.command,

@@ -7,7 +7,7 @@ withdraws, or that outlives the agent, is cancelled.
 
 from __future__ import annotations
 
-from atm.domain.approvals.act import PLAN
+from atm.domain.approvals.calls import EXIT_PLAN, KNOWN_TOOLS
 from atm.domain.approvals.requests import WAITING
 from atm.domain.errors import AtmError
 from atm.domain.team import liveness
@@ -53,24 +53,25 @@ class HostQuestions:
         id, tool = str(heard.facts.get("id")), str(heard.facts.get("tool"))
         try:
             self._judge(id, tool, heard)
-        except (AtmError, OSError) as error:
-            self._answer(
-                id, allow=False, reason=f"atm could not judge this call, and what is not judged is denied: {error}"
-            )
+        except Exception as error:  # noqa: BLE001 - nothing that an agent asks for may end its host
+            self._open.pop(id, None)
+            why = f"atm could not judge this call, and what is not judged is denied: {error!r}"
+            self._answer(id, allow=False, reason=why)
 
     def _judge(self, id: str, tool: str, heard: Heard) -> None:
         record, room = self._host.record, self._approvals
+        is_plan = KNOWN_TOOLS.get(tool.lower()) == EXIT_PLAN
+        if tool in FOR_PEOPLE or not (room.policy.exists or is_plan):
+            is_ours = tool.startswith(OURS)
+            self._answer(id, allow=is_ours, reason="" if is_ours else NOBODY_ASKED)
+            return
         given = heard.facts.get("input")
         given = given if isinstance(given, dict) else {}
         folder = record.worktree or record.folder
         call_id = given.get("itemId") or given.get("callID") or id
         call = read_call(tool, given, folder=folder, root=folder, session=record.session, call_id=str(call_id))
         understood, verdict = judged(room, call)
-        if tool.startswith(OURS) and not room.policy.exists:
-            self._answer(id, allow=True, reason="")
-        elif tool in FOR_PEOPLE or not (room.policy.exists or understood.operation == PLAN):
-            self._answer(id, allow=False, reason=NOBODY_ASKED)
-        elif not verdict.asks:
+        if not verdict.asks:
             reason = "" if verdict.is_granted else denied_by(verdict) or NOBODY_ASKED
             self._answer(id, allow=verdict.is_granted, reason=reason)
             self._note_refusal(call, verdict.is_granted)
@@ -87,9 +88,9 @@ class HostQuestions:
         for id, (approval, call) in [*self._open.items()]:
             try:
                 self._look_at(id, approval, call)
-            except (AtmError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - the same
                 self._open.pop(id, None)
-                self._answer(id, allow=False, reason=f"its request cannot be read any more, which is a no: {error}")
+                self._answer(id, allow=False, reason=f"its request cannot be read any more, which is a no: {error!r}")
 
     def _look_at(self, id: str, approval: Approval, call: AgentCall) -> None:
         room = self._approvals

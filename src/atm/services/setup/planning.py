@@ -89,7 +89,8 @@ class SetupOrder:
 
     def wish(self, files: VendorFiles) -> WantedEntries:
         is_gentle = set(self.kinds) != {SERVER}
-        return WantedEntries(files.program(), self.identity, permits=files.permits(), is_gentle=is_gentle)
+        permits = (files.permits(project=False), files.permits(project=True))
+        return WantedEntries(files.program(), self.identity, permits=permits, is_gentle=is_gentle)
 
     def kinds_in(self, file: ConfigFile) -> list[str]:
         return [kind for kind in file.kinds if kind in self.kinds]

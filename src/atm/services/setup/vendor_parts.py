@@ -60,10 +60,15 @@ class WantedEntries:
     program: tuple[str, ...]
     identity: Identity | None = None
     """Whom the MCP server acts for. None: whomever an entry of ours names already, else nobody."""
-    permits: bool = False
-    """Is there a policy that permission hooks have to enforce?"""
+    permits: tuple[bool, bool] = (False, False)
+    """Is there a policy that permission hooks have to enforce: in the user's files, in those of the project?"""
     is_gentle: bool = False
     """Is another program's server that is called like ours spoken of, instead of being a reason to refuse the file?"""
+
+
+def _permits(file: ConfigFile, wish: WantedEntries) -> bool:
+    """A file of a project has a folder that it must lie in."""
+    return wish.permits[bool(file.within)]
 
 
 class HooksPart:
@@ -74,11 +79,12 @@ class HooksPart:
         self.shape = shape
 
     def put(self, text: str, wish: WantedEntries) -> str:
-        kept = text if wish.permits or is_blank(text) else vendor_settings.without_hooks(text, self.shape, PERMIT)
+        stays = _permits(self.file, wish) or is_blank(text)
+        kept = text if stays else vendor_settings.without_hooks(text, self.shape, PERMIT)
         return vendor_settings.with_hooks(kept, self._entries(wish), self.shape)
 
     def _entries(self, wish: WantedEntries) -> tuple[HookEntry, ...]:
-        return entries_for(self.file.vendor, wish.program, permits=wish.permits)
+        return entries_for(self.file.vendor, wish.program, permits=_permits(self.file, wish))
 
     def take(self, text: str) -> str:
         return vendor_settings.without_hooks(text, self.shape)
@@ -130,9 +136,12 @@ class Notify:
 class PluginPart:
     """The plugin file for OpenCode: all of it is ours, or none."""
 
+    def __init__(self, file: ConfigFile) -> None:
+        self.file = file
+
     def put(self, text: str, wish: WantedEntries) -> str:
         self._check(text)
-        wanted = opencode_plugin.plugin_text(wish.program, permits=wish.permits)
+        wanted = opencode_plugin.plugin_text(wish.program, permits=_permits(self.file, wish))
         return text if opencode_plugin.says_the_same(text, wanted) else wanted
 
     def take(self, text: str) -> str:
@@ -150,7 +159,7 @@ class PluginPart:
     def look(self, text: str, wish: WantedEntries) -> tuple[HookStanding, tuple[str, ...]]:
         if is_blank(text):
             return HookStanding(missing=("plugin",)), ()
-        wanted = opencode_plugin.plugin_text(wish.program, permits=wish.permits)
+        wanted = opencode_plugin.plugin_text(wish.program, permits=_permits(self.file, wish))
         is_current = opencode_plugin.says_the_same(text, wanted)
         return (HookStanding() if is_current else HookStanding(outdated=("plugin",))), ()
 
@@ -235,6 +244,6 @@ _PARTS: dict[str, Callable[[ConfigFile], SettingsPart]] = {
     HOOKS: lambda file: HooksPart(file, GROUPED),
     NAMED_HOOKS: lambda file: HooksPart(file, NAMED),
     NOTIFY: Notify,
-    PLUGIN: lambda _: PluginPart(),
+    PLUGIN: PluginPart,
     SERVER: Server,
 }

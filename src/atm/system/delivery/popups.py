@@ -13,10 +13,10 @@ import sys
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 SECONDS = 3.0
-_CLIENTS = "#{client_activity} #{client_name}"
+_CLIENTS = "#{client_activity} #{client_pid} #{client_name}"
 
 
 class TmuxPopups:
@@ -30,20 +30,20 @@ class TmuxPopups:
     def is_open(self) -> bool:
         return self._shown is not None and self._shown.poll() is None
 
-    def show(self, title: str, servers: Collection[str]) -> bool:
+    def show(self, title: str, is_agents: Callable[[int], bool]) -> bool:
+        """On the user's own server alone: agents have others."""
         if self.is_open():
             return True
-        seen = [found for server in dict.fromkeys(["", *servers]) for found in self._clients(server)]
+        seen = [(at, name) for at, pid, name in self._clients() if not is_agents(pid)]
         if not seen:
             return False
-        _, server, client = max(seen)
         size = ("-w", "90%", "-h", "80%")
-        self._shown = self._start(server, "display-popup", "-c", client, *size, "-T", title, "-E", self._command)
+        self._shown = self._start("display-popup", "-c", max(seen)[1], *size, "-T", title, "-E", self._command)
         return self._shown is not None
 
-    def _clients(self, server: str) -> list[tuple[int, str, str]]:
-        """Terminals at which somebody sits: when they were last used, the server, the name."""
-        started = self._start(server, "list-clients", "-F", _CLIENTS, listens=True)
+    def _clients(self) -> list[tuple[int, int, str]]:
+        """Terminals at which somebody sits: when they were last used, their process, the name."""
+        started = self._start("list-clients", "-F", _CLIENTS, listens=True)
         if started is None:
             return []
         import subprocess
@@ -54,16 +54,15 @@ class TmuxPopups:
             started.kill()
             started.communicate()
             return []
-        rows = [row.partition(" ") for row in said.splitlines()]
-        return [(int(at), server, name) for at, _, name in rows if at.isdecimal() and name]
+        rows = [row.split(" ", 2) for row in said.splitlines()]
+        return [(int(row[0]), int(row[1]), row[2]) for row in rows if len(row) == 3 and (row[0] + row[1]).isdecimal()]
 
-    def _start(self, server: str, *words: str, listens: bool = False) -> subprocess.Popen[bytes] | None:
+    def _start(self, *words: str, listens: bool = False) -> subprocess.Popen[bytes] | None:
         import subprocess
 
-        where = ("-S", server) if server else ()
         try:
             return subprocess.Popen(
-                ["tmux", "-u", *where, *words],
+                ["tmux", "-u", *words],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE if listens else subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,

@@ -56,7 +56,14 @@ class VendorFilesOnDisk:
 
     __slots__ = ("_disk", "_environment", "_layout", "_locks", "_notes", "_permits")
 
-    def __init__(self, locks: Locks, layout: Layout, environment: Mapping[str, str], *, permits: bool = False) -> None:
+    def __init__(
+        self,
+        locks: Locks,
+        layout: Layout,
+        environment: Mapping[str, str],
+        *,
+        permits: Callable[[bool], bool] = lambda _: False,
+    ) -> None:
         self._permits = permits
         self._disk = locks.disk
         self._locks = locks
@@ -139,8 +146,8 @@ class VendorFilesOnDisk:
                 return (_with_slashes(os.path.abspath(path)),)
         return (_with_slashes(os.path.abspath(sys.executable)), "-m", "atm")
 
-    def permits(self) -> bool:
-        return self._permits
+    def permits(self, *, project: bool) -> bool:
+        return self._permits(project)
 
     def can_serve(self) -> bool:
         return importlib.util.find_spec("mcp") is not None

@@ -65,12 +65,12 @@ class ApprovalLoops:
         if version == self._versions.get(team) and now < self._due.get(team, float("inf")):
             return 0
         is_first = team not in self._states
-        found = [close_expired(self.room, one) for one in self.room.approvals.all(team)]
+        found = [close_expired(self.room, one) for one in self.room.approvals.all(team) if not one.problem]
         states = {one.id: one.state(now) for one in found}
         news = [one for one in found if states[one.id] != self._states.get(team, {}).get(one.id)]
         for one in news if not is_first else [one for one in news if states[one.id] == WAITING]:
             self._tell(one, states[one.id])
-        self._versions[team], self._states[team] = self.room.approvals.version(team), states
+        self._versions[team], self._states[team] = version, states  # of before: what came meanwhile is looked at again
         self._due[team] = min((one.expires_at for one in found if states[one.id] == WAITING), default=float("inf"))
         return len(news)
 
@@ -87,15 +87,16 @@ class ApprovalLoops:
         """Once for what is new; closed, it stays closed until something new comes, or somebody opens it."""
         if self._popups.is_open():
             return
-        rounds, servers = self._core.rounds, set[str]()
-        for name in rounds.names():
-            for member in rounds.attempt(rounds.room.endpoints.known, name) or []:
-                endpoint = rounds.attempt(rounds.room.endpoints.of, name, member)
-                servers |= {endpoint.server} if endpoint is not None and endpoint.server else set()
-        if self._popups.show("an agent asks for your approval", servers):
+        if self._popups.show("an agent asks for your approval", self._is_agents):
             self._unseen.clear()
 
+    def _is_agents(self, pid: int) -> bool:
+        """Does this process run under a member's? An agent may sit at a terminal of its own making."""
+        processes = self._core.rounds.room.processes
+        return any(processes.owners(one) for one in processes.ancestors(pid))
+
     def forget_all_but(self, teams: set[str]) -> None:
+        self._unseen = {one for one in self._unseen if one[0] in teams}
         for kept in (self._versions, self._states, self._due):
             for gone in set(kept) - teams:
                 del kept[gone]

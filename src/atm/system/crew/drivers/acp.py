@@ -123,7 +123,10 @@ class AcpDriver:
     def go_to_work(self) -> None:
         self._plans = False
         wanted = next((mode for mode in MODES[self._brief.after_plan] if mode in self._offered), "")
-        self._rpc.ask("session/set_mode", {"sessionId": self._session, "modeId": wanted}, self._changed)
+        if wanted:
+            self._rpc.ask("session/set_mode", {"sessionId": self._session, "modeId": wanted}, self._changed)
+        else:
+            self._changed({}, "it has no mode for work")
 
     def _changed(self, _: Record, error: str) -> None:
         if error:

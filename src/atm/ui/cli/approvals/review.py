@@ -30,7 +30,8 @@ def run(args: Args, session: Session) -> int:
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("there is no terminal to answer at", "use `atm approvals approve` or `atm approvals deny`")
     check_person(session.room, "answer at a terminal")
-    room, teams, who = room_of(session), teams_meant(args, session), session.identity(args)
+    room, who = room_of(session), session.identity(args)
+    teams = teams_meant(args, session) if args.text("team") else session.room.rosters.teams()
     id = args.text("id")
     waiting = [find_approval(room, teams, id)] if id else [one for team in teams for one in requests_of(room, team)]
     for number, one in enumerate(waiting, 1):

@@ -11,7 +11,7 @@ import signal
 import sys
 
 from atm import config
-from atm.domain.crew.marks import VARIABLE
+from atm.domain.crew.marks import HOST_ASKS, VARIABLE
 from atm.domain.crew.runtimes import BOARD, TMUX
 from atm.domain.errors import AtmError
 from atm.services.crew.crewroom import Fenced
@@ -80,7 +80,8 @@ def _work(host: Host) -> None:
     from atm.services.crew.program_work import ProgramWork
 
     folder = record.worktree or record.folder
-    child = host.machine.start(record.command, folder, os.environ, in_terminal=record.backend == TMUX)
+    hosted = {HOST_ASKS: str(os.getpid())} if HOST_ASKS in os.environ else {}
+    child = host.machine.start(record.command, folder, {**os.environ, **hosted}, in_terminal=record.backend == TMUX)
     ProgramWork(host).work(child)
 
 

@@ -91,9 +91,9 @@ def _check_leads(session: Session, team: str, agent: str) -> None:
     """Whoever does not lead has nobody to delegate to. Without permission hooks nothing keeps it from working."""
     if not find_team(session.room, team).is_lead(agent):
         raise UsageError(f"{agent} does not lead {team}", "only a lead can be told to delegate")
-    from atm.wiring.approvals import has_policy
+    from atm.wiring.approvals import needs_hooks
 
-    if not has_policy(session.settings):
+    if not needs_hooks(session.settings, project=True):
         session.warn("Note: permission hooks enforce it: `atm config set crew.delegate true`, then `atm init`.")
 
 

@@ -39,6 +39,8 @@ def _shown(approval: Approval, now: float) -> dict[str, Plain]:
 
 
 def _harmless(key: str, value: Plain) -> Plain:
+    if isinstance(value, dict):
+        return {name: _harmless(name, one) for name, one in value.items()}
     if isinstance(value, list):
         return [line(one) if isinstance(one, str) else one for one in value]
     return (body(value) if key in LONG else line(value)) if isinstance(value, str) else value
