@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.lab.conftest import ME, LabAgent, Run, processes_of, until
 from tests.lab.test_crew import Upped
+from tests.optional import skip_without
 
 from atm.testing.model import offered, sees
 
@@ -107,6 +108,24 @@ def test_each_call_is_decided_as_the_policy_says_and_the_model_reads_why(agent):
         ("denied", HUMAN),
     ]
     assert agent.model.strays == []
+
+
+def test_in_a_terminal_the_same_policy_decides(agent):
+    skip_without("tmux")
+    with_policy(agent, 120)
+    shell, story = agent.vendor.shell, agent.story
+    shell(story.first(), "touch denied.txt")
+    shell(story.then(), "touch for-human.txt")
+    shell(story.then(), "touch for-human-no.txt")
+    story.otherwise().says("done")
+    pane = agent.sits_down("begin")
+    with pane.shown_on_failure():
+        agent.atm("approvals", "approve", asked(agent, "for-human.txt")["id"], me=HUMAN)
+        agent.atm("approvals", "deny", asked(agent, "for-human-no")["id"], "--reason", "not before lunch", me=HUMAN)
+        agent.seen.eventually("not before lunch")
+        agent.seen.once("says no (deny: command = touch denied*)")
+    made = {path.name for path in agent.folder.iterdir() if path.suffix == ".txt"}
+    assert made == {"for-human.txt"}
 
 
 def test_silence_means_no_and_the_same_call_finds_its_answer_later(agent):
