@@ -14,6 +14,7 @@ from atm.config import (
     FROM_ENVIRONMENT,
     KNOWN,
     NUMBER,
+    RULES,
     TEXT,
     TEXTS,
     WHOLE,
@@ -265,7 +266,7 @@ class TestMistakes:
 
     def test_every_default_is_of_its_own_kind(self):
         for key, (kind, default, purpose) in KNOWN.items():
-            assert kind in (TEXT, WHOLE, NUMBER, YES_NO, TEXTS)
+            assert kind in (TEXT, WHOLE, NUMBER, YES_NO, TEXTS, RULES)
             assert purpose
             if default is not None:
                 assert checked(key, default) == default

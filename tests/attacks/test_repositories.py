@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import Atm
 from tests.trusting import trust
 
-from atm.config import KNOWN, NUMBER, TEXT, TEXTS, WHOLE, YES_NO, load
+from atm.config import KNOWN, NUMBER, POLICY, RULES, TEXT, TEXTS, WHOLE, YES_NO, load
 from atm.domain.team.team import Member
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -264,8 +264,9 @@ class TestFiles:
 
 def test_of_all_settings_only_how_things_look_count(layout, tmp_path):
     """Whatever key is added later: it needs consent, unless somebody decides otherwise here."""
-    values = {TEXT: '"x"', TEXTS: '"x"', WHOLE: "7", NUMBER: "7", YES_NO: "{}"}
+    values = {TEXT: '"x"', TEXTS: '"x"', WHOLE: "7", NUMBER: "7", YES_NO: "{}", RULES: '[{{decision = "deny"}}]'}
     chosen = {"delivery.stop_on": '"any"', "display.format": '"json"', "display.timestamps": '"iso8601"'}
+    chosen["approvals.default"] = '"deny"'
     (tmp_path / ".git").mkdir()
     lines = ['aliases.boss = "ann"', "plugins.digest.enabled = true"]
     for key, (kind, default, _) in KNOWN.items():
@@ -274,10 +275,11 @@ def test_of_all_settings_only_how_things_look_count(layout, tmp_path):
     untrusted = load(layout, {}, str(tmp_path), {})
     counts = {key for key, one in untrusted.all().items() if one.origin != "default"}
     assert counts == {key for key in KNOWN if key.startswith("display.")}
-    assert {*untrusted.repo.ignored} == {*KNOWN, "aliases.boss", "plugins.digest.enabled"} - counts
+    assert {*untrusted.repo.ignored} == {*KNOWN, "aliases.boss", "plugins.digest.enabled"} - counts - {*POLICY}
+    assert [(own, {*said}) for _, own, said in untrusted.policies] == [(False, {*POLICY})]  # these only narrow
     trust(Path(layout.config_root).parents[1], tmp_path)
     trusted = load(layout, {}, str(tmp_path), {})
-    assert all(one.origin != "default" for one in trusted.all().values())
+    assert {key for key, one in trusted.all().items() if one.origin == "default"} == {*POLICY}
 
 
 class TestPlugins:

@@ -64,18 +64,25 @@ def sides(test: ast.Compare) -> tuple[list[ast.expr], list[ast.expr]]:
 
 def is_same(left: ast.expr, right: ast.expr) -> bool:
     """The same thing on both sides. Two calls may differ, so they may stand."""
-    can_differ = any(isinstance(node, ast.Call | ast.Await) for node in ast.walk(left))
-    return not can_differ and ast.dump(left) == ast.dump(right)
+    if type(left) is not type(right) or any(isinstance(node, ast.Call | ast.Await) for node in ast.walk(left)):
+        return False
+    return ast.dump(left) == ast.dump(right)
 
 
 def can_be_skipped(node: ast.AST) -> list[ast.Assert]:
     """Assertions in a block that swallows an error: the error before them, or their own, and nothing is checked."""
     swallows = (isinstance(node, ast.Try) and bool(node.handlers)) or (
         isinstance(node, ast.With | ast.AsyncWith)
-        and any("suppress" in ast.unparse(item.context_expr) for item in node.items)
+        and any("suppress" in name for item in node.items for name in names_in(item.context_expr))
     )
     body = node.body if swallows and isinstance(node, ast.Try | ast.With | ast.AsyncWith) else []
     return [inner for statement in body for inner in ast.walk(statement) if isinstance(inner, ast.Assert)]
+
+
+def names_in(expression: ast.expr) -> Iterator[str]:
+    for node in ast.walk(expression):
+        if isinstance(node, ast.Name | ast.Attribute):
+            yield node.id if isinstance(node, ast.Name) else node.attr
 
 
 def faults(tree: ast.AST) -> Iterator[tuple[ast.Assert, str]]:
@@ -127,7 +134,10 @@ def is_claim(node: ast.AST) -> bool:
 
 def is_narrowing(test: ast.expr) -> bool:
     """`isinstance(a, B)` or `a is not None`."""
-    return ast.unparse(test).startswith("isinstance(") or ast.unparse(test).endswith(" is not None")
+    if isinstance(test, ast.Compare):
+        last = test.comparators[-1]
+        return isinstance(test.ops[-1], ast.IsNot) and isinstance(last, ast.Constant) and last.value is None
+    return isinstance(test, ast.Call) and isinstance(test.func, ast.Name) and test.func.id == "isinstance"
 
 
 def parts_of(tree: ast.Module | ast.ClassDef) -> Iterator[Part]:
@@ -171,10 +181,17 @@ def parts_in(name: str) -> list[Part]:
 
 def helpers_above(name: str) -> list[Part]:
     """What a test can call without importing it from another test: the helpers of its folder and of those above."""
-    folders = {*PurePosixPath(name).parents}
-    files = [PurePosixPath(other) for other in trees() if other != name]
-    near = [file for file in files if file.parent in folders and not file.name.startswith("test_")]
-    return [part for file in near for part in parts_in(str(file))]
+    near = [file for folder in PurePosixPath(name).parents for file in helpers_by_folder().get(str(folder), ())]
+    return [part for file in near if file != name for part in parts_in(file)]
+
+
+@cache
+def helpers_by_folder() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for file in map(PurePosixPath, trees()):
+        if not file.name.startswith("test_"):
+            found.setdefault(str(file.parent), []).append(str(file))
+    return found
 
 
 def where(name: str, tree: ast.Module, node: ast.Assert) -> str:

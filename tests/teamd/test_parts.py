@@ -46,7 +46,9 @@ def with_one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_every_topic_has_one_and_no_loop_has_two():
     found = find_parts()
-    assert [part.name for part in found] == ["board", "crew", "delivery", "mail", "sessions", "team", "worksync"]
+    assert [part.name for part in found] == [
+        *("approvals", "board", "crew", "delivery", "mail", "sessions", "team", "worksync")
+    ]
 
 
 def in_a_daemon(layout: Layout, look: Callable[[Daemon], None]) -> None:

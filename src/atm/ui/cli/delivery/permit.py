@@ -20,7 +20,7 @@ COMMAND = Command(
         Argument("vendor", "claude, codex, gemini or opencode"),
         Argument("event", "as the vendor calls it"),
     ),
-    examples=("atm permit claude PreToolUse < payload.json",),
+    examples=("atm permit claude PreToolUse",),
 )
 
 
