@@ -79,7 +79,7 @@ def down(
 ) -> list[AgentEnd]:
     """
     End agents of a team gracefully. Without names it is the whole team, which is stopped then. `waits_for` hears once
-    of each that finishes its task first.
+    of each that finishes its task first. In the order in which they were asked, whoever was quicker.
     """
     wanted = [agent_named(crew, team, name) for name in names] if names else agents_of(crew, team)
     waiting = {record.member: record for record in wanted}
@@ -102,7 +102,8 @@ def down(
     if not names:
         reconcile(crew, team)
         _stop_team(crew, team, by)
-    return done
+    asked = [record.member for record in wanted]
+    return sorted(done, key=lambda one: asked.index(one.member))
 
 
 def ask_to_end(crew: Crewroom, record: AgentRecord, by: str) -> None:
