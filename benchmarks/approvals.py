@@ -11,7 +11,7 @@ from pathlib import Path
 from atm import config
 from atm.domain.approvals.requests import APPROVED
 from atm.services.approvals.answering import give_answer
-from atm.services.approvals.looking import requests_of
+from atm.services.approvals.looking import waiting_in
 from atm.system.machine import find_layout
 from atm.wiring.approvals import build_approvalroom
 from atm.wiring.board import build_boardroom
@@ -99,7 +99,7 @@ def _answer(team: Sandbox, atm: str, number: int) -> float:
         assert hook.stdout is not None
         hook.stdin.write(_payload(str(team.home), f"rm -rf /nowhere/{number}").encode())
         hook.stdin.close()
-        while not (waiting := requests_of(approvals, TEAM)):
+        while not (waiting := waiting_in(approvals, TEAM)):
             time.sleep(0.01)
         began = time.perf_counter()
         give_answer(approvals, waiting[0], "human", APPROVED, "", "benchmark")

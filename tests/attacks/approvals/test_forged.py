@@ -21,7 +21,7 @@ from atm.domain.approvals.requests import APPROVED, DENIED, GivenAnswer
 from atm.domain.errors import ApprovalClosed, AtmError
 from atm.formats.approvals.records import encode_given, encode_request
 from atm.services.approvals.answering import find_approval, give_answer
-from atm.services.approvals.looking import requests_of
+from atm.services.approvals.looking import waiting_in
 from atm.testing import Crash, FaultyDisk, QuickDisk
 
 
@@ -65,8 +65,8 @@ def test_an_answer_that_nobody_gave_through_us_lets_nothing_through(world, forge
     assert (read.answer, bool(read.problem)) == (None, True)
     with pytest.raises(ApprovalClosed):
         give_answer(world.room, read, "hugo", APPROVED, "", "h")
-    assert one.id not in [each.id for each in requests_of(world.room, "crew")]
-    (again,) = requests_of(world.room, "crew")  # the call was asked for anew
+    assert one.id not in [each.id for each in waiting_in(world.room, "crew")]
+    (again,) = waiting_in(world.room, "crew")  # the call was asked for anew
     give_answer(world.room, again, "hugo", APPROVED, "", "h")
     assert world.permit().is_yes
 
@@ -116,7 +116,7 @@ def test_a_request_that_somebody_changed_is_never_answered_nor_used(world, field
     assert read.problem
     with pytest.raises(AtmError):
         give_answer(world.room, read, "hugo", APPROVED, "", "h")
-    assert one.id not in [each.id for each in requests_of(world.room, "crew")]
+    assert one.id not in [each.id for each in waiting_in(world.room, "crew")]
     assert world.permit().is_no
 
 
@@ -150,7 +150,7 @@ def test_a_request_that_is_signed_by_guessing_is_none(world):
 def test_files_that_are_no_requests_hinder_nobody(world, name):
     one = world.ask()
     (world.folder / name).write_bytes(b'{"id":')
-    assert [each.id for each in requests_of(world.room, "crew")] == [one.id]
+    assert [each.id for each in waiting_in(world.room, "crew")] == [one.id]
 
 
 # Uses.
@@ -248,7 +248,7 @@ def test_whoever_is_killed_while_asking_leaves_nothing_that_counts_for_a_yes(hom
     for step, world in killed_at_every_step(home, lambda world: world.ask(), every=3):
         said = world.permit()
         assert said.is_no, step
-        waiting = requests_of(world.room, "crew")
+        waiting = waiting_in(world.room, "crew")
         assert len(waiting) == 1, step
         give_answer(world.room, waiting[0], "hugo", APPROVED, "", "h")
         assert world.permit().is_yes, step

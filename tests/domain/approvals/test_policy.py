@@ -343,3 +343,9 @@ def test_a_tool_that_reaches_the_network_is_allowed_by_its_name():
     assert judge(policy, understand(call, CallPlace("/work"))).decision == ALLOW
     everything = Policy(PolicyLayer("user", [Rule(ALLOW, {"tool": ["*"]}, "user", 1)], ASK_HUMAN))
     assert judge(everything, understand(call, CallPlace("/work"))).decision == ASK_HUMAN
+
+
+def test_a_deletion_that_names_no_file_is_for_a_person():
+    policy = Policy(PolicyLayer("user", [], ALLOW))
+    said = judge(policy, understand(AgentCall("delete", folder="/work"), CallPlace("/work")))
+    assert (said.decision, said.tier) == (ASK_HUMAN, "human")

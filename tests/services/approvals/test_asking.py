@@ -11,7 +11,7 @@ from atm.domain.errors import ApprovalClosed, AtmError
 from atm.services.approvals.answering import give_answer
 from atm.services.approvals.approvalroom import fresh
 from atm.services.approvals.asking import await_answer, cancel, leave, use
-from atm.services.approvals.looking import requests_of, tidy
+from atm.services.approvals.looking import everything_in, tidy, waiting_in
 from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add
 from atm.services.board.working import claim
@@ -86,7 +86,7 @@ def test_silence_is_a_no_and_is_noted_once(stage):
     one = stage.ask(minutes=1)
     assert await_answer(stage.room, one, 600).state(stage.clock.now()) == EXPIRED
     for _ in range(2):
-        requests_of(stage.room, "crew", all=True)
+        everything_in(stage.room, "crew")
     assert stage.events == ["asked", EXPIRED]
     assert not use(stage.room, fresh(stage.room, one))
     with pytest.raises(ApprovalClosed):
@@ -180,8 +180,8 @@ def test_only_what_waits_is_listed_unless_all_is_wanted(stage):
     stage.clock.pass_time(1)
     two = stage.ask("curl x")
     give_answer(stage.room, one, "hugo", DENIED, "no", "h")
-    assert [each.id for each in requests_of(stage.room, "crew")] == [two.id]
-    assert [each.id for each in requests_of(stage.room, "crew", all=True)] == [one.id, two.id]
+    assert [each.id for each in waiting_in(stage.room, "crew")] == [two.id]
+    assert [each.id for each in everything_in(stage.room, "crew")] == [one.id, two.id]
 
 
 def test_closed_requests_go_after_a_month_and_the_audit_stays(stage):

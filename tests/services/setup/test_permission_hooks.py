@@ -64,3 +64,15 @@ def test_opencodes_plugin_asks_only_where_there_is_a_policy():
     assert "const PERMITS = true" in plugin.put("", WITH)
     assert "const PERMITS = false" in plugin.put("", WITHOUT)
     assert plugin.look(plugin.put("", WITHOUT), WITH)[0].outdated == ("plugin",)
+
+
+@VENDORS
+def test_a_line_that_lost_its_end_is_out_of_date_and_gets_it_back(vendor, events):
+    """Without it a hook that is killed would let the call run."""
+    one = part(vendor)
+    cut = one.put("", WITH).replace(" || exit 2", " 2>/dev/null")
+    assert one.look(cut, WITH)[0].outdated == tuple(events)
+    assert {command for command, _ in permits_in(one.put(cut, WITH)).values()} == {
+        f"/opt/atm permit {vendor} {event} 2>/dev/null || exit 2" for event in events
+    }
+    assert one.look(one.put(cut, WITH), WITH)[0].state == "installed"

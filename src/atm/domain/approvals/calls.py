@@ -123,9 +123,8 @@ def understand(call: AgentCall, place: CallPlace) -> Understood:
     act.branches = [call.branch] if call.branch else []
     if call.tool in (WRITE, EDIT):
         act.overwrites([*act.paths], place)
-    if call.tool == "delete" or (call.own_name.lower() == "delete" and act.paths):
-        act.operation = DELETE
-        act.is_sensitive = not all(place.holds(path) for path in act.paths)
+    if call.own_name.lower() == DELETE:
+        act.removes(act.paths, place)
     return Understood(call, [act], place)
 
 

@@ -117,6 +117,10 @@ class Approval:
             return self.answer.state
         return EXPIRED if now >= self.expires_at else WAITING
 
+    def waits(self, now: float) -> bool:
+        """For an answer that somebody could give."""
+        return self.state(now) == WAITING and not self.problem
+
     def may_be_used(self, now: float, seconds: float, call_id: str = "") -> bool:
         """For one execution; the same call may be asked about twice, by a hook and by its program."""
         if self.state(now) != APPROVED or self.answer is None or self.problem:

@@ -16,8 +16,8 @@ PLANS, DELEGATES = "plans", "delegates"
 
 _LOOKING = frozenset(
     (
-        *("ls", "cat", "head", "tail", "grep", "egrep", "fgrep", "rg", "wc", "pwd", "file", "stat", "tree", "du"),
-        *("echo",),
+        *("ls", "cat", "head", "tail", "grep", "egrep", "fgrep", "rg", "wc", "pwd", "file", "stat", "tree"),
+        *("du", "echo"),
         *("sort", "uniq", "cut", "diff", "cmp", "which", "type", "date", "true", "false", "nl", "basename", "dirname"),
         *("realpath", "readlink", "find", "jq", "cd"),
     )
@@ -53,7 +53,7 @@ def refusal(understood: Understood, role: str) -> str:
     if role == PLANS:
         return (
             "your task needs an approved plan before anything is changed: read what you need, submit the plan "
-            "(`atm tasks plan submit`, or board_plan), and wait; no answer means no"
+            "(`atm tasks plan submit`, or plan_submit), and wait; no answer means no"
         )
     return "you lead in delegate mode: give this to a teammate as a task, with files and a check"
 

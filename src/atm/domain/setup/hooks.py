@@ -211,6 +211,11 @@ class OurCommand:
     """What the user added after it. That stays as well."""
     verb: str = HOOK
 
+    @property
+    def fails_open(self) -> bool:
+        """A permission hook whose line does not deny when it is killed, or not there."""
+        return self.verb == PERMIT and not self.trailing.rstrip().endswith(FAIL_CLOSED.strip())
+
 
 @dataclass(frozen=True, slots=True)
 class FoundHook:
@@ -350,7 +355,8 @@ def compare(
     outdated = tuple(
         entry.event
         for entry in wanted
-        if entry.event in ours and (ours[entry.event].program, ours[entry.event].vendor) != (program, vendor)
+        if entry.event in ours
+        and ((ours[entry.event].program, ours[entry.event].vendor) != (program, vendor) or ours[entry.event].fails_open)
     )
     wanted_events = {entry.event for entry in wanted}
     needless = tuple(hook.event for hook in found if hook.command.verb == PERMIT and hook.event not in wanted_events)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 
-from atm.domain.setup.hooks import FoundHook, OurCommand, our_command
+from atm.domain.setup.hooks import FAIL_CLOSED, FoundHook, OurCommand, our_command
 from atm.formats.files.json_comments import Commented
 from atm.formats.files.json_pieces import BYTE_ORDER_MARK, Box, replaced, root_of
 from atm.formats.files.json_record import NotJson, decode, decode_object, indent, quote, scan
@@ -235,12 +235,14 @@ def _entered(text: str, entries: Sequence[HookEntry], shape: Shape) -> list[Piec
 
 def _updated(text: str, mine: Mine, entry: HookEntry) -> list[Piece]:
     command, wanted = mine.command, our_command(entry.command)
-    if wanted is None or (command.program, command.vendor) == (wanted.program, wanted.vendor):
+    is_same = wanted is not None and (command.program, command.vendor) == (wanted.program, wanted.vendor)
+    if wanted is None or (is_same and not command.fails_open):
         return []
     value = Box(text, mine.hook.value_at).last("command")
     assert value is not None
     call = entry.command.removesuffix(wanted.trailing)
-    return [(value.value_at, value.end, quote(f"{command.leading}{call}{command.trailing}"))]
+    trailing = f"{command.trailing}{FAIL_CLOSED}" if command.fails_open else command.trailing
+    return [(value.value_at, value.end, quote(f"{command.leading}{call}{trailing}"))]
 
 
 # Cutting out.

@@ -30,7 +30,7 @@ def find_approval(room: Approvalroom, teams: Sequence[str], id: str) -> Approval
         raise NoSuchApproval(f"{id} is the beginning of several: {ids}", "give more of it")
     if not found:
         raise NoSuchApproval(f"there is no request {id}", "see `atm approvals list --all`")
-    return close_expired(room, (exact or found)[0])
+    return (exact or found)[0]
 
 
 def give_answer(room: Approvalroom, approval: Approval, who: str, state: str, reason: str, how: str) -> Approval:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.approvals.requests import EXPIRED, LEFT, RuleNote
+from atm.domain.approvals.requests import EXPIRED, LEFT, GivenAnswer
 from atm.domain.errors import AtmError
 from atm.formats.approvals.records import AuditLine
 
@@ -68,8 +68,7 @@ class Approvalroom:
 def note(room: Approvalroom, approval: Approval, event: str, by: str, how: str, reason: str = "") -> None:
     """Into the audit, and into the history of its task. An audit that cannot be written fails whoever needs it."""
     now = room.clock.now()
-    rule = approval.rule or RuleNote()
-    line = AuditLine(now, approval.id, event, by=by, how=how, pid=room.pid, rule=rule, reason=reason)
+    line = AuditLine(now, approval.id, event, by=by, how=how, pid=room.pid, rule=approval.rule, reason=reason)
     room.approvals.note(approval.team, [line])
     if approval.task and event != LEFT:
         _note_on_task(room, approval, event, by, reason)
@@ -93,8 +92,6 @@ def fresh(room: Approvalroom, approval: Approval) -> Approval:
 
 def close_expired(room: Approvalroom, approval: Approval) -> Approval:
     """Whose time is over without an answer: noted once, by whoever sees it first."""
-    from atm.domain.approvals.requests import GivenAnswer
-
     now = room.clock.now()
     if approval.answer is not None or approval.state(now) != EXPIRED:
         return approval

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from atm.services.approvals.approvalroom import Approvalroom
 
 LOOK_EVERY = 0.05
-MOST_ROUNDS = 3
 
 
 def judged(room: Approvalroom, call: AgentCall) -> tuple[Understood, Judgement]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from atm.domain.approvals.requests import WAITING
 from atm.domain.errors import AtmError
 from atm.domain.names import is_claudes_team, same_name
 from atm.formats.approvals.records import approval_json
@@ -121,7 +120,7 @@ class Snapshots:
         version, now = self._approvals.version(team), self._desk.clock.now()
         if version != kept.asked_version:
             kept.asked, kept.asked_version = self._approvals.all(team), version
-        return [approval_json(one, now) for one in kept.asked if one.state(now) == WAITING and not one.problem]
+        return [approval_json(one, now) for one in kept.asked if one.waits(now)]
 
     def _lead(self, team: Team) -> dict[str, Plain]:
         lead = lead_of(self._desk.room, team.name) if not is_claudes_team(team.name) else None

@@ -7,7 +7,7 @@ import os
 from atm.domain.approvals.requests import APPROVED, DENIED
 from atm.formats.approvals.records import approval_json
 from atm.services.approvals.answering import find_approval, give_answer
-from atm.services.approvals.looking import requests_of
+from atm.services.approvals.looking import everything_in, waiting_in
 from atm.ui.views.approvals import HEADS, detail, row
 
 TYPE_CHECKING = False
@@ -46,7 +46,8 @@ def run(args: Args, session: Session) -> int:
 
 def _list(args: Args, session: Session, room: Approvalroom, teams: list[str]) -> int:
     everything = args.flag("all")
-    found = [one for team in teams for one in requests_of(room, team, all=everything)]
+    look = everything_in if everything else waiting_in
+    found = [one for team in teams for one in look(room, team)]
     now = room.clock.now()
     if session.as_json:
         said: dict[str, object] = {"action": "approvals list", "approvals": [approval_json(one, now) for one in found]}

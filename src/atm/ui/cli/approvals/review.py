@@ -12,7 +12,7 @@ import sys
 from atm.domain.approvals.requests import APPROVED, DENIED
 from atm.domain.errors import AtmError, UsageError
 from atm.services.approvals.answering import find_approval, give_answer
-from atm.services.approvals.looking import requests_of
+from atm.services.approvals.looking import waiting_in
 from atm.services.team.standing import check_person
 from atm.ui.cli.approvals.answering import NOTHING, how_known, room_of, teams_meant
 from atm.ui.views.approvals import detail
@@ -33,7 +33,7 @@ def run(args: Args, session: Session) -> int:
     room, who = room_of(session), session.identity(args)
     teams = teams_meant(args, session) if args.text("team") else session.room.rosters.teams()
     id = args.text("id")
-    waiting = [find_approval(room, teams, id)] if id else [one for team in teams for one in requests_of(room, team)]
+    waiting = [find_approval(room, teams, id)] if id else [one for team in teams for one in waiting_in(room, team)]
     for number, one in enumerate(waiting, 1):
         session.print("\n".join([f"({number} of {len(waiting)})", *detail(one, room.clock.now()), ""]))
         if not _answered(session, room, one, who):

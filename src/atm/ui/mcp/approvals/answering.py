@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from atm.domain.approvals.requests import APPROVED, DENIED
 from atm.formats.approvals.records import approval_json
 from atm.services.approvals.answering import find_approval, give_answer
-from atm.services.approvals.looking import requests_of
+from atm.services.approvals.looking import waiting_in
 from atm.ui.mcp.actor import actor, home
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.schema import choice, gives, listed, takes, text
@@ -49,7 +49,7 @@ def _harmless(key: str, value: Plain) -> Plain:
 def _list(caller: Caller, given: Given) -> dict[str, Plain]:
     room, team = _room(caller), home(caller)
     id, now = given.text("id"), room.clock.now()
-    found = [find_approval(room, [team.name], id)] if id else requests_of(room, team.name)
+    found = [find_approval(room, [team.name], id)] if id else waiting_in(room, team.name)
     return {"approvals": [_shown(one, now) for one in found[:MOST]], "total": len(found)}
 
 
