@@ -53,6 +53,14 @@ class Act:
                 if path not in self.paths:
                     self.paths.append(path)
 
+    def saves_to(self, paths: Sequence[str], place: CallPlace) -> None:
+        """What it prints goes there. To allow `echo` is not to allow that outside of the worktree."""
+        self.writes = True
+        outside = [path for path in paths if not place.holds(path)]
+        self.overwrites(outside, place)
+        for path in outside:
+            self.also(f"> {path}")
+
     def also(self, text: str) -> None:
         """It is this as well, and both must be allowed."""
         self.texts.append(text)

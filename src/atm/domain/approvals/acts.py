@@ -128,14 +128,11 @@ def _redirect(found: ShellLine, operator: str, target: str, place: CallPlace, fi
         found.acts.append(Act(f"{operator} {target}"))
     act, paths = found.acts[-1], place.every(target)
     act.paths += paths
-    act.writes = act.writes or ">" in operator
     if any(path.startswith(("/dev/tcp/", "/dev/udp/")) for path in paths):
         act.uses_network()
         act.also(f"{operator} {target}")
-    outside = [path for path in paths if ">" in operator and not place.holds(path)]
-    act.overwrites(outside, place)
-    for path in outside:
-        act.also(f"> {path}")  # to allow `echo` is not to allow this
+    if ">" in operator:
+        act.saves_to(paths, place)
 
 
 # Programs.
@@ -370,11 +367,7 @@ def _take_find(found: ShellLine, act: Act, words: Sequence[str], place: CallPlac
             inner = _until(words[at + 1 :], lambda one: one in (";", "+"))
             _take_fed(found, ["find -exec", *inner], place, depth)
         elif word.startswith(("-fprint", "-fls")) and words[at + 1 :]:
-            act.writes = True
-            outside = [path for path in place.every(words[at + 1]) if not place.holds(path)]
-            act.overwrites(outside, place)
-            for path in outside:
-                act.also(f"> {path}")
+            act.saves_to(place.every(words[at + 1]), place)
 
 
 def _until(words: Sequence[str], is_end: Callable[[str], bool]) -> list[str]:

@@ -102,7 +102,7 @@ def sed_scripts(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
         elif word.startswith(("-f", "--file")) or (_is_cluster(word) and "e" in word.partition("i")[0]):
             return None
         elif word in ("-l", "--line-length"):
-            rest += [*_next(taken)][:0]
+            next(taken, None)
         elif not word.startswith("-") or word == "-":
             rest.append(word)
     if not scripts and rest:

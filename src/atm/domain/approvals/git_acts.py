@@ -56,10 +56,7 @@ def _take_verb(found: ShellLine, act: Act, verb: str, rest: Sequence[str], place
     elif _has(rest, *GIT_RUNS.get(verb, ())):
         found.doubt(f"git {verb} runs a command that stands on the line, or comes from elsewhere")
     if _has(rest, "--output") or (verb in ("format-patch", "archive") and _has(rest, "-o")):
-        outside = [path for path in act.paths if not place.holds(path)]
-        act.overwrites(outside, place)
-        for path in outside:
-            act.also(f"> {path}")
+        act.saves_to([*act.paths], place)
 
 
 def _has(words: Sequence[str], *options: str) -> bool:
