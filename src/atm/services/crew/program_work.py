@@ -188,7 +188,12 @@ class ProgramWork:
         if not self._plans or self._driver is None or (not at_once and now - self._planned_at < PLAN_EVERY):
             return
         self._planned_at = now
-        if has_approved_plan(host.approvals, host.record.team, host.record.member):
+        try:
+            is_approved = has_approved_plan(host.approvals, host.record.team, host.record.member)
+        except AtmError as error:
+            host.machine.log(f"its plan cannot be looked up: {error}")
+            return  # it plans on, and the next look may find it
+        if is_approved:
             self._plans = False
             host.machine.log("its plan was approved: it may work now")
             self._driver.go_to_work()

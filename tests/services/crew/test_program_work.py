@@ -1,0 +1,78 @@
+"""Whoever must plan first works as soon as the plan of its task is approved on the board, and not before."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+from tests.services.approvals.stage import LEAD, ApprovalStage
+
+from atm.domain.errors import UnreadableFile
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
+from atm.services.board.reviews import approve_plan, reject_plan, submit_plan
+from atm.services.board.working import claim
+from atm.services.crew.program_work import PLAN_EVERY, ProgramWork
+
+
+class Planner:
+    """Bob's host; what his program was told."""
+
+    def __init__(self, stage: ApprovalStage, *, requires_plan: bool = True) -> None:
+        self.stage = stage
+        self.begun = 0
+        self.log: list[str] = []
+        record = SimpleNamespace(team="crew", member="bob", requires_plan=requires_plan)
+        crew = SimpleNamespace(clock=stage.clock)
+        machine = SimpleNamespace(log=self.log.append)
+        host = SimpleNamespace(record=record, crew=crew, machine=machine, approvals=stage.room)
+        self.work = ProgramWork(host)  # type: ignore[arg-type]
+        self.work._driver = SimpleNamespace(go_to_work=self._begin)
+
+    def _begin(self) -> None:
+        self.begun += 1
+
+    def looks(self) -> int:
+        self.stage.clock.sleep(PLAN_EVERY)
+        self.work._look_for_plan()
+        return self.begun
+
+
+@pytest.fixture
+def stage() -> ApprovalStage:
+    made = ApprovalStage()
+    add(made.board, "crew", LEAD, [NewTask("sort the letters", needs_plan=True)])
+    claim(made.board, "crew", "bob", "1")
+    return made
+
+
+def test_a_plan_that_is_approved_lets_it_begin_once(stage):
+    bob = Planner(stage)
+    assert bob.looks() == 0
+    submit_plan(stage.board, "crew", "bob", "1", "I will touch one file.")
+    assert bob.looks() == 0
+    approve_plan(stage.board, "crew", LEAD, "1")
+    assert bob.looks() == 1
+    assert bob.looks() == 1
+
+
+def test_a_plan_that_is_rejected_does_not(stage):
+    submit_plan(stage.board, "crew", "bob", "1", "I will touch all files.")
+    reject_plan(stage.board, "crew", LEAD, "1", "too many")
+    assert Planner(stage).looks() == 0
+
+
+def test_a_board_that_cannot_be_read_keeps_it_planning_and_ends_nobody(stage, monkeypatch):
+    def broken(*_: object) -> None:
+        raise UnreadableFile("no JSON", "mend it", "/tasks/1.json")
+
+    monkeypatch.setattr(stage.board.tasks, "board", broken)
+    bob = Planner(stage)
+    assert bob.looks() == 0
+    assert bob.log == ["its plan cannot be looked up: no JSON"]
+
+
+def test_who_never_had_to_plan_is_told_nothing(stage):
+    submit_plan(stage.board, "crew", "bob", "1", "I will touch one file.")
+    approve_plan(stage.board, "crew", LEAD, "1")
+    assert Planner(stage, requires_plan=False).looks() == 0
