@@ -14,7 +14,7 @@ JOBS ?= $(shell expr $(CORES) + 2)
 .PHONY: help demo test bare lab check lint types architecture readme bench chaos mutants lock clean
 
 help:
-	@echo "make demo    watch a storm of mail survive kills and rivals (under 30 s after set-up)"
+	@echo "make demo    watch a team work off a plan and survive a crash and a kill (under 60 s after set-up)"
 	@echo "make test    the tests"
 	@echo "make bare    the tests that touch optional programs (tmux, ps, node, ...), with all of them hidden"
 	@echo "make lab     the vendors' real programs (Claude Code, Codex, Gemini CLI, OpenCode) as a team, with scripted models"
@@ -45,8 +45,7 @@ $(NODE_READY): tests/node/package.json
 	@touch $@
 
 demo: $(READY)
-	@$(BIN)/atm demo --storm
-	@$(BIN)/atm demo --board --tasks 60
+	@$(BIN)/atm demo
 
 # Compiled first: the tests start thousands of processes, and some machines forbid Python to keep what it compiled.
 test: $(READY) $(NODE_READY)

@@ -17,6 +17,7 @@ from benchmarks.mail_talk import MailTalk, mail_talk_context, mail_talk_targets
 from benchmarks.mcp import CALLS, McpFigures
 from benchmarks.measure import Machine, Times
 from benchmarks.rows import Row, at_most, beside, rounded
+from benchmarks.runs import RunFigures, run_targets
 from benchmarks.sessions import SessionFigures, session_targets
 from benchmarks.snapshot import SnapshotFigures, snapshot_targets
 from benchmarks.sync_rows import mcp_context, mcp_targets, size_rows, worksync_context, worksync_targets
@@ -43,6 +44,7 @@ class Results:
     sessions: SessionFigures
     snapshots: SnapshotFigures
     approvals: ApprovalFigures
+    runs: RunFigures
     effort: Effort
     pip: str
 
@@ -102,6 +104,7 @@ def targets(results: Results) -> list[Row]:
         *checkpoint_targets(results.checkpoints),
         *snapshot_targets(results.snapshots),
         *approval_targets(results.approvals),
+        *run_targets(results.runs),
     ]
 
 

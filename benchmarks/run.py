@@ -28,6 +28,7 @@ from benchmarks.mail_talk import measure_mail_talk
 from benchmarks.mcp import measure_mcp
 from benchmarks.measure import describe_machine
 from benchmarks.report import Results, context, page, sizes, table, targets
+from benchmarks.runs import measure_runs
 from benchmarks.sessions import measure_sessions
 from benchmarks.snapshot import measure_snapshots
 from benchmarks.worksync import measure_worksync
@@ -72,6 +73,7 @@ def measure_all(folder: Path, quick: bool) -> Results:
         sessions=measure_sessions(bench),
         snapshots=measure_snapshots(bench),
         approvals=measure_approvals(bench),
+        runs=measure_runs(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -9,22 +9,8 @@ import pytest
 from tests.proving import proves
 from tests.trusting import trust
 
-from atm.config import (
-    CHOICES,
-    FROM_ENVIRONMENT,
-    KNOWN,
-    NUMBER,
-    RULES,
-    TEXT,
-    TEXTS,
-    WHOLE,
-    YES_NO,
-    check_key,
-    checked,
-    find_repo_file,
-    load,
-    read_file,
-)
+from atm.config import FROM_ENVIRONMENT, check_key, checked, find_repo_file, load, read_file
+from atm.config.known import CHOICES, KNOWN, NUMBER, RULES, TEXT, TEXTS, WHOLE, YES_NO
 from atm.domain.errors import BadSetting
 from atm.formats.files.layout import Layout
 

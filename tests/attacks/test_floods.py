@@ -10,7 +10,8 @@ import pytest
 from tests.conftest import UNHURRIED
 from tests.trusting import trust
 
-from atm.config import KNOWN, LIMITS, is_more, load
+from atm.config import is_more, load
+from atm.config.known import KNOWN, LIMITS
 from atm.domain.mail.messages import LARGEST_TEXT
 from atm.domain.mail.quotas import MOST_BYTES, MOST_ROWS
 from atm.domain.team.team import Member
@@ -175,6 +176,10 @@ LESS, MORE = {"max_unread_rows": 1, "max_unread_bytes": 1}, {"max_unread_rows": 
 BOUNDS_NOBODY_ELSE = {
     "messaging.max_retries": "tries of one's own waiting message; whoever gives up early loses it alone",
     "board.max_retries": "a default that the task's own word overrides",
+    **dict.fromkeys(
+        ("runs.max_minutes", "runs.max_turns", "runs.max_tokens", "runs.max_cost"),
+        "what the person's own run may use, whose word on the command line overrides it",
+    ),
 }
 """Settings that look like limits and protect nobody from whoever sets them, with the reason."""
 

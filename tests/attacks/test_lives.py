@@ -22,7 +22,7 @@ from atm.ui.mcp.caller import Caller
 from atm.ui.mcp.catalog import tools_for
 from atm.ui.mcp.definition import perform
 from atm.ui.mcp.identity import admit
-from atm.wiring.access import build_access_tokens
+from atm.wiring.daemon import build_access_tokens
 from atm.wiring.worksync import build_syncroom
 
 __all__ = ["opencode"]

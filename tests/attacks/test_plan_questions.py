@@ -98,3 +98,32 @@ def test_an_agent_is_not_asked_though_it_has_a_terminal(crew, trap):
     assert "bob is there" in said
     assert QUESTION not in said
     assert not completes(crew, trap)
+
+
+def test_a_plan_that_is_imported_again_asks_only_about_what_nobody_allowed(crew, trap, asked):
+    plan = plan_with(crew, trap)
+    assert QUESTION in asked("y\n", "tasks", "import", plan)[0]
+    assert QUESTION not in asked("y\n", "tasks", "import", plan)[0]
+    path = Path(plan) if Path(plan).is_absolute() else crew.folder / plan
+    path.write_text(path.read_text() + "- [ ] another (accept: true)\n")
+    said = asked("n\n", "tasks", "import", plan)[0].partition(QUESTION)[0]
+    assert "! another: true" in said
+    assert str(trap) not in said
+    assert completes(crew, trap)
+
+
+def test_a_command_that_changed_in_the_plan_has_nobodys_yes(crew, trap, asked):
+    plan = plan_with(crew, trap)
+    asked("y\n", "tasks", "import", plan)
+    path = Path(plan) if Path(plan).is_absolute() else crew.folder / plan
+    path.write_text(path.read_text().replace("touch ", "touch  "))
+    assert "only after a person's yes" in crew("tasks", "import", plan).err
+    assert not completes(crew, trap)
+
+
+def test_what_was_refused_at_first_can_be_allowed_by_importing_again(crew, trap, asked):
+    plan = plan_with(crew, trap)
+    asked("n\n", "tasks", "import", plan)
+    said, _ = asked("y\n", "tasks", "import", plan)
+    assert f"touch {trap}" in said.partition(QUESTION)[0]
+    assert completes(crew, trap)

@@ -13,7 +13,8 @@ import pytest
 from tests.conftest import Atm
 from tests.trusting import trust
 
-from atm.config import KNOWN, NUMBER, POLICY, RULES, TEXT, TEXTS, WHOLE, YES_NO, load
+from atm.config import load
+from atm.config.known import KNOWN, NUMBER, POLICY, RULES, TEXT, TEXTS, WHOLE, YES_NO
 from atm.domain.team.team import Member
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send

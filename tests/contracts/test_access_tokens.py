@@ -21,9 +21,9 @@ from atm.system.access import AccessTokenFile
 from atm.system.files.locking import Locks
 from atm.system.machine import RealChance, RealClock, host_name
 from atm.testing import QuickDisk
-from atm.testing.access import MemoryAccessTokens
+from atm.testing.files import MemoryAccessTokens
 from atm.testing.rooms import memory_room
-from atm.wiring.access import build_access_tokens
+from atm.wiring.daemon import build_access_tokens
 
 ROOM = memory_room()
 create_team(ROOM, "crew")

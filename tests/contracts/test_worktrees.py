@@ -389,6 +389,38 @@ def test_those_that_are_left_are_those_of_the_team(worktrees, repository, worktr
     assert worktrees.left("cre") == worktrees.left("nobody") == []
 
 
+# Going on.
+
+
+def test_work_that_was_saved_is_gone_on_with_and_its_base_stays(house, worktrees, repository, worktree):
+    house.write(worktree, "mine.txt", "committed\n")
+    tip = worktrees.commit(worktree, "ann", "half of it")
+    house.write(worktree, "a.txt", "changed\n")
+    house.write(worktree, "new.txt", "new\n")
+    house.write(worktree, "src/b.txt", None)
+    kept = saved(worktrees, worktree)
+    worktrees.remove(worktree, branch=False)
+    again = worktrees.make(repository, "crew", "7", "bob")
+    worktrees.go_on(again, kept)
+    assert house.read(again) == {"a.txt": "changed\n", "mine.txt": "committed\n", "new.txt": "new\n"}
+    assert (house.branches()[again.branch], again.base) == (tip, worktree.base)
+    commit = worktrees.commit(again, "bob", "all of it")
+    assert house.committed(commit) == house.read(again)
+    worktrees.remove(again, branch=False)
+    assert house.branches()[again.branch] == commit
+
+
+def test_work_that_is_on_a_branch_is_gone_on_with(house, worktrees, repository, worktree):
+    house.write(worktree, "mine.txt", "committed\n")
+    tip = worktrees.commit(worktree, "ann", "all of it")
+    worktrees.remove(worktree, branch=False)
+    again = worktrees.make(repository, "crew", "7", "bob")
+    worktrees.go_on(again, worktrees.unused("crew")[0])
+    assert house.read(again) == {**FILES, "mine.txt": "committed\n"}
+    worktrees.remove(again, branch=False)
+    assert house.branches()[again.branch] == tip
+
+
 # The service over it.
 
 
@@ -415,3 +447,46 @@ def test_a_beginning_that_several_have_is_not_guessed():
 def test_outside_of_a_repository_there_is_a_word_about_it(house, worktrees):
     with pytest.raises(RequestError, match="no git repository"):
         saved_around(worktrees, house.elsewhere)
+
+
+# Joining.
+
+
+def committed_in(house, worktrees, repository, task: str, path: str, text: str) -> str:
+    made = worktrees.make(repository, "crew", task, "ann")
+    house.write(made, path, text)
+    commit: str = worktrees.commit(made, "ann", f"task {task}")
+    return commit
+
+
+def test_work_of_two_branches_becomes_one_commit_that_is_always_the_same(house, worktrees, repository):
+    one = committed_in(house, worktrees, repository, "1", "x.txt", "1\n")
+    two = committed_in(house, worktrees, repository, "2", "y.txt", "2\n")
+    before = house.branches()
+    joined = worktrees.join(repository, [repository.head, one, two], "both")
+    assert joined.conflicts == []
+    files = house.committed(joined.commit)
+    assert (files["x.txt"], files["y.txt"], files["a.txt"]) == ("1\n", "2\n", "one\n")
+    assert worktrees.join(repository, [repository.head, one, two], "both").commit == joined.commit
+    assert house.branches() == before  # nothing of the user's was touched
+
+
+def test_what_another_contains_adds_nothing(house, worktrees, repository):
+    one = committed_in(house, worktrees, repository, "1", "x.txt", "1\n")
+    assert worktrees.join(repository, [repository.head, one], "both").commit == one
+    assert worktrees.join(repository, [one, one], "both").commit == one
+
+
+def test_work_that_does_not_go_together_is_told_by_its_files(house, worktrees, repository):
+    one = committed_in(house, worktrees, repository, "1", "a.txt", "1\n")
+    two = committed_in(house, worktrees, repository, "2", "a.txt", "2\n")
+    joined = worktrees.join(repository, [one, two], "both")
+    assert (joined.commit, joined.conflicts) == ("", ["a.txt"])
+
+
+def test_what_was_committed_for_checks_that_failed_is_saved_too_if_that_is_wanted(house, worktrees, worktree):
+    house.write(worktree, "b.txt", "b\n")
+    commit = worktrees.commit(worktree, "ann", "work")
+    assert worktrees.save(worktree, "crew", "7", "checks failed") is None  # its branch has it
+    kept = worktrees.save(worktree, "crew", "7", "checks failed", branch=True)
+    assert house.committed(kept.commit) == house.committed(commit)

@@ -34,6 +34,7 @@ from atm.ports.board.tasks import Tasks
 from atm.ports.files.disk import Disk
 from atm.services.board import leaving, reviews
 from atm.services.board import working as board
+from atm.services.board.importing import reimport
 from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add, depend, split
 from atm.services.roster.full_boardroom import FullBoardroom
@@ -128,6 +129,20 @@ def several() -> list[NewTask]:
     ]
 
 
+def imported(boardroom: FullBoardroom) -> None:
+    add(boardroom, "crew", "lea", [NewTask(wish.subject, source="plan.md") for wish in several()])
+
+
+def rewritten() -> list[NewTask]:
+    """Tasks that change, that come, and that wait for others than before."""
+    return [
+        NewTask("one", description="all of it", files=["a.py"], source="plan.md"),
+        NewTask("two", depends_on=["one", "new"], priority="high", source="plan.md"),
+        NewTask("new", depends_on=["four", "#1"], key="n", source="plan.md"),
+        NewTask("four", source="plan.md"),
+    ]
+
+
 def nothing(boardroom: FullBoardroom) -> None:
     return None
 
@@ -150,6 +165,7 @@ CASES: dict[str, Case] = {
     ),
     "add-dependent": Case(lambda boardroom: add(boardroom, "crew", "bob", [NewTask("later", depends_on=["#1", "#3"])])),
     "import": Case(lambda boardroom: add(boardroom, "crew", "bob", several())),
+    "import-again": Case(lambda boardroom: reimport(boardroom, "crew", "lea", rewritten(), "plan.md"), imported),
     "claim": Case(lambda boardroom: board.claim(boardroom, "crew", "ann")),
     "complete": Case(lambda boardroom: board.complete(boardroom, "crew", "ann", "1", result="done"), claimed),
     "fail": Case(lambda boardroom: board.fail(boardroom, "crew", "ann", "1", "it broke"), claimed),

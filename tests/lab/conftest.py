@@ -167,6 +167,8 @@ class LabAgent:
             "COLORTERM": "truecolor",
         }
         self._runs: list[Run] = []
+        self.closes: list[Callable[[], None]] = []
+        """What else has to be ended with it."""
         self.story = model.story(ME)
 
     @property
@@ -255,8 +257,8 @@ class LabAgent:
         return [str(row["text"]) for row in said["messages"]]
 
     def close(self) -> None:
-        for run in self._runs:
-            run.close()
+        for close in [*(run.close for run in self._runs), *self.closes]:
+            close()
         end = time.monotonic() + 20
         while (left := processes_of(self.home)) and time.monotonic() < end:
             for pid in left:

@@ -22,7 +22,7 @@ from atm.services.access import NoSuchToken, find, issue, revoke
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
 from atm.services.roster.members import add_member, create_team, remove_member
-from atm.testing.access import MemoryAccessTokens
+from atm.testing.files import MemoryAccessTokens
 from atm.ui.mcp import resources
 from atm.ui.mcp.catalog import not_delivered
 from atm.ui.mcp.hello import BadHello, IdentityClaim, decode_hello, encode_hello
@@ -30,7 +30,7 @@ from atm.ui.mcp.http.serve import _bearer_of
 from atm.ui.mcp.identity import LARGEST_SETTINGS, admit, settle_role
 from atm.ui.mcp.schema import check, number, takes, whole
 from atm.ui.mcp.serving.roles import asked_role
-from atm.wiring.access import build_access_tokens
+from atm.wiring.daemon import build_access_tokens
 
 
 @pytest.fixture

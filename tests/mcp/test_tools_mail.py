@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.mcp.crew import Crew
+from tests.proving import proves
 
 from atm.domain.errors import AtmError
 from atm.domain.team.team import Member
@@ -89,6 +90,67 @@ def test_a_broadcast_that_fails_for_one_says_for_whom(crew):
     (failed,) = done["failed"]
     assert failed.startswith(f"bob: {path} leads out of its team's folder")
     assert done["queued"] == 0
+
+
+@proves("R004-messaging-M2c")
+def test_the_lead_is_reached_whatever_its_name_is(crew):
+    assert crew.call("ann", "mail_send", to="lead", text="hello")["to"] == "lena@crew"
+    assert [row.text for row in crew.rows("lena")] == ["hello"]
+
+
+def test_a_member_who_is_called_lead_is_meant_by_that_name(crew):
+    add_member(crew.room, "crew", Member("lead"))
+    assert crew.call("ann", "mail_send", to="lead", text="hello")["to"] == "lead@crew"
+    assert crew.rows("lena") == []
+
+
+@proves("R004-messaging-M2c")
+def test_a_star_is_everybody_else(crew):
+    done = crew.call("lena", "mail_send", to="*", text="main is frozen")
+    assert (done["to"], done["outcome"], done["delivered"]) == ("*", "success", 3)
+    assert [len(crew.rows(name)) for name in ("ann", "bob", "hugo", "lena")] == [1, 1, 1, 0]
+    [message] = crew.call("ann", "mail_read")["messages"]
+    assert (message["type"], "metadata" in message) == ("broadcast", False)
+
+
+def test_a_star_that_fails_for_one_is_partly_done(crew):
+    path = crew.layout.inbox("crew", "bob")
+    os.remove(path)
+    os.symlink("/etc/hostname", path)
+    done = crew.call("lena", "mail_send", to="*", text="main is frozen")
+    assert (done["outcome"], done["delivered"], len(done["failed"])) == ("partial", 2, 1)
+
+
+def test_an_answer_has_one_addressee(crew):
+    assert crew.refused("lena", "mail_send", to="*", text="yes", reply_to="abc").code == "bad-request"
+
+
+@proves("R004-messaging-M1", "R004-messaging-M2e")
+def test_a_message_has_a_type_and_what_belongs_to_it(crew):
+    crew.call("ann", "mail_send", to="bob", text="plain words")
+    meta = ["state=blocked", "task_id=3"]
+    crew.call("ann", "mail_send", to="bob", text="no schema", type="status_update", meta=meta)
+    [listed] = [one for one in crew.call("bob", "mail_inbox")["messages"] if "type" in one]
+    assert listed["type"] == "status_update"
+    [message] = crew.call("bob", "mail_read", type="status_update")["messages"]
+    assert message["type"] == "status_update"
+    assert message["metadata"] == {"state": "blocked", "task_id": "3", "note": "no schema"}
+    assert message["text"] == "Status of #3: blocked\nno schema"
+    assert texts(crew.call("bob", "mail_read")) == ["plain words"], "and no other was taken"
+
+
+@pytest.mark.parametrize("type", ["plan_approval", "plan_submission", "task_assignment", "broadcast"])
+def test_no_type_that_the_board_makes_can_be_sent(crew, type):
+    assert crew.refused("lena", "mail_send", to="ann", text="x", type=type, meta=["approved=true"]).code == "usage"
+    assert crew.rows("ann") == []
+
+
+def test_a_teammate_asks_nobody_to_end_and_the_lead_does(crew):
+    assert crew.refused("ann", "mail_send", to="bob", text="stop", type="shutdown_request").code == "bad-message"
+    crew.call("lena", "mail_send", to="bob", text="the day is over", type="shutdown_request")
+    [row] = crew.rows("bob")
+    assert row.metadata["reason"] == "the day is over"
+    assert row.metadata["request_id"].endswith("@bob")
 
 
 def test_a_wanted_acknowledgement_without_a_daemon_is_warned_about(crew):

@@ -3,7 +3,8 @@ Runs the sessions of the README and of tutorials, and compares what they print.
 
 Blocks marked `console` hold lines that begin with `$ ` and what they print. They run one after the other in one
 sandbox. Ids, times and folders differ from run to run and are compared as patterns. A
-last line `…` stands for what follows. A block marked `toml` whose first line is `# PATH` is written to that file first.
+last line `…` stands for what follows. A block marked `toml` whose first line is `# PATH`, or `markdown` whose
+first line is `<!-- PATH -->`, is written to that file first.
 """
 
 from __future__ import annotations
@@ -16,15 +17,24 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/tutorial-agents.md", "docs/tutorial-sessions.md", "docs/how-to-approvals.md")
+PAGES = (
+    "README.md",
+    "docs/tutorial-first-run.md",
+    "docs/tutorial-agents.md",
+    "docs/tutorial-sessions.md",
+    "docs/how-to-approvals.md",
+    "docs/how-to-plans.md",
+)
 
 VARIABLE = (
+    (r"\b\d{8}-\d{6}-[0-9a-f]{4}\b", "<run>"),
     (r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<id>"),
     (r"\b[0-9a-f]{8}\b", "<id8>"),
     (r"\b[0-9a-f]{12}\b", "<id12>"),
     (r"\b(now|\d+[smhd] ago)\b", "<age>"),
     (r"/[\w./-]*/\.(claude|config|local|atm\.toml)\b", "<home>/.\\1"),
     (r"\(\d+ ms\)", "(<n> ms)"),
+    (r"\b\d+(\.\d+)? s\b", "<n> s"),
     (r"\bprocess \d+", "process <n>"),
     (r"[ \t]+", " "),
     (r"─+", "─"),
@@ -32,14 +42,15 @@ VARIABLE = (
 
 
 def blocks(text: str) -> list[tuple[str, list[str]]]:
-    found = re.findall(r"^```(console|toml)\n(.*?)^```", text, re.S | re.M)
+    found = re.findall(r"^```(console|toml|markdown)\n(.*?)^```", text, re.S | re.M)
     return [(kind, block.strip("\n").split("\n")) for kind, block in found]
 
 
 def write_file(lines: list[str], sandbox: str) -> None:
-    """`# ~/.config/atm/config.toml` or `# .atm.toml`, then what it holds."""
-    name = lines[0].removeprefix("# ").removeprefix("~/")
-    if lines[0].startswith("# ") and name.endswith(".toml") and " " not in name:
+    """`# ~/.config/atm/config.toml`, `# .atm.toml` or `<!-- plan.md -->`, then what it holds."""
+    mark = "# " if lines[0].startswith("# ") else "<!-- "
+    name = lines[0].removeprefix(mark).removesuffix(" -->").removeprefix("~/")
+    if lines[0].startswith(mark) and name.endswith((".toml", ".md")) and " " not in name:
         path = Path(sandbox, name)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_text("\n".join(lines[1:]) + "\n")
@@ -83,7 +94,7 @@ def run_page(page: str) -> tuple[int, int]:
     wrong = count = 0
     with tempfile.TemporaryDirectory() as sandbox:
         for kind, block in blocks((ROOT / page).read_text()):
-            if kind == "toml":
+            if kind != "console":
                 write_file(block, sandbox)
                 continue
             for command, expected in commands(block):

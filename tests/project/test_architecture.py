@@ -35,6 +35,7 @@ TOPICS = (
     ("access", "setup"),
     ("crew",),
     ("sessions",),
+    ("runs",),
     ("snapshot",),
     ("checkup",),
     ("plugins",),
@@ -364,7 +365,7 @@ HEAVY = {
 SEND_LOADS = {
     f"atm.{name}".rstrip(".")
     for name in """
-        . config wiring wiring.files wiring.mail
+        . config config.known wiring wiring.files wiring.mail
         domain domain.trust domain.errors domain.names domain.untrusted_text domain.team domain.team.authority
         domain.team.team domain.mail domain.mail.inbox_merge domain.mail.messages domain.mail.quotas
         domain.mail.receipts domain.mail.retention domain.mail.retries

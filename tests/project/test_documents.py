@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.proving import proves
 
-from atm.config import KNOWN
+from atm.config.known import KNOWN
 from atm.ui.cli.catalog import COMMANDS
 
 ROOT = Path(__file__).parents[2]

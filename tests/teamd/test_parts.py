@@ -47,7 +47,7 @@ def with_one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_topic_has_one_and_no_loop_has_two():
     found = find_parts()
     assert [part.name for part in found] == [
-        *("approvals", "board", "crew", "delivery", "mail", "sessions", "team", "worksync")
+        *("approvals", "board", "crew", "delivery", "mail", "runs", "sessions", "team", "worksync")
     ]
 
 

@@ -37,6 +37,8 @@ Every error that a user can meet, in one tree.
     │   ├── NoSuchAgent         atm has started none of that name
     │   ├── SpawnFailed         an agent did not come up, and nothing of it is left
     │   ├── TeamStopped         a person stopped the team
+    │   ├── RunActive           a loop looks after this team already
+    │   ├── NoSuchRun
     │   ├── LeadPresent         another session leads the team, and was seen a moment ago
     │   ├── ApprovalClosed      it was answered already, or its time is over
     │   ├── NoSuchApproval
@@ -287,6 +289,18 @@ class TeamStopped(RequestError):
     """A person stopped the team: nothing is started in it until a person does."""
 
     code = "team-stopped"
+
+
+class RunActive(RequestError):
+    """A run of this team is under way."""
+
+    code = "run-active"
+
+
+class NoSuchRun(RequestError):
+    """No run of the team has that name, or several begin with it."""
+
+    code = "no-such-run"
 
 
 class LeadPresent(RequestError):

@@ -20,11 +20,22 @@ TEAM_CREATED, TEAM_GONE, TEAM_COMPLETED = "team.created", "team.gone", "team.com
 APPROVAL_ASKED, APPROVAL_DECIDED = "approval.asked", "approval.decided"
 PLUGIN_STATE, SETTINGS_RELOADED = "plugin.state", "settings.reloaded"
 
+RUN_KINDS = (
+    *("run.started", "run.resumed", "run.paused", "run.ended", "run.resolved", "run.nothing_claimable"),
+    "run.slept",
+    *("run.waits_for_people", "agent.spawned", "agent.working", "agent.idle", "agent.stopped", "agent.error"),
+    *("agent.asked", "agent.answered", "agent.closed", "agent.message"),
+    *("task.added", "task.unblocked", "task.claimed", "task.completed", "task.failed", "task.cancelled"),
+    *("task.unreachable", "task.returned", "task.refused", "budget.warned", "budget.exceeded"),
+)
+"""What the loop of a run writes down, and the daemon tells on."""
+
 KINDS = (
     *(MESSAGE_WRITTEN, MESSAGE_READ, MESSAGE_GONE, MESSAGE_SURFACED, MESSAGE_ESCALATED, MESSAGE_FAILED),
     *(TASK_CREATED, TASK_CHANGED, TASK_GONE),
     *(MEMBER_JOINED, MEMBER_LEFT, MEMBER_CHANGED, MEMBER_SILENT, MEMBER_BACK),
     *(TEAM_CREATED, TEAM_GONE, TEAM_COMPLETED, APPROVAL_ASKED, APPROVAL_DECIDED, PLUGIN_STATE, SETTINGS_RELOADED),
+    *RUN_KINDS,
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from atm.domain.crew.refs import encode, folder_name, names_in, parts_of_salvage, salvage_ref, work_branch, work_folder
 from atm.domain.errors import AtmError, RequestError
-from atm.ports.crew.worktrees import Repository, Saved, Worktree
+from atm.ports.crew.worktrees import JoinedWork, Repository, Saved, Worktree
 
 Files = dict[str, str]
 
@@ -80,6 +80,12 @@ class MemoryWorktrees:
         self._worktrees[path] = Worktree(path=path, branch=branch, base=commit, common=repository.common)
         return self._worktrees[path]
 
+    def go_on(self, worktree: Worktree, work: Saved | Worktree) -> None:
+        branches = self.branches[worktree.common]
+        kept = self.commits[work.commit if isinstance(work, Saved) else branches[work.branch]]
+        branches[worktree.branch] = kept.parents[0] if isinstance(work, Saved) else kept.id
+        self.trees[worktree.path] = dict(kept.files)
+
     def _free_branch(self, common: str, wanted: str, base: str) -> str:
         number, name = 1, wanted
         while name in self.branches[common] and self._own_commits(common, name, {base}):
@@ -100,6 +106,26 @@ class MemoryWorktrees:
                 found.add(one)
                 waiting += self.commits[one].parents
         return found
+
+    def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:  # noqa: ARG002
+        """Three-way, by whole files."""
+        tips = [one for one in dict.fromkeys(commits) if not any(one in self._history(o) - {o} for o in commits)]
+        for former in self.commits.values():
+            if len(tips) > 1 and former.parents == tips:
+                return JoinedWork(former.id)
+        if len(tips) < 2:
+            return JoinedWork(tips[0])
+        common = set.intersection(*(self._history(tip) for tip in tips))
+        base = self.commits[max(common, default=tips[0])].files
+        files, conflicts = dict(base), []
+        for path in sorted({path for tip in tips for path in (*base, *self.commits[tip].files)}):
+            changed = {self.commits[tip].files.get(path) for tip in tips} - {base.get(path)}
+            if len(changed) > 1:
+                conflicts.append(path)
+            elif changed:
+                (text,) = changed
+                files = {**files, path: text} if text is not None else {k: v for k, v in files.items() if k != path}
+        return JoinedWork("", conflicts) if conflicts else JoinedWork(self._commit(files, *tips))
 
     # Committing and saving.
 
@@ -125,9 +151,10 @@ class MemoryWorktrees:
             self.branches[worktree.common][worktree.branch] = made
         return self._head(worktree)
 
-    def save(self, worktree: Worktree, team: str, task: str, why: str) -> Saved | None:
+    def save(self, worktree: Worktree, team: str, task: str, why: str, *, branch: bool = False) -> Saved | None:
         dirty, untracked = self._changes(worktree)
-        return self._save(worktree, team, task, why) if dirty or untracked else None
+        is_lost = branch and self._own_commits(worktree.common, worktree.branch, {worktree.base})
+        return self._save(worktree, team, task, why) if dirty or untracked or is_lost else None
 
     def _save(self, worktree: Worktree, team: str, task: str, why: str) -> Saved:
         dirty, untracked = self._changes(worktree)

@@ -10,6 +10,7 @@ import signal
 from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any
 
+from atm.domain.access import AccessToken
 from atm.domain.errors import NoSuchTeam
 from atm.formats.files.json_record import decode_object, encode
 from atm.formats.files.record_file import spelled
@@ -218,3 +219,16 @@ class FaultyDisk:
             self._open.add(result)
         elif name == "close":
             self._open.discard(args[0])
+
+
+class MemoryAccessTokens:
+    """Implements `ports.access_tokens.AccessTokens`."""
+
+    def __init__(self) -> None:
+        self._tokens: list[AccessToken] = []
+
+    def all(self) -> list[AccessToken]:
+        return list(self._tokens)
+
+    def change(self, change: Callable[[list[AccessToken]], list[AccessToken]]) -> None:
+        self._tokens = list(change(list(self._tokens)))

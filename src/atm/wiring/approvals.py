@@ -34,6 +34,7 @@ def _files_above(layout: Layout, settings: Settings) -> Iterator[tuple[str, dict
     if settings.repo_file is None:
         return
     from atm import config
+    from atm.config import known
     from atm.formats.files.layout import REPO_FILES
 
     folder, root = settings.repo_file, settings.root.rstrip("/")
@@ -42,7 +43,7 @@ def _files_above(layout: Layout, settings: Settings) -> Iterator[tuple[str, dict
         for path in (f"{folder}/{name}" for name in REPO_FILES):
             if path != settings.repo_file and os.path.isfile(path):
                 values = config.read_repository(layout, path).values
-                yield path, {key: values[key] for key in config.POLICY if key in values}
+                yield path, {key: values[key] for key in known.POLICY if key in values}
 
 
 def has_own_policy(settings: Settings) -> bool:

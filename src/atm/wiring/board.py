@@ -10,11 +10,14 @@ from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from atm.config import Settings
     from atm.domain.plain import Plain
     from atm.formats.files.layout import Layout
     from atm.ports.board.programs import Programs
     from atm.ports.board.tasks import Tasks
+    from atm.ports.board.workplaces import AgentPlaces
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.files.disk import Disk
     from atm.ports.files.folder_news import FolderNews
@@ -52,6 +55,7 @@ def build_boardroom(
     runs_repo_hooks: bool = True,
     is_server: bool = False,
     tasks: Tasks | None = None,
+    workplaces: Callable[[], AgentPlaces] | None = None,
 ) -> FullBoardroom:
     """
     The board over real files, or over `tasks` that others use too. A server that works for others runs no hooks of a
@@ -71,6 +75,7 @@ def build_boardroom(
         check_seconds=settings.number("board.check_seconds"),
         max_retries=settings.whole("board.max_retries"),
         is_server=is_server,
+        workplaces=workplaces,
     )
 
 

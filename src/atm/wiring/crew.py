@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.crew.runtimes import Runtime
     from atm.formats.files.layout import Layout
+    from atm.ports.board.workplaces import AgentPlaces
     from atm.ports.crew.worktrees import Worktrees
     from atm.services.crew.crewroom import CrewPolicy, Crewroom
     from atm.services.crew.hosting import Host
@@ -31,6 +32,24 @@ def build_worktrees(layout: Layout) -> Worktrees:
 
     disk, clock = RealDisk(layout.private_roots), RealClock()
     return GitWorktrees(disk, clock, build_locks(layout, disk, clock), layout)
+
+
+def git_in(folder: str, words: Sequence[str], facts: Mapping[str, str]) -> str | None:
+    """What git says in a folder of ours; None if it does not do it."""
+    from atm.system.git.asking import start_git
+
+    done = start_git(folder, *words, seconds=VERSION_SECONDS, facts=facts)
+    return done.out.decode("utf-8", "replace") if done.code == 0 else None
+
+
+def build_workplaces(layout: Layout) -> AgentPlaces:
+    """Where agents work, for whoever completes their tasks."""
+    from atm.system.crew.agent_files import AgentFiles
+    from atm.system.crew.workplaces import AgentWorkplaces
+
+    disk = RealDisk(layout.private_roots)
+    records = AgentFiles(disk, build_locks(layout, disk, RealClock()), layout)
+    return AgentWorkplaces(records, lambda: build_worktrees(layout))
 
 
 def build_crewroom(
@@ -81,11 +100,16 @@ def build_host(layout: Layout, settings: Settings, boardroom: FullBoardroom, rec
 
     crew = build_crewroom(layout, settings, boardroom, os.environ)
     approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom)
-    return Host(crew, RealHostMachine(layout, record.team, record.member), record, approvals)
+    log = crew.records.log_path(record.team, record.member)
+    return Host(crew, RealHostMachine(layout, record.team, record.member, log), record, approvals)
 
 
-def environment_left_for(layout: Layout, team: str, member: str) -> dict[str, str] | None:
-    """What a host in a pane shall live with, once; None if nothing was left for it."""
+OF_THE_PANE = ("TERM", "TERM_PROGRAM", "TERM_PROGRAM_VERSION", "TMUX", "TMUX_PANE")
+"""Where a program sits. Whoever started it may sit in another pane, or in none."""
+
+
+def environment_left_for(layout: Layout, team: str, member: str, own: Mapping[str, str]) -> dict[str, str] | None:
+    """What a host in a pane shall live with, once; None if nothing was left for it. `own` is what the pane gave it."""
     from atm.formats.files.json_record import NotJson, decode_object, to_text
     from atm.system.crew.tmux_backend import environment_file
 
@@ -96,7 +120,8 @@ def environment_left_for(layout: Layout, team: str, member: str) -> dict[str, st
         os.unlink(path)
     except (OSError, NotJson):
         return None
-    return {key: value for key, value in said.items() if isinstance(value, str)}
+    left = {key: value for key, value in said.items() if isinstance(value, str) and key not in OF_THE_PANE}
+    return {**left, **{key: own[key] for key in OF_THE_PANE if key in own}}
 
 
 def build_crew_policy(settings: Settings) -> CrewPolicy:
@@ -113,6 +138,7 @@ def build_crew_policy(settings: Settings) -> CrewPolicy:
         ports_from=settings.whole("crew.first_port"),
         ports_each=settings.whole("crew.ports_each"),
         setup=settings.text("crew.setup"),
+        turns=settings.whole("runs.task_turns"),
         accepts_edits=settings.yes("crew.accept_edits"),
         asks=has_own_policy(settings),
         required_tools=tuple(settings.texts("crew.require_tools")),

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 
 from atm.system.machine import RealClock, host_name
+from atm.wiring.files import build_locks
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.worksync.identity import Trusted
     from atm.formats.files.layout import Layout
+    from atm.ports.access import AccessTokens
     from atm.ports.daemon import ServiceUnits
     from atm.system.daemon.log import JsonLog
     from atm.system.daemon.otlp import Otlp
@@ -142,3 +144,25 @@ def build_units(environment: Mapping[str, str]) -> ServiceUnits:
     from atm.system.daemon.service_units import find_units
 
     return find_units(environment)
+
+
+# Tokens for MCP over HTTP.
+
+
+def build_access_tokens(layout: Layout) -> AccessTokens:
+    from atm.system.access import AccessTokenFile
+
+    locks = build_locks(layout)
+    return AccessTokenFile(locks, layout)
+
+
+def end_access(layout: Layout, team: str, member: str | None = None) -> list[str]:
+    """The tokens of a life that is over open nothing any more; what kept us from taking them off the list."""
+    from atm.domain.errors import AtmError
+    from atm.services.access import revoke_all
+
+    try:
+        revoke_all(build_access_tokens(layout), team, member)
+    except AtmError as error:
+        return [f"tokens of {member or 'the team'} could not be taken off the list: {error}"]
+    return []

@@ -253,7 +253,8 @@ class TestDryRun:
     def test_json_lists_the_subjects(self, plan):
         answer = plan("- [ ] A\n- [ ] B\n", "--dry-run", "--json").json
         rest = {"action": "import", "team": "crew", "dry_run": True, "commands": []}
-        assert answer == {**rest, "count": 2, "subjects": ["A", "B"]}
+        became = {"added": ["1", "2"], "changed": [], "unchanged": [], "kept": [], "missing": []}
+        assert answer == {**rest, **became, "count": 2, "subjects": ["A", "B"]}
 
     def test_it_refuses_what_a_real_import_refuses(self, plan):
         assert "circle" in plan("- [ ] A (depends: B)\n- [ ] B (depends: A)\n", "--dry-run", code=1).err
@@ -276,3 +277,78 @@ def test_a_box_that_is_ticked_is_in_the_history_as_done_before(plan, tasks):
     events = tasks("history", "1", "--json").json["events"]
     assert [event["type"] for event in events] == ["task_created", "status_changed"]
     assert events[1]["to"] == "completed"
+
+
+def test_ids_of_the_plan_are_dependencies_and_are_shown(plan, tasks):
+    plan("- [ ] Parser (id: p) (runtime: codex) (plan: required)\n- [ ] Tests (depends: p)\n")
+    first, second = tasks("list", "--json").json["tasks"]
+    assert (first["key"], first["runtime"], first["plan"], second["blocked_by"]) == ("p", "codex", "required", ["1"])
+    assert "key" not in second
+    assert "runtime" not in second
+    shown = tasks("show", "1", "--json").json["task"]
+    assert (shown["key"], shown["runtime"]) == ("p", "codex")
+    assert "plan's id   p" in tasks("show", "1").out
+
+
+class TestAgain:
+    def test_the_same_file_twice_adds_nothing_and_writes_nothing(self, plan, contents, atm):
+        plan(MARKDOWN)
+        before = contents(atm.home / ".claude/tasks")
+        assert plan(MARKDOWN).out == "nothing to add: 6 unchanged\n"
+        answer = plan(MARKDOWN, "--json").json
+        assert (answer["count"], answer["tasks"], answer["added"], len(answer["unchanged"])) == (0, [], [], 6)
+        assert contents(atm.home / ".claude/tasks") == before
+
+    def test_pending_tasks_follow_the_plan_and_others_do_not(self, plan, tasks):
+        plan("- [ ] A (id: a)\n- [ ] B\n- [ ] C\n- [ ] D\n")
+        tasks("claim", "2", "--as", "bob")
+        changed = "- [ ] A, but better (id: a)\n  Why.\n- [ ] B (priority: high)\n- [ ] C\n- [ ] E (depends: a)\n"
+        shown = plan(changed, "--dry-run", "--json").json
+        answer = plan(changed, "--json").json
+        became = ("added", "changed", "unchanged", "kept", "missing")
+        assert {key: shown[key] for key in became} == {key: answer[key] for key in became}
+        assert answer["added"] == ["5"]
+        assert [row["id"] for row in answer["tasks"]] == ["5"]
+        assert answer["changed"] == [{"id": "1", "subject": "A, but better", "what": ["title", "description"]}]
+        assert answer["unchanged"] == ["3"]
+        assert answer["kept"] == [{"id": "2", "subject": "B", "what": ["priority"], "why": "bob works on it"}]
+        assert answer["missing"] == [{"id": "4", "subject": "D", "state": "pending"}]
+        rows = tasks("list", "--json").json["tasks"]
+        assert [(row["subject"], row["blocked_by"]) for row in rows] == [
+            ("A, but better", []),
+            ("B", []),
+            ("C", []),
+            ("D", []),
+            ("E", ["1"]),
+        ]
+
+    def test_people_read_what_changed_what_stays_and_why(self, plan, tasks):
+        plan("- [ ] A\n- [ ] B\n- [ ] C\n")
+        tasks("claim", "2", "--as", "bob")
+        changed = "- [ ] A (priority: high)\n- [ ] B (priority: high)\n- [ ] D\n"
+        rest = [
+            "  {} #1 A: priority",
+            "  left alone #2 B: bob works on it",
+            "  not in the plan any more #3 C: it stays",
+        ]
+        lines = plan(changed, "--dry-run").out.splitlines()
+        assert lines == ["would add 1 task:", "  D", *(line.format("would change") for line in rest)]
+        assert plan(changed).out.splitlines() == ["added #4 D", *(line.format("changed") for line in rest)]
+
+    def test_a_file_that_was_copied_is_another_plan_unless_its_ids_say_otherwise(self, plan):
+        plan("- [ ] A (id: a)\n- [ ] B\n")
+        answer = plan("- [ ] A (id: a)\n- [ ] B\n", "--json", name="copy.md").json
+        assert (answer["added"], [one["id"] for one in answer["changed"]]) == (["3"], ["1"])
+
+    def test_what_is_piped_in_has_no_file_and_is_known_by_its_ids_alone(self, crew):
+        text = "- [ ] A (id: a)\n- [ ] B\n"
+        crew("tasks", "import", "-", stdin=text)
+        answer = crew("tasks", "import", "-", "--json", stdin=text).json
+        assert (answer["added"], answer["unchanged"], answer["missing"]) == (["3"], ["1"], [])
+
+    def test_a_circle_with_what_is_there_is_refused_and_nothing_changes(self, plan, contents, atm):
+        plan("- [ ] A (id: a)\n- [ ] B (id: b) (depends: a)\n")
+        before = contents(atm.home / ".claude/tasks")
+        text = "- [ ] A (id: a) (depends: c)\n- [ ] B (id: b) (depends: a)\n- [ ] C (id: c) (depends: b)\n"
+        assert "circle" in plan(text, code=1).err
+        assert contents(atm.home / ".claude/tasks") == before

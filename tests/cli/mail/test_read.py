@@ -186,7 +186,9 @@ class TestWhatIsShown:
     def test_json_has_the_count_and_each_message(self, mailed):
         result = mailed("read", "ann", "--json").json
         assert (result["action"], result["team"], result["agent"], result["count"]) == ("read", "crew", "ann", 3)
-        assert set(result["messages"][0]) == {"message_id", "from", "text", "timestamp", "summary", "read"}
+        assert set(result["messages"][0]) == {
+            *("message_id", "from", "text", "timestamp", "summary", "read", "type", "metadata")
+        }
 
     def test_people_see_sender_time_short_id_and_the_text_indented(self, mailed):
         lines = mailed("read", env=ANN).out.splitlines()

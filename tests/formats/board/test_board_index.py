@@ -34,6 +34,9 @@ CARDS = st.builds(
     is_hidden=st.booleans(),
     last_event=WORDS,
     problem=WORDS,
+    key=WORDS,
+    runtime=WORDS,
+    source=WORDS,
 )
 NUMBERS = st.integers(0, 2**63)
 ROWS = st.builds(Row, CARDS, st.tuples(NUMBERS, NUMBERS, NUMBERS), is_proven=st.booleans(), is_gone=st.booleans())
@@ -146,6 +149,6 @@ def test_a_line_is_about_a_number_that_a_task_can_have(number, is_ours):
 
 
 def test_a_line_with_every_field_of_a_card_is_ours_and_one_with_another_is_not():
-    line = [*json.loads(encode_rows([Row(Card(7, problem="torn"), (1, 2, 3), is_proven=True)]))]
+    line = [*json.loads(encode_rows([Row(Card(7, source="plan.md"), (1, 2, 3), is_proven=True)]))]
     assert is_line(line)
     assert not is_line([*line, "more"])

@@ -483,3 +483,52 @@ def test_any_list_is_a_plan_or_is_refused(values):
     except NotAPlan:
         return
     assert len(drafts) >= len(values)
+
+
+class TestIds:
+    @pytest.mark.parametrize(
+        ("line", "key", "runtime", "needs_plan"),
+        [
+            ("A (id: parser) (runtime: codex) (plan: required)", "parser", "codex", True),
+            ("A (ID: The  Parser) (Plan: yes)", "The Parser", "", True),
+            ("A (plan: no)", "", "", False),
+            ("A (id: 7)", "7", "", False),
+            ("A (id:)", "", "", False),
+        ],
+    )
+    def test_a_checklist_names_ids_runtimes_and_plans(self, line, key, runtime, needs_plan):
+        draft = only(f"- [ ] {line}")
+        assert (draft.subject, draft.key, draft.runtime, draft.needs_plan) == ("A", key, runtime, needs_plan)
+
+    @pytest.mark.parametrize("plan", [True, "required", "Required"])
+    def test_so_does_a_list(self, plan):
+        draft = item(id=" the\nparser ", runtime="codex", plan=plan)
+        assert (draft.key, draft.runtime, draft.needs_plan) == ("the parser", "codex", True)
+        assert (item(id=7).key, item(plan=False).needs_plan, item(plan=None).needs_plan) == ("7", False, False)
+
+    @pytest.mark.parametrize(
+        ("text", "kind", "message"),
+        [
+            ("- [ ] A (id: x)\n- [ ] B (id: X)", "markdown", "line 2: the id 'X' is that of line 1 too"),
+            ('[{"title": "A", "id": 1}, {"title": "B", "id": "1"}]', "json", "item 2: the id '1' is that of item 1"),
+            ('[{"title": "A", "id": "#1"}]', "json", "item 1: the id '#1' begins with #"),
+            ("- [ ] A (id: #1)", "markdown", "line 1: the id '#1' begins with #"),
+            (f"- [ ] A (id: {'x' * 101})", "markdown", "line 1: the id has 101 characters"),
+            ('[{"title": "A", "id": []}]', "json", "item 1: id must be text"),
+            ('[{"title": "A", "runtime": {}}]', "json", "item 1: runtime must be text"),
+            ('[{"title": "A", "plan": "soon"}]', "json", "item 1: plan is 'soon'; it must be `required`"),
+            ('[{"title": "A", "plan": [true]}]', "json", "item 1: plan must be text"),
+            ("- [ ] A (plan: later)", "markdown", "line 1: plan is 'later'"),
+        ],
+    )
+    def test_what_is_wrong_with_them_is_said_with_its_place(self, text, kind, message):
+        with pytest.raises(NotAPlan) as raised:
+            read_plan(text, kind)
+        assert message in str(raised.value)
+
+    def test_a_bare_number_is_an_id_of_the_plan_if_the_plan_has_it(self):
+        drafts = items({"title": "A", "id": 1}, {"title": "B", "id": 2, "depends_on": [1, "1", 3, "#1"]})
+        assert drafts[1].depends_on == ["1", "#3", "#1"]
+
+    def test_the_title_of_a_part_stays_a_title_though_it_is_a_number(self):
+        assert [draft.depends_on for draft in checklist("- [ ] A (after: 8)\n  - [ ] 7\n")] == [["#8", "7"], []]

@@ -13,6 +13,7 @@ from atm.domain.team.team import Member
 from atm.services.board import planning, reviews
 from atm.services.board import working as board
 from atm.services.board.new_tasks import NewTask
+from atm.services.mail.typed.consuming import take
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.members import add_member, create_team
 from atm.testing import memory_boardroom, memory_room
@@ -165,6 +166,19 @@ class TestPlans:
         reviews.approve_plan(boardroom, "crew", LEAD, id, "go")
         assert "your plan was approved. go" in letters(boardroom, "ann")[-1]
         assert board.start(boardroom, "crew", "ann", id).task is not None
+
+    @proves("R004-messaging-M8b")
+    def test_a_plan_and_what_was_decided_about_it_are_messages_that_programs_understand(self, boardroom, id):
+        reviews.submit_plan(boardroom, "crew", "ann", id, "first this")
+        reviews.reject_plan(boardroom, "crew", LEAD, id, "too large")
+        reviews.submit_plan(boardroom, "crew", "ann", id, "less")
+        reviews.approve_plan(boardroom, "crew", LEAD, id)
+        plans = take(boardroom.room, "crew", LEAD, ["plan_submission"])
+        assert [one.metadata for one in plans] == [{"task_id": id, "revision": revision} for revision in "01"]
+        assert [one.metadata for one in take(boardroom.room, "crew", "ann", ["plan_approval"])] == [
+            {"task_id": id, "revision": "0", "approved": "false", "feedback": "too large"},
+            {"task_id": id, "revision": "1", "approved": "true"},
+        ]
 
     @proves("R004-defects-07")
     def test_no_answer_means_no_however_long_it_takes(self, boardroom, id):

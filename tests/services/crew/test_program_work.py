@@ -7,12 +7,17 @@ from types import SimpleNamespace
 import pytest
 from tests.services.approvals.stage import LEAD, ApprovalStage
 
+from atm.domain.crew.states import SPAWNING
 from atm.domain.errors import UnreadableFile
+from atm.domain.team import liveness
+from atm.ports.crew import drivers
+from atm.ports.crew.drivers import Heard
 from atm.services.board.new_tasks import NewTask
 from atm.services.board.planning import add
 from atm.services.board.reviews import approve_plan, reject_plan, submit_plan
 from atm.services.board.working import claim
 from atm.services.crew.program_work import PLAN_EVERY, ProgramWork
+from atm.services.team.presence import beat
 
 
 class Planner:
@@ -22,10 +27,18 @@ class Planner:
         self.stage = stage
         self.begun = 0
         self.log: list[str] = []
-        record = SimpleNamespace(team="crew", member="bob", requires_plan=requires_plan)
-        crew = SimpleNamespace(clock=stage.clock)
+        self.beats: list[str] = []
+        self.record = SimpleNamespace(team="crew", member="bob", requires_plan=requires_plan, has_task_for_life=False)
+        crew = SimpleNamespace(clock=stage.clock, room=stage.board.room, boardroom=stage.board)
         machine = SimpleNamespace(log=self.log.append)
-        host = SimpleNamespace(record=record, crew=crew, machine=machine, approvals=stage.room)
+        host = SimpleNamespace(
+            record=self.record,
+            crew=crew,
+            team=stage.team,
+            machine=machine,
+            approvals=stage.room,
+            beat=lambda state, **_: self.beats.append(state),
+        )
         self.work = ProgramWork(host)  # type: ignore[arg-type]
         self.work._driver = SimpleNamespace(go_to_work=self._begin)
 
@@ -76,3 +89,24 @@ def test_who_never_had_to_plan_is_told_nothing(stage):
     submit_plan(stage.board, "crew", "bob", "1", "I will touch one file.")
     approve_plan(stage.board, "crew", LEAD, "1")
     assert Planner(stage, requires_plan=False).looks() == 0
+
+
+def test_a_turn_that_ends_before_it_was_there_is_the_reason_of_its_end(stage):
+    """As Claude Code ends that has no conversation of the wanted id."""
+    bob = Planner(stage)
+    bob.record.state, bob.record.session, bob.record.heard_at = SPAWNING, "", stage.clock.now()
+    bob.work._take(Heard(drivers.IDLE, error="No conversation found"))
+    assert bob.work._why == "No conversation found"
+    assert bob.record.state == SPAWNING
+
+
+def test_whose_task_was_checked_in_a_window_is_idle_again(stage):
+    """Unless it has given a sign of its own since."""
+    bob = Planner(stage)
+    team, presence = stage.team, stage.board.presence
+    for source, beats in ((stage.board.source("complete"), [liveness.IDLE]), ("claude hook", [])):
+        beat(presence, team, "bob", stage.clock.now(), "claude hook", state=liveness.IDLE)
+        beat(presence, team, "bob", stage.clock.now(), source, state=liveness.WORKING)
+        bob.beats.clear()
+        bob.work._rests_again()
+        assert bob.beats == beats

@@ -6,13 +6,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.services.approvals.stage import ApprovalStage, rule
+from tests.services.approvals.stage import LEAD, ApprovalStage, rule
 
 from atm.domain.approvals.policy import Policy, PolicyLayer
 from atm.domain.approvals.requests import APPROVED, CANCELLED, DENIED
 from atm.ports.crew.drivers import QUESTION, Heard
 from atm.services.approvals.answering import give_answer
-from atm.services.crew.questions import NOBODY_ASKED, HostQuestions
+from atm.services.board.new_tasks import NewTask
+from atm.services.board.planning import add
+from atm.services.board.working import claim
+from atm.services.crew.questions import HANDED_IN, NOBODY_ASKED, SAY_IT, HostQuestions
 
 
 class Scene:
@@ -21,9 +24,12 @@ class Scene:
     def __init__(self, stage: ApprovalStage) -> None:
         self.stage = stage
         self.answers: dict[str, tuple[bool, str]] = {}
-        record = SimpleNamespace(team="crew", member="bob", worktree="/w", folder="/w", session="s")
+        self.record = SimpleNamespace(
+            team="crew", member="bob", worktree="/w", folder="/w", session="s", task="1", has_task_for_life=False
+        )
         host = SimpleNamespace(
-            record=record,
+            record=self.record,
+            crew=SimpleNamespace(boardroom=stage.board),
             team=stage.team,
             machine=SimpleNamespace(log=lambda _: None),
             beat=lambda *_, **__: None,
@@ -47,6 +53,18 @@ def stage() -> ApprovalStage:
 @pytest.fixture
 def scene(stage) -> Scene:
     return Scene(stage)
+
+
+def test_the_plan_of_a_task_that_it_was_started_for_is_handed_in_on_the_board(stage, scene):
+    scene.record.has_task_for_life = True
+    add(stage.board, "crew", LEAD, [NewTask("sort the letters", needs_plan=True)])
+    claim(stage.board, "crew", "bob", "1")
+    scene.asks("1", "", tool="ExitPlanMode", plan="I will touch one file.")
+    assert scene.answers == {"1": (False, HANDED_IN)}
+    assert stage.board.tasks.read("crew", "1").plan == "submitted"
+    assert stage.store.all("crew") == []
+    scene.asks("2", "", tool="exit_plan_mode")
+    assert scene.answers["2"] == (False, SAY_IT)
 
 
 def test_a_rule_answers_at_once(scene):

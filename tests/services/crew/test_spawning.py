@@ -10,11 +10,14 @@ from tests.proving import proves
 from atm.domain.crew.marks import read_mark
 from atm.domain.crew.states import READY
 from atm.domain.errors import MemberInUse, RuntimeMissing, SpawnFailed, TeamStopped
+from atm.domain.mail.message_types import is_yes
 from atm.domain.team.team import Member
+from atm.formats.mail.typed_message import typed
 from atm.services.crew.crewroom import CrewPolicy, Fenced, change
-from atm.services.crew.ending import down, keep, kill, stop
+from atm.services.crew.ending import REQUEST, answer_to_asker, ask_to_end, down, keep, kill, stop
 from atm.services.crew.reaping import clear_away, reconcile
 from atm.services.crew.spawning import AgentWish, agent_environment, spawn
+from atm.services.mail.typed.consuming import take
 from atm.services.roster.members import add_member, create_team
 from atm.testing.agents import memory_crewroom
 from atm.testing.rooms import memory_boardroom
@@ -347,3 +350,44 @@ def test_one_that_has_refused_is_not_asked_any_more_until_somebody_asks_again(cr
     assert crew.records.read("crew", "ann").is_asked
     keep(crew, "crew", "ann", "a migration runs")
     assert not crew.records.read("crew", "ann").is_asked
+
+
+def letters(crew, who):
+    return [typed(row) for row in crew.room.inboxes.rows("crew", who)]
+
+
+def test_one_with_a_mind_of_its_own_is_asked_by_a_message_that_says_so_to_programs_and_in_words(crew):
+    spawn(crew, wish(runtime="codex"))
+    down(crew, "crew", "lena", ["ann"])
+    (asked,) = letters(crew, "ann")
+    assert (asked.type, asked.sender) == ("shutdown_request", "lena")
+    assert asked.metadata["request_id"].endswith("@ann")
+    assert REQUEST in asked.text
+
+
+def test_whoever_asked_is_told_by_mail_that_one_refuses_and_why(crew):
+    record = spawn(crew, wish(runtime="codex"))
+    ask_to_end(crew, record, "lena")
+    keep(crew, "crew", "ann", "a migration runs")
+    (asked,), (answer,) = letters(crew, "ann"), take(crew.room, "crew", "lena", ["shutdown_response"])
+    assert (answer.sender, answer.text) == ("ann", "Asked to end: no, not yet.\na migration runs")
+    assert answer.metadata == {
+        "approved": "false",
+        "request_id": asked.metadata["request_id"],
+        "reason": "a migration runs",
+    }
+
+
+def test_whoever_asked_is_told_by_mail_that_one_ends(crew):
+    record = spawn(crew, wish())
+    ask_to_end(crew, record, "lena")
+    answer_to_asker(crew, crew.records.read("crew", "ann"), approved=True)
+    (answer,) = take(crew.room, "crew", "lena", ["shutdown_response"])
+    assert is_yes(answer.metadata)
+
+
+def test_somebody_without_an_inbox_may_ask_too(crew):
+    record = spawn(crew, wish())
+    ask_to_end(crew, record, "human")
+    keep(crew, "crew", "ann", "a migration runs")
+    assert crew.records.read("crew", "ann").answer == "refused"

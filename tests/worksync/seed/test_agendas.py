@@ -14,7 +14,7 @@ from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 from tests.teamd.test_sync_work import QUIET, Stage
 
-from atm import config
+from atm.config import known
 from atm.domain import events
 from atm.domain.board.dependencies import Board
 from atm.domain.board.reviews import Reviewer, current_reviewer
@@ -102,11 +102,11 @@ def test_before_nudges_may_be_sent_everything_else_works_and_nobody_is_written_t
 
 @proves("R002-1-42", "R002-8.0-77", "R002-8.0-78", "R002-8.0-79")
 def test_work_sync_sends_by_default_and_has_times_and_counts_but_no_switch():
-    settings = {key.partition(".")[2]: kind for key, (kind, *_) in config.KNOWN.items() if key.startswith("worksync.")}
+    settings = {key.partition(".")[2]: kind for key, (kind, *_) in known.KNOWN.items() if key.startswith("worksync.")}
     assert settings == {
-        "quiet_seconds": config.NUMBER,
-        "observe_minutes": config.NUMBER,
-        "least_looks": config.WHOLE,
+        "quiet_seconds": known.NUMBER,
+        "observe_minutes": known.NUMBER,
+        "least_looks": known.WHOLE,
     }
     stage = Stage(SyncPolicy())  # as a home without any settings has it
     stage.add("the parser")

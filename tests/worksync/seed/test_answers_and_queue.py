@@ -16,7 +16,7 @@ from tests.proving import proves
 from tests.services.worksync.conftest import LEAD, Place
 from tests.worksync.conftest import LONG, Crew, alone  # noqa: F401 - a fixture
 
-from atm import config
+from atm.config import known
 from atm.domain.board.dependencies import Board
 from atm.domain.board.reviews import Reviewer
 from atm.domain.board.tasks import Card
@@ -701,5 +701,5 @@ def test_nobody_is_told_to_report_after_every_response(callers, place):
 
 @proves("R002-13-14", "R002-13-17")
 def test_no_setting_turns_work_sync_on_or_off_or_makes_its_tools_needed():
-    known = {key for key in config.KNOWN if "sync" in key or "report" in key}
-    assert known == {"worksync.quiet_seconds", "worksync.observe_minutes", "worksync.least_looks"}
+    found = {key for key in known.KNOWN if "sync" in key or "report" in key}
+    assert found == {"worksync.quiet_seconds", "worksync.observe_minutes", "worksync.least_looks"}

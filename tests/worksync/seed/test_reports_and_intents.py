@@ -22,6 +22,7 @@ from tests.services.worksync.conftest import Place
 from tests.teamd.test_sync_work import QUIET, Stage
 
 from atm import config
+from atm.config import known
 from atm.domain.errors import WriteRefused
 from atm.domain.mail.surfacing import ShowingNote
 from atm.domain.team.team import Member
@@ -516,10 +517,10 @@ def test_whoever_looks_and_decides_knows_neither_mail_nor_a_way_to_change_the_bo
 )
 def test_nothing_turns_work_sync_on_or_off():
     """Three numbers, because teams differ in pace; no flag, and nothing from the environment."""
-    numbers = {name: kind for name, (kind, *_) in config.KNOWN.items() if name.startswith("worksync.")}
+    numbers = {name: kind for name, (kind, *_) in known.KNOWN.items() if name.startswith("worksync.")}
     assert set(numbers) == {"worksync.quiet_seconds", "worksync.observe_minutes", "worksync.least_looks"}
-    assert set(numbers.values()) <= {config.NUMBER, config.WHOLE}
-    assert not [name for name in config.KNOWN if "nudge" in name or "work_sync" in name]
+    assert set(numbers.values()) <= {known.NUMBER, known.WHOLE}
+    assert not [name for name in known.KNOWN if "nudge" in name or "work_sync" in name]
     assert not [key for key in config.FROM_ENVIRONMENT if "SYNC" in key or "NUDGE" in key]
 
 

@@ -159,12 +159,23 @@ def note_failed_check(card: Card, by: Stamp, check: dict[str, Plain]) -> Change:
     return Change(event, own={"lastCheck": {**check, "at": by.at, "by": by.actor}})
 
 
-def complete(card: Card, by: Stamp, *, result: str, evidence: list[Plain], unverified: bool) -> Change:
+def complete(
+    card: Card,
+    by: Stamp,
+    *,
+    result: str,
+    evidence: list[Plain],
+    unverified: bool,
+    work: dict[str, Plain] | None = None,
+) -> Change:
+    """`work`: the branch and the commit on which it was done, where atm knows them."""
     event = by.event("status_changed", **{"from": card.status, "to": COMPLETED}, claim=card.claim_id)
     own: dict[str, Plain] = {"claim": None, "clarification": None, "lastCheck": None}
     own |= {"finishedAt": by.at, "finishedBy": by.actor}
     if result:
         own["result"] = result
+    if work:
+        own["work"] = work
     if evidence:
         own["evidence"] = evidence
         event["checks"] = len(evidence)
@@ -223,7 +234,7 @@ def cancel(card: Card, by: Stamp, reason: str) -> Change:
 def reopen(card: Card, by: Stamp, reason: str) -> Change:
     """Back from completed, failed or cancelled: with all its retries, for any member."""
     event = by.event("status_changed", **{"from": card.outcome or card.status, "to": PENDING}, reason=reason)
-    gone = ("outcome", "finishedAt", "finishedBy", "result", "error", "evidence", "unverified")
+    gone = ("outcome", "finishedAt", "finishedBy", "result", "error", "evidence", "unverified", "work")
     own: dict[str, Plain] = {**_ended(card), **dict.fromkeys(gone), "failures": 0}
     if card.plan:
         own["plan"] = {"state": "required"}

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
     from typing import TypeVar
 
     Part = TypeVar("Part", bound=Hashable)
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 LONGEST_PATTERN = 1_000
 """Characters. Nobody writes longer ones by hand; such a pattern overlaps everything, unread."""
+
+MOST_COMPARED = 1_000_000
+"""Pairs of patterns that are looked at, some seconds' worth. A plan of more was not written by hand, and overlaps warn;
+they forbid nothing."""
 
 _FOLDERS = "**"
 _LETTERS = "*"
@@ -47,6 +51,67 @@ def overlapping(files: Sequence[str], others: Mapping[str, Sequence[str]]) -> di
         if hits:
             found[task] = hits
     return found
+
+
+def meeting_pairs(patterns: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """
+    Which of many patterns overlap which, as pairs of positions, the lower one first.
+
+    Patterns can only meet where the folders that they spell out agree, so each is compared with those that begin like
+    it: ten thousand plain paths are as many look-ups. Those that also spell out their last name are sorted by it.
+    """
+    places = _PatternIndex()
+    budget = MOST_COMPARED
+    for position, pattern in enumerate(patterns):
+        segments = _segments(pattern)
+        if segments is None:
+            continue
+        for other, theirs in places.near(segments):
+            budget -= 1
+            if budget < 0:
+                return
+            if _paths_meet(theirs, segments):
+                yield other, position
+        places.put(position, segments)
+
+
+class _PatternIndex:
+    """Patterns by what they spell out: their first folders, and their last name."""
+
+    __slots__ = ("_above", "_at")
+
+    def __init__(self) -> None:
+        self._at: dict[tuple[str, ...], dict[str, list[tuple[int, list[str]]]]] = {}
+        """Those that spell out exactly these first folders."""
+        self._above: dict[tuple[str, ...], list[tuple[int, list[str]]]] = {}
+        """Those that spell out these first folders, and more."""
+
+    def put(self, position: int, segments: list[str]) -> None:
+        start = _spelled(segments)
+        self._at.setdefault(start, {}).setdefault(_last_name(segments, start), []).append((position, segments))
+        for length in range(len(start)):
+            self._above.setdefault(start[:length], []).append((position, segments))
+
+    def near(self, segments: list[str]) -> Iterator[tuple[int, list[str]]]:
+        start = _spelled(segments)
+        last = "" if _has_wildcard(segments[-1]) else segments[-1]
+        for length in range(len(start) + 1):
+            found = self._at.get(start[:length], {})
+            is_folder_of_them = length == len(segments)
+            for name in (last, "") if last and not is_folder_of_them else list(found):
+                yield from found.get(name, ())
+        yield from self._above.get(start, ())
+
+
+def _spelled(segments: list[str]) -> tuple[str, ...]:
+    end = next((at for at, segment in enumerate(segments) if _has_wildcard(segment)), len(segments))
+    return tuple(segments[:end])
+
+
+def _last_name(segments: list[str], start: tuple[str, ...]) -> str:
+    """Empty if it has wildcards, or if it is spelled out to the end: that may be a folder after all."""
+    is_open = len(start) == len(segments) or _has_wildcard(segments[-1])
+    return "" if is_open else segments[-1]
 
 
 def _meets_any(pattern: list[str] | None, ours: list[list[str] | None]) -> bool:

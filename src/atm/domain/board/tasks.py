@@ -37,6 +37,9 @@ MAX_RETRIES = 2
 
 LONGEST_SUBJECT = 500
 LONGEST_TEXT = 100_000
+LONGEST_KEY = 100
+"""Characters of what a plan calls a task. It is a handle to name it by; what it is about goes into the title."""
+
 MOST_EVENTS = 100
 """Events that stand in the task's own file; the history keeps all of them."""
 
@@ -66,6 +69,9 @@ CARD_FIELDS = (
     "outcome",
     "is_hidden",
     "problem",
+    "key",
+    "runtime",
+    "source",
 )
 """In the order in which a card is made and the index remembers it: what is rarely set stands last."""
 
@@ -97,6 +103,9 @@ class Card:
         outcome: str = "",
         is_hidden: bool = False,
         problem: str = "",
+        key: str = "",
+        runtime: str = "",
+        source: str = "",
     ) -> None:
         self.number = number
         self.subject = subject
@@ -125,6 +134,12 @@ class Card:
         self.last_event = last_event
         self.problem = problem
         """Why the file cannot be read as a task, if it cannot."""
+        self.key = key
+        """What the plan that it comes from calls it."""
+        self.runtime = runtime
+        """What its agent should run with; empty for any."""
+        self.source = source
+        """The file of the plan that it comes from."""
 
     @property
     def id(self) -> str:
@@ -263,6 +278,21 @@ def check_text(text: str, what: str) -> str:
     if "\0" in text:
         raise BadTask(f"the {what} contains a NUL character", "remove it")
     return text
+
+
+def check_key(key: str, what: str = "id") -> str:
+    """A short word or two, on one line: what a plan calls a task, or what its agent runs with."""
+    clean = " ".join(check_text(key, what).split())
+    if len(clean) > LONGEST_KEY:
+        raise BadTask(f"the {what} has {len(clean)} characters", f"use at most {LONGEST_KEY}")
+    if clean.startswith("#"):
+        raise BadTask(f"the {what} {clean!r} begins with #, which names tasks on the board", "leave the # out")
+    return clean
+
+
+def folded(title: str) -> str:
+    """Titles and ids of plans are the same whatever their case and the blanks between their words."""
+    return " ".join(title.split()).casefold()
 
 
 def check_priority(priority: str) -> str:

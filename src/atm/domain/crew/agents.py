@@ -52,7 +52,13 @@ class AgentRecord:
     pane: str = ""
     """Socket of the tmux server, and the pane on it."""
     slot: int = -1
+    run: str = ""
+    """The run that it was started by; empty for one that somebody started by hand."""
+    start: str = ""
+    """The commit that work of its run begins with."""
     task: str = ""
+    claim: str = ""
+    """The claim under which it works on its task."""
     common: str = ""
     worktree: str = ""
     branch: str = ""
@@ -67,11 +73,26 @@ class AgentRecord:
     reason: str = ""
     tokens: int | None = None
     cost: float | None = None
+    tokens_before: int = 0
+    cost_before: float = 0.0
+    """Of the conversation that it goes on with: vendors count over all of it."""
+    turns: int = 0
+    heard_at: float = 0.0
+    """When its program last said or did anything."""
+    injected: int = 0
+    """Characters that atm has said to it."""
+    said: str = ""
+    """Its last words, if somebody waits for them."""
     error: str = ""
 
     @property
     def is_over(self) -> bool:
         return self.state in OVER
+
+    @property
+    def has_task_for_life(self) -> bool:
+        """Was it started for one task, with which it ends?"""
+        return bool(self.run and self.claim)
 
     @property
     def is_asked(self) -> bool:
@@ -100,4 +121,6 @@ class AgentRecord:
             "session": self.session or None,
             "tokens": self.tokens,
             "cost": self.cost,
+            "turns": self.turns,
+            "run": self.run or None,
         }

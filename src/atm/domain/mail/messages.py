@@ -23,6 +23,14 @@ INFO = "info"
 INTENTS = (INFO, "question", "challenge", "resolution")
 """What a message can be meant as (seed 003). In rows `kind`; `type` is Claude Code's."""
 
+PLAIN, STATUS, SHUTDOWN, SHUTDOWN_ANSWER = "text", "status_update", "shutdown_request", "shutdown_response"
+PLAN, PLAN_ANSWER, ASSIGNMENT, BROADCAST = "plan_submission", "plan_approval", "task_assignment", "broadcast"
+TYPES = (PLAIN, STATUS, SHUTDOWN, SHUTDOWN_ANSWER, PLAN, PLAN_ANSWER, ASSIGNMENT, BROADCAST)
+"""What a message can be (seed 004); what each of them has is in `message_types`. In rows of our teams `messageKind`."""
+
+SENT_BY_HAND = (PLAIN, STATUS, SHUTDOWN, SHUTDOWN_ANSWER)
+"""Those that may be asked for by name; the others are made by the verbs that mean them."""
+
 
 class Message:
     """
@@ -36,12 +44,14 @@ class Message:
         "id",
         "intent",
         "kind",
+        "metadata",
         "raw",
         "read",
         "sender",
         "summary",
         "text",
         "timestamp",
+        "type",
         "understood",
         "unknown",
     )
@@ -58,6 +68,8 @@ class Message:
         color: str | None = None,
         kind: str = "message",
         intent: str = INFO,
+        type: str = PLAIN,
+        metadata: dict[str, str] | None = None,
         raw: str = "",
         unknown: tuple[str, ...] = (),
         understood: bool = True,
@@ -72,6 +84,9 @@ class Message:
         self.kind = kind
         self.intent = intent
         """What it is meant as: one of INTENTS."""
+        self.type = type
+        """What its row says that it is: one of TYPES. Claude Code says it in the text; `typed` knows both."""
+        self.metadata = metadata or {}
         self.raw = raw
         self.unknown = unknown
         self.understood = understood

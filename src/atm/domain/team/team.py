@@ -11,6 +11,8 @@ from atm.domain.errors import NoSuchMember, TeamCompleted
 from atm.domain.names import find_name, is_claudes_team, same_name
 
 LEAD_NAME = "team-lead"
+LEAD = "lead"
+"""As an address: the lead of the team, whatever their name is."""
 
 CLAUDE_BACKENDS = ("claude", "claude-code", "in-process", "iterm2")
 """Backends whose inbox Claude Code itself reads and prunes."""
@@ -135,6 +137,10 @@ class Team:
 
     def is_lead(self, name: str) -> bool:
         return same_name(name, self.lead)
+
+    def addressee(self, name: str) -> str:
+        """Who is meant by an address: `lead` is the lead, unless a member is called that."""
+        return self.lead if same_name(name, LEAD) and self.member(name) is None else name
 
     def member(self, name: str) -> Member | None:
         spelled = find_name(name, self.names)

@@ -62,6 +62,9 @@ def _card(number: int, record: dict[str, Plain], own: dict[str, Plain], is_hidde
         is_hidden=is_hidden,
         last_event=_word(last, "id") if isinstance(last, dict) else "",
         problem="" if isinstance(record.get("metadata"), dict | None) else "its metadata is no object",
+        key=_word(own, "key"),
+        runtime=_word(own, "runtime"),
+        source=_word(own, "source"),
     )
 
 

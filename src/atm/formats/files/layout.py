@@ -123,6 +123,21 @@ class Layout:
         """Requests of agents, their answers, and the audit of both."""
         return f"{self.our_data(team)}/approvals"
 
+    def runs(self, team: str) -> str:
+        """One folder for each run."""
+        return f"{self.our_data(team)}/runs"
+
+    def run(self, team: str, run: str) -> str:
+        return f"{self.runs(team)}/{run}"
+
+    def run_seal(self, team: str, run: str) -> str:
+        """What the order of a run was when a person began it: its own folder is shared."""
+        return f"{self.state_root}/runs/{team}/{run}.sha256"
+
+    def run_log(self, team: str, run: str, member: str) -> str:
+        """What an agent of a run said."""
+        return f"{self.run(team, run)}/out/{member}.log"
+
     def report_secret(self, team: str) -> str:
         return f"{self.our_data(team)}/{REPORT_SECRET}"
 
@@ -143,7 +158,7 @@ class Layout:
     def private_in(self, team: str) -> tuple[str, ...]:
         """What is ours alone among our data about a team, though its folder may be shared."""
         files = (self.ledger, self.task_history, self.state, self.completed_mark, self.task_intent, self.lead_away)
-        folders = (self.heartbeats, self._endpoints, self.sync_folder, self.approvals)
+        folders = (self.heartbeats, self._endpoints, self.sync_folder, self.approvals, self.runs)
         return (*(path(team) for path in (*files, *folders)), self.records(team, STALL_JOURNAL))
 
     # Ours, for the whole machine.

@@ -9,7 +9,7 @@ looks only at unread rows, `Inbox` reads everything.
 
 from __future__ import annotations
 
-from atm.domain.mail.messages import INFO, INTENTS, Message
+from atm.domain.mail.messages import INFO, INTENTS, PLAIN, TYPES, Message
 from atm.formats.files.json_record import NotJson, RawArray, RawObject, decode, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
@@ -22,7 +22,7 @@ ID_SPELLINGS = ("message_id", "msg_id", "messageId", "id")
 KNOWN_FIELDS = frozenset(
     (
         *("from", "text", "content", "timestamp", "read", "summary", "color", "msgV", "type", *ID_SPELLINGS),
-        *("messageKind", "source", "actionMode", "taskRefs", "kind"),  # ours
+        *("messageKind", "source", "actionMode", "taskRefs", "kind", "metadata"),  # ours
     )
 )
 EMPTY = b"[]\n"
@@ -45,6 +45,10 @@ def encode_row(message: Message, *, claudes_team: bool) -> str:
         row["message_id"] = message.id
         if message.intent != INFO:
             row["kind"] = message.intent
+        if message.type != PLAIN:
+            row["messageKind"] = message.type
+        if message.metadata:
+            row["metadata"] = {**message.metadata}
     row |= {"msgV": 1, "msg_id": message.id, "type": "message", "read": message.read}
     return encode(row)
 
@@ -75,6 +79,8 @@ def message_from(value: Plain, raw: str) -> Message | None:
         color=_string(value.get("color")) or None,
         kind=_string(value.get("type")) or "message",
         intent=_intent(value.get("kind")),
+        type=_type(value.get("messageKind")),
+        metadata=_metadata(value),
         raw=raw,
         unknown=tuple(key for key in value if key not in KNOWN_FIELDS),
     )
@@ -82,6 +88,18 @@ def message_from(value: Plain, raw: str) -> Message | None:
 
 def _intent(value: Plain) -> str:
     return value if isinstance(value, str) and value in INTENTS else INFO
+
+
+def _type(value: Plain) -> str:
+    return value if isinstance(value, str) and value in TYPES else PLAIN
+
+
+def _metadata(value: dict[str, Plain]) -> dict[str, str] | None:
+    """Only what is a map of strings; and only beside a type of ours, since other programs use the word too."""
+    found = value.get("metadata")
+    if not isinstance(found, dict) or _type(value.get("messageKind")) == PLAIN:
+        return None
+    return {key: said for key, said in found.items() if isinstance(said, str)}
 
 
 def _id_in(value: dict[str, Plain]) -> str | None:

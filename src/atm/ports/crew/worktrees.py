@@ -47,6 +47,18 @@ class Worktree:
     """The git folder of the repository."""
 
 
+class JoinedWork:
+    """What came of joining commits."""
+
+    __slots__ = ("commit", "conflicts")
+
+    def __init__(self, commit: str, conflicts: Sequence[str] = ()) -> None:
+        self.commit = commit
+        """Empty if they do not go together."""
+        self.conflicts = [*conflicts]
+        """Files in which they do not."""
+
+
 class Saved:
     """Work that was saved before something was taken away."""
 
@@ -84,14 +96,23 @@ class Worktrees(Protocol):
         commits of its own is never reset: it gets a number. Raises AtmError, and leaves nothing half made behind.
         """
 
+    def go_on(self, worktree: Worktree, work: Saved | Worktree) -> None:
+        """
+        In a new worktree, go on with the work of another life: with its commits, and with files of it that were saved,
+        which lie there as changes. What it began with stays the base. Raises AtmError where something is in the way.
+        """
+
+    def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:
+        """One commit with all of these in it, made without any working tree; always the same for the same ones."""
+
     def commit(self, worktree: Worktree, author: str, message: str) -> str:
         """All that is dirty there, as one commit by that author; the commit that is its head now."""
 
-    def save(self, worktree: Worktree, team: str, task: str, why: str) -> Saved | None:
+    def save(self, worktree: Worktree, team: str, task: str, why: str, *, branch: bool = False) -> Saved | None:
         """
         Dirty, untracked and unmerged work under a salvage ref. None if there is nothing that is not elsewhere: a clean
         tree whose head is the base. (A head beyond the base on a kept branch is elsewhere.) Also of the user's own
-        checkout, which is only looked at.
+        checkout, which is only looked at. With `branch` also what is on its own branch alone.
         """
 
     def remove(self, worktree: Worktree, *, branch: bool) -> None:

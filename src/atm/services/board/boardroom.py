@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.ports.board.programs import Programs
     from atm.ports.board.tasks import Tasks
+    from atm.ports.board.workplaces import AgentPlaces
     from atm.ports.files.clock import Chance, Clock
     from atm.ports.team.presence import Presence
     from atm.services.mail.mailroom import Mailroom
@@ -30,7 +31,10 @@ CHECK_SECONDS, HOOK_SECONDS = 600.0, 60.0
 class Boardroom:
     """Everything that the board is made with."""
 
-    __slots__ = ("_programs", "check_seconds", "hook_seconds", "hooks", "is_server", "max_retries", "room", "tasks")
+    __slots__ = (
+        *("_programs", "_workplaces", "check_seconds", "hook_seconds", "hooks", "is_server", "max_retries", "room"),
+        "tasks",
+    )
 
     def __init__(
         self,
@@ -43,10 +47,12 @@ class Boardroom:
         check_seconds: float = CHECK_SECONDS,
         max_retries: int = 2,
         is_server: bool = False,
+        workplaces: Callable[[], AgentPlaces] | None = None,
     ) -> None:
         self.room = room
         self.tasks = tasks
         self._programs = programs
+        self._workplaces = workplaces
         self.hooks = hooks or {}
         self.hook_seconds = hook_seconds
         self.check_seconds = check_seconds
@@ -66,6 +72,11 @@ class Boardroom:
     def programs(self) -> Programs:
         """Made when first asked for: running programs takes a lot that most commands never need."""
         return self._programs()
+
+    @property
+    def workplaces(self) -> AgentPlaces | None:
+        """Where members work that atm has started; None where there are none."""
+        return self._workplaces() if self._workplaces is not None else None
 
     @property
     def presence(self) -> Presence:

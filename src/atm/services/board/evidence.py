@@ -19,9 +19,16 @@ if TYPE_CHECKING:
     from atm.services.board.boardroom import Boardroom
 
 
-def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
-    """All checks, in order. Raises ChecksFailed at the first that fails, with what it said."""
-    folder = check_marks(boardroom, team, task, who, working_folder(boardroom, team, task, who))
+CHECKING = "acceptance checks"
+"""What the sign of life says of a member whose checks run."""
+
+
+def verify(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str, place: str = "") -> list[Plain]:
+    """
+    All checks, in order, in `place` if the work was done there. Raises ChecksFailed at the first that fails, with what
+    it said.
+    """
+    folder = check_marks(boardroom, team, task, who, place or working_folder(boardroom, team, task, who))
     at = boardroom.programs.commit_of(folder, "HEAD")  # whatever is named for checks of commits
     proof: list[Plain] = []
     for check in task.acceptance:
@@ -60,7 +67,7 @@ def _run(boardroom: Boardroom, team: Team, task: Task, who: str, check: Record, 
         return boardroom.programs.is_reachable(folder, commit or "HEAD", about(check))
 
     def still_here() -> None:
-        beat(boardroom.presence, team, who, boardroom.clock.now(), "acceptance checks", state=WORKING)
+        beat(boardroom.presence, team, who, boardroom.clock.now(), CHECKING, state=WORKING)
 
     return boardroom.programs.run(
         about(check),

@@ -18,7 +18,7 @@ from atm.formats.files.json_record import to_bytes, to_text
 from atm.ports.board.tasks import NewFile
 from atm.services.board.boardroom import open_team, sign_of_life
 from atm.services.board.marks import Marker, marker_for
-from atm.services.board.new_tasks import NewTask
+from atm.services.board.new_tasks import NewTask, meant_tasks
 from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
@@ -50,15 +50,21 @@ class Added:
 def add(boardroom: Boardroom, team: str, who: str, wishes: Sequence[NewTask]) -> Added:
     """Add tasks. Hooks are asked before a reader can see them."""
     found = open_team(boardroom, team)
+    check_count(wishes)
+    markers = markers_for(boardroom, found, who, wishes)
+
+    def prepare(board: Board, numbers: list[int]) -> tuple[list[NewFile], dict[str, Change]]:
+        return prepared(boardroom, board, who, wishes, numbers, markers)
+
+    return put(boardroom, found, who, lambda _: len(wishes), prepare)
+
+
+def check_count(wishes: Sequence[NewTask]) -> None:
     if not 0 < len(wishes) <= MOST_AT_ONCE:
         raise BadTask(f"{len(wishes)} tasks cannot be added at once", f"add between 1 and {MOST_AT_ONCE}")
-    markers = _markers(boardroom, found, who, wishes)
-    return _add(
-        boardroom, found, who, len(wishes), lambda board, ids: _prepared(boardroom, board, who, wishes, ids, markers)
-    )
 
 
-def _markers(boardroom: Boardroom, team: Team, who: str, wishes: Sequence[NewTask]) -> Markers:
+def markers_for(boardroom: Boardroom, team: Team, who: str, wishes: Sequence[NewTask]) -> Markers:
     """One for each in whose name commands are entered; whoever enters none needs none."""
     checks: dict[str | None, list[Record]] = {}
     for wish in wishes:
@@ -68,15 +74,21 @@ def _markers(boardroom: Boardroom, team: Team, who: str, wishes: Sequence[NewTas
     }
 
 
-def _add(boardroom: Boardroom, team: Team, who: str, count: int, prepare: Prepare) -> Added:
-    """`prepare` gives the new files, and changes of old ones; it raises before anything is written."""
+def put(boardroom: Boardroom, team: Team, who: str, count: Callable[[Board], int], prepare: Prepare) -> Added:
+    """
+    Write what `prepare` gives: new files, and changes of old ones. It raises before anything is written.
+
+    `count` says how many numbers are needed. Where hooks are asked, `prepare` is called again afterwards with the same
+    numbers, as the board may have changed.
+    """
     has_hooks = bool(boardroom.hooks.get("TaskCreated"))
     with boardroom.tasks.turn(team.name) as turn:
-        numbers = turn.upcoming(count)
+        numbers = turn.upcoming(count(turn.board))
+        has_hooks = has_hooks and bool(numbers)
         files, changes = prepare(turn.board, numbers)
         if has_hooks:
             turn.reserve(numbers)  # they are named to the hooks, so nobody else may get them meanwhile
-        else:
+        elif files or changes:
             turn.write(files, changes)
     warnings: list[str] = []
     if has_hooks:
@@ -93,7 +105,7 @@ def rehearse(boardroom: Boardroom, team: str, wishes: Sequence[NewTask]) -> Sequ
     """Check everything that `add` checks, and write nothing."""
     board = boardroom.tasks.board(open_team(boardroom, team).name)
     first = max([0, *board.cards, *board.gone]) + 1
-    _prepared(boardroom, board, "", wishes, list(range(first, first + len(wishes))))
+    prepared(boardroom, board, "", wishes, list(range(first, first + len(wishes))))
     return wishes
 
 
@@ -122,7 +134,7 @@ def _tell_owners(boardroom: Boardroom, team: Team, who: str, tasks: list[Task]) 
     return [*said, *(warning for task in given for warning in tell_assigned(boardroom, team, task, who, task.owner))]
 
 
-def _prepared(
+def prepared(
     boardroom: Boardroom,
     board: Board,
     who: str,
@@ -130,10 +142,15 @@ def _prepared(
     numbers: list[int],
     markers: Markers | None = None,
     more: dict[str, list[str]] | None = None,
+    needs: dict[str, list[str]] | None = None,
 ) -> tuple[list[NewFile], dict[str, Change]]:
-    """The new files, and the other side of their dependencies in old ones. Raises before anything is written."""
+    """
+    The new files, and the other side of their dependencies in old ones. Raises before anything is written.
+
+    `needs` are their dependencies where these are known, and those that old tasks get beside them.
+    """
     ids = [str(number) for number in numbers]
-    needs = _resolved(board, wishes, ids)
+    needs = meant_tasks(board, wishes, ids) if needs is None else needs
     names = {id: repr(wish.subject) for wish, id in zip(wishes, ids, strict=True)}
     check_new_edges(board, {**needs, **(more or {})}, names)
     needed_by: dict[str, list[str]] = {}
@@ -154,54 +171,6 @@ def _prepared(
     ]
     links = {id: Change(add={"blocks": others}) for id, others in needed_by.items() if int(id) in board.cards}
     return files, links
-
-
-def _resolved(board: Board, wishes: Sequence[NewTask], ids: list[str]) -> dict[str, list[str]]:
-    """For every new task the ids it depends on; titles are looked up among the new ones, then on the board."""
-    new: dict[str, list[str]] = {}
-    for wish, id in zip(wishes, ids, strict=True):
-        new.setdefault(_folded(wish.subject), []).append(id)
-    on_board: dict[str, list[str]] | None = None
-    resolved: dict[str, list[str]] = {}
-    for wish, id in zip(wishes, ids, strict=True):
-        mine = resolved.setdefault(id, [ids[position] for position in wish.parts])
-        for named in wish.depends_on:
-            if named.lstrip("#").isdecimal():
-                mine.append(task_id(named))
-                continue
-            if _folded(named) not in new and on_board is None:
-                on_board = _titles(board)
-            mine.append(_meant(named, new, on_board or {}, wish.place))
-        resolved[id] = list(dict.fromkeys(mine))
-    return resolved
-
-
-def _meant(title: str, new: dict[str, list[str]], on_board: dict[str, list[str]], place: str) -> str:
-    where = f"{place}: " if place else ""
-    for known in (new, on_board):
-        found = known.get(_folded(title), [])
-        if len(found) > 1:
-            raise BadTask(
-                f"{where}{title!r} is the title of {len(found)} tasks",
-                "name it by its number, or give them different titles",
-            )
-        if found:
-            return found[0]
-    from atm.domain.names import nearest_name
-
-    near = nearest_name(_folded(title), [*new, *on_board])
-    raise BadTask(f"{where}no task is called {title!r}", f"did you mean {near!r}?" if near else "see `atm tasks list`")
-
-
-def _titles(board: Board) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for card in board.cards.values():
-        found.setdefault(_folded(card.subject), []).append(card.id)
-    return found
-
-
-def _folded(title: str) -> str:
-    return " ".join(title.split()).casefold()
 
 
 def _file(
@@ -227,6 +196,9 @@ def _file(
         "reviewer": wish.reviewer or None,
         "quantum": wish.quantum or None,
         "plan": {"state": "required"} if wish.needs_plan else None,
+        "key": wish.key or None,
+        "runtime": wish.runtime or None,
+        "source": wish.source or None,
     }
     own |= {key: value for key, value in said.items() if value is not None}
     content = new_task(
@@ -302,11 +274,11 @@ def split(boardroom: Boardroom, team: str, who: str, id: str, wishes: Sequence[N
         _check_may_split(boardroom, found, card, who)
         parts = [str(number) for number in numbers]
         heirs = [_heir(wish, card, board.open_blockers(card)) for wish in wishes]
-        files, links = _prepared(boardroom, board, who, heirs, numbers, more={mine: parts})
+        files, links = prepared(boardroom, board, who, heirs, numbers, more={mine: parts})
         links[mine] = _waits_for_parts(card, boardroom.stamp(who), parts)
         return [_blocking(file, mine) for file in files], links
 
-    added = _add(boardroom, found, who, len(wishes), prepare)
+    added = put(boardroom, found, who, lambda _: len(wishes), prepare)
     return boardroom.tasks.read(found.name, mine), added
 
 
@@ -327,6 +299,9 @@ def _heir(wish: NewTask, card: Card, waits_for: list[str]) -> NewTask:
         needs_plan=wish.needs_plan,
         quantum=wish.quantum,
         folder=wish.folder,
+        key=wish.key,
+        runtime=wish.runtime or card.runtime,
+        source=wish.source,
     )
 
 

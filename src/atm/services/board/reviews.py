@@ -8,7 +8,7 @@ from atm.domain.errors import NotClaimant
 from atm.domain.names import check_known_name, same_name
 from atm.domain.team import authority
 from atm.services.board.boardroom import open_team, sign_of_life
-from atm.services.board.mail import tell
+from atm.services.board.mail import tell, tell_decision, tell_plan
 from atm.services.team.standing import is_boss
 
 TYPE_CHECKING = False
@@ -76,7 +76,7 @@ def submit_plan(boardroom: Boardroom, team: str, who: str, id: str, text: str) -
 
     done = _changed(boardroom, found, who, id, rule)
     words = f"has a plan that waits for your word:\n{text}\n\n{plans.review_questions(done, text)}"
-    return ReviewOutcome(done, tell(boardroom, found, who, found.lead, done, words))
+    return ReviewOutcome(done, tell_plan(boardroom, found, who, found.lead, done, words))
 
 
 def approve_plan(boardroom: Boardroom, team: str, who: str, id: str, note: str = "") -> ReviewOutcome:
@@ -99,7 +99,7 @@ def _decide(boardroom: Boardroom, team: str, who: str, id: str, verb: str, note:
 
     done = _changed(boardroom, found, who, id, rule)
     words = f"your plan was approved. {note}".strip() if verb == "approve" else f"your plan was rejected: {note}"
-    warnings = tell(boardroom, found, who, done.owner, done, words)
+    warnings = tell_decision(boardroom, found, who, done, words, approved=verb == "approve", feedback=note)
     if plans.lead_must_decide(done):
         warnings.append(f"that was the last revision of the plan for #{done.id}: the lead decides now")
     return ReviewOutcome(done, warnings)

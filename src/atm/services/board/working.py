@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.ports.board.tasks import Turn
+    from atm.ports.board.workplaces import KeptWork
     from atm.services.board.boardroom import Boardroom
     from atm.services.board.hooks import HookVerdict
 
@@ -213,7 +214,7 @@ def complete(
     commit: str = "",
     verify: bool = True,
 ) -> Completed:
-    """Finish a task: checks first, then hooks, then, if it is still theirs, it is completed."""
+    """Finish a task: its work is committed, then checks, then hooks, then, if it is still theirs, it is completed."""
     found = open_team(boardroom, team)
     check_text(result, "result")
     task = boardroom.tasks.read(found.name, task_id(id))
@@ -223,7 +224,8 @@ def complete(
     if not verify:
         claims.check_may_lead(who, is_boss(boardroom.room, found, who), "complete a task without its checks")
     beat(boardroom.presence, found, who, boardroom.clock.now(), boardroom.source("complete"), state=WORKING)
-    proof = _prove(boardroom, found, task, who, commit) if verify and task.acceptance else []
+    kept = _keep(boardroom, found.name, who, task)
+    proof = _prove(boardroom, found, task, who, commit, kept) if verify and task.acceptance else []
     verdict = _ask_hooks(boardroom, found.name, who, task)
     by = boardroom.stamp(who)
 
@@ -234,7 +236,7 @@ def complete(
         if verify and now.acceptance != task.acceptance:
             raise ChecksFailed(f"the checks of #{now.id} were changed while they ran", "complete it again")
         skipped = not verify and bool(now.acceptance)
-        return claims.complete(now, by, result=result, evidence=proof, unverified=skipped)
+        return claims.complete(now, by, result=result, evidence=proof, unverified=skipped, work=_work(kept))
 
     with boardroom.tasks.turn(found.name) as turn:
         done = turn.change(task.id, rule)
@@ -253,10 +255,22 @@ def _check_may_complete(task: Task, who: str, claim_id: str) -> None:
     reviews.check_may_complete(task)
 
 
-def _prove(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str) -> list[Plain]:
+def _keep(boardroom: Boardroom, team: str, who: str, task: Task) -> KeptWork | None:
+    """Committed before it is proven: what is proven is what others get."""
+    places = boardroom.workplaces
+    return places.keep(team, who, task.id, f"{task.subject}\n\nTask #{task.id} of {team}") if places else None
+
+
+def _work(kept: KeptWork | None) -> dict[str, Plain] | None:
+    if kept is None:
+        return None
+    return {"commit": kept.commit, "base": kept.base, **({"branch": kept.branch} if kept.commit != kept.base else {})}
+
+
+def _prove(boardroom: Boardroom, team: Team, task: Task, who: str, commit: str, kept: KeptWork | None) -> list[Plain]:
     from atm.services.board.evidence import verify
 
-    return verify(boardroom, team, task, who, commit)
+    return verify(boardroom, team, task, who, commit or (kept.commit if kept else ""), kept.folder if kept else "")
 
 
 def _ask_hooks(boardroom: Boardroom, team: str, who: str, task: Task) -> HookVerdict | None:

@@ -40,6 +40,8 @@ class CrewPolicy:
     """Within which nothing of an agent that was ended may be left."""
     task: float = 3600.0
     """For one command of a script agent."""
+    turns: int = 0
+    """That an agent may take for the one task that it was started for; 0 for as many as it likes."""
     lease: float = 600.0
     ports_from: int = 20_000
     ports_each: int = 20

@@ -7,6 +7,8 @@ from __future__ import annotations
 from atm.domain.crew.agents import FINISHING, REFUSED
 from atm.domain.crew.marks import read_mark
 from atm.domain.errors import AtmError, BadMove, NoSuchAgent, TeamInUse
+from atm.domain.mail.message_types import LONGEST_VALUE, NO, YES, in_words, shutdown_id
+from atm.domain.mail.messages import SHUTDOWN, SHUTDOWN_ANSWER
 from atm.domain.team import lifecycle
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.times import to_iso
@@ -30,6 +32,7 @@ ASKED, TERMINATED, KILLED, GONE, REFUSES = "asked", "terminated", "killed", "gon
 """How one ended: by itself when it was asked; because its time was over; at once; it ran no more; or it does not."""
 
 
+REASON = "atm down"
 REQUEST = (
     "You are asked to end. Finish what you are at and stop: your session is closed when your turn is over. If it must "
     "not be closed yet, say why: atm down --keep REASON"
@@ -111,10 +114,30 @@ def ask_to_end(crew: Crewroom, record: AgentRecord, by: str) -> None:
     if record.is_over or not is_running(crew, record):
         return
     try:
-        change(crew, record.team, record.member, record.generation, asked_at=crew.clock.now(), asked_by=by, answer="")
+        now = crew.clock.now()
+        change(crew, record.team, record.member, record.generation, asked_at=now, asked_by=by, answer="")
         if crew.runtimes[record.runtime].vendor:
-            send(crew.room, record.team, record.member, Draft(sender=by, text=REQUEST, is_urgent=True))
+            carries = {"request_id": shutdown_id(now, record.member), "reason": REASON}
+            letter = Draft(sender=by, text=REQUEST, is_urgent=True, type=SHUTDOWN, metadata=carries)
+            send(crew.room, record.team, record.member, letter)
     except (AtmError, KeyError):
+        return
+
+
+def answer_to_asker(crew: Crewroom, record: AgentRecord, *, approved: bool, reason: str = "") -> None:
+    """
+    What an agent answers when it is asked to end, as mail to whoever asked; nothing to one without an inbox.
+
+    Its record has the same answer, and that is what is acted on: a letter that cannot be sent stops nothing.
+    """
+    carries = {"approved": YES if approved else NO, "request_id": shutdown_id(record.asked_at, record.member)}
+    if reason:
+        carries["reason"] = reason[:LONGEST_VALUE]
+    text = in_words(SHUTDOWN_ANSWER, carries, reason)
+    letter = Draft(sender=record.member, text=text, type=SHUTDOWN_ANSWER, metadata=carries)
+    try:
+        send(crew.room, record.team, record.asked_by, letter)
+    except AtmError:
         return
 
 
@@ -130,6 +153,7 @@ def keep(crew: Crewroom, team: str, member: str, reason: str) -> None:
     if not record.is_asked:
         raise BadMove(f"nobody has asked {member} to end", "nothing is to be done")
     change(crew, team, member, record.generation, answer=REFUSED, reason=reason)
+    answer_to_asker(crew, record, approved=False, reason=reason)
 
 
 def _is_over(crew: Crewroom, record: AgentRecord, waited: float) -> tuple[str, str] | None:

@@ -14,6 +14,7 @@ from atm.domain.errors import AtmError, FileBusy
 from atm.domain.team import liveness
 from atm.domain.team.agent_processes import owner_in
 from atm.services.crew.crewroom import Fenced, change
+from atm.services.crew.ending import answer_to_asker
 from atm.services.delivery.idle_notices import goes_idle
 from atm.services.team.presence import beat
 from atm.services.team.registry import find_team
@@ -128,7 +129,9 @@ class Host:
         if not self.record.is_asked:
             return False
         if not self.record.answer:
-            self.note(answer=ACCEPTED if self.record.may_end_now else FINISHING)
+            is_free = self.record.may_end_now
+            self.note(answer=ACCEPTED if is_free else FINISHING)
+            answer_to_asker(self.crew, self.record, approved=True, reason="" if is_free else "finishing current task")
         return True
 
     def say_goodbye(self, error: str = "") -> None:

@@ -18,7 +18,10 @@ from atm.ports.crew.drivers import Brief
 from atm.services.approvals.permitting import has_approved_plan
 from atm.services.crew.questions import HostQuestions
 from atm.services.crew.spawning import mode_of, port_base, working_mode
+from atm.services.crew.task_work import TaskWork
 from atm.services.delivery.agent_hooks import show_one
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
 from atm.services.mail.surfacing import Surfacing, unread_for
 from atm.services.team.presence import last_beat
 
@@ -35,6 +38,9 @@ CLOSES_WITHIN = 3.0
 PLAN_EVERY = 2.0
 """Seconds between two looks at the board of one who plans."""
 MOST_AT_ONCE = 10
+HEARD_EVERY = 5.0
+"""Seconds between two notes that its program does something."""
+LONGEST_WORDS = 50_000
 
 
 class ProgramWork:
@@ -51,6 +57,9 @@ class ProgramWork:
         """Is it still without an approved plan?"""
         self._planned_at = 0.0
         self._is_closing = False
+        self._task_work = TaskWork(host) if host.record.has_task_for_life else None
+        self._is_finished = False
+        """Is the task that it was started for done with?"""
         self._is_gone = False
         """It cannot be spoken to any more. A plain program never could be, for certain."""
         self._why = ""
@@ -105,6 +114,8 @@ class ProgramWork:
             host.beat()
         if self._is_gone and not self._is_closing:
             child.ask_to_end()
+        elif self._is_finished and not self._is_closing:
+            self._close(child)
         elif host.record.is_asked and not self._is_closing:
             if host.heed() and host.record.may_end_now:
                 self._close(child)
@@ -118,7 +129,18 @@ class ProgramWork:
         last = last_beat(self._host.crew.room.presence, self._host.team, record.member, self._host.crew.clock.now())
         state = WORKING if last is not None and last.state in (liveness.WORKING, liveness.WAITING) else IDLE
         if record.state not in (state, SHUTTING_DOWN):
-            self._host.note(state=state)
+            has_ended_turn = record.state == WORKING
+            self._host.note(state=state, heard_at=self._host.crew.clock.now(), turns=record.turns + has_ended_turn)
+            if has_ended_turn:
+                self._after_turn("", "", is_heard=False)
+                self._rests_again()
+
+    def _rests_again(self) -> None:
+        """That its task was checked counts as a sign that it works; but it was us, and mail waits while it works."""
+        host = self._host
+        last = last_beat(host.crew.room.presence, host.team, host.record.member, host.crew.clock.now())
+        if last is not None and last.state_source == host.crew.boardroom.source("complete"):
+            host.beat(liveness.IDLE, at_once=True)
 
     def _hear_all(self, seconds: float = 0.0) -> None:
         while True:
@@ -133,6 +155,8 @@ class ProgramWork:
         host = self._host
         if heard.text:
             host.machine.log(heard.text)
+        if (now := host.crew.clock.now()) - host.record.heard_at >= HEARD_EVERY:
+            host.note(heard_at=now)
         session = heard.facts.get("session")
         if isinstance(session, str) and session and session != host.record.session:
             host.note(session=session)
@@ -145,9 +169,14 @@ class ProgramWork:
             self._why = heard.text
         elif heard.kind == drivers.WORKING and host.record.state != WORKING:
             host.become(WORKING)
+        elif heard.kind == drivers.IDLE and host.record.state == SPAWNING:
+            self._why = str(heard.facts.get("error") or heard.text)  # it ends before it was there, and says why
         elif heard.kind == drivers.IDLE:
-            if error := heard.facts.get("error"):
+            error = str(heard.facts.get("error") or "")
+            if error:
                 host.machine.log(f"the turn ended badly: {error}")
+            host.note(turns=host.record.turns + 1, heard_at=now, said=self._to_keep(heard.text))
+            self._after_turn(heard.text, error)
             host.rest()
         elif heard.kind == drivers.QUESTION and self._questions is not None:
             self._questions.take(heard)
@@ -156,11 +185,47 @@ class ProgramWork:
         elif heard.kind == drivers.USAGE:
             self._count(heard)
 
+    def _to_keep(self, words: str) -> str:
+        """Of one that was started for its words, and not for a task."""
+        return words[-LONGEST_WORDS:] if self._host.record.run and self._task_work is None else ""
+
+    def _after_turn(self, words: str, error: str, *, is_heard: bool = True) -> None:
+        if self._task_work is None or self._is_finished:
+            return
+        try:
+            more = self._task_work.turn_ended(words, error, is_heard=is_heard)
+        except AtmError as trouble:  # the board cannot be read now
+            self._host.machine.log(f"its task: {trouble}")
+            return
+        if more is None:
+            self._is_finished = True
+        elif more and is_heard:
+            self._waiting.append(more)
+        elif more:
+            self._mail(more)
+
+    def _mail(self, text: str) -> None:
+        """To one in a terminal, where nobody else may type."""
+        record, team = self._host.record, self._host.team
+        try:
+            send(self._host.crew.room, record.team, record.member, Draft(sender=team.lead, text=text, is_urgent=True))
+        except AtmError as error:
+            self._host.machine.log(f"it could not be told: {error}")
+
+    def _say(self, text: str) -> bool:
+        """And counted: what atm says is paid for like everything else."""
+        is_said = self._driver is not None and self._driver.say(text)
+        if is_said:
+            self._host.note(injected=self._host.record.injected + len(text))
+        return is_said
+
     def _count(self, heard: Heard) -> None:
         tokens, cost = heard.facts.get("tokens"), heard.facts.get("cost")
+        record, is_all = self._host.record, heard.facts.get("counts") == drivers.SESSION
+        before = (record.tokens_before, record.cost_before) if is_all else (0, 0.0)
         self._host.note(
-            tokens=tokens if isinstance(tokens, int) else self._host.record.tokens,
-            cost=float(cost) if isinstance(cost, int | float) else self._host.record.cost,
+            tokens=max(0, tokens - before[0]) if isinstance(tokens, int) else record.tokens,
+            cost=max(0.0, float(cost) - before[1]) if isinstance(cost, int | float) else record.cost,
         )
         percent = heard.facts.get("context_percent")
         if isinstance(percent, int | float):
@@ -175,7 +240,7 @@ class ProgramWork:
             if self._host.crew.runtimes[self._host.record.runtime].protocol == ACP:
                 self._waiting.append(GO_ON)  # its driver says the reasons with the next prompt, and not before
         if self._waiting:
-            if self._driver.say(self._waiting[0]):
+            if self._say(self._waiting[0]):
                 self._waiting.pop(0)
                 self._host.become(WORKING)
             return None
@@ -219,7 +284,7 @@ class ProgramWork:
     def _show(self, turn: Surfacing, taken: list[Message], left: int) -> None:
         crew, record = self._host.crew, self._host.record
         shown = [show_one(crew.room, record.team, record.member, message) for message in taken]
-        if self._driver is not None and self._driver.say(mail_in_words(record.member, record.team, shown, left)):
+        if self._say(mail_in_words(record.member, record.team, shown, left)):
             turn.shown(f"said to it by its host ({record.runtime})")
             self._host.become(WORKING)
         else:

@@ -16,6 +16,7 @@ from atm.formats.approvals.tool_calls import read_call
 from atm.services.approvals.approvalroom import close_expired, fresh
 from atm.services.approvals.asking import ask, cancel, denied_by, judged, task_of, use
 from atm.services.approvals.permitting import denied_in_words
+from atm.services.board.reviews import submit_plan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ NOBODY_ASKED = (
     "Nobody has allowed this, and nobody is there to be asked: do what you can without it, within your own folder, "
     "or tell the lead by mail what you need and why."
 )
+HANDED_IN = "Your plan is handed in. End your turn now: you are told when it is approved, and work then."
+SAY_IT = "End your turn with your plan, in words: so it is handed in."
 OURS = ("mcp__atm__",)
 """Tools of our own server, as Claude Code calls them: each looks itself at who calls."""
 
@@ -67,6 +70,9 @@ class HostQuestions:
             return
         given = heard.facts.get("input")
         given = given if isinstance(given, dict) else {}
+        if is_plan and record.has_task_for_life:
+            self._answer(id, allow=False, reason=self._hand_in(given.get("plan")))
+            return
         folder = record.worktree or record.folder
         call_id = given.get("itemId") or given.get("callID") or id
         call = read_call(tool, given, folder=folder, root=folder, session=record.session, call_id=str(call_id))
@@ -82,6 +88,17 @@ class HostQuestions:
             self._host.machine.log(f"it waits for an answer to request {approval.id}")
             self._host.beat(liveness.WAITING, at_once=True)
             self.look()
+
+    def _hand_in(self, plan: object) -> str:
+        """The plan of its task is answered on the board, once, whichever way it comes. What the agent is told."""
+        record = self._host.record
+        if not isinstance(plan, str) or not plan.strip():
+            return SAY_IT
+        try:
+            submit_plan(self._host.crew.boardroom, record.team, record.member, record.task, plan)
+        except AtmError as error:
+            return f"{error}; {SAY_IT}"
+        return HANDED_IN
 
     def look(self) -> None:
         """Has anything been answered, or is its time over?"""

@@ -151,7 +151,9 @@ def _note_end(crew: Crewroom, record: AgentRecord, state: str, error: str, *, ke
             return
         ended = replace(turn.record, state=state, since=crew.clock.now(), error=error or turn.record.error)
         if not keep:
-            ended = replace(ended, pid=0, began="", program_pid=0, pane="", slot=-1, task="", worktree="", asked_at=0.0)
+            ended = replace(
+                ended, pid=0, began="", program_pid=0, pane="", slot=-1, task="", claim="", worktree="", asked_at=0.0
+            )
         turn.write(ended)
 
 

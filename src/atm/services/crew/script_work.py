@@ -10,10 +10,11 @@ from atm.domain.board.acceptance import about, said_by
 from atm.domain.board.claims import may_claim
 from atm.domain.board.tasks import by_urgency
 from atm.domain.crew.states import CLAIMING, PLANNING, WORKING, pause_after
-from atm.domain.errors import AtmError, ChecksFailed, NotTrusted
+from atm.domain.errors import AtmError, NotTrusted
 from atm.services.board import working as board
 from atm.services.board.marks import check_run_marks
 from atm.services.board.reviews import submit_plan
+from atm.services.crew.finishing import DoesNotJoin, finish, give_up, start_of
 from atm.services.crew.reaping import worktree_of
 
 TYPE_CHECKING = False
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from atm.services.crew.hosting import Host
 
 
+GIVEN_WITHIN = 2.0
+"""Seconds after which a task that was given out in a run is found, should two changes have looked like one."""
 LOOK_EVERY = 1.0
 """Seconds between looks, while a command runs, whether somebody asks the agent to end."""
 
@@ -37,7 +40,7 @@ def work(host: Host) -> None:
             _do(host, task)
             continue
         host.rest()
-        host.wait(pause_after(looks))
+        host.wait(min(pause_after(looks), GIVEN_WITHIN) if host.record.run else pause_after(looks))
         looks += 1
     host.say_goodbye()
 
@@ -49,8 +52,8 @@ def _next_task(host: Host) -> Task | None:
         return None
     now = boardroom.tasks.board(record.team)
     for card in by_urgency(now.sorted()):
-        if may_claim(now, card, record.member) is not None:
-            continue
+        if may_claim(now, card, record.member) is not None or (record.run and not card.is_claimed):
+            continue  # in a run tasks are given out, so that no two collide
         try:
             if not boardroom.tasks.read(record.team, card.id).run:
                 continue
@@ -96,15 +99,19 @@ def _do(host: Host, task: Task) -> None:
     host.machine.log(f"#{task.id} {task.subject}")
     try:
         folder = _settle(host, task)
-        error = _run_all(host, task, folder) or _finish(host, task)
-    except NotTrusted as refusal:
-        _fail(host, task, f"{refusal}; {refusal.remedy}", final=True)
+        error = _run_all(host, task, folder) or finish(host, task, _in_words(task))
+    except (NotTrusted, DoesNotJoin) as refusal:
+        give_up(host, task, f"{refusal}; {refusal.remedy}", final=True)
     except (AtmError, OSError) as trouble:
-        _fail(host, task, str(trouble))
+        give_up(host, task, str(trouble))
     else:
         if error:
-            _fail(host, task, error)
+            give_up(host, task, error)
     _leave(host)
+
+
+def _in_words(task: Task) -> str:
+    return f"{len(task.run)} command{'s' if len(task.run) != 1 else ''} ran"
 
 
 def _settle(host: Host, task: Task) -> str:
@@ -113,7 +120,8 @@ def _settle(host: Host, task: Task) -> str:
     folder = task.text("folder") or host.record.folder
     repository = host.crew.worktrees.repository(folder)
     if repository is not None:
-        made = host.crew.worktrees.make(repository, host.record.team, task.id, host.record.member)
+        begin = start_of(host.crew, repository, host.record.team, task, host.record.start)
+        made = host.crew.worktrees.make(repository, host.record.team, task.id, host.record.member, begin)
         host.note(worktree=made.path, branch=made.branch, base=made.base, common=made.common)
         folder = made.path
     host.machine.enter(folder)
@@ -142,34 +150,6 @@ def _run(host: Host, task: Task, command: str, folder: str) -> Ran:
     return host.crew.boardroom.programs.run(
         command, folder=folder, seconds=host.crew.policy.task, facts=facts, meanwhile=answer, every=LOOK_EVERY
     )
-
-
-def _finish(host: Host, task: Task) -> str:
-    """Committed, then proven, then completed. Why not; empty if it is."""
-    worktree, who, commit = worktree_of(host.record), host.record.member, ""
-    if worktree is not None:
-        commit = host.crew.worktrees.commit(worktree, who, f"{task.subject}\n\nTask #{task.id} of {host.record.team}")
-    where = f" on {worktree.branch} ({commit[:12]})" if worktree is not None and commit != worktree.base else ""
-    result = f"{len(task.run)} command{'s' if len(task.run) != 1 else ''} ran{where}"
-    try:
-        board.complete(
-            host.crew.boardroom, host.record.team, who, task.id, result=result, claim_id=task.claim_id, commit=commit
-        )
-    except ChecksFailed as error:
-        return str(error)
-    return ""
-
-
-def _fail(host: Host, task: Task, why: str, *, final: bool = False) -> None:
-    """Saved first: whoever sees that it failed finds what it left."""
-    host.machine.log(f"#{task.id} failed: {why}")
-    boardroom, record, worktree = host.crew.boardroom, host.record, worktree_of(host.record)
-    try:
-        if worktree is not None:
-            host.crew.worktrees.save(worktree, record.team, task.id, why.partition("\n")[0].rstrip(":")[:200])
-        board.fail(boardroom, record.team, record.member, task.id, why, claim_id=task.claim_id, final=final)
-    except AtmError as error:  # it was taken from us meanwhile
-        host.machine.log(str(error))
 
 
 def _leave(host: Host) -> None:

@@ -39,6 +39,7 @@ from atm.services.team.registry import find_team
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.crew.runtimes import Runtime
+    from atm.ports.crew.worktrees import Saved, Worktree
     from atm.services.crew.crewroom import Crewroom
 
 NAP = 0.03
@@ -68,6 +69,14 @@ class AgentWish:
     in_place: bool = False
     """Work in the folder itself: the user named it (`--cwd`)."""
     resume: str = ""
+    run: str = ""
+    start: str = ""
+    """The commit that its worktree begins with; empty for the one that is checked out."""
+    task: str = ""
+    claim: str = ""
+    """A task that was claimed for it, and the claim."""
+    work: Saved | Worktree | None = None
+    """What another one left of it, to go on with."""
 
 
 def spawn(crew: Crewroom, wish: AgentWish) -> AgentRecord:
@@ -188,7 +197,15 @@ def _begin(crew: Crewroom, wish: AgentWish, team: str, member: str, backend: str
             boot=crew.processes.boot,
             session=wish.resume,
             resumes=wish.resume,
+            run=wish.run,
+            start=wish.start,
+            task=wish.task,
+            claim=wish.claim,
+            injected=len(wish.prompt) if backend == TMUX else 0,
         )
+        if former is not None and wish.resume and former.session == wish.resume:
+            record.tokens_before = former.tokens_before + (former.tokens or 0)
+            record.cost_before = former.cost_before + (former.cost or 0.0)
         turn.write(record)
         return record
 
@@ -201,7 +218,7 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
     slot = crew.slots.take(record.mark, crew.policy.lease)
     record = change(crew, team, member, generation, slot=slot)
     if runtime.protocol != BOARD and not wish.in_place:
-        record = _with_worktree(crew, record)
+        record = _with_worktree(crew, record, wish.work)
     command = program_words(crew, runtime, wish, record)
     session = _uuid(record) if _uuid(record) in command else record.session
     record = change(crew, team, member, generation, command=command, session=session)
@@ -215,14 +232,17 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
     return change(crew, team, member, generation, **facts)
 
 
-def _with_worktree(crew: Crewroom, record: AgentRecord) -> AgentRecord:
+def _with_worktree(crew: Crewroom, record: AgentRecord, work: Saved | Worktree | None) -> AgentRecord:
     repository = crew.worktrees.repository(record.folder)
     if repository is None:
         return record  # no git here: it works in the folder itself
     left_alone = crew.runtimes[record.runtime].ignored
-    made = crew.worktrees.make(repository, record.team, HOME_TASK, record.member, ignored=left_alone)
+    name = record.task or HOME_TASK
+    made = crew.worktrees.make(repository, record.team, name, record.member, record.start, left_alone)
     facts = {"worktree": made.path, "branch": made.branch, "base": made.base, "common": made.common}
     noted = change(crew, record.team, record.member, record.generation, **facts)
+    if work is not None:
+        crew.worktrees.go_on(made, work)
     if crew.policy.setup:
         ran = crew.boardroom.programs.run(crew.policy.setup, folder=made.path, seconds=crew.policy.task)
         if ran.code != 0:
@@ -280,13 +300,17 @@ def agent_environment(crew: Crewroom, record: AgentRecord) -> dict[str, str]:
         "ATM_IDENTITY": record.member,
         "ATM_GENERATION": str(record.generation),
         "ATM_PORT_BASE": str(port_base(crew, record)),
-        **({"ATM_WORKTREE": record.worktree} if record.worktree else {}),
+        **{key: value for key, value in _of_its_work(record).items() if value},
         **({HOST_ASKS: "1"} if crew.policy.asks and record.backend == HEADLESS else {}),
         **_for_its_server(crew, record),
     }
     kept = {key: value for key, value in crew.environment.items() if key not in OF_ONE_AGENT}
     runtime = crew.runtimes[record.runtime]
     return {**_as_author(runtime, record), **kept, **runtime.environment, **record.environment, **ours}
+
+
+def _of_its_work(record: AgentRecord) -> dict[str, str]:
+    return {"ATM_WORKTREE": record.worktree, "ATM_RUN": record.run, "ATM_TASK": record.task}
 
 
 def _as_author(runtime: Runtime, record: AgentRecord) -> dict[str, str]:

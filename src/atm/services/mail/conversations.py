@@ -9,7 +9,7 @@ from atm.domain.names import parse_address, same_name
 from atm.domain.untrusted_text import shell_words
 from atm.formats.mail.journal import histories
 from atm.services.mail.bookkeeping import all_told, enter, record
-from atm.services.mail.mailroom import find_open_recipient
+from atm.services.mail.mailroom import find_open_addressee, find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, find_message, is_tagged, send_to
 from atm.services.mail.reading import Filter, Reading
 from atm.services.mail.spooling import LEAD_AWAY, check_spool, drain_target, is_held, put_in_spool
@@ -41,7 +41,7 @@ class Acknowledged:
 def ask(room: Mailroom, asker: tuple[str, str], asked: tuple[str, str], letter: Draft) -> tuple[str, Posted]:
     """Send a request under a marker; the asker's inbox must exist, or no answer could arrive."""
     find_open_recipient(room, asker[1], asker[0])
-    to = find_open_recipient(room, asked[1], asked[0])
+    to = find_open_addressee(room, asked[1], asked[0])
     request_id = room.chance.new_id()
     letter.text = with_request_marker(letter.text, request_id)
     return request_id, send_to(room, to, compose(room, to, letter), tagged=is_tagged(to, letter))

@@ -153,6 +153,18 @@ def recipient_in(room: Mailroom, found: Team, agent: str) -> Recipient:
     raise found.lacks(agent, f"did you mean {near!r}?" if near else hint)
 
 
+def find_addressee(room: Mailroom, team: str, agent: str) -> Recipient:
+    """The same for whoever addresses mail: `lead` is the team's lead, unless a member is called that."""
+    found = find_team(room, team)
+    return recipient_in(room, found, found.addressee(agent))
+
+
+def find_open_addressee(room: Mailroom, team: str, agent: str) -> Recipient:
+    to = find_addressee(room, team, agent)
+    check_open(to.team)
+    return to
+
+
 def find_open_recipient(room: Mailroom, team: str, agent: str) -> Recipient:
     """The same for whoever is about to write: a completed team takes no more mail."""
     to = find_recipient(room, team, agent)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from atm.domain.errors import AtmError, FileBusy, InboxFull, NoSuchMessage, UnreadableFile, WriteRefused
 from atm.domain.mail.messages import (
     INFO,
+    PLAIN,
     URGENT_MARK,
     Message,
     check_text,
@@ -65,7 +66,10 @@ NOT_POLLED_WARNING = (
 class Draft:
     """What a sender wants to say, before it has an address."""
 
-    __slots__ = ("ack_minutes", "action", "home", "intent", "is_urgent", "reply_to", "sender", "summary", "text")
+    __slots__ = (
+        *("ack_minutes", "action", "home", "intent", "is_urgent", "metadata", "reply_to", "sender", "summary", "text"),
+        "type",
+    )
 
     def __init__(
         self,
@@ -79,8 +83,13 @@ class Draft:
         is_urgent: bool = False,
         ack_minutes: float | None = None,
         intent: str = INFO,
+        type: str = PLAIN,
+        metadata: dict[str, str] | None = None,
     ) -> None:
         self.intent = intent
+        self.type = type
+        """What it is. Its text must say the same in words; see `services.mail.typed`."""
+        self.metadata = metadata or {}
         self.sender = sender
         self.text = text
         self.summary = summary
@@ -135,6 +144,7 @@ class Posted:
 def compose(room: Mailroom, to: Recipient, letter: Draft, message_id: str | None = None) -> Message:
     """The row that will be written, checked."""
     text = check_may_be_sent(check_text(letter.text))
+    at = to_iso(room.clock.now())
     id = message_id or room.chance.new_id()
     if is_tagged(to, letter):
         text = with_call_to_action(text, letter.action)
@@ -142,15 +152,21 @@ def compose(room: Mailroom, to: Recipient, letter: Draft, message_id: str | None
         text = URGENT_MARK + text
     if letter.ack_minutes is not None:
         text = with_ack_request(text, id, letter.ack_minutes)
+    if letter.type != PLAIN and to.in_claudes_team and letter.ack_minutes is None:
+        from atm.formats.mail.typed_message import claudes_text
+
+        text = claudes_text(letter.type, letter.metadata, letter.sender, at) or text
     check_text(text)
     message = Message(
         id=id,
         sender=letter.sender,
         text=defuse(text),
-        timestamp=to_iso(room.clock.now()),
+        timestamp=at,
         read=False,
         summary=defuse(letter.summary or summarize(letter.text)),
         intent=letter.intent,
+        type=letter.type,
+        metadata=letter.metadata,
     )
     message.raw = encode_row(message, claudes_team=to.in_claudes_team)
     return message

@@ -17,6 +17,8 @@ from atm.services.mail.bookkeeping import enter, note_drift, record, shown_befor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from atm.domain.mail.messages import Message
     from atm.ports.mail.surfacing import SurfacingTurn
     from atm.services.mail.mailroom import Mailroom
@@ -32,7 +34,7 @@ CHEAP_LOOK = 256 * 1024
 class Filter:
     """Which messages a reader wants."""
 
-    __slots__ = ("everything", "key", "limit", "sender", "since")
+    __slots__ = ("everything", "key", "limit", "sender", "since", "types")
 
     def __init__(
         self,
@@ -42,6 +44,7 @@ class Filter:
         since: float | None = None,
         limit: int | None = None,
         key: object = None,
+        types: Collection[str] | None = None,
     ) -> None:
         self.everything = everything
         self.sender = sender
@@ -49,6 +52,8 @@ class Filter:
         self.limit = limit
         self.key = key
         """Only this one."""
+        self.types = types
+        """Only those of these types."""
 
     def of(self, messages: list[Message]) -> list[Message]:
         kept = [message for message in messages if self._wants(message)]
@@ -59,6 +64,11 @@ class Filter:
             return False
         if self.sender is not None and message.sender.casefold() != self.sender.casefold():
             return False
+        if self.types is not None:
+            from atm.formats.mail.typed_message import type_of
+
+            if type_of(message) not in self.types:
+                return False
         if self.since is None:
             return True
         from atm.formats.files.times import from_iso

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from atm.domain.errors import AtmError, RequestError
-from atm.domain.mail.messages import Message, check_text
+from atm.domain.mail.messages import BROADCAST, PLAIN, Message, check_text
 from atm.domain.mail.retries import SEND_WITHIN, UPKEEP_WITHIN
 from atm.domain.names import same_name
 from atm.domain.team.team import appears_offline, check_open
 from atm.domain.untrusted_text import shell_words
 from atm.formats.mail.protocol_message import check_may_be_sent
-from atm.services.mail.mailroom import find_open_recipient
+from atm.services.mail.mailroom import find_open_addressee, find_open_recipient
 from atm.services.mail.posting import Draft, Posted, compose, deliver, is_tagged, send_to
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.retention import compact_if_due
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def send(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
-    """Send one message."""
-    to = find_open_recipient(room, team, agent)
+    """Send one message. `lead` as an address is the team's lead."""
+    to = find_open_addressee(room, team, agent)
     if letter.reply_to:
         from atm.services.mail.conversations import send_reply
 
@@ -33,7 +33,7 @@ def send(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
 
 def plan(room: Mailroom, team: str, agent: str, letter: Draft) -> Posted:
     """What `send` would write, without writing it."""
-    to = find_open_recipient(room, team, agent)
+    to = find_open_addressee(room, team, agent)
     if letter.reply_to:
         from atm.services.mail.conversations import prepare_reply
 
@@ -54,6 +54,8 @@ def broadcast(room: Mailroom, team: str, letter: Draft) -> tuple[str, list[Poste
             f"add members with `atm teams add-member {shell_words(found.name)} NAME`",
         )
     check_may_be_sent(check_text(letter.text))
+    if letter.type == PLAIN:
+        letter.type = BROADCAST
     begun = room.clock.monotonic()
     put_back_dropped(room, found, deadline=begun + UPKEEP_WITHIN)
     drain_on_the_way(room, begun + UPKEEP_WITHIN)

@@ -78,8 +78,8 @@ def restart_lost(desk: SessionRoom, team: str) -> list[str]:
 
 
 def _died_alone(desk: SessionRoom, record: AgentRecord) -> bool:
-    if record.state != ERROR or record.error != LOST_HOST or record.worktree or record.pid:
-        return False
+    if record.state != ERROR or record.error != LOST_HOST or record.worktree or record.pid or record.run:
+        return False  # an agent of a run is its loop's to start again
     now = desk.clock.now()
     lived = record.since - record.at
     return now - record.since <= desk.policy.restart and (record.generation == 1 or lived > desk.policy.restart)

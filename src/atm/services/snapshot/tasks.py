@@ -31,6 +31,7 @@ def task_fields(card: Card, board: Board) -> dict[str, Plain]:
         "plan": card.plan or None,
         "needs": card.needs or None,
     }
+    found |= {name: value for name, value in (("key", card.key), ("runtime", card.runtime)) if value}
     if card.problem:
         found["problem"] = card.problem
     if found["state"] == UNREACHABLE:

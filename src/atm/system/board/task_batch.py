@@ -150,7 +150,12 @@ def _change(turn: TaskHold, id: str, change: Change) -> Task:
 def _back_to(before: Task, change: Change) -> Change:
     """The change that undoes a change."""
     own: dict[str, Plain] = {key: before.details.get(key) for key in (*change.own, "events")}
-    fields = {"status": before.status, "owner": before.owner, "subject": before.subject}
+    fields = {
+        "status": before.status,
+        "owner": before.owner,
+        "subject": before.subject,
+        "description": before.description,
+    }
     back = {key: fields[key] for key in change.fields if key in fields}
     return Change(fields=back, own=own, add=change.drop, drop=change.add)
 

@@ -59,6 +59,9 @@ class AgentFiles:
         return AgentFileTurn(self._disk, self._locks, self._layout.agent_record(team, member), patience)
 
     def log_path(self, team: str, member: str) -> str:
+        record = self.read(team, member)
+        if record is not None and record.run:
+            return self._layout.run_log(team, record.run, member)
         return self._layout.agent_log(team, member)
 
     def latch(self, team: str) -> Record | None:

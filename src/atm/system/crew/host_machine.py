@@ -60,11 +60,11 @@ def git_folder_of(worktree: str) -> list[str]:
 class RealHostMachine:
     """Of the host of one member."""
 
-    def __init__(self, layout: Layout, team: str, member: str) -> None:
+    def __init__(self, layout: Layout, team: str, member: str, log: str = "") -> None:
         self._layout = layout
         self._team = team
         self._member = member
-        self._log = layout.agent_log(team, member)
+        self._log = log or layout.agent_log(team, member)
 
     def adopt_orphans(self) -> None:
         """Linux alone. Elsewhere an orphan is still known by its mark."""

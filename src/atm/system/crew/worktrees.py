@@ -26,7 +26,7 @@ from atm.formats.crew.salvage_note import SalvageNote, decode_note, encode_note
 from atm.formats.crew.worktree_record import WorktreeRecord, decode_record, encode_record
 from atm.formats.files.json_record import to_bytes, to_text
 from atm.formats.files.times import for_name
-from atm.ports.crew.worktrees import Repository, Saved, Worktree
+from atm.ports.crew.worktrees import JoinedWork, Repository, Saved, Worktree
 from atm.system.crew.included import copy_included
 from atm.system.crew.restoring import put_into
 from atm.system.crew.scratch import Scratch
@@ -36,6 +36,7 @@ from atm.system.files.whole_files import read_whole, write_new, write_over
 from atm.system.git import checkouts, salvage
 from atm.system.git.changes import Beginning, Looking
 from atm.system.git.commits import CommitAuthor, commit_all, lost_tips
+from atm.system.git.joining import join
 from atm.system.git.plain_files import mend_modes
 from atm.system.git.running import Git
 from atm.system.git.snapshots import take
@@ -114,10 +115,19 @@ class GitWorktrees:
                 raise
             return made
 
+    def go_on(self, worktree: Worktree, work: Saved | Worktree) -> None:
+        is_saved = isinstance(work, Saved)
+        commit = work.commit if isinstance(work, Saved) else f"refs/heads/{work.branch}"
+        with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
+            notes = checkouts.folder_of_notes(worktree.common, worktree.path)
+            checkouts.go_on(self._git(notes, worktree.path), commit, is_saved=is_saved)
+
+    def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:
+        with explained(repository.common):
+            return JoinedWork(*join(self._git(repository.common), commits, message))
+
     def _git_for(self, repository: Repository) -> Git:
-        if repository.root:
-            return Git(repository.root, sleep=self._clock.sleep)
-        return self._git(repository.common)
+        return Git(repository.root, sleep=self._clock.sleep) if repository.root else self._git(repository.common)
 
     def _git(self, git_dir: str, work_tree: str = "") -> Git:
         return Git(git_dir=git_dir, work_tree=work_tree, sleep=self._clock.sleep)
@@ -199,9 +209,9 @@ class GitWorktrees:
                 who = CommitAuthor(author, f"{encode(author)}@atm.invalid")
                 return commit_all(Looking(git, scratch, known), worktree.branch, who, message or "work")
 
-    def save(self, worktree: Worktree, team: str, task: str, why: str) -> Saved | None:
+    def save(self, worktree: Worktree, team: str, task: str, why: str, *, branch: bool = False) -> Saved | None:
         with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
-            return self._save(worktree, team, task, why, keeps_branch=True)
+            return self._save(worktree, team, task, why, keeps_branch=not branch)
 
     def _save(self, worktree: Worktree, team: str, task: str, why: str, *, keeps_branch: bool) -> Saved | None:
         common = self._git(worktree.common)

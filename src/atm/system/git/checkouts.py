@@ -151,6 +151,16 @@ def fill(notes: str, path: str, sleep: Callable[[float], None]) -> None:
     git.need("reset", "--hard", "--quiet", "--no-recurse-submodules", seconds=LONG)
 
 
+def go_on(git: Git, commit: str, *, is_saved: bool) -> None:
+    """
+    To the commits of that work. Of saved work the last one is no commit of its agent's: its files lie there as changes.
+    Neither step writes over anything.
+    """
+    git.need("reset", "--keep", "--quiet", f"{commit}^1" if is_saved else commit, seconds=LONG)
+    if is_saved:
+        git.need("read-tree", "-m", "-u", "HEAD", commit, seconds=LONG)
+
+
 def take_off_the_list(common: str, path: str, sleep: Callable[[float], None]) -> GitOutput:
     """Git's own way to remove a worktree, also a locked one. It refuses if half of it is gone."""
     return Git(git_dir=common, sleep=sleep).run("worktree", "remove", "--force", "--force", path, seconds=LONG)

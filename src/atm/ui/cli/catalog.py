@@ -24,6 +24,8 @@ COMMANDS = {
     "tasks": "the board: add, claim, review and complete tasks",
     "approvals": "what agents ask for: list, approve, deny; and the policy",
     "sync": "does each member know its current work: status, agenda, report",
+    "run": "a goal in, verified work out: agents work off a plan, each task on a branch of its own",
+    "runs": "runs of a team: list, show, clean",
     "up": "start agents, each with a worktree of its own",
     "spawn": "start one agent",
     "peek": "the agents that atm started, and what one of them said last",
@@ -52,7 +54,7 @@ COMMANDS = {
     "logs": "what the daemon and its plugins did",
     "doctor": "find and mend what is wrong",
     "completion": "completion for your shell",
-    "demo": "watch a storm of mail, or a crew at a board, survive kills",
+    "demo": "watch a team work off a plan, and survive a crash and the death of its lead",
 }
 
 
@@ -64,6 +66,7 @@ TOPICS = {
     **dict.fromkeys(("daemon", "logs"), "daemon"),
     **dict.fromkeys(("up", "spawn", "peek", "attach", "down", "kill", "stop", "runtimes", "salvage"), "crew"),
     "approvals": "approvals",
+    **dict.fromkeys(("run", "runs"), "runs"),
     "mcp": "mcp",
     "plugins": "plugins",
     "session": "sessions",

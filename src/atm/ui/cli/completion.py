@@ -6,7 +6,7 @@ Names of members and teams come from the folders they lie in, listed by the shel
 
 from __future__ import annotations
 
-from atm.config import KNOWN
+from atm.config.known import KNOWN
 from atm.ui.cli.arguments import Args, Argument, Command
 from atm.ui.cli.catalog import COMMANDS, load
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from atm.config import Settings
     from atm.formats.files.layout import Layout
+    from atm.ports.board.workplaces import AgentPlaces
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
     from atm.ui.cli.arguments import Args
@@ -86,8 +87,13 @@ class Session:
         if self._boardroom is None:
             from atm.wiring.board import build_boardroom
 
-            self._boardroom = build_boardroom(self.layout, self.settings, self.room)
+            self._boardroom = build_boardroom(self.layout, self.settings, self.room, workplaces=self._workplaces)
         return self._boardroom
+
+    def _workplaces(self) -> AgentPlaces:
+        from atm.wiring.crew import build_workplaces
+
+        return build_workplaces(self.layout)
 
     @property
     def as_json(self) -> bool:

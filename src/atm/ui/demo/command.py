@@ -1,4 +1,4 @@
-"""`atm demo`: watch a storm of mail, or a crew at a board, survive kills."""
+"""`atm demo`: watch a team work off a plan, a storm of mail, or a crew at a board, survive kills."""
 
 from __future__ import annotations
 
@@ -17,23 +17,27 @@ if TYPE_CHECKING:
 
 COMMAND = Command(
     "demo",
-    "watch a storm of mail, or a crew at a board, survive kills",
+    "watch a team work off a plan, and survive a crash and the death of its lead",
     text=(
-        "In a sandbox of its own: 8 senders, a rival that rewrites the inbox and respects no lock, a killer that\n"
-        "ends senders with kill -9, a reader that consumes. Exit code 1 if a message was lost or shown twice.\n"
+        "In a sandbox of its own, without a model or a network: `atm run` with four agents and twelve tasks that\n"
+        "depend on one another. One agent crashes, a plan and a release wait for a yes, the lead is ended with\n"
+        "kill -9 and the run resumed. Exit code 1 unless every task was completed exactly once, every commit is on\n"
+        "its branch, the tests pass, and nothing is left.\n"
+        "With --storm: 8 senders, a rival that rewrites the inbox and respects no lock, a killer that ends senders\n"
+        "with kill -9, a reader that consumes. Exit code 1 if a message was lost or shown twice.\n"
         "With --board: processes that work off tasks which depend on one another, and are killed meanwhile; the\n"
         "history is then audited. Exit code 1 unless every task was finished exactly once, in order."
     ),
     options=(
-        Option("--storm", help="the mail storm (the default)"),
+        Option("--storm", help="the mail storm"),
         Option("--board", help="the crew at a board"),
         Option("--seconds", value="N", kind=NUMBER, default=12.0, help="how long the storm blows"),
-        Option("--tasks", value="N", kind=WHOLE, default=200, help="how many tasks the crew has"),
-        Option("--workers", value="N", kind=WHOLE, default=10, help="how many processes the crew is"),
-        Option("--seed", value="N", kind=WHOLE, help="repeat the dice of an earlier run"),
+        Option("--tasks", value="N", kind=WHOLE, default=200, help="how many tasks the crew at the board has"),
+        Option("--workers", value="N", kind=WHOLE, default=10, help="how many processes that crew is"),
+        Option("--seed", value="N", kind=WHOLE, help="repeat the dice of an earlier storm or board"),
         Option("--keep", help="keep the sandbox to look at"),
     ),
-    examples=("atm demo --storm", "atm demo --board", "atm demo --storm --seconds 60 --keep"),
+    examples=("atm demo", "atm demo --storm", "atm demo --board", "atm demo --storm --seconds 60 --keep"),
 )
 
 WIDTH = 30
@@ -46,6 +50,14 @@ def execute(args: Args, session: Session) -> int:
         if args.flag("storm"):
             raise UsageError("--storm and --board are two demonstrations", "leave one of them out")
         return show_board(args, session)
+    if not args.flag("storm"):
+        from atm.ui.demo.run_show import show_run
+
+        return show_run(args, session)
+    return _show_storm(args, session)
+
+
+def _show_storm(args: Args, session: Session) -> int:
     from atm.ui.demo.storm_run import SENDERS, Storm
 
     seconds = args.number("seconds") or 12.0
@@ -106,23 +118,14 @@ def _show(session: Session, style: Style, tally: Tally, sandbox: str | None) -> 
         session.print(style("\nSomething was lost or doubled: this is a defect.", RED, BOLD))
     if sandbox:
         session.print(f"sandbox: {sandbox}")
-    atm = _how_to_call()
+    from atm.ui.demo.calling import how_to_call
+
+    atm = how_to_call()
     session.print("\nNext:")
     session.print(f"  {atm} teams create my-team             # your first team")
     session.print(f"  {atm} teams add-member my-team ann     # and its first member")
     session.print(f'  {atm} send ann "hello" --team my-team  # her first message')
     session.print(f"  ATM_IDENTITY=ann {atm} read            # what she sees")
-
-
-def _how_to_call() -> str:
-    """`atm` where it is installed for everyday use; its path where only a virtual environment has it."""
-    import os
-    import shutil
-
-    if shutil.which("atm"):
-        return "atm"
-    here = os.path.join(os.path.dirname(sys.executable), "atm")
-    return min(here, os.path.relpath(here), key=len)
 
 
 def _as_json(tally: Tally, sandbox: str | None) -> dict[str, object]:

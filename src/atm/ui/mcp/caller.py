@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from atm.domain.team.team import Team
     from atm.formats.files.layout import Layout
     from atm.ports.board.tasks import Tasks
+    from atm.ports.board.workplaces import AgentPlaces
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.roster.teamroom import Teamroom
 
@@ -59,8 +60,17 @@ class Caller:
     def boardroom(self) -> FullBoardroom:
         """An agent may have nothing but these tools, and whoever runs them runs outside of what fences it in."""
         return build_boardroom(
-            self.layout, self.settings, self.room, runs_repo_hooks=False, is_server=True, tasks=self.tasks
+            *(self.layout, self.settings, self.room),
+            runs_repo_hooks=False,
+            is_server=True,
+            tasks=self.tasks,
+            workplaces=self._workplaces,
         )
+
+    def _workplaces(self) -> AgentPlaces:
+        from atm.wiring.crew import build_workplaces
+
+        return build_workplaces(self.layout)
 
     def roster(self) -> Team:
         """Read afresh: people join and leave while a connection lasts. What was read as the call began counts once."""

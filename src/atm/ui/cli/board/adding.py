@@ -5,7 +5,7 @@ from __future__ import annotations
 from atm.domain.errors import BadTask
 from atm.domain.team.authority import HUMAN
 from atm.domain.untrusted_text import one_line
-from atm.services.board import planning
+from atm.services.board import importing
 from atm.services.board.new_tasks import NewTask, commands_in, wishes_of
 from atm.services.team.standing import check_person, members_above
 from atm.ui.cli.asking import as_it_is, can_ask, said_yes_to
@@ -14,7 +14,7 @@ from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from atm.services.board.planning import Added
+    from atm.services.board.importing import Imported
     from atm.ui.cli.arguments import Args
     from atm.ui.cli.session import Session
 
@@ -30,28 +30,39 @@ def _import(args: Args, session: Session) -> int:
         drafts = read_plan(text, args.text("format") or kind_of(name, text))
     except NotAPlan as error:
         raise BadTask(f"{name} is not a plan: {error}", "mend it, or say what it is with --format") from None
-    team, who = team_of(args, session), session.identity(args)
+    team, who, source = team_of(args, session), session.identity(args), _source(name)
     is_allowed = args.flag("allow_checks")
-    wishes = wishes_of(drafts, allowed_by=HUMAN if is_allowed else "")
+    wishes = wishes_of(drafts, allowed_by=HUMAN if is_allowed else "", source=source)
     if args.flag("dry_run"):
-        return _would_import(session, team, wishes)
+        found = importing.rehearse_import(session.boardroom, team, who, wishes_of(drafts, source=source), source)
+        return _would_import(session, team, wishes, found)
+    allowed = wishes_of(drafts, allowed_by=HUMAN, source=source)
     if is_allowed:
         check_person(session.room, "say yes to commands")
-    elif _is_asked_and_says_yes(session, team, wishes):
-        is_allowed, wishes = True, wishes_of(drafts, allowed_by=HUMAN)
-    added = planning.add(session.boardroom, team, who, wishes)
-    _show_commands(session, wishes, is_allowed=is_allowed)
-    for warning in added.warnings:
+    elif _is_asked_and_says_yes(session, team, who, allowed, source):
+        is_allowed, wishes = True, allowed
+    done = importing.reimport(session.boardroom, team, who, wishes, source)
+    _show_commands(session, done.news, is_allowed=is_allowed)
+    for warning in done.warnings:
         session.warn(f"note: {warning}")
-    return _imported(session, team, added)
+    return _imported(session, team, done)
 
 
-def _is_asked_and_says_yes(session: Session, team: str, wishes: list[NewTask]) -> bool:
+def _source(name: str) -> str:
+    """Where the plan lies, by which its tasks are known when it is imported again; what was piped in lies nowhere."""
+    import os
+
+    return "" if name == "-" else os.path.realpath(name)
+
+
+def _is_asked_and_says_yes(session: Session, team: str, who: str, wishes: list[NewTask], source: str) -> bool:
     """A person at a terminal, before anything is written; an agent is not asked, and its answer would not count."""
-    commands = commands_in(wishes)
-    if not commands or not can_ask(session) or any(members_above(session.room)):
+    if not commands_in(wishes) or not can_ask(session) or any(members_above(session.room)):
         return False
-    planning.rehearse(session.boardroom, team, wishes)  # nobody is asked about a plan that cannot be taken
+    # Nobody is asked about a plan that cannot be taken, nor about what they have allowed before.
+    commands = importing.rehearse_import(session.boardroom, team, who, wishes, source).to_allow
+    if not commands:
+        return False
     lines = [f"  ! {as_it_is(one['subject'])}: {as_it_is(one['command'])}" for one in commands]
     shown = "\n".join(["This plan runs commands, to do its tasks or to prove that they are done:", *lines])
     return said_yes_to(f"{shown}\n\nMay they run?")
@@ -73,29 +84,55 @@ def _show_commands(session: Session, wishes: list[NewTask], *, is_allowed: bool)
         session.warn(f"  {one['subject']}: {one['command']}")
 
 
-def _would_import(session: Session, team: str, wishes: list[NewTask]) -> int:
-    subjects = [wish.subject for wish in planning.rehearse(session.boardroom, team, wishes)]
-    listed = "\n".join(f"  {one_line(subject)}" for subject in subjects)
+def _would_import(session: Session, team: str, wishes: list[NewTask], found: Imported) -> int:
+    subjects = [task.subject for task in found.added]
     result = {"action": "import", "team": team, "dry_run": True, "count": len(subjects), "subjects": subjects}
-    session.tell({**result, "commands": commands_in(wishes)}, f"would add {len(subjects)} tasks:\n{listed}")
-    _show_commands(session, wishes, is_allowed=False)
+    listed = [f"  {one_line(subject)}" for subject in subjects]
+    what = "1 task" if len(subjects) == 1 else f"{len(subjects)} tasks"
+    head = f"would add {what}:" if subjects else _summary("would change", found)
+    words = "\n".join([head, *listed, *_rest_lines("would change", found)])
+    session.tell({**result, **_rest(found), "commands": commands_in(wishes)}, words)
+    _show_commands(session, found.news, is_allowed=False)
     return 0
 
 
-def _imported(session: Session, team: str, added: Added) -> int:
-    tasks = added.tasks
-    result: dict[str, object] = {"action": "import", "team": team, "count": len(tasks)}
+def _imported(session: Session, team: str, done: Imported) -> int:
+    result: dict[str, object] = {"action": "import", "team": team, "count": len(done.added)}
     if session.as_json:
-        board = added.board.turn_around()
-        result["tasks"] = [card_json(task, board) for task in tasks]
-    first, last = tasks[0].id, tasks[-1].id
-    session.tell(
-        result,
-        f"added {len(tasks)} tasks, #{first} to #{last}"
-        if len(tasks) > 1
-        else f"added #{first} {one_line(tasks[0].subject)}",
-    )
+        board = done.board.turn_around()
+        result |= {"tasks": [card_json(task, board) for task in done.added], **_rest(done)}
+    session.tell(result, "\n".join([_summary("changed", done), *_rest_lines("changed", done)]))
     return 0
+
+
+def _rest(found: Imported) -> dict[str, object]:
+    """What became of every line of the plan."""
+    return {
+        "added": [task.id for task in found.added],
+        "changed": [{"id": one.id, "subject": one.subject, "what": one.what} for one in found.changed],
+        "unchanged": found.unchanged,
+        "kept": [{"id": one.id, "subject": one.subject, "what": one.what, "why": one.why} for one in found.kept],
+        "missing": [{"id": c.id, "subject": c.subject, "state": found.board.state(c)} for c in found.missing],
+    }
+
+
+def _summary(verb: str, found: Imported) -> str:
+    tasks = found.added
+    if len(tasks) == 1:
+        return f"added #{tasks[0].id} {one_line(tasks[0].subject)}"
+    if tasks:
+        return f"added {len(tasks)} tasks, #{tasks[0].id} to #{tasks[-1].id}"
+    if not found.changed:
+        return f"nothing to add: {len(found.unchanged)} unchanged"
+    return f"{verb} {len(found.changed)}, {len(found.unchanged)} unchanged"
+
+
+def _rest_lines(verb: str, found: Imported) -> list[str]:
+    """Only what is worth a look: what changed, what was left alone and why, and what the plan has forgotten."""
+    lines = [f"  {verb} #{one.id} {one_line(one.subject)}: {', '.join(one.what)}" for one in found.changed]
+    lines += [f"  left alone #{one.id} {one_line(one.subject)}: {one_line(one.why)}" for one in found.kept]
+    lines += [f"  not in the plan any more #{card.id} {one_line(card.subject)}: it stays" for card in found.missing]
+    return lines
 
 
 def read_text(name: str) -> str:

@@ -134,6 +134,8 @@ def _details(session: Session, team: str, task: Task, board: Board) -> list[str]
         "review": f"approved by {task.reviewer}" if task.review == "approved" else "",
         "attempts": f"{task.failures} failed of {task.max_retries + 1}",
         "files": ", ".join(task.files),
+        "runtime": task.runtime,
+        "plan's id": task.key,
         "result": task.text("result"),
         "error": task.text("error"),
         "proof": "none: it was completed without its checks" if task.part("unverified") else "",

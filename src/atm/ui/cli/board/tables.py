@@ -10,12 +10,13 @@ ID = Argument("id", "the task's number")
 
 IMPORT = Command(
     "tasks import",
-    "add all tasks of a plan",
-    text="A Markdown checklist, JSON or YAML. Dependencies are titles or #numbers. All of it is added, or nothing.",
+    "add all tasks of a plan; again: bring them up to it",
+    text="A Markdown checklist, JSON or YAML. Dependencies are ids of the plan, titles or #numbers. All of it is "
+    "added, or nothing. Again: what is new is added, what nobody has begun is changed, the rest stays.",
     arguments=(Argument("file", "the plan; - for standard input", complete="file"),),
     options=(
         Option("--format", value="KIND", choices=("markdown", "json", "yaml"), help="if the file's name does not say"),
-        Option("--dry-run", help="check it and show what would be added, and which commands it brings"),
+        Option("--dry-run", help="check it and show what would become of it, and which commands it brings"),
         Option("--allow-checks", help="a person's yes to the commands in it"),
         *MINE,
     ),

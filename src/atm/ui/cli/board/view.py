@@ -30,6 +30,7 @@ def task_json(session: Session, team: str, task: Task, board: Board) -> dict[str
         "result",
         "error",
         "folder",
+        "source",
         "createdBy",
         "createdAt",
         "finishedBy",

@@ -17,7 +17,7 @@ from atm.domain.errors import AtmError
 from atm.services.crew.crewroom import Fenced
 from atm.services.crew.reaping import clear_away
 from atm.wiring.board import build_boardroom
-from atm.wiring.crew import build_host, environment_left_for
+from atm.wiring.crew import build_host, build_workplaces, environment_left_for
 from atm.wiring.files import find_layout
 from atm.wiring.mail import build_room
 
@@ -33,13 +33,14 @@ class Terminated(BaseException):
 def main(words: list[str]) -> int:
     team, member, generation = words
     layout = find_layout(os.environ)
-    left = environment_left_for(layout, team, member)
+    left = environment_left_for(layout, team, member, os.environ)
     if left is not None:
         os.execve(sys.executable, [*sys.orig_argv], left)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _end)
     settings = config.load(layout, os.environ, os.getcwd(), {}, member)
-    boardroom = build_boardroom(layout, settings, build_room(layout, settings))
+    room = build_room(layout, settings)
+    boardroom = build_boardroom(layout, settings, room, workplaces=lambda: build_workplaces(layout))
     boardroom.room.acting_pid = os.getpid()
     from atm.wiring.crew import build_crewroom
 

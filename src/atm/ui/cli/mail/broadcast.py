@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from atm.domain.errors import AtmError
-from atm.domain.mail.quotas import INBOX_FULL
-from atm.services.mail.posting import Posted
-from atm.services.mail.sending import broadcast
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
-from atm.ui.cli.mail.send import KIND, URGENCY, report_warnings, watch_for_ack, write_letter
+from atm.ui.cli.mail.send import KIND, TYPE, URGENCY, send_to_everybody
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,6 +21,7 @@ COMMAND = Command(
         Option("--offline-action", value="TEXT", help='tag for recipients who are away; "" for none'),
         Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
         KIND,
+        *TYPE,
         *URGENCY,
     ),
     examples=(
@@ -35,65 +32,4 @@ COMMAND = Command(
 
 
 def execute(args: Args, session: Session) -> int:
-    team = session.team(args)
-    letter = write_letter(args, session, team)
-    message_id, copies = broadcast(session.room, team, letter)
-    watch_for_ack(session, letter)
-    for sent in copies:
-        report_warnings(session, sent)
-    failed = sum(sent.outcome == "failed" for sent in copies)
-    session.tell(_as_json(copies[0].team, message_id, copies), _words(copies, message_id))
-    return 0 if not failed else 1 if failed == len(copies) else 2
-
-
-def _counts(copies: list[Posted]) -> dict[str, int]:
-    outcomes = [sent.outcome for sent in copies]
-    return {
-        "total": len(copies),
-        "succeeded": outcomes.count("success") + outcomes.count("conflict_resolved"),
-        "queued": outcomes.count("queued"),
-        **({"held": held} if (held := outcomes.count("held")) else {}),
-        "conflicts": outcomes.count("conflict_resolved"),
-        "failed": outcomes.count("failed"),
-    }
-
-
-def _as_json(team: str, message_id: str, copies: list[Posted]) -> dict[str, object]:
-    return {
-        "action": "broadcast",
-        "team": team,
-        "message_id": message_id,
-        "summary": _counts(copies),
-        "results": [_one(sent) for sent in copies],
-    }
-
-
-def _one(sent: Posted) -> dict[str, object]:
-    result: dict[str, object] = {"agent": sent.agent, "outcome": sent.outcome, "seq": sent.seq}
-    if sent.merged:
-        result["merged_messages"] = sent.merged
-    if sent.spool_path:
-        result["spool_path"] = sent.spool_path
-        result["reason"] = sent.reason
-    if sent.warnings:
-        result["warnings"] = [*sent.warnings]
-    if sent.error is not None:
-        result["error"] = {"code": sent.error.code, "message": str(sent.error), "remedy": sent.error.remedy}
-    return result
-
-
-def _words(copies: list[Posted], message_id: str) -> str:
-    from atm.ui.views.tables import table
-
-    def detail(sent: Posted) -> str:
-        error: AtmError | None = sent.error
-        queued = INBOX_FULL if sent.reason == INBOX_FULL else sent.spool_path
-        return str(error) if error else queued or (f"seq {sent.seq}" if sent.seq else "not in the ledger")
-
-    rows = [[sent.agent, sent.outcome, detail(sent)] for sent in copies]
-    counts = _counts(copies)
-    summed = (
-        f"  {counts['succeeded']} of {counts['total']} delivered, {counts['queued']} queued, "
-        f"{counts['failed']} failed  {message_id[:8]}"
-    )
-    return "\n".join([*table(["Agent", "Outcome", "Detail"], rows), "", summed])
+    return send_to_everybody(args, session, session.team(args))

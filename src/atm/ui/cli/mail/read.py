@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from atm.domain.errors import BadMessage, NoSuchMember, NoSuchTeam, UnreadableFile, UsageError
-from atm.services.mail.mailroom import find_recipient
+from atm.domain.mail.messages import TYPES
+from atm.services.mail.mailroom import find_addressee, find_recipient
 from atm.services.mail.putting_back import put_back_dropped
 from atm.services.mail.reading import Filter, Reading, ShownMail, peek
 from atm.services.mail.spooling import drain_on_the_way
@@ -34,6 +35,7 @@ COMMAND = Command(
         Option("--limit", "-n", value="N", kind=WHOLE, help="only the last N"),
         Option("--since", value="TIME", help="only what came after this: ISO 8601, or 30m, 2h, 7d"),
         Option("--from", value="NAME", help="only from this sender"),
+        Option("--type", value="TYPE", choices=TYPES, help="only messages of this type"),
         Option("--wait", value="SECONDS", kind=NUMBER, help="if there is nothing, wait this long for something"),
         Option("--as", "--identity", value="NAME", help="who is reading (default: ATM_IDENTITY, settings, human)"),
     ),
@@ -76,7 +78,7 @@ def whose(args: Args, session: Session) -> tuple[Recipient, bool]:
     given = args.text("agent")
     agent, team = session.address(given, args) if given else (me, session.team(args))
     try:
-        owner = find_recipient(session.room, team, agent)
+        owner = (find_addressee if given else find_recipient)(session.room, team, agent)
     except NoSuchMember as error:
         if given:
             raise
@@ -93,6 +95,7 @@ def _wanted(args: Args, session: Session) -> Filter:
         sender=args.text("from"),
         since=since(args, session),
         limit=args.whole("limit"),
+        types=[args.need("type")] if args.text("type") else None,
     )
 
 

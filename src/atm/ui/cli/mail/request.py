@@ -93,9 +93,9 @@ def _mailbox(args: Args, session: Session, which: str) -> tuple[str, str]:
     team = flagged or named or session.home_team()
     if not team:
         raise UsageError(f"which team is {agent!r} in?", f"write {agent}@TEAM or --{which}-team TEAM")
-    from atm.services.mail.mailroom import find_recipient
+    from atm.services.mail.mailroom import find_addressee, find_recipient
 
-    found = find_recipient(session.room, team, agent)
+    found = (find_addressee if which == "to" else find_recipient)(session.room, team, agent)
     return found.agent, found.team_name
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 
 from atm.domain.errors import BadMessage, UsageError
-from atm.domain.mail.messages import INFO, INTENTS, LARGEST_TEXT
-from atm.domain.names import same_name
+from atm.domain.mail.messages import INFO, INTENTS, LARGEST_TEXT, PLAIN, SENT_BY_HAND
+from atm.domain.names import check_known_name, same_name
 from atm.services.mail.posting import Draft, Posted
-from atm.services.mail.sending import plan, send
-from atm.ui.cli.arguments import NUMBER, TEAM, Args, Argument, Command, Option
+from atm.services.mail.sending import broadcast, plan, send
+from atm.ui.cli.arguments import MANY, NUMBER, TEAM, Args, Argument, Command, Option
 from atm.wiring.files import interruptions
 
 TYPE_CHECKING = False
@@ -24,11 +24,18 @@ URGENCY = (
 
 KIND = Option("--kind", value="KIND", choices=INTENTS, help="what it is meant as (default: info)")
 
+TYPE = (
+    Option("--type", value="TYPE", choices=SENT_BY_HAND, help="what it is, for programs that read it (default: text)"),
+    Option("--meta", value="K=V", kind=MANY, help="what a message of that type carries; see docs/messages.md"),
+)
+
+EVERYBODY = "*"
+
 COMMAND = Command(
     "send",
     "send a message to a member",
     arguments=(
-        Argument("agent", "member, member@team, or an alias from the settings", complete="member"),
+        Argument("agent", "member, member@team, lead, '*' for everybody, or an alias", complete="member"),
         Argument("message", "the text; - reads it from standard input", required=False),
     ),
     options=(
@@ -40,6 +47,7 @@ COMMAND = Command(
         Option("--offline-action", value="TEXT", help='tag for a recipient who is away; "" for none'),
         Option("--from", "--identity", value="NAME", help="the sender (default: ATM_IDENTITY, settings, human)"),
         KIND,
+        *TYPE,
         Option("--reply-to", value="ID", help="the message that this one answers"),
         *URGENCY,
         Option("--dry-run", help="show what would be written, and write nothing"),
@@ -48,14 +56,18 @@ COMMAND = Command(
         'atm send ann "the parser is done"',
         "git diff --stat | atm send ann@backend --stdin --from bob",
         'atm send ann "please review" --file notes/plan.md',
+        'atm send lead "no schema yet" --type status_update --meta state=blocked task_id=3',
         'atm send ann "stop: main is broken" --urgent --require-ack --ack-within 5',
     ),
 )
 
 
 def execute(args: Args, session: Session) -> int:
-    agent, team = session.address(args.need("agent"), args)
-    letter = write_letter(args, session, team)
+    given = args.need("agent")
+    if given.partition("@")[0] == EVERYBODY:
+        return send_to_everybody(args, session, _team_of_all(args, session, given))
+    agent, team = session.address(given, args)
+    letter = write_letter(args, session, team, agent)
     if letter.reply_to:
         from atm.services.team.standing import check_member
 
@@ -71,7 +83,31 @@ def execute(args: Args, session: Session) -> int:
     return 0
 
 
-def write_letter(args: Args, session: Session, team: str) -> Draft:
+def send_to_everybody(args: Args, session: Session, team: str) -> int:
+    """A copy for each member but the sender: `atm broadcast`."""
+    from atm.ui.cli.mail.copies import show_copies
+
+    letter = write_letter(args, session, team, EVERYBODY)
+    message_id, copies = broadcast(session.room, team, letter)
+    watch_for_ack(session, letter)
+    for sent in copies:
+        report_warnings(session, sent)
+    return show_copies(session, message_id, copies)
+
+
+def _team_of_all(args: Args, session: Session, given: str) -> str:
+    """The team of `*` or `*@team`. What a broadcast has no use for is said, not dropped."""
+    for option in ("file", "reply_to", "dry_run"):
+        if args.given(option):
+            said = f"--{option.replace('_', '-')} is for one recipient, and {EVERYBODY!r} is everybody"
+            raise UsageError(said, "name one member")
+    named, flagged = given.partition("@")[2], args.text("team")
+    if named and flagged and not same_name(named, flagged):
+        raise UsageError(f"{given!r} names one team and --team another", "leave one of them out")
+    return check_known_name(named, "team") if "@" in given else session.team(args)
+
+
+def write_letter(args: Args, session: Session, team: str, agent: str) -> Draft:
     """The sender, the text and the tag for a recipient who is away: flag, then settings, then default."""
     sender = session.identity(args, "from")
     home = session.home_team()
@@ -80,7 +116,7 @@ def write_letter(args: Args, session: Session, team: str) -> Draft:
 
         sender = sender_address(session.room, sender, home, team)
     action = args.text("offline_action")
-    return Draft(
+    letter = Draft(
         sender=sender,
         text=read_text(args),
         summary=clean(args.text("summary") or "") or None,
@@ -91,6 +127,12 @@ def write_letter(args: Args, session: Session, team: str) -> Draft:
         ack_minutes=ack_minutes(args, session),
         intent=args.text("kind") or INFO,
     )
+    if args.given("type") or args.given("meta"):
+        from atm.services.mail.typed.letters import give_type
+
+        pairs = [clean(pair) for pair in args.many("meta")]
+        give_type(session.room, team, agent, letter, args.text("type") or PLAIN, pairs)
+    return letter
 
 
 def watch_for_ack(session: Session, letter: Draft) -> None:
@@ -111,6 +153,7 @@ def ack_minutes(args: Args, session: Session) -> float | None:
 
 
 def read_text(args: Args) -> str:
+    _give_back_text(args)
     given, piped = args.text("message"), args.flag("stdin")
     if given == "-":
         given, piped = None, True
@@ -120,9 +163,16 @@ def read_text(args: Args) -> str:
         raise UsageError("--stdin and --file cannot be combined", "leave one of them out")
     if piped:
         return _piped()
-    if given is None and not args.text("file"):
+    if given is None and not args.text("file") and (args.text("type") or PLAIN) == PLAIN:
         raise UsageError("there is no message", 'write one: atm send ann "hello", or use --stdin or --file')
     return clean(given or "")
+
+
+def _give_back_text(args: Args) -> None:
+    """`--meta state=idle "all done"`: the list has eaten the text."""
+    words = args.many("meta")
+    if args.text("message") is None and len(words) > 1 and "=" not in words[-1]:
+        args.values["message"], args.values["meta"] = words[-1], words[:-1]
 
 
 def _piped() -> str:
@@ -151,10 +201,10 @@ def clean(text: str) -> str:
 
 def refer_to_file(args: Args, session: Session, letter: Draft, agent: str, team: str) -> None:
     """Add a file reference to the text, after asking both sides' settings."""
-    from atm.services.mail.mailroom import find_recipient
+    from atm.services.mail.mailroom import find_addressee
     from atm.wiring.mail import build_references
 
-    to = find_recipient(session.room, team, agent)
+    to = find_addressee(session.room, team, agent)
     references = build_references(session.layout, session.settings, session.environment)
     note = references.note_for(args.need("file"), to, added=args.text("add_dir"), copy=not args.flag("dry_run"))
     letter.text = f"{letter.text}\n\n{note}" if letter.text else note
@@ -169,6 +219,8 @@ def as_json(sent: Posted) -> dict[str, object]:
         "seq": sent.seq,
         "outcome": sent.outcome,
     }
+    if sent.message.type != PLAIN:
+        result["type"] = sent.message.type
     if sent.merged:
         result["merged_messages"] = sent.merged
     if sent.spool_path:

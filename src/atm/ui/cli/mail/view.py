@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from atm.domain.mail.messages import INFO
+from atm.domain.mail.messages import INFO, PLAIN
 from atm.domain.mail.receipts import MAYBE_SHOWN
 from atm.domain.untrusted_text import one_line
 from atm.formats.mail.protocol_message import idle_sender, parse
@@ -50,6 +50,9 @@ def _block(session: Session, style: Style, message: Message, *, in_doubt: bool) 
     lines = message_block(session, style, message)
     if in_doubt:
         lines[0] += style(f"  ({MAYBE_SHOWN})", DIM)
+    if message.type != PLAIN:
+        carried = "".join(f"  {one_line(key)}={one_line(value)[:60]}" for key, value in _beside_text(message).items())
+        lines[0] += style(f"  [{message.type}]{carried}", DIM)
     if structured is None:
         return lines
     fields = [
@@ -70,4 +73,20 @@ def message_json(message: Message, *, in_doubt: bool = False) -> dict[str, objec
     }
     if message.intent != INFO:
         fields["kind"] = message.intent
+    fields["type"], fields["metadata"] = _typed(message)
     return {**fields, "may_have_been_shown": True} if in_doubt else fields
+
+
+def _typed(message: Message) -> tuple[str, dict[str, str]]:
+    """What it is and what it carries; without a look at more where it is plain words."""
+    if message.type == PLAIN and not message.text.lstrip().startswith(("{", "\ufeff")):
+        return PLAIN, {}
+    from atm.formats.mail.typed_message import typed
+
+    found = typed(message)
+    return found.type, found.metadata
+
+
+def _beside_text(message: Message) -> dict[str, str]:
+    """The metadata, without what the text says already."""
+    return {key: value for key, value in message.metadata.items() if value not in message.text}

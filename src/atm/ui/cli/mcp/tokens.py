@@ -10,7 +10,7 @@ from atm.formats.files.times import to_iso
 from atm.services.access import issue, revoke
 from atm.services.team.registry import find_team
 from atm.services.team.standing import check_person
-from atm.wiring.access import build_access_tokens
+from atm.wiring.daemon import build_access_tokens
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from atm.domain.untrusted_text import one_line
 from atm.services.roster.members import add_member, join, leave, remove_member, update_member
 from atm.services.team.registry import find_team
 from atm.ui.cli.session import working_folder
-from atm.wiring.access import end_access
+from atm.wiring.daemon import end_access
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -73,7 +73,7 @@ def _archive(args: Args, session: Session) -> int:
 
 def _delete(args: Args, session: Session) -> int:
     from atm.services.roster.ending import delete_team
-    from atm.wiring.access import end_access
+    from atm.wiring.daemon import end_access
 
     team = args.need("team")
     if not args.flag("yes"):

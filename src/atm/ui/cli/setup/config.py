@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from atm import config as settings_module
+from atm.config import known
 from atm.domain.errors import BadSetting
 from atm.domain.untrusted_text import one_line
 from atm.ui.cli.arguments import Args, Argument, Command, Option
@@ -56,10 +57,10 @@ def execute(args: Args, session: Session) -> int:
 def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command has this signature
     from atm.wiring.setup import build_context
 
-    known = session.settings.all()
+    all_of_them = session.settings.all()
     context = build_context(session.layout, session.settings, session.environment, working_folder())
     if session.as_json:
-        values = {key: _as_json(session, key, setting) for key, setting in known.items()}
+        values = {key: _as_json(session, key, setting) for key, setting in all_of_them.items()}
         session.print_json(
             {
                 "action": "config",
@@ -69,7 +70,7 @@ def _list(args: Args, session: Session) -> int:  # noqa: ARG001 - every command 
             }
         )
         return 0
-    rows = [[key, _shown(setting.value), _origin(session, key, setting)] for key, setting in known.items()]
+    rows = [[key, _shown(setting.value), _origin(session, key, setting)] for key, setting in all_of_them.items()]
     session.print("\n".join(table(["Setting", "Value", "Origin"], rows)))
     session.print("")
     for name, value in _context_lines(context):
@@ -161,10 +162,10 @@ def _set(args: Args, session: Session) -> int:
 
 def _check_limit(session: Session, key: str, value: Value, path: str) -> None:
     """What would not count is not written."""
-    if key not in settings_module.LIMITS or path == session.layout.settings:
+    if key not in known.LIMITS or path == session.layout.settings:
         return
     own = settings_module.read_file(session.layout.settings) if os.path.exists(session.layout.settings) else {}
-    most = own.get(key, settings_module.KNOWN[key][1])
+    most = own.get(key, known.KNOWN[key][1])
     if settings_module.is_more(value, most):
         raise BadSetting(
             f"{path} may only lower {key}, which is {_shown(most)}",
@@ -181,14 +182,14 @@ def _file(args: Args, session: Session) -> str:
 
 
 def _meant(key: str, given: str) -> Value:
-    kind = settings_module.KNOWN[key][0] if key in settings_module.KNOWN else settings_module.TEXT
-    if kind == settings_module.YES_NO:
+    kind = known.KNOWN[key][0] if key in known.KNOWN else known.TEXT
+    if kind == known.YES_NO:
         if given.lower() not in ("true", "false"):
             raise BadSetting(f"{key} must be true or false, not {given!r}", "write true or false")
         return given.lower() == "true"
-    if kind in (settings_module.WHOLE, settings_module.NUMBER):
+    if kind in (known.WHOLE, known.NUMBER):
         try:
-            return int(given) if kind == settings_module.WHOLE or given.isdecimal() else float(given)
+            return int(given) if kind == known.WHOLE or given.isdecimal() else float(given)
         except ValueError:
             raise BadSetting(f"{key} must be a {kind}, not {given!r}", "write a number") from None
     return _guessed(given) if key.startswith("plugins.") else given

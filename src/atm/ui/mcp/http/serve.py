@@ -23,7 +23,7 @@ from atm.ui.mcp.identity import FROM_TOKEN
 from atm.ui.mcp.serving.daemon_events import follow_daemon
 from atm.ui.mcp.serving.host import load_reception
 from atm.ui.mcp.serving.in_process import say
-from atm.wiring.access import build_access_tokens
+from atm.wiring.daemon import build_access_tokens
 from atm.wiring.mail import build_room
 
 if TYPE_CHECKING:

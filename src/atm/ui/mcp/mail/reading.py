@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 from atm.domain.delivery.channels import from_the_oldest
 from atm.domain.errors import FileBusy, NoSuchMessage, NotAllowed
+from atm.domain.mail.messages import TYPES
 from atm.domain.mail.receipts import RETURNED, standing
 from atm.domain.names import same_name
 from atm.formats.files.times import to_iso
 from atm.formats.mail.inbox import LARGEST_ROW
 from atm.formats.mail.journal import histories
+from atm.formats.mail.typed_message import type_of
 from atm.services.mail.bookkeeping import enter
 from atm.services.mail.escalation import unacknowledged
 from atm.services.mail.mailroom import find_recipient
@@ -28,7 +30,7 @@ from atm.services.mail.tracing import trace
 from atm.ui.mcp.actor import actor, home, leads, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, handle_of, message_fields, summary_fields
-from atm.ui.mcp.schema import count, gives, listed, takes, text, whole, yes_no
+from atm.ui.mcp.schema import choice, count, gives, listed, takes, text, whole, yes_no
 from atm.ui.mcp.wording import NOTICE, known, line
 
 if TYPE_CHECKING:
@@ -90,6 +92,8 @@ def _fitting(unread: list[Message], given: Given) -> list[Message]:
     """From the oldest on, as many as were asked for and fit."""
     sender = given.text("sender")
     wanted = [message for message in unread if not sender or same_name(message.sender, sender)]
+    if given.has("type"):
+        wanted = [message for message in wanted if type_of(message) == given.text("type")]
     return from_the_oldest(wanted[: given.whole("limit", 10)], LARGEST_ANSWER, _size)
 
 
@@ -268,6 +272,7 @@ TOOLS = (
             optional={
                 "limit": whole("default 10", least=1, most=MOST_MESSAGES),
                 "sender": text(),
+                "type": choice(*TYPES),
                 "id": text(),
                 "offset": whole(),
             }

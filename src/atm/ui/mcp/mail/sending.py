@@ -5,18 +5,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.domain.errors import RequestError
-from atm.domain.mail.messages import INFO, INTENTS
+from atm.domain.mail.messages import INFO, INTENTS, PLAIN, SENT_BY_HAND
 from atm.domain.names import parse_address, same_name
 from atm.services.mail.conversations import acknowledge, ask, await_answer, find_answer
-from atm.services.mail.mailroom import find_recipient, sender_address
+from atm.services.mail.mailroom import find_addressee, sender_address
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import broadcast, send
 from atm.services.mail.spooling import drain_on_the_way
+from atm.services.mail.typed.letters import give_type
 from atm.services.team.standing import check_member
 from atm.ui.mcp.actor import actor, mailbox, sign
 from atm.ui.mcp.definition import define
 from atm.ui.mcp.mail.view import LONGEST_PIECE, MESSAGE, message_fields
-from atm.ui.mcp.schema import choice, count, gives, number, takes, text, yes_no
+from atm.ui.mcp.schema import choice, count, gives, many, number, takes, text, yes_no
 from atm.ui.mcp.wording import NOTICE, known, lines
 from atm.wiring.events import build_watch
 
@@ -38,7 +39,8 @@ LOOK_EVERY = 1.0
 LONGEST_ACK = 10_080
 """Minutes: a week."""
 
-TO = text("member, or member@team")
+EVERYBODY = "*"
+TO = text("member, member@team, or lead")
 TEXT = text()
 URGENT = yes_no("even if that keeps it from ending its turn")
 ACK = number("the lead is told if not acknowledged by then", least=1, most=LONGEST_ACK)
@@ -52,7 +54,7 @@ def _address(caller: Caller, team: Team, given: str) -> tuple[str, str]:
 def _letter(caller: Caller, team: Team, me: str, target: str, given: Given) -> Draft:
     if given.text("reply_to"):
         check_member(caller.room, team.name, me, "answer this")
-    return Draft(
+    letter = Draft(
         sender=sender_address(caller.room, me, team.name, target),
         text=given.text("text"),
         summary=given.text("summary") or None,
@@ -63,6 +65,10 @@ def _letter(caller: Caller, team: Team, me: str, target: str, given: Given) -> D
         ack_minutes=given.number("ack_minutes") if given.has("ack_minutes") else None,
         intent=given.text("kind") or INFO,
     )
+    if given.has("type") or given.has("meta"):
+        agent = given.text("to").partition("@")[0]
+        give_type(caller.room, target, agent, letter, given.text("type") or PLAIN, given.texts("meta"))
+    return letter
 
 
 def _warnings(caller: Caller, sent: Posted, letter: Draft) -> list[str]:
@@ -73,6 +79,8 @@ def _warnings(caller: Caller, sent: Posted, letter: Draft) -> list[str]:
 
 
 def _send(caller: Caller, given: Given) -> dict[str, Plain]:
+    if given.text("to") == EVERYBODY:
+        return _send_to_all(caller, given)
     team, me = actor(caller)
     agent, target = _address(caller, team, given.text("to"))
     letter = _letter(caller, team, me, target, given)
@@ -86,6 +94,16 @@ def _send(caller: Caller, given: Given) -> dict[str, Plain]:
             "warnings": lines(_warnings(caller, sent, letter)),
         }
     )
+
+
+def _send_to_all(caller: Caller, given: Given) -> dict[str, Plain]:
+    """The same as mail_broadcast, in words that a client of mail_send knows."""
+    if given.has("reply_to"):
+        raise RequestError("an answer goes to one member, and '*' is everybody", "name one member")
+    done = _broadcast(caller, given)
+    arrived = bool(done["delivered"] or done["queued"] or done.get("held"))
+    outcome = ("partial" if arrived else "failed") if done.get("failed") else "success"
+    return {**done, "to": EVERYBODY, "outcome": outcome}
 
 
 def _broadcast(caller: Caller, given: Given) -> dict[str, Plain]:
@@ -109,7 +127,7 @@ def _request(caller: Caller, given: Given) -> dict[str, Plain]:
     """Ask, and wait a while. That nobody has answered yet is no error: the answer comes as mail."""
     room, mine = caller.room, mailbox(caller)
     agent, target = _address(caller, mine.team, given.text("to"))
-    to = find_recipient(room, target, agent)
+    to = find_addressee(room, target, agent)
     if same_name(to.agent, mine.agent) and same_name(to.team_name, mine.team_name):
         raise RequestError("you would wait for your own answer", "ask somebody else")
     asker, asked = (mine.agent, mine.team_name), (to.agent, to.team_name)
@@ -168,13 +186,15 @@ TOOLS = (
         "Send a message to one member. reply_to: id of the message that this answers.",
         _send,
         takes=takes(
-            {"to": TO, "text": TEXT},
+            {"to": text("member, member@team, lead, or * for all"), "text": TEXT},
             {
                 "summary": text(longest=200),
                 "reply_to": text(),
                 "urgent": URGENT,
                 "ack_minutes": ACK,
                 "kind": choice(*INTENTS),
+                "type": choice(*SENT_BY_HAND),
+                "meta": many(text(), "of that type: state=blocked, approved=true, …", most=8),
             },
         ),
         gives=gives({"message_id": text(), "to": text(), "outcome": text()}),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from atm.domain.identifiers import id_of_key
-from atm.domain.mail.messages import summarize
+from atm.domain.mail.messages import PLAIN, summarize
 from atm.formats.mail.protocol_message import idle_sender
+from atm.formats.mail.typed_message import type_of, typed
 from atm.ui.mcp.schema import count, gives, text
 from atm.ui.mcp.wording import known, line, piece
 
@@ -19,6 +20,9 @@ LONGEST_PIECE = 5_000
 
 LONGEST_SHOWN = 3_000
 """Characters of a message among others."""
+
+LONGEST_CARRIED = 200
+"""Characters of each piece of metadata: the text has all of it."""
 
 MESSAGE = gives({"id": text(), "from": text(), "text": text()}, {"next_offset": count()})
 
@@ -42,19 +46,31 @@ def message_fields(
         "from": line(message.sender, 128),
         **known({"at": line(message.timestamp, 40)}),
         **({"kind": message.intent} if message.intent != "info" else {}),
+        **_typed(message),
         **({"may_have_been_shown": True} if in_doubt else {}),
         **shown,
     }
 
 
+def _typed(message: Message) -> dict[str, Plain]:
+    """What it is and what it carries, unless that is plain words."""
+    found = typed(message)
+    if found.type == PLAIN:
+        return {}
+    carried: dict[str, Plain] = {line(key, 64): line(value, LONGEST_CARRIED) for key, value in found.metadata.items()}
+    return {"type": found.type, **({"metadata": carried} if carried else {})}
+
+
 def summary_fields(message: Message) -> dict[str, Plain]:
     """One line of an inbox."""
     said = summarize(message.summary or message.text[:400])
+    kind = type_of(message)
     about = "idle" if idle_sender(message) is not None else line(said, 100)
     return {
         "id": line(handle_of(message), 64),
         "from": line(message.sender, 128),
         "summary": about,
         "read": message.read,
+        **({"type": kind} if kind != PLAIN else {}),
         **known({"at": line(message.timestamp, 40)}),
     }

@@ -28,6 +28,7 @@ def _add(acting: Acting, given: Given) -> Done:
         files=given.texts("files"),
         owner=given.text("owner"),
         quantum=given.text("quantum"),
+        runtime=given.text("runtime"),
         reviewer=given.text("reviewer"),
         needs_plan=given.flag("needs_plan"),
         acceptance=checks,

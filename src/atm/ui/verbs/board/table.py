@@ -129,6 +129,7 @@ ADD = Verb(
     Parameter("files", "files it will touch, to warn of overlaps", kind=MANY, value="GLOB", brief="globs"),
     Parameter("owner", "whose task it is; others cannot claim it", value="NAME"),
     Parameter("quantum", "the part of the work that it belongs to", value="PART", only=COMMAND),
+    Parameter("runtime", "what its agent should run with: claude, codex, script ...", value="NAME", only=COMMAND),
     Parameter("reviewer", "it must be reviewed, by this member", value="NAME", brief="it needs a review by them"),
     Parameter("needs_plan", "a plan must be approved before the work begins", kind=FLAG, option="--plan"),
     Parameter(

@@ -1,0 +1,1 @@
+"""Runs: a goal in, verified work out. What is decided, and when."""

@@ -1,0 +1,363 @@
+"""
+The loop of a run, as one pure function: what is to be done now, given everything that is known.
+
+No model is asked. An agent that lies, stalls or crashes costs a task one of its attempts and itself one of its
+restarts, and both are counted, so every run ends (G12).
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from statistics import median
+
+from atm.domain.board.claims import is_free
+from atm.domain.board.file_overlap import overlapping
+from atm.domain.board.tasks import by_urgency
+from atm.domain.names import same_name
+from atm.domain.runs import memory as kinds
+from atm.domain.runs.actions import (
+    NOTHING_DONE,
+    PARTIAL,
+    STOPPED,
+    SUCCESS,
+    AskHow,
+    Clear,
+    CloseSeat,
+    EndAgent,
+    Finish,
+    Give,
+    Refuse,
+    Say,
+    StartLeader,
+)
+from atm.domain.runs.limits import Spent, uses
+from atm.domain.runs.view import CLOSED_STATES, can_do
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from atm.domain.board.tasks import Card
+    from atm.domain.runs.actions import Action
+    from atm.domain.runs.limits import Limits, Use
+    from atm.domain.runs.memory import RunMemory
+    from atm.domain.runs.orders import AgentSeat, RunOrder
+    from atm.domain.runs.view import AgentView, RunView
+
+AGAIN = 30.0
+"""Seconds after which a task that could not be given out is tried again."""
+
+ENOUGH = 3
+"""Finished tasks after which one can say how long a task takes."""
+
+
+def decide(order: RunOrder, memory: RunMemory, view: RunView) -> list[Action]:
+    """What is to be done now, in this order."""
+    return _Tick(order, memory, view).actions()
+
+
+class _Tick:
+    """One look."""
+
+    def __init__(self, order: RunOrder, memory: RunMemory, view: RunView) -> None:
+        self._order = order
+        self._memory = memory
+        self._view = view
+        self._cards = view.cards(order)
+        self._open = [c for c in self._cards if view.board.state(c) not in CLOSED_STATES]
+        self._claimed = [card for card in self._open if card.is_claimed]
+        self._has_scripts = any(seat.is_script for seat in order.seats)
+        self._ending: set[str] = set()
+        """Agents that this very tick ends or clears away."""
+        self._stop: Finish | None = None
+
+    def actions(self) -> list[Action]:
+        if self._view.stopped:
+            return [Finish(STOPPED, f"the team was stopped by {self._view.stopped}")]
+        done: list[Action] = [*self._lost(), *self._spending(), *self._stuck()]
+        if self._stop is not None:
+            return [*done, self._stop]
+        done += [*self._closings(), *self._leading(), *self._refusals()]
+        given = [*self._giving()]
+        return [*done, *given, *self._ends(is_idle=not given and not done)]
+
+    # Agents that are gone, too dear or too quiet.
+
+    def _lost(self) -> Iterator[Action]:
+        for agent in self._agents():
+            known = self._memory.seat(agent.name)
+            if agent.is_lost and known.closed and known.over >= agent.generation:
+                continue  # what is left of it cannot be taken away; a person was told
+            if agent.is_lost:
+                self._ending.add(agent.name)
+                yield Clear(agent.name, agent.error or "it ended without a word")
+            elif agent.is_starting and self._view.now - known.spawned_at > self._order.rules.start:
+                self._ending.add(agent.name)
+                yield EndAgent(agent.name, f"it was not there within {self._order.rules.start:g} s", is_blamed=False)
+
+    def _agents(self) -> list[AgentView]:
+        """Of this run."""
+        found = [self._view.agents.get(seat.name) for seat in self._order.everybody]
+        return [one for one in found if one is not None and one.name in self._memory.seats]
+
+    def _spending(self) -> Iterator[Action]:
+        total = Spent()
+        for agent in self._agents():
+            known, is_living = self._memory.seat(agent.name), not agent.is_over
+            life = self._life(agent) if is_living else Spent()
+            mine = known.spent.plus(life)
+            total = total.plus(mine)
+            if not is_living or agent.name in self._ending:
+                continue
+            yield from self._spending_of(agent, mine)
+        whole = total.lasting(self._memory.seconds(self._view.now))
+        yield from self._beyond("run", self._order.run, self._order.limits, whole)
+        over = _over(self._order.limits, whole)
+        if over is not None:
+            self._stop = Finish(STOPPED, f"the run has used {over}")
+
+    def _life(self, agent: AgentView) -> Spent:
+        return agent.spent(self._view.now).lasting(self._memory.awake(agent.began_at, self._view.now))
+
+    def _spending_of(self, agent: AgentView, mine: Spent) -> Iterator[Action]:
+        yield from self._beyond("agent", agent.name, self._order.per_agent, mine)
+        if _over(self._order.per_agent, mine) is not None:
+            self._ending.add(agent.name)
+            yield EndAgent(agent.name, "its budget is used up", is_blamed=False)
+            yield CloseSeat(agent.name, "its budget is used up")
+            return
+        if not agent.task:
+            return
+        since = self._view.fact(agent.task).claimed_at or agent.began_at
+        since = max(since, agent.began_at)
+        life = agent.spent(self._view.now).lasting(self._memory.awake(since, self._view.now))
+        spent = self._memory.task(agent.task).spent.plus(life)
+        yield from self._beyond("task", agent.task, self._order.per_task, spent)
+        if _over(self._order.per_task, spent) is not None:
+            self._ending.add(agent.name)
+            yield EndAgent(agent.name, f"the budget of #{agent.task} is used up", is_final=True)
+
+    def _beyond(self, scope: str, subject: str, limits: Limits, spent: Spent) -> Iterator[Action]:
+        """Told once at 80 %, and once at 100 %."""
+        for use in uses(limits, spent):
+            for kind in _about(use):
+                about = f"{kind} {scope} {subject} {use.what}"
+                if about not in self._memory.told:
+                    yield Say(kind, about, str(use))
+
+    def _stuck(self) -> Iterator[Action]:
+        rules, now = self._order.rules, self._view.now
+        for agent in self._agents():
+            card, seat = self._card_of(agent), self._order.seat(agent.name)
+            if card is None or agent.name in self._ending or self._waits(agent) or agent.is_starting:
+                continue
+            if seat is None or seat.is_script:
+                continue  # it runs a command, which is silent for long, and well; `crew.task_minutes` bounds it
+            asked_at = self._memory.seat(agent.name).asked_at
+            if asked_at and now - asked_at >= rules.answer:
+                self._ending.add(agent.name)
+                yield EndAgent(agent.name, f"it did not say how #{card.id} stands within {rules.answer:g} s")
+            elif not asked_at:
+                began = max(self._view.fact(card.id).claimed_at or agent.began_at, agent.began_at)
+                heard = max(began, agent.heard_at, self._view.said_at.get(agent.name, 0.0))
+                silent = self._memory.awake(heard, now)
+                if silent > self._patience():
+                    yield AskHow(agent.name, card.id, silent)
+
+    def _patience(self) -> float:
+        rules, past = self._order.rules, self._memory.durations
+        if len(past) < ENOUGH:
+            return rules.stuck_first
+        return max(rules.stuck_factor * median(past), rules.stuck_least)
+
+    def _card_of(self, agent: AgentView) -> Card | None:
+        """What it works on, if that is still its own."""
+        card = self._view.board.cards.get(int(agent.task)) if agent.task.isdecimal() else None
+        is_its = card is not None and card.is_claimed and same_name(card.owner, agent.name)
+        return card if is_its and not agent.is_over else None
+
+    def _waits(self, agent: AgentView) -> bool:
+        card = self._card_of(agent)
+        return agent.waits or (card is not None and card.waits_for_others)
+
+    def _closings(self) -> Iterator[Action]:
+        """An agent that died too often."""
+        for seat in self._order.everybody:
+            known = self._memory.seats.get(seat.name)
+            has_failed = known is not None and known.state == "error" and known.over == known.generation
+            if known is None or known.closed or not has_failed or known.restarts < self._order.rules.restarts:
+                continue
+            yield CloseSeat(seat.name, f"it died {known.restarts + 1} times")
+
+    # The work.
+
+    def _leading(self) -> Iterator[Action]:
+        leader = self._order.leader
+        if leader is None or not self._is_free(leader):
+            return
+        known = self._memory.seats.get(leader.name)
+        if known is None or known.state == "error":
+            yield StartLeader(is_restart=known is not None)
+
+    def _is_free(self, seat: AgentSeat) -> bool:
+        """Could it be given something now?"""
+        agent, known = self._view.agents.get(seat.name), self._memory.seats.get(seat.name)
+        if seat.name in self._ending or (known is not None and (known.closed or self._is_worn(known.state, seat))):
+            return False
+        if agent is None or known is None:
+            return True
+        if agent.is_over:
+            return not agent.is_left and known.over >= agent.generation
+        return seat.is_script and not agent.task and not agent.is_at_work and not self._held_by(seat)
+
+    def _is_worn(self, state: str, seat: AgentSeat) -> bool:
+        return state == "error" and self._memory.seat(seat.name).restarts >= self._order.rules.restarts
+
+    def _held_by(self, seat: AgentSeat) -> list[Card]:
+        return [card for card in self._claimed if same_name(card.owner, seat.name)]
+
+    def _refusals(self) -> Iterator[Action]:
+        for card in self._open:
+            why = self._why_refused(card)
+            if why and not card.is_claimed and self._memory.task(card.id).refused != why:
+                yield Refuse(card.id, why)
+
+    def _why_refused(self, card: Card) -> str:
+        if command := self._view.fact(card.id).untrusted:
+            return f"nobody has allowed `{command}`"
+        return ""
+
+    def _giving(self) -> Iterator[Action]:
+        free = [seat for seat in self._order.seats if self._is_free(seat)]
+        at_work = [*self._claimed]
+        for owner in [*free]:
+            held = [card for card in self._held_by(owner) if not card.waits_for_others]
+            if held:
+                free.remove(owner)
+                yield self._give(held[0], owner)
+        if not free:
+            return
+        for card in by_urgency(self._open):
+            seat = self._best(card, free)
+            if seat is None or self._collides(card, at_work):
+                continue
+            free.remove(seat)
+            at_work.append(card)
+            yield self._give(card, seat)
+            if not free:
+                return
+
+    def _give(self, card: Card, seat: AgentSeat) -> Give:
+        known = self._memory.seats.get(seat.name)
+        return Give(card.id, seat.name, is_restart=known is not None and known.state == "error")
+
+    def _best(self, card: Card, free: list[AgentSeat]) -> AgentSeat | None:
+        """Rather somebody who has not tried it yet."""
+        known = self._memory.task(card.id)
+        if self._why_refused(card) or (known.refused and self._view.now - known.refused_at < AGAIN):
+            return None
+        facts, tried = self._view.fact(card.id), self._memory.task(card.id).tried_by
+        able = [s for s in free if is_free(self._view.board, card, s.name) and can_do(s, facts, self._has_scripts)]
+        return min(able, key=lambda seat: seat.name in tried, default=None)
+
+    def _collides(self, card: Card, at_work: list[Card]) -> bool:
+        if self._order.rules.overlap or not card.files:
+            return False
+        return any(_meet(tuple(card.files), tuple(other.files)) for other in at_work if other.files)
+
+    # The end.
+
+    def _ends(self, *, is_idle: bool) -> Iterator[Action]:
+        busy = [a for a in self._agents() if not a.is_over and (self._card_of(a) is not None or a.is_moving)]
+        busy = [agent for agent in busy if agent.name != self._leader]
+        if not self._open:
+            yield from self._resolved(busy)
+            return
+        if not is_idle:
+            return
+        seats = [seat for seat in self._order.seats if not self._memory.seat(seat.name).closed]
+        if not seats and not busy:
+            yield Finish(self.outcome(), "no agent is left")
+            return
+        active = [agent for agent in busy if not self._waits(agent)] or self._claimed_by_others()
+        if active:
+            if any(self._is_free(seat) for seat in seats) and kinds.NOTHING_CLAIMABLE not in self._memory.told:
+                yield Say(kinds.NOTHING_CLAIMABLE, kinds.NOTHING_CLAIMABLE, f"{len(self._open)} tasks are open")
+            return
+        yield from self._waiting_for_people()
+
+    @property
+    def _leader(self) -> str:
+        return self._order.leader.name if self._order.leader is not None else ""
+
+    def _claimed_by_others(self) -> list[Card]:
+        """A member that is no agent of the run works on something, or one of ours is about to."""
+        return [card for card in self._claimed if not card.waits_for_others]
+
+    def _resolved(self, busy: list[AgentView]) -> Iterator[Action]:
+        if busy:
+            return
+        if kinds.RESOLVED not in self._memory.told:
+            yield Say(kinds.RESOLVED, kinds.RESOLVED, "all tasks are resolved")
+            if self._order.leader is not None:
+                return
+        if not self._leader_may_add():
+            yield Finish(self.outcome())
+
+    def _leader_may_add(self) -> bool:
+        """It was told that all is resolved, and has not had its turn since; or it is at it."""
+        leader = self._view.agents.get(self._leader)
+        if leader is None or leader.is_over:
+            return False
+        is_answered = leader.turns > self._memory.leaders_turns
+        is_late = self._memory.awake(self._memory.resolved_at, self._view.now) >= self._order.rules.answer
+        return leader.is_at_work or not (is_answered or is_late)
+
+    def _waiting_for_people(self) -> Iterator[Action]:
+        if kinds.WAITS not in self._memory.told:
+            ids = ", ".join(f"#{card.id}" for card in self._open[:10])
+            yield Say(kinds.WAITS, kinds.WAITS, f"{ids} cannot go on without a person")
+        elif self._memory.awake(self._memory.moved_at, self._view.now) > self._order.rules.human:
+            yield Finish(self.outcome(), f"nobody answered within {self._order.rules.human / 60:g} minutes")
+
+    def outcome(self) -> str:
+        states = [self._view.board.state(card) for card in self._cards]
+        completed = states.count("completed")
+        if completed and all(state in ("completed", "cancelled") for state in states):
+            return SUCCESS
+        return PARTIAL if completed else NOTHING_DONE
+
+
+def outcome_of(order: RunOrder, memory: RunMemory, view: RunView) -> str:
+    return _Tick(order, memory, view).outcome()
+
+
+def _over(limits: Limits, spent: Spent) -> Use | None:
+    """Whether it was told before or not: what is used up stays used up, after a kill and a resume too."""
+    return next((use for use in uses(limits, spent) if use.is_over), None)
+
+
+def _about(use: Use) -> list[str]:
+    if use.is_over:
+        return [kinds.EXCEEDED]
+    return [kinds.WARNED] if use.is_near else []
+
+
+@lru_cache(maxsize=65_536)
+def _meet(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    if not any(_could(mine, theirs) for mine in map(_plain, one) for theirs in map(_plain, other)):
+        return False
+    return bool(overlapping(one, {"": other}))
+
+
+def _could(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+@lru_cache(maxsize=65_536)
+def _plain(pattern: str) -> str:
+    """What every path begins with that it matches; empty where that takes more than a look. Most pairs part here."""
+    if pattern.startswith((".", "/")) or "//" in pattern or "/." in pattern:
+        return ""
+    ends = [at for at in map(pattern.find, "*?[") if at >= 0]
+    return pattern[: min(ends)] if ends else pattern.rstrip("/")

@@ -1,0 +1,71 @@
+"""Who takes part in a run: how many agents, of which runtimes, and whether they can do what is asked."""
+
+from __future__ import annotations
+
+from atm.domain.errors import BadTask
+from atm.domain.runs.orders import AgentSeat, agents_for
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+SCRIPT = "script"
+RUNNER = "runner"
+"""The script that is added where tasks say what to run and nobody else would do that."""
+
+
+class AskedTask:
+    """What seating has to know of a task."""
+
+    __slots__ = ("has_commands", "place", "runtime")
+
+    def __init__(self, place: str, runtime: str = "", *, has_commands: bool = False) -> None:
+        self.place = place
+        """Its name in messages."""
+        self.runtime = runtime
+        self.has_commands = has_commands
+
+
+def seats_for(tasks: Sequence[AskedTask], runtimes: Sequence[str], agents: int | None) -> list[AgentSeat]:
+    """
+    `a1`, `a2` … of the runtimes in turn; and one more for each runtime that only a task names.
+
+    None for `agents`: one for every six tasks.
+    """
+    minds = [name for name in runtimes if name != SCRIPT]
+    count = agents or max(agents_for(len(tasks)), len(runtimes))
+    named = [runtimes[number % len(runtimes)] for number in range(count)] if runtimes else []
+    missing = [one.runtime for one in tasks if one.runtime and one.runtime not in named]
+    if any(one.has_commands and not one.runtime for one in tasks) and not minds and SCRIPT not in named:
+        missing.append(SCRIPT)
+    wanted = [*named, *dict.fromkeys(missing)]
+    seats = [
+        AgentSeat(name=f"a{number}", runtime=name, is_script=name == SCRIPT) for number, name in enumerate(wanted, 1)
+    ]
+    return [*seats, *runner_for(tasks, seats)]
+
+
+def runner_for(tasks: Sequence[AskedTask], seats: Sequence[AgentSeat]) -> list[AgentSeat]:
+    """What says what to run is done by a script, and not by a model that is told to."""
+    is_wanted = any(one.has_commands and one.runtime in ("", SCRIPT) for one in tasks)
+    has_one = any(seat.is_script for seat in seats)
+    return [AgentSeat(name=RUNNER, runtime=SCRIPT, is_script=True)] if is_wanted and not has_one else []
+
+
+def check_seats(tasks: Sequence[AskedTask], seats: Sequence[AgentSeat], known: Collection[str]) -> None:
+    """Can every task be done by somebody?"""
+    for one in tasks:
+        if one.runtime and one.runtime not in known:
+            from atm.domain.names import nearest_name
+
+            near = nearest_name(one.runtime, [*known])
+            raise BadTask(
+                f"{one.place}: there is no runtime {one.runtime!r}",
+                f"did you mean {near!r}?" if near else "see `atm runtimes list`",
+            )
+        is_for_a_mind = not one.has_commands and one.runtime in ("", SCRIPT)
+        if is_for_a_mind and all(seat.is_script for seat in seats):
+            raise BadTask(
+                f"{one.place} says nothing to run, and every agent is a script",
+                "add `run` to it, or take a runtime with a model: --runtime claude",
+            )

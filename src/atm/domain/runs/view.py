@@ -1,0 +1,123 @@
+"""A run as it stands at one moment: what the loop looked at before it decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from atm.domain.board.tasks import CANCELLED, COMPLETED, FAILED, UNREACHABLE
+from atm.domain.crew.states import CLAIMING, ERROR, IDLE, OVER, PLANNING, READY, SPAWNING, WORKING
+from atm.domain.runs.limits import Spent
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card
+    from atm.domain.plain import Plain
+    from atm.domain.runs.orders import AgentSeat, RunOrder
+
+CLOSED_STATES = (COMPLETED, FAILED, CANCELLED, UNREACHABLE)
+
+
+@dataclass(slots=True, kw_only=True)
+class AgentView:
+    """One agent: what its record and its processes say."""
+
+    name: str
+    generation: int
+    state: str
+    is_alive: bool
+    """Does its host run, or is it being started?"""
+    is_left: bool = False
+    """Is something of it still there, though it is over?"""
+    task: str = ""
+    began_at: float = 0.0
+    heard_at: float = 0.0
+    """When its program last said or did anything."""
+    turns: int = 0
+    tokens: int | None = None
+    cost: float | None = None
+    injected: int = 0
+    waits: bool = False
+    """For somebody's answer: an approval."""
+    error: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        return self.state in OVER
+
+    @property
+    def has_failed(self) -> bool:
+        return self.state == ERROR
+
+    @property
+    def is_lost(self) -> bool:
+        """It should live, and does not; or it is over, and something of it is left."""
+        return self.is_left if self.is_over else not self.is_alive
+
+    @property
+    def is_at_work(self) -> bool:
+        return self.state in (CLAIMING, WORKING, PLANNING)
+
+    @property
+    def is_moving(self) -> bool:
+        """Comes, works or goes: what it does next is not known yet."""
+        return self.state not in (*OVER, READY, IDLE)
+
+    @property
+    def is_starting(self) -> bool:
+        return self.state == SPAWNING
+
+    def spent(self, now: float) -> Spent:
+        """In this life."""
+        return Spent(max(0.0, now - self.began_at), self.turns, self.tokens, self.cost)
+
+
+@dataclass(slots=True, kw_only=True)
+class TaskFacts:
+    """What the loop has to know of a task beside its card."""
+
+    runtime: str = ""
+    has_commands: bool = False
+    """Does it say what to run?"""
+    untrusted: str = ""
+    """A command of it to which nobody has said yes."""
+    work: dict[str, Plain] = field(default_factory=dict)
+    error: str = ""
+    by: str = ""
+    """Who finished it."""
+    finished_at: float = 0.0
+    claimed_at: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class RunView:
+    """Everything at once."""
+
+    now: float
+    board: Board
+    agents: dict[str, AgentView]
+    facts: Mapping[str, TaskFacts]
+    """Of tasks that are not over, or have just come to an end."""
+    said_at: dict[str, float] = field(default_factory=dict)
+    """When each agent last said something: a message, a word on the board."""
+    approvals: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By id: who asks, and how it stands."""
+    stopped: str = ""
+    """Who has stopped the team."""
+
+    def cards(self, order: RunOrder) -> list[Card]:
+        """Those that are the run's business."""
+        before = {*order.done_before}
+        return [one for one in self.board.sorted() if not one.is_hidden and one.id not in before]
+
+    def fact(self, id: str) -> TaskFacts:
+        return self.facts.get(id) or TaskFacts()
+
+
+def can_do(seat: AgentSeat, facts: TaskFacts, has_scripts: bool) -> bool:
+    """A task that names a runtime is for that one. What says what to run is for scripts, where there are any."""
+    if facts.runtime:
+        return facts.runtime == seat.runtime
+    return facts.has_commands if seat.is_script else not (facts.has_commands and has_scripts)

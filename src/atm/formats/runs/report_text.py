@@ -1,0 +1,109 @@
+"""The report of a run, as Markdown for people."""
+
+from __future__ import annotations
+
+from atm.domain.untrusted_text import one_line, shell_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.domain.plain import Plain
+
+IN_WORDS = {
+    "success": "everything was completed",
+    "partial": "some of it was completed",
+    "failed": "nothing was completed",
+    "stopped": "it was stopped",
+}
+
+
+def report_text(facts: Mapping[str, Plain]) -> str:
+    parts = [_head(facts), _done(facts), _not_done(facts), _agents(facts), _costs(facts)]
+    return "\n".join(part for part in parts if part)
+
+
+def _head(facts: Mapping[str, Plain]) -> str:
+    why = f" ({_cell(facts['why'])})" if facts.get("why") else ""
+    outcome = str(facts["outcome"])
+    lines = [f"# Run {facts['run']} of {_cell(facts['team'])}: {outcome}", ""]
+    if facts.get("goal"):
+        lines += [f"> {_cell(facts['goal'])}", ""]
+    lines.append(f"{IN_WORDS.get(outcome, outcome).capitalize()}{why}, in {seconds_in_words(facts.get('seconds'))}.")
+    return "\n".join([*lines, ""])
+
+
+def _done(facts: Mapping[str, Plain]) -> str:
+    rows = _rows(facts, "branches")
+    if not rows:
+        return ""
+    lines = ["## Done", "", "| task | by | branch | commit |", "|---|---|---|---|"]
+    for row in rows:
+        what = f"#{row['task']} {_cell(row['subject'])}"
+        branch = f"`{_cell(row['branch'])}`" if row.get("branch") else "no change"
+        lines.append(f"| {what} | {_cell(row['by'])} | {branch} | {str(row.get('commit') or '')[:12]} |")
+    return "\n".join([*lines, ""])
+
+
+def _not_done(facts: Mapping[str, Plain]) -> str:
+    rows, tasks = _rows(facts, "failures"), facts.get("tasks")
+    if not rows:
+        return ""
+    asks = tasks.get("needs_human") if isinstance(tasks, dict) else []
+    people = asks if isinstance(asks, list) else []
+    lines = ["## Not done", "", "| task | state | why |", "|---|---|---|"]
+    for row in rows:
+        state = "needs a person" if row["task"] in people else str(row["state"])
+        lines.append(f"| #{row['task']} {_cell(row['subject'])} | {state} | {_cell(row['why'])[:300]} |")
+    saved = facts.get("salvage")
+    if isinstance(saved, list) and saved:
+        ids = ", ".join(f"`atm salvage show {shell_words(str(one))}`" for one in saved[:10])
+        lines += ["", f"What was begun and not finished is saved: {ids}."]
+    return "\n".join([*lines, ""])
+
+
+def _agents(facts: Mapping[str, Plain]) -> str:
+    lines = ["## Agents", "", "| agent | seconds | turns | restarts | tokens | cost |", "|---|---|---|---|---|---|"]
+    for row in _rows(facts, "agents"):
+        cells = [
+            _cell(row["name"]),
+            *(_number(row.get(key)) for key in ("seconds", "turns", "restarts", "tokens", "cost")),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join([*lines, ""])
+
+
+def _costs(facts: Mapping[str, Plain]) -> str:
+    overhead, approvals = facts.get("overhead"), facts.get("approvals")
+    lines = ["## What it took", ""]
+    if isinstance(overhead, dict):
+        lines.append(f"- Coordination: {overhead.get('seconds')} s in which no agent worked.")
+        if overhead.get("tokens_injected") is not None:
+            each = f", {overhead['per_task']} for each task done" if overhead.get("per_task") is not None else ""
+            lines.append(f"- Said by atm to models: about {overhead['tokens_injected']} tokens{each}.")
+    if isinstance(approvals, dict) and approvals.get("asked"):
+        lines.append(f"- Approvals: {approvals['asked']} asked for, {approvals['approved']} given.")
+    lines.append(f"- Tokens: {_number(facts.get('tokens'))}; cost: {_number(facts.get('cost'))}.")
+    return "\n".join([*lines, ""])
+
+
+def _rows(facts: Mapping[str, Plain], key: str) -> list[dict[str, Plain]]:
+    found = facts.get(key)
+    return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
+def _number(value: Plain) -> str:
+    return "unknown" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _cell(value: Plain) -> str:
+    """Titles are other people's words: no table, no line and no page may break by them (D22)."""
+    said = one_line(str(value or ""))
+    return said.replace("\\", "\\\\").replace("|", "\\|").replace("`", "\\`").replace("<", "&lt;")
+
+
+def seconds_in_words(value: Plain) -> str:
+    seconds = float(value) if isinstance(value, int | float) else 0.0
+    if seconds < 90:
+        return f"{seconds:.1f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,1 @@
+"""Messages of a type: sent by hand, and taken by programs that act on them."""

@@ -1,0 +1,1 @@
+"""Runs: making one, looking after it, and telling what came of it."""

@@ -1,0 +1,47 @@
+"""Writing down what came of a run."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError
+from atm.domain.runs.report import report_facts
+from atm.formats.files.times import for_name, to_iso
+from atm.formats.runs.report_text import report_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.domain.plain import Record
+    from atm.domain.runs.memory import RunMemory
+    from atm.domain.runs.orders import RunOrder
+    from atm.domain.runs.view import RunView
+    from atm.services.runs.runroom import Runroom
+
+
+def write_report(
+    desk: Runroom,
+    order: RunOrder,
+    memory: RunMemory,
+    view: RunView,
+    outcome: str,
+    why: str,
+    waited: Mapping[str, str] | None = None,
+) -> Record:
+    facts = report_facts(order, memory, view, outcome, why, waited)
+    facts["started_at"] = to_iso(memory.started_at)
+    facts["ended_at"] = to_iso(view.now)
+    facts["report"] = f"{desk.runs.folder(order.team, order.run)}/report.md"
+    facts["salvage"] = [*_saved(desk, order, memory)]
+    desk.runs.write_report(order.team, order.run, facts, report_text(facts))
+    return facts
+
+
+def _saved(desk: Runroom, order: RunOrder, memory: RunMemory) -> list[str]:
+    """What was saved of work that did not end well, since the run began."""
+    try:
+        repository = desk.crew.worktrees.repository(order.folder)
+        found = desk.crew.worktrees.saved(repository.common, order.team) if repository is not None else []
+    except (AtmError, OSError):
+        return []
+    since = for_name(memory.started_at)
+    return [one.id for one in found if one.ref.rpartition("/")[2] >= since]

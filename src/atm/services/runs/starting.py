@@ -1,0 +1,90 @@
+"""Finding a run, or making one."""
+
+from __future__ import annotations
+
+from atm.domain.errors import NoSuchRun
+from atm.domain.runs import memory as kinds
+from atm.domain.runs.memory import RunMemory
+from atm.domain.team.team import Member
+from atm.domain.untrusted_text import shell_words
+from atm.formats.files.times import to_iso
+from atm.services.roster.members import add_member, update_member
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.domain.plain import Plain
+    from atm.domain.runs.orders import RunOrder
+    from atm.ports.files.clock import Chance, Clock
+    from atm.ports.runs import Runs
+    from atm.services.runs.runroom import Runroom
+
+
+def new_run_id(clock: Clock, chance: Chance) -> str:
+    """By its time, so that names sort as runs began; and a few letters, for two in one second."""
+    time = to_iso(clock.now())[:19].replace("-", "").replace(":", "").replace("T", "-")
+    return f"{time}-{chance.new_id().replace('-', '')[:4]}"
+
+
+def enroll(desk: Runroom, order: RunOrder) -> None:
+    """
+    Before anything is claimed for them: a claim is a member's only if the member was there first (D26), and who must
+    plan must do so from the first task on.
+    """
+    for seat in order.everybody:
+        member = Member(seat.name, agent_type=seat.runtime, model=seat.model, cwd=order.folder)
+        add_member(desk.crew.room, order.team, member)
+        if seat.requires_plan:
+            update_member(desk.crew.room, order.team, seat.name, {"planModeRequired": True})
+
+
+def find_run(runs: Runs, team: str, given: str = "") -> RunOrder:
+    """By the beginning of its name; without any, the newest."""
+    names = runs.names(team)
+    found = [name for name in names if name.startswith(given)] if given else names[-1:]
+    if len(found) != 1:
+        said = (
+            f"{len(found)} runs begin with {given!r}"
+            if found
+            else "there is none"
+            if not given
+            else f"none begins with {given!r}"
+        )
+        raise NoSuchRun(f"no run of team {team!r} is meant: {said}", f"see `atm runs list --team {shell_words(team)}`")
+    order = runs.order(team, found[0])
+    if order is None:
+        raise NoSuchRun(
+            f"what run {found[0]} was asked to do cannot be read", "begin another one", runs.folder(team, found[0])
+        )
+    return order
+
+
+def memory_of(runs: Runs, team: str, run: str) -> RunMemory:
+    memory = RunMemory()
+    for event in runs.events(team, run):
+        memory.take(event)
+    return memory
+
+
+def run_line(runs: Runs, team: str, run: str, *, is_held: bool) -> dict[str, Plain]:
+    """One run in a list."""
+    memory, order = memory_of(runs, team, run), runs.order(team, run)
+    states = [task.state for task in memory.tasks.values()]
+    is_last = runs.names(team)[-1:] == [run]
+    state = memory.outcome or ("running" if is_held and is_last else "paused")
+    return {
+        "run": run,
+        "team": team,
+        "state": state,
+        "goal": (order.goal or None) if order is not None else None,
+        "started_at": to_iso(memory.started_at) if memory.started_at else None,
+        "seconds": round(memory.seconds(memory.last_at), 1),
+        "done": states.count("completed"),
+        "tasks": len(states),
+        "agents": [seat.name for seat in order.everybody] if order is not None else [],
+    }
+
+
+def last_words_of(events: Sequence[kinds.RunEvent], kind: str) -> str:
+    return next((event.text("text") for event in reversed(events) if event.kind == kind), "")

@@ -1,0 +1,52 @@
+"""Joining commits into one, by git alone: no working tree, no index, no branch is touched."""
+
+from __future__ import annotations
+
+from atm.domain.errors import GitTrouble
+from atm.system.git.running import LONG, Git, names_in, refusal, text_of
+from atm.system.git.salvage import commit_tree
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.system.git.asking import GitOutput
+
+CLEAN, IN_CONFLICT = 0, 1
+"""How `git merge-tree` ends."""
+
+
+def join(git: Git, commits: Sequence[str], message: str) -> tuple[str, list[str]]:
+    """
+    The commit, or the files in which they do not go together. Those that others contain are left out; the order decides
+    nothing but the first parent.
+    """
+    known = [git.commit_of(commit) for commit in dict.fromkeys(commits)]
+    if not known or not all(known):
+        missing = next((name for name, found in zip(dict.fromkeys(commits), known, strict=True) if not found), "")
+        raise GitTrouble(f"there is no commit {missing or '(none)'} in {git.git_dir}", "see `git log --all`")
+    tips = _independent(git, known)
+    made = tips[0]
+    for other in tips[1:]:
+        words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", made, other)
+        done = git.run(*words, seconds=LONG)
+        if done.code not in (CLEAN, IN_CONFLICT):
+            raise _refused(words, done)
+        tree, *files = names_in(text_of(done.out))
+        if done.code == IN_CONFLICT:
+            return "", sorted({*files})
+        made = commit_tree(git, tree, [made, other], message)
+    return made, []
+
+
+def _independent(git: Git, commits: Sequence[str]) -> list[str]:
+    """Without those that are part of another, in the order given."""
+    kept = {*git.need("merge-base", "--independent", *commits).split()}
+    return [commit for commit in dict.fromkeys(commits) if commit in kept]
+
+
+def _refused(words: Sequence[str], done: GitOutput) -> GitTrouble:
+    trouble = refusal(words, done)
+    if "usage" in text_of(done.errors):
+        return GitTrouble("this git cannot join work without a working tree", "install git 2.38 or newer")
+    return trouble

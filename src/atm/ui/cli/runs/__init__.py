@@ -1,0 +1,1 @@
+"""`atm run` and `atm runs`."""

@@ -1,0 +1,132 @@
+"""Beginning a run, or taking one up again."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TypeVar
+
+from atm.domain.board.dependencies import Board
+from atm.domain.board.schedule import edges_on
+from atm.domain.errors import NotTrusted
+from atm.domain.runs.limits import Limits
+from atm.domain.runs.orders import RunOrder
+from atm.formats.crew.crew_file import name_of_folder
+from atm.services.board.importing import reimport
+from atm.services.roster.members import update_member
+from atm.services.runs.starting import find_run, new_run_id
+from atm.services.team.registry import find_team
+from atm.services.team.standing import check_roster
+from atm.ui.cli.crew.wishes import check_may_start, note_leader
+from atm.ui.cli.runs.prepared import make_team
+from atm.ui.cli.session import working_folder
+from atm.wiring.runs import build_limits, build_rules, build_runroom
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.services.runs.runroom import Runroom
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.runs.prepared import Prepared
+    from atm.ui.cli.session import Session
+
+Amount = TypeVar("Amount", int, float)
+
+
+def begin(args: Args, session: Session, made: Prepared) -> RunOrder | None:
+    """The plan on the board, the order on disk, everybody in the roster. None if there is nothing to do."""
+    make_team(session, made)
+    check_may_start(session, made.desk.crew, made.team)
+    team = find_team(session.room, made.team)
+    if made.wishes:
+        done = reimport(session.boardroom, made.team, team.lead, made.wishes, made.plan_file)
+        for warning in done.warnings:
+            session.warn(f"note: {warning}")
+    note_leader(session, made.team)
+    board = session.boardroom.tasks.board(made.team) if session.boardroom.tasks.exists(made.team) else Board({})
+    if not edges_on(board) and not any(card.is_claimed for card in board.cards.values()):
+        return None
+    if made.leader is not None:
+        made.leader = replace(made.leader, name=team.lead)
+        _let_it_delegate(args, session, made.team, team.lead)
+    order = _order(args, session, made, new_run_id(session.boardroom.clock, session.boardroom.chance), board)
+    made.desk.runs.write(order)
+    if made.drafts:
+        made.desk.runs.write_copy(made.team, order.run, made.checklist)
+    return order
+
+
+def _let_it_delegate(args: Args, session: Session, team: str, lead: str) -> None:
+    if args.flag("delegate"):
+        update_member(session.room, team, lead, {"delegate": True})
+
+
+def _order(args: Args, session: Session, made: Prepared, run: str, board: Board) -> RunOrder:
+    settings = session.settings
+    limits = _limits(args, build_limits(settings, "max"))
+    return RunOrder(
+        run=run,
+        team=made.team,
+        folder=made.folder,
+        lead=find_team(session.room, made.team).lead,
+        goal=made.goal,
+        base=made.base,
+        branch=made.repository.branch,
+        seats=made.seats,
+        leader=made.leader,
+        rules=build_rules(settings),
+        limits=limits,
+        per_agent=build_limits(settings, "agent"),
+        per_task=build_limits(settings, "task"),
+        done_before=[card.id for card in board.sorted() if card.is_finished],
+        saved_before=[one.id for one in made.desk.crew.worktrees.saved(made.repository.common, made.team)],
+        plan_file=made.plan_file,
+        tick=args.flag("tick"),
+    )
+
+
+def _given(said: Amount | None, setting: Amount) -> Amount:
+    return setting if said is None else said
+
+
+def _limits(args: Args, most: Limits) -> Limits:
+    return Limits(
+        minutes=_given(args.number("max_minutes"), most.minutes),
+        turns=_given(args.whole("max_turns"), most.turns),
+        tokens=_given(args.whole("max_tokens"), most.tokens),
+        cost=_given(args.number("max_cost"), most.cost),
+    )
+
+
+def find_resumed(args: Args, session: Session, given: str) -> tuple[Runroom, RunOrder]:
+    desk = build_runroom(session.layout, session.settings, session.boardroom, session.environment)
+    team = args.text("team") or session.settings.text("core.default_team") or ""
+    if not team:
+        team = _team_with_runs(session, desk, os.path.realpath(working_folder()), given)
+    order = find_run(desk.runs, find_team(session.room, team).name, given)
+    check_roster(session.room, order.team, "go on with a run")
+    return desk, order
+
+
+def take_up(args: Args, session: Session, desk: Runroom, order: RunOrder) -> RunOrder:
+    """As a person began it: its folder is open to every agent of the user (D25). With the limits that are given now."""
+    if not desk.runs.is_as_written(order.team, order.run):
+        path = f"{desk.runs.folder(order.team, order.run)}/plan.json"
+        raise NotTrusted(f"the order of run {order.run} is not as atm wrote it", "look at it; begin another run", path)
+    check_may_start(session, desk.crew, order.team)
+    note_leader(session, order.team)
+    limits = _limits(args, order.limits)
+    if limits != order.limits:
+        order.limits = limits
+        desk.runs.write(order)
+    return order
+
+
+def _team_with_runs(session: Session, desk: Runroom, folder: str, given: str) -> str:
+    """The team of this folder, or the only one with a run of that name."""
+    teams = [
+        name for name in session.room.rosters.teams() if any(run.startswith(given) for run in desk.runs.names(name))
+    ]
+    own = name_of_folder(folder)
+    if own in teams or len(teams) != 1:
+        return own
+    return teams[0]

@@ -1,0 +1,183 @@
+"""What was typed, read and checked: the plan, the folder and the team. Nothing is written, but a model may be asked."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from atm.domain.board.dependencies import Board
+from atm.domain.board.schedule import edges_on
+from atm.domain.errors import BadTask, NoSuchTeam, UsageError
+from atm.domain.names import check_new_name
+from atm.formats.crew.crew_file import name_of_folder
+from atm.services.board.new_tasks import NewTask, wishes_of
+from atm.services.team.registry import find_team
+from atm.ui.cli.board.adding import read_text
+from atm.ui.cli.crew.wishes import check_may_start, crew_in
+from atm.ui.cli.runs.waiting import Spinner
+from atm.ui.cli.session import working_folder
+from atm.wiring.runs import build_runroom
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.runs.orders import AgentSeat
+    from atm.formats.board.task_drafts import TaskDraft
+    from atm.formats.crew.crew_file import CrewPlan
+    from atm.ports.crew.worktrees import Repository
+    from atm.services.runs.runroom import Runroom
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+
+LEAD = "lead"
+PLAN_SECONDS = 900.0
+
+
+@dataclass(slots=True, kw_only=True)
+class Prepared:
+    """Everything but the yes."""
+
+    desk: Runroom
+    team: str
+    is_new_team: bool
+    folder: str
+    repository: Repository
+    base: str
+    goal: str = ""
+    plan_file: str = ""
+    plan_text: str = ""
+    drafts: list[TaskDraft] = field(default_factory=list)
+    wishes: list[NewTask] = field(default_factory=list)
+    board: Board = field(default_factory=lambda: Board({}))
+    seats: list[AgentSeat] = field(default_factory=list)
+    runtimes: list[str] = field(default_factory=list)
+    agents: int | None = None
+    leader: AgentSeat | None = None
+    is_model_made: bool = False
+    crew_plan: CrewPlan | None = None
+
+    @property
+    def open_tasks(self) -> list[str]:
+        """What can still be done on the board, as it lies there."""
+        return [*edges_on(self.board)]
+
+    @property
+    def checklist(self) -> str:
+        """The plan as Markdown: the user's own words where it is that, else written out."""
+        from atm.formats.board.plan_ticks import as_checklist
+        from atm.formats.board.task_import import kind_of
+
+        is_markdown = self.plan_text and kind_of(self.plan_file, self.plan_text) == "markdown"
+        return self.plan_text if is_markdown else as_checklist(self.drafts)
+
+    @property
+    def everybody(self) -> list[AgentSeat]:
+        return [*self.seats, *([self.leader] if self.leader is not None else [])]
+
+
+def prepare(args: Args, session: Session) -> Prepared:
+    """Reads and checks; writes nothing, except that a model is asked where only a goal was given."""
+    folder = os.path.realpath(working_folder())
+    desk = build_runroom(session.layout, session.settings, session.boardroom, session.environment)
+    repository = desk.crew.worktrees.repository(folder)
+    if repository is None or not repository.root:
+        raise UsageError(f"{folder} belongs to no git repository", "go to the repository of the work, or `git init`")
+    base = _base(desk, repository, args.text("base") or "")
+    plan = args.text("plan") or ""
+    crew_plan = _crew(args, session)
+    team, is_new = _team(session, args, crew_plan.team if crew_plan is not None else "", folder)
+    made = Prepared(
+        desk=desk,
+        team=team,
+        is_new_team=is_new,
+        folder=folder,
+        repository=repository,
+        base=base,
+        goal=args.text("goal") or "",
+        plan_file=os.path.realpath(plan) if plan and plan != "-" else "",
+    )
+    if not is_new:
+        made.board = session.boardroom.tasks.board(team) if session.boardroom.tasks.exists(team) else Board({})
+    if plan:
+        made.plan_text = read_text(plan)
+        made.drafts = _drafts(plan, made.plan_text, args)
+        made.wishes = wishes_of(made.drafts, source=made.plan_file)
+    made.crew_plan = crew_plan
+    if not plan and not made.goal and not made.open_tasks:
+        raise UsageError("there is nothing to do", 'say what: atm run "…", atm run --plan FILE, or atm tasks add')
+    return made
+
+
+def _crew(args: Args, session: Session) -> CrewPlan | None:
+    if not args.text("crew"):
+        return None
+    return crew_in(session, args.need("crew"), is_said=args.flag("yes"), is_only_shown=args.flag("dry_run"))
+
+
+def needs_plan(made: Prepared) -> bool:
+    """Is there a goal, and nobody who has broken it down?"""
+    return bool(made.goal) and not made.plan_text
+
+
+def _base(desk: Runroom, repository: Repository, wanted: str) -> str:
+    commit = desk.boardroom.programs.commit_of(repository.root, wanted or "HEAD")
+    if not commit:
+        what = f"there is no commit {wanted!r}" if wanted else f"{repository.root} has no commit yet"
+        raise UsageError(what, "name one that is there" if wanted else "commit something first: git commit")
+    return commit
+
+
+def _team(session: Session, args: Args, named: str, folder: str) -> tuple[str, bool]:
+    wanted = args.text("team") or named or session.settings.text("core.default_team") or name_of_folder(folder)
+    try:
+        return find_team(session.room, wanted).name, False
+    except NoSuchTeam:
+        return check_new_name(wanted, "team"), True
+
+
+def _drafts(name: str, text: str, args: Args) -> list[TaskDraft]:
+    from atm.formats.board.task_import import NotAPlan, kind_of, read_plan
+
+    kind = kind_of(name, text)
+    if args.flag("tick") and (kind != "markdown" or name == "-"):
+        raise UsageError("only a Markdown file can be ticked", "leave --tick out; the run's folder has a ticked copy")
+    try:
+        return read_plan(text, kind)
+    except NotAPlan as error:
+        raise BadTask(f"{name} is not a plan: {error}", "mend it; see docs/how-to-plans.md", name) from None
+
+
+def ask_for_plan(session: Session, made: Prepared) -> None:
+    """A model breaks the goal down. What it answers is read as any plan is."""
+    from atm.services.runs.decomposing import Goal, decompose
+    from atm.services.runs.starting import new_run_id
+
+    mind = next((seat for seat in reversed(made.everybody) if not seat.is_script), None)
+    if mind is None:
+        raise UsageError("only a model can break a goal down, and every agent is a script", "use --plan, or --runtime")
+    make_team(session, made)
+    check_may_start(session, made.desk.crew, made.team)
+    clock, chance = session.boardroom.clock, session.boardroom.chance
+    goal = Goal(
+        made.goal,
+        team=made.team,
+        lead=find_team(session.room, made.team).lead,
+        folder=made.folder,
+        base=made.base,
+        run=new_run_id(clock, chance),
+        runtime=mind.runtime,
+        runtimes=made.runtimes,
+        agents=made.agents,
+        model=mind.model,
+    )
+    with made.desk.runs.hold(made.team), Spinner(session, f"{mind.runtime} breaks the goal down") as spinner:
+        made.drafts = decompose(made.desk.crew, goal, PLAN_SECONDS, spinner.turn)
+    made.is_model_made = True
+    made.wishes = wishes_of(made.drafts)
+
+
+def make_team(session: Session, made: Prepared) -> None:
+    if made.is_new_team:
+        from atm.services.roster.members import create_team
+
+        create_team(session.room, made.team, lead=LEAD)
+        made.is_new_team = False

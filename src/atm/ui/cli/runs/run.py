@@ -1,0 +1,100 @@
+"""`atm run`: a goal in, verified work out."""
+
+from __future__ import annotations
+
+from atm.domain.errors import UsageError
+from atm.domain.untrusted_text import shell_words
+from atm.services.team.standing import check_roster
+from atm.ui.cli.arguments import NUMBER, TEAM, WHOLE, Args, Argument, Command, Option
+from atm.ui.cli.runs.beginning import begin, find_resumed, take_up
+from atm.ui.cli.runs.confirming import check_can_be_confirmed, is_confirmed, show_dry_run
+from atm.ui.cli.runs.prepared import ask_for_plan, needs_plan, prepare
+from atm.ui.cli.runs.seating import seat
+from atm.ui.cli.runs.watching import watch
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.ui.cli.runs.prepared import Prepared
+    from atm.ui.cli.session import Session
+
+LATEST = "latest"
+COMMAND = Command(
+    "run",
+    "a goal in, verified work out: agents work off a plan, each task on a branch of its own",
+    text=(
+        "Tasks come from --plan, from the board, or from a model that is asked to break GOAL down. They are shown "
+        "first, and nothing runs before you say yes. Each agent works in a worktree of its own; what it did is "
+        "committed and checked before it counts as done, on a branch atm/work/TEAM/TASK-AGENT. "
+        "Exit code 0: everything was completed; 2: a part; 1: nothing, or it could not begin; 3: there is nothing to "
+        "do; 130: interrupted, and --resume goes on."
+    ),
+    arguments=(Argument("goal", "what shall be done, in your words", required=False),),
+    options=(
+        Option("--plan", value="FILE", help="tasks: a Markdown checklist, YAML or JSON; see docs/how-to-plans.md"),
+        Option("--crew", value="FILE", help="a file that names the agents; `atm init --crew` writes one"),
+        Option("--agents", value="N", help="how many, or auto: one for every six tasks (default: auto)"),
+        Option("--runtime", value="R[,R]", help="what they are run with, in turn (default: what is installed)"),
+        Option("--lead", value="RUNTIME", help="an agent leads; without it the loop itself does, which asks no model"),
+        Option("--delegate", help="with --lead: it only coordinates"),
+        Option(
+            "--backend", value="WAY", choices=("auto", "headless", "tmux"), help="without a terminal, or in windows"
+        ),
+        Option("--display", value="HOW", choices=("inline", "panes", "none"), help="what you see (default: inline)"),
+        Option("--base", value="REV", help="what all work begins with (default: what is checked out)"),
+        Option("--merge", value="HOW", choices=("none",), help="none: work stays on its branches"),
+        Option("--require-plan", help="agents plan first, and write nothing until their plan is approved"),
+        Option("--model", value="NAME", help="which model (default: each program's own choice)"),
+        Option("--max-minutes", value="N", kind=NUMBER, help="end after so many minutes"),
+        Option("--max-turns", value="N", kind=WHOLE, help="end after so many turns of all agents"),
+        Option("--max-tokens", value="N", kind=WHOLE, help="end after so many tokens, where they are told"),
+        Option("--max-cost", value="N", kind=NUMBER, help="end at this cost, where it is told"),
+        Option("--tick", help="tick what is done in the plan's own file too (Markdown)"),
+        Option("--dry-run", help="show what would be done, and change nothing"),
+        Option("--yes", "-y", help="do not ask; a person's yes to the plan and its commands"),
+        Option("--resume", value="RUN", optional=LATEST, help="go on with a run (default: the newest)"),
+        TEAM,
+    ),
+    examples=(
+        "atm run --plan plan.md --dry-run",
+        "atm run --plan plan.md --runtime script --agents 4 --yes",
+        'atm run "add a --json flag to every command" --runtime claude,codex --agents 3',
+        "atm run --resume",
+    ),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    if args.text("resume") is not None:
+        desk, found = find_resumed(args, session, _run_meant(args))
+        with desk.runs.hold(found.team):
+            return watch(session, args, desk, take_up(args, session, desk, found))
+    prepared = prepare(args, session)
+    seat(args, session, prepared)
+    if args.flag("dry_run"):
+        return show_dry_run(session, prepared)
+    check_can_be_confirmed(args, session)
+    check_roster(session.room, prepared.team, "start a run")
+    if needs_plan(prepared):
+        ask_for_plan(session, prepared)
+        seat(args, session, prepared)
+    if not is_confirmed(args, session, prepared):
+        session.tell({"action": "run", "team": prepared.team, "outcome": "refused"}, "nothing was started")
+        return 1
+    with prepared.desk.runs.hold(prepared.team):
+        return _run(args, session, prepared)
+
+
+def _run(args: Args, session: Session, prepared: Prepared) -> int:
+    order = begin(args, session, prepared)
+    if order is None:
+        said = f"the plan has no open task; see: atm tasks list --team {shell_words(prepared.team)}"
+        session.tell({"action": "run", "team": prepared.team, "outcome": "nothing", "tasks": {}}, said)
+        return 3
+    return watch(session, args, prepared.desk, order)
+
+
+def _run_meant(args: Args) -> str:
+    given = args.need("resume")
+    if args.text("goal") is not None:
+        raise UsageError("a run that goes on has its goal already", "leave it out, or leave --resume out")
+    return "" if given == LATEST else given

@@ -1,0 +1,187 @@
+"""`atm demo`: a team works off a plan, and survives what usually goes wrong."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from atm.domain.runs import memory as kinds
+from atm.domain.untrusted_text import shell_word
+from atm.formats.runs.report_text import seconds_in_words
+from atm.ui.cli.render import Style
+from atm.ui.demo.calling import how_to_call
+from atm.ui.demo.run_play import Play
+from atm.ui.demo.run_proof import proofs
+from atm.ui.demo.run_repository import AGENTS, TEAM
+from atm.ui.demo.run_sandbox import DemoTrouble, Sandbox
+from atm.ui.views.runs import CELLS, cut, event_line, pad, summary
+from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.runs.memory import RunEvent
+    from atm.ui.cli.arguments import Args
+    from atm.ui.cli.session import Session
+    from atm.ui.demo.run_proof import Claim
+
+WIDTH = 79
+QUIET = (kinds.MESSAGE, kinds.STARTED, kinds.RESUMED)
+"""Kinds that are not shown: what they say is said in other lines."""
+OPENING = (
+    "Twelve tasks, four agents, one plan. No model, no network; all else is real:",
+    "worktrees, commands, tests, commits. Each task ends as a branch that was",
+    "checked. On the way one agent crashes, a plan and a release wait for a yes,",
+    "and the process that leads it all is killed.",
+)
+LOOKS = {
+    "working": ("◉", "works", BLUE),
+    "idle": ("○", "ready", DIM),
+    "spawning": ("⟳", "starts", DIM),
+    "error": ("▲", "gone", RED),
+}
+
+
+def show_run(args: Args, session: Session) -> int:
+    sandbox = Sandbox(session.environment)
+    stage = Stage(session, sandbox)
+    began = time.monotonic()
+    is_fine = False
+    try:
+        stage.open()
+        sandbox.make()
+        play = Play(sandbox, stage.tell, stage.show)
+        play.perform()
+        stage.clear()
+        claims = proofs(sandbox, play.report, play.pids)
+        is_fine = all(claim.is_so for claim in claims) and play.report.get("outcome") == "success"
+        stage.close(play, claims, time.monotonic() - began, keeps=args.flag("keep") or not is_fine)
+    except DemoTrouble as error:
+        stage.clear()
+        session.warn(f"the demo could not go on: {error}")
+        session.warn(f"sandbox: {sandbox.folder}")
+    except BaseException:
+        stage.clear()
+        sandbox.clear()
+        sandbox.remove()
+        raise
+    if not is_fine:
+        sandbox.clear()
+    elif not args.flag("keep"):
+        sandbox.remove()
+    return 0 if is_fine else 1
+
+
+class Stage:
+    """What the viewer sees: lines, and on a terminal a picture below them that moves."""
+
+    def __init__(self, session: Session, sandbox: Sandbox) -> None:
+        self._session = session
+        self._sandbox = sandbox
+        self._style = Style(session)
+        is_dumb = session.environment.get("TERM", "dumb") == "dumb"
+        self._live = sys.stdout.isatty() and not session.as_json and not is_dumb
+        self._drawn = 0
+
+    def open(self) -> None:
+        if not self._session.as_json:
+            self._session.print(self._style("A team at work", BOLD))
+            for line in OPENING:
+                self._session.print(line)
+            self._session.print(self._style(f"sandbox {self._sandbox.folder}", DIM))
+            self._session.flush()
+
+    def tell(self, play: Play, text: str) -> None:
+        command, mark, remark = text.partition("    #")
+        said = self._style(command, BOLD) + (self._style(f"    #{remark}", DIM) if mark else "")
+        self._say(play, [said])
+
+    def show(self, play: Play, event: RunEvent | None) -> None:
+        line = event_line(event, play.titles) if event is not None and event.kind not in QUIET else None
+        if line is not None or self._live:
+            self._say(play, [self._style(cut(line[0], WIDTH), line[1])] if line is not None else [])
+
+    def _say(self, play: Play, lines: list[str]) -> None:
+        if self._session.as_json:
+            return
+        if not self._live:
+            for line in lines:
+                self._session.print(line)
+            self._session.flush()
+            return
+        picture = self._picture(play)
+        up = f"\x1b[{self._drawn}A" if self._drawn else ""
+        sys.stdout.write(f"{up}\r\x1b[J" + "".join(f"{line}\n" for line in [*lines, *picture]))
+        sys.stdout.flush()
+        self._drawn = len(picture)
+
+    def _picture(self, play: Play) -> list[str]:
+        states = [task.state for _, task in sorted(play.memory.tasks.items(), key=lambda one: int(one[0]))]
+        if not states:
+            return []
+        cells = "".join(self._style(*CELLS.get(state, ("?", YELLOW))) for state in states)
+        took = seconds_in_words(play.memory.seconds(time.time()))
+        done = f"{states.count('completed')} of {len(states)} done"
+        head = f" {self._style(TEAM, BOLD)}  {cells}  {done}  {took}"
+        return ["", head, *(self._agent(play, name) for name in AGENTS)]
+
+    def _agent(self, play: Play, name: str) -> str:
+        owned = {task.owner: id for id, task in play.memory.tasks.items() if task.state in ("in_progress", "planning")}
+        seat, id = play.memory.seat(name), owned.get(name, "")
+        sign, word, colour = LOOKS[seat.state if seat.state in LOOKS and (id or seat.state != "working") else "idle"]
+        if id and play.memory.task(id).state == "planning":
+            sign, word, colour = "✎", "plans", YELLOW
+        what = f"#{id} {play.titles.get(id, '')}" if id else ""
+        left = self._style(f" {sign} {pad(name, 6)} {pad(word, 7)}", colour)
+        return left + cut(what, WIDTH - 20)
+
+    def clear(self) -> None:
+        if self._live and self._drawn:
+            sys.stdout.write(f"\x1b[{self._drawn}A\r\x1b[J")
+            sys.stdout.flush()
+            self._drawn = 0
+
+    def close(self, play: Play, claims: list[Claim], seconds: float, *, keeps: bool) -> None:
+        is_fine = all(claim.is_so for claim in claims)
+        sandbox = self._sandbox.folder if keeps else None
+        self._session.tell(
+            {
+                "action": "demo",
+                "outcome": play.report.get("outcome"),
+                "tasks": play.report.get("tasks"),
+                "restarts": sum(seat.restarts for seat in play.memory.seats.values()),
+                "approvals": play.report.get("approvals"),
+                "kills": play.kills,
+                "proofs": [{"text": one.text, "ok": one.is_so, "how": one.how} for one in claims],
+                "clean": is_fine,
+                "seconds": round(seconds, 1),
+                "sandbox": sandbox,
+            },
+            "\n".join(self._ending(play, claims, seconds, sandbox)),
+        )
+
+    def _ending(self, play: Play, claims: list[Claim], seconds: float, sandbox: str | None) -> list[str]:
+        style = self._style
+        head, *rest = summary(play.report, style)
+        lines = ["", head, *(cut(line, WIDTH) for line in rest if sandbox or "report:" not in line), ""]
+        for one in claims:
+            mark = style("✓", GREEN) if one.is_so else style("✗", RED)
+            lines.append(f"  {mark} {pad(one.text, 40)} {style(one.how, DIM)}")
+        if all(one.is_so for one in claims):
+            lines += ["", style(f"Nothing was lost. {seconds_in_words(seconds)} in all.", GREEN, BOLD)]
+        else:
+            lines += ["", style("Something is not as it should be: this is a defect.", RED, BOLD)]
+        if sandbox:
+            folder, home = shell_word(f"{sandbox}/{TEAM}"), shell_word(f"{sandbox}/home")
+            lines += [f"look at it: cd {folder}; export ATM_HOME={home}; atm runs show"]
+        return [*lines, *_next()]
+
+
+def _next() -> list[str]:
+    atm = how_to_call()
+    return [
+        "",
+        "Next, in a repository of yours:",
+        f"  {atm} run --plan plan.md --dry-run    # a checklist; what would be done",
+        f'  {atm} run "what you want"             # a model makes the plan; you say yes',
+        f"  {atm} demo --storm                    # mail that survives kills and rivals",
+    ]

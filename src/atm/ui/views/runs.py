@@ -1,0 +1,268 @@
+"""A run for people: one line for an event, and the picture of where it stands. Pure, given a width and colours."""
+
+from __future__ import annotations
+
+from atm.domain.mail.messages import PLAN, SHUTDOWN_ANSWER
+from atm.domain.runs import memory as kinds
+from atm.domain.untrusted_text import one_line
+from atm.formats.runs.report_text import seconds_in_words
+from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW, width_of
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from atm.domain.plain import Plain
+    from atm.domain.runs.memory import RunEvent, RunMemory
+    from atm.domain.runs.orders import RunOrder
+    from atm.domain.runs.view import AgentView, RunView
+
+    Paint = Callable[..., str]
+
+CELLS = {
+    "completed": ("■", GREEN),
+    "in_progress": ("◉", BLUE),
+    "planning": ("✎", YELLOW),
+    "review": ("◎", BLUE),
+    "pending": ("○", DIM),
+    "blocked": ("◌", DIM),
+    "failed": ("✗", RED),
+    "unreachable": ("✗", RED),
+    "cancelled": ("·", DIM),
+}
+LONGEST_BAR = 40
+NARROW = 50
+"""Columns below which only the count is shown."""
+
+
+def event_line(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
+    """What happened, in words, and its colour; None for what nobody needs to hear."""
+    words = _WORDS.get(event.kind)
+    return words(event, titles) if words is not None else None
+
+
+def _task(id: str, titles: Mapping[str, str]) -> str:
+    title = one_line(titles.get(id, ""))
+    return f"#{one_line(id)} {title}".rstrip()
+
+
+def _who(event: RunEvent) -> str:
+    return one_line(event.subject)
+
+
+def _spawned(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
+    if not event.detail.get("pid"):
+        return None
+    again = " again" if event.detail.get("restart") else ""
+    what = f" for {_task(event.text('task'), titles)}" if event.text("task") and event.text("worktree") else ""
+    return f"  ⟳ {_who(event)} starts{again}{what}", DIM
+
+
+def _claimed(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
+    return f"  ◉ {one_line(event.text('owner'))} takes {_task(event.subject, titles)}", BLUE
+
+
+def _completed(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
+    commit = event.text("commit")[:8]
+    where = f"  {commit}" if event.text("branch") else ""
+    return (
+        f"  ✓ {one_line(event.text('by'))} {_task(event.subject, titles)}  {_took(event)}{where}",
+        GREEN,
+    )
+
+
+def _took(event: RunEvent) -> str:
+    return seconds_in_words(event.number("seconds"))
+
+
+def _failed(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
+    why = one_line(event.text("error"))[:100]
+    end = "failed for good" if event.detail.get("final") else f"failed, attempt {int(event.number('attempt'))}"
+    return f"  ✗ {_task(event.subject, titles)} {end}: {why}", RED
+
+
+def _message(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str] | None:
+    """What is for people. What programs tell each other is told by what comes of it."""
+    if event.text("type") == PLAN:
+        return f"  ✎ {_who(event)} hands in a plan for {_task(event.text('task_id'), titles)}", YELLOW
+    return (
+        None if event.text("type") == SHUTDOWN_ANSWER else (f"  ✉ {_who(event)}: {one_line(event.text('text'))}", DIM)
+    )
+
+
+def _error(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
+    what = f" at {_task(event.text('task'), titles)}" if event.text("task") else ""
+    return f"  ▲ {_who(event)} is gone{what}: {one_line(event.text('error'))[:100]}", RED
+
+
+def _plain(sign: str, text: str, colour: str) -> Callable[[RunEvent, Mapping[str, str]], tuple[str, str]]:
+    def words(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
+        facts = {key: one_line(str(value)) for key, value in event.detail.items()}
+        return f"  {sign} " + text.format_map(
+            _Facts(facts, who=_who(event), task=_task(event.text("task") or event.subject, titles))
+        ), colour
+
+    return words
+
+
+class _Facts(dict[str, str]):
+    """What an event does not say is left out."""
+
+    def __init__(self, facts: Mapping[str, str], **more: str) -> None:
+        super().__init__({**facts, **more})
+
+    def __missing__(self, key: str) -> str:
+        return ""
+
+
+_WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None]] = {
+    kinds.STARTED: _plain("▸", "run {who}", BOLD),
+    kinds.RESUMED: _plain("▸", "run {who} goes on", BOLD),
+    kinds.PAUSED: _plain("▸", "run {who} stops for now: {why}", BOLD),
+    kinds.SPAWNED: _spawned,
+    kinds.CLAIMED: _claimed,
+    kinds.COMPLETED: _completed,
+    kinds.FAILED: _failed,
+    kinds.ERROR: _error,
+    kinds.UNREACHABLE: _plain("✗", "{task} can never be done: {why}", RED),
+    kinds.CANCELLED: _plain("·", "{task} was cancelled", DIM),
+    kinds.RETURNED: _plain("○", "{task} goes back to the board", DIM),
+    kinds.REFUSED: _plain("◆", "{task} waits for you: {why}", YELLOW),
+    kinds.ASKED: _plain("?", "{who} was asked how {task} stands", YELLOW),
+    kinds.ANSWERED: _plain("?", "{who} is still at it", DIM),
+    kinds.CLOSED: _plain("▲", "{who} gets nothing more: {why}", RED),
+    kinds.MESSAGE: _message,
+    kinds.APPROVAL_ASKED: _plain("◆", "{by} asks for approval {who}", YELLOW),
+    kinds.APPROVAL_DECIDED: _plain("◆", "approval {who}: {state}", YELLOW),
+    kinds.WARNED: _plain("▲", "budget of {who}: {text}", YELLOW),
+    kinds.EXCEEDED: _plain("▲", "budget of {who} is used up: {text}", RED),
+    kinds.WAITS: _plain("◆", "{text}", YELLOW),
+    kinds.SLEPT: _plain("·", "the machine slept for {seconds} s, which nobody is charged for", DIM),
+    kinds.RESOLVED: _plain("✓", "{text}", GREEN),
+}
+
+
+def progress(order: RunOrder, memory: RunMemory, view: RunView, paint: Paint, width: int, now: float) -> list[str]:
+    """Where it stands: a head with a cell for each task, a line for each agent, and what waits for a person."""
+    cards = view.cards(order)
+    states = [view.board.state(card) for card in cards]
+    cells = [CELLS.get(state, ("?", YELLOW)) for state in states]
+    most = max(10, min(LONGEST_BAR, width - 45))
+    bar = "".join(paint(sign, colour) for sign, colour in cells[:most]) + ("…" if len(cells) > most else "")
+    done = f"{states.count('completed')} of {len(cards)} done"
+    took = seconds_in_words(memory.seconds(now))
+    room = width - width_of(f"   {cut(order.team, 20)}    {done}  {took}")
+    bar = f"{bar}  " if min(len(cells), most + 1) <= room else ""
+    head = (
+        f" {paint(cut(order.team, 20), BOLD)}  {bar}{done}  {took}" if width >= NARROW else cut(f" {done}", width - 1)
+    )
+    lines = ["", head]
+    for seat in order.everybody:
+        lines.append(_agent_line(seat.name, seat.runtime, view.agents.get(seat.name), memory, view, paint, width))
+    return [*lines, *(paint(cut(f" ◆ {text}", width - 1), YELLOW) for text in for_people(order, memory, view))]
+
+
+def _agent_line(
+    name: str, runtime: str, agent: AgentView | None, memory: RunMemory, view: RunView, paint: Paint, width: int
+) -> str:
+    known = memory.seat(name)
+    sign, word, colour = _looks(agent, known.closed)
+    card = view.board.cards.get(int(agent.task)) if agent is not None and agent.task.isdecimal() else None
+    what = (
+        f"#{card.id} {one_line(card.subject)}" if card is not None and not (agent and agent.is_over) else known.closed
+    )
+    left = f" {sign} {pad(name, 8)} {pad(runtime, 8)} {pad(word, 9)} "
+    left = cut(left, width - 1)
+    return paint(left, colour) + cut(one_line(what), max(0, width - width_of(left) - 1))
+
+
+def _looks(agent: AgentView | None, closed: str) -> tuple[str, str, str]:
+    if closed:
+        return "▲", "closed", RED
+    if agent is None or agent.is_over:
+        return "○", "ready", DIM
+    if agent.waits:
+        return "◆", "waits", YELLOW
+    if agent.is_starting:
+        return "⟳", "starts", DIM
+    if agent.state == "planning":
+        return "✎", "plans", YELLOW
+    return ("◉", "works", BLUE) if agent.is_at_work else ("○", "idle", DIM)
+
+
+def for_people(order: RunOrder, memory: RunMemory, view: RunView) -> list[str]:
+    """What only a person can do, each with the command."""
+    from atm.domain.untrusted_text import shell_words
+
+    team = shell_words(order.team)
+    said = [
+        f"{who} asks: atm approvals show {shell_words(id[:8])} --team {team}"
+        for id, (who, state) in view.approvals.items()
+        if state == "waiting"
+    ]
+    for card in view.cards(order):
+        if card.is_finished:
+            continue
+        if card.plan == "submitted":
+            said.append(
+                f"#{card.id} has a plan: atm tasks show {card.id} --team {team}; "
+                f"atm tasks plan approve {card.id} --team {team}"
+            )
+        elif card.needs:
+            said.append(
+                f"#{card.id} asks: atm tasks show {card.id} --team {team}; "
+                f"atm tasks clarify {card.id} --answer TEXT --team {team}"
+            )
+        elif refused := memory.task(card.id).refused:
+            hint = f"; atm tasks allow {card.id} --team {team}" if view.fact(card.id).untrusted else ""
+            said.append(f"#{card.id}: {one_line(refused)}{hint}")
+    return said
+
+
+def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
+    """The report in a few lines."""
+    tasks = facts["tasks"] if isinstance(facts["tasks"], dict) else {}
+    states = ("completed", "failed", "unreachable", "cancelled", "open")
+    counts = {key: len(found) if isinstance(found := tasks.get(key), list) else 0 for key in states}
+    total = sum(counts.values())
+    outcome = one_line(str(facts["outcome"]))
+    colour = {"success": GREEN, "failed": RED}.get(outcome, YELLOW)
+    why = f" ({one_line(str(facts['why']))})" if facts.get("why") else ""
+    took = seconds_in_words(facts["seconds"])
+    lines = [f"{paint(outcome, colour, BOLD)}{why}: {counts['completed']} of {total} tasks in {took}"]
+    for key, word in (("failed", "failed"), ("unreachable", "unreachable"), ("needs_human", "need a person")):
+        found = tasks.get(key)
+        if isinstance(found, list) and found:
+            lines.append(f"  {word}: {', '.join(f'#{one_line(str(id))}' for id in found)}")
+    overhead = facts.get("overhead")
+    restarts = sum(int(str(row.get("restarts") or 0)) for row in _dicts(facts.get("agents")))
+    spent = f"tokens {_known(facts.get('tokens'))}, cost {_known(facts.get('cost'))}"
+    idle = overhead.get("seconds") if isinstance(overhead, dict) else "?"
+    lines.append(f"  restarts {restarts}; {spent}; coordination {idle} s")
+    branches = [str(row["branch"]) for row in _dicts(facts.get("branches")) if row.get("branch")]
+    if branches:
+        more = f" and {len(branches) - 3} more" if len(branches) > 3 else ""
+        lines.append(f"  branches: {', '.join(map(one_line, branches[:3]))}{more}")
+    return [*lines, f"  report: {one_line(str(facts['report']))}"]
+
+
+def _dicts(value: Plain) -> list[dict[str, Plain]]:
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _known(value: Plain) -> str:
+    return "unknown" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def pad(text: str, width: int) -> str:
+    said = cut(one_line(text), width)
+    return said + " " * (width - width_of(said))
+
+
+def cut(text: str, width: int) -> str:
+    if width_of(text) <= width:
+        return text
+    kept = text
+    while kept and width_of(kept) > width - 1:
+        kept = kept[:-1]
+    return f"{kept}…"

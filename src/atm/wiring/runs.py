@@ -1,0 +1,89 @@
+"""Runs over this machine."""
+
+from __future__ import annotations
+
+import os
+
+from atm.system.files.disk import RealDisk
+from atm.system.machine import RealClock
+from atm.wiring.files import build_locks
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from atm.config import Settings
+    from atm.domain.runs.limits import Limits
+    from atm.domain.runs.orders import RunRules
+    from atm.formats.files.layout import Layout
+    from atm.ports.runs import Runs
+    from atm.services.roster.full_boardroom import FullBoardroom
+    from atm.services.runs.runroom import Runroom
+
+
+def build_runs(layout: Layout) -> Runs:
+    from atm.system.runs import RunFiles
+
+    disk, clock = RealDisk(layout.private_roots), RealClock()
+    return RunFiles(disk, build_locks(layout, disk, clock), layout)
+
+
+def build_runroom(
+    layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
+) -> Runroom:
+    from atm.services.runs.runroom import Runroom
+    from atm.wiring.approvals import build_approvalroom
+    from atm.wiring.crew import build_crewroom
+
+    crew = build_crewroom(layout, settings, boardroom, environment)
+    return Runroom(crew, build_runs(layout), build_approvalroom(layout, settings, boardroom.room, lambda: boardroom))
+
+
+def build_rules(settings: Settings) -> RunRules:
+    from atm.domain.runs.orders import RunRules
+
+    return RunRules(
+        stuck_factor=settings.number("runs.stuck_factor"),
+        stuck_first=settings.number("runs.stuck_minutes") * 60,
+        stuck_least=settings.number("runs.stuck_least_seconds"),
+        answer=settings.number("runs.answer_seconds"),
+        human=settings.number("runs.human_minutes") * 60,
+        restarts=settings.whole("runs.restarts"),
+        start=settings.number("crew.start_seconds"),
+        overlap=settings.yes("runs.overlap"),
+    )
+
+
+def build_limits(settings: Settings, scope: str) -> Limits:
+    """`scope`: max, agent or task."""
+    from atm.domain.runs.limits import Limits
+
+    return Limits(
+        minutes=settings.number(f"runs.{scope}_minutes"),
+        turns=settings.whole(f"runs.{scope}_turns"),
+        tokens=settings.whole(f"runs.{scope}_tokens"),
+        cost=settings.number(f"runs.{scope}_cost"),
+    )
+
+
+class RunNews:
+    """What may have changed that a loop looks at, for the price of a few looks at folders."""
+
+    def __init__(self, layout: Layout, team: str, lead: str) -> None:
+        self._paths = (
+            layout.tasks(team),
+            os.path.dirname(layout.agent_record(team, lead)),
+            layout.approvals(team),
+            layout.inbox(team, lead),
+        )
+
+    def now(self) -> object:
+        return tuple(_stamp(path) for path in self._paths)
+
+
+def _stamp(path: str) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_ino

@@ -1,0 +1,56 @@
+"""`atm demo` as a stranger runs it: one agent crashes, the lead is killed, and all is done once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+from tests.proving import proves
+
+from atm.ui.demo.run_repository import FILES, PLAN
+from atm.wiring.files import find_layout
+
+SECONDS = 300
+"""A guard against hanging; the demo itself takes a few seconds."""
+
+
+@proves(
+    "R004-target-03", "R004-summary-04", "R004-defects-03", "R004-gap-p0-07", "R004-gap-p0-08", "R004-architecture-04"
+)
+def test_everything_is_done_once_though_an_agent_crashes_and_the_lead_is_killed(atm):
+    said = atm("demo", "--json", timeout=SECONDS).json
+    assert said["outcome"] == "success"
+    assert len(said["tasks"]["completed"]) == PLAN.count("- [ ]") == 12
+    assert (said["kills"], said["restarts"]) == (1, 1)
+    assert said["approvals"] == {"asked": 1, "approved": 1}
+    assert [one["text"] for one in said["proofs"] if not one["ok"]] == []
+    assert len(said["proofs"]) == 4
+    assert said["sandbox"] is None
+
+
+def test_people_see_what_happens_in_lines_of_80_columns(atm, request):
+    shown = atm("demo", "--keep", timeout=SECONDS).out
+    lines = shown.splitlines()
+    for said in ("is gone at", "starts again", "$ kill -9 ", "$ atm run --resume", "atm tasks plan approve"):
+        assert any(said in line for line in lines), said
+    assert "$ atm approvals approve" in shown
+    assert "Nothing was lost." in shown
+    assert "\x1b" not in shown
+    words = next(line for line in lines if line.startswith("look at it: "))
+    folder = words.split()[4].removesuffix(";")
+    assert [line for line in lines if len(line) > 80 and folder not in line and "look at it" not in line] == []
+    sandbox = os.path.dirname(folder)
+    request.addfinalizer(lambda: shutil.rmtree(sandbox))
+    team = find_layout({"ATM_HOME": f"{sandbox}/home"}).team("till")
+    assert len(os.listdir(f"{team}/runs")) == 1
+    assert {*FILES} <= {os.path.relpath(os.path.join(at, n), folder) for at, _, names in os.walk(folder) for n in names}
+
+
+def test_who_the_caller_is_stays_outside_of_the_sandbox(atm, tmp_path):
+    """An agent that tries the demo is a member elsewhere; its own repository and team are left alone."""
+    (tmp_path / "elsewhere").mkdir()
+    elsewhere = str(tmp_path / "elsewhere")
+    more = {"ATM_TEAM": "other", "ATM_IDENTITY": "bob", "GIT_DIR": elsewhere, "GIT_WORK_TREE": elsewhere}
+    said = atm("demo", "--json", timeout=SECONDS, env=more).json
+    assert said["clean"] is True
+    assert os.listdir(elsewhere) == []

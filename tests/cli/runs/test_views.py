@@ -1,0 +1,105 @@
+"""How a run looks: lines, the picture, what people are asked for, the report."""
+
+from __future__ import annotations
+
+from atm.domain.board.dependencies import Board
+from atm.domain.board.tasks import COMPLETED, IN_PROGRESS, Card
+from atm.domain.runs import memory as kinds
+from atm.domain.runs.memory import RunEvent, RunMemory
+from atm.domain.runs.orders import AgentSeat, RunOrder
+from atm.domain.runs.view import AgentView, RunView, TaskFacts
+from atm.formats.runs.report_text import report_text, seconds_in_words
+from atm.ui.cli.arguments import parse
+from atm.ui.cli.catalog import load
+from atm.ui.views.runs import cut, event_line, for_people, progress
+from atm.ui.views.style import width_of
+
+ORDER = RunOrder(run="r", team="crew", folder="/r", seats=[AgentSeat(name=f"a{n}", runtime="claude") for n in (1, 2)])
+
+
+def plain(text: str, *_: str) -> str:
+    return text
+
+
+def view(*cards: Card, **facts: object) -> RunView:
+    agent = AgentView(name="a1", generation=1, state="working", is_alive=True, task="2")
+    return RunView(
+        now=10.0,
+        board=Board({card.number: card for card in cards}),
+        agents={"a1": agent},
+        facts={},
+        **facts,  # type: ignore[arg-type]
+    )
+
+
+CARDS = (
+    Card(1, "Lexer", status=COMPLETED),
+    Card(2, "日本語のドキュメント " * 9, status=IN_PROGRESS, owner="a1", claim_id="c"),
+    Card(3, "Parser", blocked_by=["2"]),
+)
+
+
+def test_every_line_of_the_picture_fits_whatever_stands_in_titles():
+    for width in (40, 80, 200):
+        lines = progress(ORDER, RunMemory(), view(*CARDS), plain, width, 20.0)
+        assert max(width_of(line) for line in lines) <= max(width, 70)
+    assert "■◉◌" in lines[1]
+    assert "1 of 3 done" in lines[1]
+
+
+def test_every_kind_of_event_can_be_told_and_escapes_do_not_get_through():
+    hostile = "\x1b[2J\x07evil"
+    for kind in kinds.KINDS:
+        event = RunEvent(kind, hostile, 1.0, text=hostile, why=hostile, task="1", pid=1)
+        assert "\x1b" not in (event_line(event, {"1": hostile}) or ("",))[0]
+
+
+def test_what_only_a_person_can_do_comes_with_a_command_that_parses():
+    cards = (
+        Card(1, "A", status=IN_PROGRESS, owner="a1", claim_id="c", plan="submitted"),
+        Card(2, "B", status=IN_PROGRESS, owner="a2", claim_id="d", needs="lead"),
+        Card(3, "C"),
+    )
+    found = view(*cards, approvals={"abcdef0123": ("a1", "waiting")})
+    found.facts = {"3": TaskFacts(untrusted="rm x")}
+    memory = RunMemory()
+    memory.take(RunEvent(kinds.REFUSED, "3", 1.0, why="nobody has allowed `rm x`"))
+    said = for_people(ORDER, memory, found)
+    assert len(said) == 4
+    commands = [part.strip() for line in said for part in line.split(";") if "atm " in part]
+    assert len(commands) == 6
+    for command in commands:
+        words = command[command.index("atm ") :].split()[1:]
+        parse(load(words[0])[0], words[1:])
+
+
+def test_what_is_too_long_is_cut_by_columns():
+    assert cut("日本語", 4) == "日…"
+    assert cut("abc", 3) == "abc"
+
+
+def test_times_are_told_as_people_say_them():
+    assert [seconds_in_words(s) for s in (0.42, 89, 600, 7_200)] == ["0.4 s", "89.0 s", "10 min", "2.0 h"]
+
+
+def test_a_report_says_unknown_for_what_is_not_known():
+    facts: dict[str, object] = {
+        "run": "r",
+        "team": "t",
+        "outcome": "partial",
+        "why": None,
+        "seconds": 1.0,
+        "goal": "a | b",
+        "branches": [],
+        "failures": [{"task": "1", "subject": "x|y", "state": "failed", "why": "no\nway"}],
+        "tasks": {"needs_human": []},
+        "agents": [{"name": "a1", "seconds": 1.0, "turns": 0, "restarts": 0}],
+        "tokens": None,
+        "cost": None,
+        "overhead": {"seconds": 0.1, "tokens_injected": None},
+        "approvals": {"asked": 0},
+    }
+    text = report_text(facts)  # type: ignore[arg-type]
+    assert "Tokens: unknown; cost: unknown" in text
+    assert r"x\|y" in text
+    assert all(line.count(" | ") <= 5 for line in text.splitlines())

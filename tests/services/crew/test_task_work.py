@@ -1,0 +1,181 @@
+"""After each turn of an agent that was started for one task: what its host makes of it."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from atm.domain.board.acceptance import FILE, check
+from atm.domain.crew.agents import AgentRecord
+from atm.domain.crew.states import READY
+from atm.domain.team.authority import HUMAN
+from atm.domain.team.team import Member
+from atm.ports.board.workplaces import KeptWork
+from atm.ports.crew.worktrees import Worktree
+from atm.services.board import planning, reviews, working
+from atm.services.board.new_tasks import NewTask
+from atm.services.crew.crewroom import CrewPolicy
+from atm.services.crew.hosting import Host
+from atm.services.crew.task_work import TaskWork
+from atm.services.roster.members import add_member, create_team
+from atm.testing.agents import memory_crewroom
+from atm.testing.crew import MemoryWorktrees
+from atm.testing.rooms import memory_boardroom
+
+
+class Places:
+    """Commits where the agent works, as `AgentWorkplaces` does."""
+
+    def __init__(self, worktrees: MemoryWorktrees, place: Worktree) -> None:
+        self._worktrees = worktrees
+        self._place = place
+
+    def keep(self, _team: str, member: str, _task: str, message: str) -> KeptWork:
+        commit = self._worktrees.commit(self._place, member, message)
+        return KeptWork(folder=self._place.path, branch=self._place.branch, base=self._place.base, commit=commit)
+
+
+class Stage:
+    """Bob, alive, with one task in a worktree of its own."""
+
+    def __init__(self, wish: NewTask, *, turns: int = 0) -> None:
+        self.board = memory_boardroom()
+        create_team(self.board.room, "crew", lead="lead")
+        add_member(self.board.room, "crew", Member("bob"))
+        planning.add(self.board, "crew", "lead", [wish])
+        task = working.claim(self.board, "crew", "bob", "1").task
+        assert task is not None
+        self.crew = memory_crewroom(self.board, policy=CrewPolicy(turns=turns))
+        self.worktrees: MemoryWorktrees = self.crew.worktrees  # type: ignore[assignment]
+        self.worktrees.add_repository("/r", {"a.txt": "one"})
+        repository = self.worktrees.repository("/r")
+        assert repository is not None
+        place = self.worktrees.make(repository, "crew", "1", "bob")
+        self.board._workplaces = lambda: Places(self.worktrees, place)
+        record = AgentRecord(
+            team="crew",
+            member="bob",
+            generation=1,
+            mark="h/crew/bob/1/k",
+            runtime="claude",
+            backend="headless",
+            folder="/r",
+            at=0.0,
+            state=READY,
+            run="r",
+            task="1",
+            claim=task.claim_id,
+            worktree=place.path,
+            branch=place.branch,
+            base=place.base,
+            common=place.common,
+        )
+        with self.crew.records.turn("crew", "bob") as turn:
+            turn.write(record)
+        self.log: list[str] = []
+        machine = SimpleNamespace(log=self.log.append)
+        self.host = Host(self.crew, machine, record, SimpleNamespace())  # type: ignore[arg-type]
+        self.work = TaskWork(self.host)
+        self.place = place
+
+    @property
+    def task(self):
+        return self.board.tasks.read("crew", "1")
+
+    def writes(self, path: str) -> None:
+        self.worktrees.trees[self.place.path][path] = "text"
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage(NewTask("Sort the letters"))
+
+
+def test_who_says_done_is_done_and_what_it_wrote_is_committed(stage):
+    stage.writes("b.txt")
+    assert stage.work.turn_ended("I sorted them.\nDONE: sorted", "") is None
+    assert (stage.task.status, stage.task.text("finishedBy")) == ("completed", "bob")
+    work = stage.task.part("work")
+    assert work["branch"] == stage.place.branch
+    assert "b.txt" in stage.worktrees.commits[work["commit"]].files
+    assert stage.task.text("result").startswith("sorted")
+
+
+def test_a_check_decides_whatever_the_agent_says():
+    stage = Stage(NewTask("Write b", acceptance=[check(FILE, "b.txt")]))
+    stage.board.programs.files = {}  # type: ignore[attr-defined]
+    more = stage.work.turn_ended("DONE: I wrote it", "")
+    assert more is not None
+    assert "It is not done yet" in more
+    assert stage.task.is_claimed
+
+
+def test_who_says_failed_gives_the_task_back_and_its_work_is_saved(stage):
+    stage.writes("half.txt")
+    assert stage.work.turn_ended("FAILED: there is no sorter", "") is None
+    assert (stage.task.status, stage.task.failures, stage.task.text("error")) == ("pending", 1, "there is no sorter")
+    assert [one.untracked for one in stage.worktrees.saved("/r/.git", "crew")] == [["half.txt"]]
+
+
+def test_a_question_makes_the_task_wait_and_an_answer_lets_it_go_on(stage):
+    assert stage.work.turn_ended("QUESTION: by size or by age?", "") == ""
+    assert stage.task.needs == "lead"
+    assert stage.work.turn_ended("still here", "") == ""
+    reviews.answer(stage.board, "crew", HUMAN, "1", "by age")
+    assert stage.work.turn_ended("DONE: by age", "") is None
+    assert stage.task.status == "completed"
+
+
+def test_silence_is_no_yes_and_the_third_time_it_is_a_failure(stage):
+    assert "nothing says whether #1 is done" in str(stage.work.turn_ended("Working on it.", ""))
+    assert "nothing says whether #1 is done" in str(stage.work.turn_ended("Nearly.", ""))
+    assert stage.work.turn_ended("Soon.", "") is None
+    assert (stage.task.status, stage.task.failures) == ("pending", 1)
+
+
+def test_turns_that_are_cut_off_are_tried_again_twice(stage):
+    for _ in range(2):
+        assert "cut off: overloaded" in str(stage.work.turn_ended("", "overloaded"))
+    assert stage.work.turn_ended("", "overloaded") is None
+    assert "3 turns in a row failed" in stage.task.text("error")
+
+
+def test_a_turn_that_went_well_in_between_counts_from_the_beginning(stage):
+    stage.work.turn_ended("", "overloaded")
+    stage.work.turn_ended("", "overloaded")
+    stage.work.turn_ended("go on", "")
+    assert stage.work.turn_ended("", "overloaded") is not None
+
+
+def test_the_last_words_of_one_who_must_plan_are_its_plan():
+    stage = Stage(NewTask("Sort", needs_plan=True))
+    assert "Plan first" in str(stage.work.turn_ended("", ""))
+    assert stage.work.turn_ended("1. read 2. sort\nDONE: planned", "") == ""
+    assert stage.task.plan == "submitted"
+    reviews.approve_plan(stage.board, "crew", HUMAN, "1")
+    assert stage.work.turn_ended("DONE: sorted", "") is None
+    assert stage.task.status == "completed"
+
+
+def test_whose_task_it_is_not_any_more_is_over_and_changes_nothing(stage):
+    working.release(stage.board, "crew", "lead", "1")
+    assert stage.work.turn_ended("DONE: mine", "") is None
+    assert stage.task.status == "pending"
+
+
+def test_who_finished_it_with_a_tool_of_its_own_is_over(stage):
+    working.complete(stage.board, "crew", "bob", "1")
+    assert stage.work.turn_ended("FAILED: never", "") is None
+    assert stage.task.status == "completed"
+
+
+def test_turns_are_counted_and_the_last_one_is_the_last():
+    stage = Stage(NewTask("Sort"), turns=5)
+    stage.host.note(turns=6)
+    assert stage.work.turn_ended("DONE: at last", "") is None
+    assert "not done after 5 turns" in stage.task.text("error")
+
+
+def test_in_a_terminal_where_nothing_is_heard_the_agent_is_told_to_use_the_board(stage):
+    assert "atm tasks complete 1" in str(stage.work.turn_ended("", "", is_heard=False))

@@ -1,0 +1,142 @@
+"""What the loop does with its own hands: an agent goes on where another was cut off, plans first, and is told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.services.runs.world import LEAD, TEAM, World
+
+from atm.domain.board.tasks import PENDING
+from atm.domain.crew.agents import AgentRecord
+from atm.domain.runs import memory as kinds
+from atm.domain.runs.actions import Clear, Give, Say
+from atm.domain.runs.memory import RunEvent
+from atm.domain.runs.orders import AgentSeat
+from atm.services.crew.reaping import reconcile
+from atm.services.mail.surfacing import unread_for
+from atm.services.runs.looking import RunLooking
+from atm.services.runs.performing import Performing
+from atm.services.runs.starting import enroll
+
+
+class Hands:
+    """One task, one agent, and a loop that has done nothing yet."""
+
+    def __init__(self) -> None:
+        self.world = World(1, tasks=1, agents=1, kills=0, mischief=0)
+        self.desk, self.order = self.world.desk, self.world.order
+        self.memory = self.world.loop.memory
+        self.performing = Performing(self.desk, self.order, self.memory)
+
+    def does(self, action: Give | Clear | Say) -> list[RunEvent]:
+        done = self.performing.perform(action, RunLooking(self.desk, self.order).look())
+        for event in done:
+            self.memory.take(event)
+        return done
+
+    def starts(self, *, again: bool = False) -> AgentRecord:
+        self.does(Give("1", "a1", is_restart=again))
+        return self.record
+
+    @property
+    def record(self) -> AgentRecord:
+        found = self.desk.crew.records.read(TEAM, "a1")
+        assert found is not None
+        return found
+
+    def note(self, **facts: object) -> None:
+        with self.desk.crew.records.turn(TEAM, "a1") as turn:
+            turn.write(replace(self.record, **facts))  # type: ignore[arg-type]
+
+    def write(self, name: str, text: str) -> None:
+        self.world.worktrees.trees[self.record.worktree][name] = text
+
+    def is_killed(self) -> None:
+        for process in self.world.table.running():
+            self.world.table.signal(process, hard=True)
+
+    def dies(self) -> None:
+        self.is_killed()
+        self.does(Clear("a1", "its host is gone"))
+
+
+def test_what_an_agent_left_that_was_cut_off_lies_in_the_folder_of_the_next_one():
+    hands = Hands()
+    base = hands.starts().base
+    hands.write("new.txt", "half of it")
+    hands.dies()
+    again = hands.starts(again=True)
+    assert hands.world.worktrees.trees[again.worktree]["new.txt"] == "half of it"
+    assert again.base == base, "what was saved is work, and no beginning"
+    assert "An earlier attempt was cut off" in again.prompt
+
+
+def test_who_left_nothing_is_not_said_to_have_left_something():
+    hands = Hands()
+    hands.starts()
+    hands.dies()
+    assert "cut off" not in hands.starts(again=True).prompt
+
+
+def test_what_it_committed_itself_is_gone_on_with():
+    hands = Hands()
+    record = hands.starts()
+    hands.write("new.txt", "all of it")
+    tree = hands.world.worktrees.left(TEAM)[0]
+    tip = hands.world.worktrees.commit(tree, "a1", "by itself")
+    hands.dies()
+    again = hands.starts(again=True)
+    assert hands.world.worktrees.branches[record.common][again.branch] == tip
+    assert "An earlier attempt was cut off" in again.prompt
+
+
+def test_a_task_that_somebody_else_gave_back_meanwhile_was_cut_off_all_the_same():
+    hands = Hands()
+    hands.starts()
+    hands.write("new.txt", "half of it")
+    hands.is_killed()
+    view = RunLooking(hands.desk, hands.order).look()
+    reconcile(hands.desk.crew, TEAM)
+    assert hands.desk.boardroom.tasks.read(TEAM, "1").status == PENDING
+    (event,) = hands.performing.perform(Clear("a1", "its host is gone"), view)
+    assert event.detail["cut_off"] is True
+
+
+def test_a_conversation_is_gone_on_with_once_and_begun_anew_if_that_was_in_vain():
+    hands = Hands()
+    hands.starts()
+    hands.note(session="s1")
+    hands.write("new.txt", "half of it")
+    hands.dies()
+    assert hands.starts(again=True).resumes == "s1"
+    hands.dies()
+    assert hands.starts(again=True).resumes == ""
+
+
+def test_a_conversation_that_was_gone_on_with_and_had_a_turn_is_gone_on_with_again():
+    hands = Hands()
+    hands.starts()
+    hands.note(session="s1")
+    hands.dies()
+    hands.starts(again=True)
+    hands.note(turns=1)
+    hands.dies()
+    assert hands.starts(again=True).resumes == "s1"
+
+
+def test_who_must_plan_is_told_so_with_its_first_task():
+    hands = Hands()
+    hands.order.seats[0].requires_plan = True
+    enroll(hands.desk, hands.order)
+    record = hands.starts()
+    assert record.requires_plan
+    assert "Plan first and change no file" in record.prompt
+
+
+def test_an_agent_that_leads_is_told_that_all_is_resolved():
+    hands = Hands()
+    hands.order.leader = AgentSeat(name=LEAD, runtime="claude")
+    (event,) = hands.does(Say(kinds.RESOLVED, kinds.RESOLVED, "all tasks are resolved"))
+    assert event.kind == kinds.RESOLVED
+    (letter,) = unread_for(hands.desk.crew.room, TEAM, LEAD)
+    assert "All tasks of the board are resolved" in letter.text
