@@ -38,9 +38,10 @@ def test_people_see_what_happens_in_lines_of_80_columns(atm, request):
     assert "\x1b" not in shown
     words = next(line for line in lines if line.startswith("look at it: "))
     folder = words.split()[4].removesuffix(";")
-    assert [line for line in lines if len(line) > 80 and folder not in line and "look at it" not in line] == []
     sandbox = os.path.dirname(folder)
     request.addfinalizer(lambda: shutil.rmtree(sandbox))
+    pasted = ("look at it: ", "  export PATH=")  # paths of this machine, as long as they are: a cut one is of no use
+    assert [line for line in lines if len(line) > 80 and folder not in line and not line.startswith(pasted)] == []
     team = find_layout({"ATM_HOME": f"{sandbox}/home"}).team("till")
     assert len(os.listdir(f"{team}/runs")) == 1
     assert {*FILES} <= {os.path.relpath(os.path.join(at, n), folder) for at, _, names in os.walk(folder) for n in names}

@@ -1,5 +1,5 @@
 """
-RunLooking after a run: look, note what happened, decide, do it; again and again, until it ends.
+Looking after a run: look, note what happened, decide, do it; again and again, until it ends.
 
 Whoever calls this waits in between. Everything is written down before it is decided upon, so the process may be killed
 anywhere: `take_up` goes on.

@@ -20,7 +20,7 @@ from atm.domain.runs.observing import ended
 from atm.services.board import working as board
 from atm.services.board.leaving import release_claims
 from atm.services.crew.finishing import DoesNotJoin, start_of
-from atm.services.crew.reaping import clear_away
+from atm.services.crew.reaping import clear_away, end_processes, worktree_of
 from atm.services.crew.spawning import AgentWish, launch
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -266,9 +266,8 @@ class Performing:
         held = self._held(record)
         cut_off = held is not None or (not agent.is_over and self._went_back(agent.task))
         if held is not None and is_blamed:
-            crew_error = f"{agent.name}: {why}"
             self._save(record, why)
-            self._fail(agent.name, held.id, crew_error, held.claim_id, final=is_final)
+            self._fail(agent.name, held.id, f"{agent.name}: {why}", held.claim_id, final=is_final)
         has_failed = is_ended or record.state == ERROR or not record.is_over or cut_off
         cleared = clear_away(crew, record, state=ERROR if has_failed else STOPPED, error=why if has_failed else "")
         is_known = self._memory.seat(seat).over >= agent.generation
@@ -298,8 +297,6 @@ class Performing:
 
     def _save(self, record: AgentRecord, why: str) -> None:
         """Before the board says that it failed: whoever takes it next goes on with this."""
-        from atm.services.crew.reaping import end_processes, worktree_of
-
         crew, worktree = self._desk.crew, worktree_of(record)
         end_processes(crew, [record.mark], [(record.pid, record.began)] if record.pid and record.began else [])
         try:

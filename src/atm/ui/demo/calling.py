@@ -6,10 +6,11 @@ import os
 import shutil
 import sys
 
+from atm.domain.untrusted_text import shell_word
 
-def how_to_call() -> str:
-    """`atm` where it is installed for everyday use; its path where only a virtual environment has it."""
+
+def first_to_type() -> list[str]:
+    """Nothing where atm is installed for everyday use; its folder where only a virtual environment has it."""
     if shutil.which("atm"):
-        return "atm"
-    here = os.path.join(os.path.dirname(sys.executable), "atm")
-    return min(here, os.path.relpath(here), key=len)
+        return []
+    return [f"  export PATH={shell_word(os.path.dirname(sys.executable))}:$PATH"]

@@ -118,14 +118,15 @@ def _show(session: Session, style: Style, tally: Tally, sandbox: str | None) -> 
         session.print(style("\nSomething was lost or doubled: this is a defect.", RED, BOLD))
     if sandbox:
         session.print(f"sandbox: {sandbox}")
-    from atm.ui.demo.calling import how_to_call
+    from atm.ui.demo.calling import first_to_type
 
-    atm = how_to_call()
     session.print("\nNext:")
-    session.print(f"  {atm} teams create my-team             # your first team")
-    session.print(f"  {atm} teams add-member my-team ann     # and its first member")
-    session.print(f'  {atm} send ann "hello" --team my-team  # her first message')
-    session.print(f"  ATM_IDENTITY=ann {atm} read            # what she sees")
+    for line in first_to_type():
+        session.print(line)
+    session.print("  atm teams create my-team             # your first team")
+    session.print("  atm teams add-member my-team ann     # and its first member")
+    session.print('  atm send ann "hello" --team my-team  # her first message')
+    session.print("  ATM_IDENTITY=ann atm read            # what she sees")
 
 
 def _as_json(tally: Tally, sandbox: str | None) -> dict[str, object]:

@@ -88,7 +88,7 @@ class Play:
     def _end(self, run: subprocess.Popen[bytes]) -> None:
         try:
             run.wait(timeout=20)
-        except BaseException:
+        except BaseException:  # Ctrl-C too: whoever leads the demo away leaves no process behind
             run.kill()
             run.wait()
             raise

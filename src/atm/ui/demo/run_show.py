@@ -9,7 +9,7 @@ from atm.domain.runs import memory as kinds
 from atm.domain.untrusted_text import shell_word
 from atm.formats.runs.report_text import seconds_in_words
 from atm.ui.cli.render import Style
-from atm.ui.demo.calling import how_to_call
+from atm.ui.demo.calling import first_to_type
 from atm.ui.demo.run_play import Play
 from atm.ui.demo.run_proof import proofs
 from atm.ui.demo.run_repository import AGENTS, TEAM
@@ -59,7 +59,7 @@ def show_run(args: Args, session: Session) -> int:
         stage.clear()
         session.warn(f"the demo could not go on: {error}")
         session.warn(f"sandbox: {sandbox.folder}")
-    except BaseException:
+    except BaseException:  # Ctrl-C too: agents are ended and the sandbox goes, whatever happened
         stage.clear()
         sandbox.clear()
         sandbox.remove()
@@ -177,11 +177,11 @@ class Stage:
 
 
 def _next() -> list[str]:
-    atm = how_to_call()
     return [
         "",
         "Next, in a repository of yours:",
-        f"  {atm} run --plan plan.md --dry-run    # a checklist; what would be done",
-        f'  {atm} run "what you want"             # a model makes the plan; you say yes',
-        f"  {atm} demo --storm                    # mail that survives kills and rivals",
+        *first_to_type(),
+        "  atm run --plan plan.md --dry-run    # a checklist; what would be done",
+        '  atm run "what you want"             # a model makes the plan; you say yes',
+        "  atm demo --storm                    # mail that survives kills and rivals",
     ]
