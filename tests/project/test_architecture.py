@@ -34,6 +34,7 @@ TOPICS = (
     ("worksync",),
     ("access", "setup"),
     ("crew",),
+    ("merges",),
     ("sessions",),
     ("runs",),
     ("snapshot",),

@@ -38,6 +38,7 @@ Every error that a user can meet, in one tree.
     │   ├── SpawnFailed         an agent did not come up, and nothing of it is left
     │   ├── TeamStopped         a person stopped the team
     │   ├── RunActive           a loop looks after this team already
+    │   ├── NoSuchMerge
     │   ├── NoSuchRun
     │   ├── LeadPresent         another session leads the team, and was seen a moment ago
     │   ├── ApprovalClosed      it was answered already, or its time is over
@@ -295,6 +296,12 @@ class RunActive(RequestError):
     """A run of this team is under way."""
 
     code = "run-active"
+
+
+class NoSuchMerge(RequestError):
+    """Nothing of that task waits to be merged."""
+
+    code = "no-such-merge"
 
 
 class NoSuchRun(RequestError):

@@ -80,9 +80,10 @@ class MemoryWorktrees:
         self._worktrees[path] = Worktree(path=path, branch=branch, base=commit, common=repository.common)
         return self._worktrees[path]
 
-    def go_on(self, worktree: Worktree, work: Saved | Worktree) -> None:
+    def go_on(self, worktree: Worktree, work: Saved | Worktree | str) -> None:
         branches = self.branches[worktree.common]
-        kept = self.commits[work.commit if isinstance(work, Saved) else branches[work.branch]]
+        commit = work if isinstance(work, str) else work.commit if isinstance(work, Saved) else branches[work.branch]
+        kept = self.commits[commit]
         branches[worktree.branch] = kept.parents[0] if isinstance(work, Saved) else kept.id
         self.trees[worktree.path] = dict(kept.files)
 
@@ -107,8 +108,9 @@ class MemoryWorktrees:
                 waiting += self.commits[one].parents
         return found
 
-    def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:  # noqa: ARG002
+    def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:  # noqa: ARG002 - nobody asks a twin
         """Three-way, by whole files."""
+        commits = [self.branches[repository.common].get(one, one) for one in commits]
         tips = [one for one in dict.fromkeys(commits) if not any(one in self._history(o) - {o} for o in commits)]
         for former in self.commits.values():
             if len(tips) > 1 and former.parents == tips:
@@ -142,6 +144,13 @@ class MemoryWorktrees:
     def _counted(self, worktree: Worktree) -> Files:
         files, passed = self.trees.get(worktree.path, {}), self.ignored.get(worktree.path, [])
         return {path: text for path, text in files.items() if path not in passed}
+
+    def now(self, worktree: Worktree) -> str:
+        if worktree.path not in self.trees:
+            return ""
+        if any(self._changes(worktree)):
+            return self._commit(self._counted(worktree), self._head(worktree))
+        return self._head(worktree)
 
     def commit(self, worktree: Worktree, author: str, message: str) -> str:  # noqa: ARG002 - nobody asks a twin
         if worktree.path not in self.trees:

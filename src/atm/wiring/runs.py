@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from atm.domain.runs.orders import RunRules
     from atm.formats.files.layout import Layout
     from atm.ports.runs import Runs
+    from atm.services.crew.crewroom import Crewroom
+    from atm.services.merges.mergeroom import Mergeroom
     from atm.services.roster.full_boardroom import FullBoardroom
     from atm.services.runs.runroom import Runroom
 
@@ -37,6 +39,35 @@ def build_runroom(
 
     crew = build_crewroom(layout, settings, boardroom, environment)
     return Runroom(crew, build_runs(layout), build_approvalroom(layout, settings, boardroom.room, lambda: boardroom))
+
+
+def build_mergeroom(
+    layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
+) -> Mergeroom:
+    from atm.wiring.crew import build_crewroom
+
+    return _mergeroom(layout, settings, build_crewroom(layout, settings, boardroom, environment))
+
+
+def _mergeroom(layout: Layout, settings: Settings, crew: Crewroom) -> Mergeroom:
+    from atm.services.merges.mergeroom import MergePolicy, Mergeroom
+    from atm.system.merges.git_merging import GitMerging
+    from atm.system.merges.queue_files import MergeFiles
+
+    disk, clock = RealDisk(layout.private_roots), RealClock()
+    locks = build_locks(layout, disk, clock)
+    policy = MergePolicy(
+        strategy=settings.text("merges.strategy"),
+        at=settings.text("merges.at"),
+        at_once=settings.whole("merges.at_once"),
+        check=settings.text("merges.check"),
+        resolver=settings.text("merges.resolver"),
+        command=settings.text("merges.resolve_command"),
+        resolve=settings.number("merges.resolve_minutes") * 60,
+        sends_back=settings.whole("merges.sends_back"),
+        radar=settings.number("merges.radar_seconds"),
+    )
+    return Mergeroom(crew, MergeFiles(disk, locks, layout), GitMerging(disk, clock, locks, layout), policy)
 
 
 def build_rules(settings: Settings) -> RunRules:

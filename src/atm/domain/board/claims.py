@@ -241,6 +241,23 @@ def reopen(card: Card, by: Stamp, reason: str) -> Change:
     return Change(event, fields={"status": PENDING, "owner": ""}, own=own)
 
 
+def note_merged(task: Task, by: Stamp, commit: str, into: str) -> Change | None:
+    """Its work is part of that branch now."""
+    work = task.part("work")
+    if task.status != COMPLETED or work.get("merged") == commit:
+        return None
+    event = by.event("merged", commit=commit, into=into)
+    return Change(event, own={"work": {**work, "merged": commit, "into": into}})
+
+
+def send_back(task: Task, by: Stamp, reason: str, check: dict[str, Plain]) -> Change:
+    """Reopened because it is red together with what was merged: with its work, and with the check that fails."""
+    change = reopen(task, by, reason)
+    work = task.part("work")
+    kept: dict[str, Plain] = {"work": {"former": work.get("commit"), "base": work.get("base")}}
+    return Change(change.event, fields=change.fields, own={**change.own, **kept, "lastCheck": check})
+
+
 def check_open(card: Card) -> None:
     if card.problem:
         raise TaskClosed(f"the file of #{card.id} cannot be read: {card.problem}", "mend or remove the file")

@@ -16,6 +16,12 @@ SALVAGE = "refs/atm/salvage"
 
 CHECKPOINTS = "atm/checkpoints"
 
+RESULT = "atm/result"
+"""Where the work of a team is merged: `atm/result/{team}`."""
+
+QUEUE = ".merge"
+"""Stands for the agent in the names of worktrees of the merge queue. No member's name begins with a dot."""
+
 LONGEST_IN_BYTES = 240
 """A file name has at most 255 bytes, and git's locks on a ref need five of them."""
 
@@ -83,6 +89,10 @@ def work_folder(team: str) -> str:
 
 def work_branch(team: str, task: str, agent: str) -> str:
     return f"{work_folder(team)}{folder_name(task, agent)}"
+
+
+def result_branch(team: str) -> str:
+    return f"{RESULT}/{encode(team)}"
 
 
 def checkpoint_branch(team: str) -> str:

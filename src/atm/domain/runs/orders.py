@@ -73,6 +73,19 @@ class RunOrder:
     plan_file: str = ""
     tick: bool = False
     merge: str = "none"
+    """How finished work is merged: rebase, merge, squash; none: it stays on its branches."""
+    into: str = ""
+    """The branch that it is merged into."""
+    merge_at: str = "task"
+
+    @property
+    def merges(self) -> bool:
+        return self.merge != "none" and bool(self.into)
+
+    @property
+    def start(self) -> str:
+        """What new work begins with: the target, where it grows while the run goes on."""
+        return self.into if self.merges and self.merge_at == "task" else self.base
 
     def seat(self, name: str) -> AgentSeat | None:
         return next((one for one in self.everybody if one.name == name), None)

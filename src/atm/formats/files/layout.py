@@ -138,6 +138,14 @@ class Layout:
         """What an agent of a run said."""
         return f"{self.run(team, run)}/out/{member}.log"
 
+    def merges(self, team: str) -> str:
+        """The merge queue."""
+        return f"{self.our_data(team)}/merges.json"
+
+    def merges_seal(self, team: str) -> str:
+        """What the queue was when atm wrote it: its own folder is shared."""
+        return f"{self.state_root}/merges/{team}.sha256"
+
     def report_secret(self, team: str) -> str:
         return f"{self.our_data(team)}/{REPORT_SECRET}"
 
@@ -157,7 +165,15 @@ class Layout:
 
     def private_in(self, team: str) -> tuple[str, ...]:
         """What is ours alone among our data about a team, though its folder may be shared."""
-        files = (self.ledger, self.task_history, self.state, self.completed_mark, self.task_intent, self.lead_away)
+        files = (
+            self.ledger,
+            self.task_history,
+            self.state,
+            self.completed_mark,
+            self.task_intent,
+            self.lead_away,
+            self.merges,
+        )
         folders = (self.heartbeats, self._endpoints, self.sync_folder, self.approvals, self.runs)
         return (*(path(team) for path in (*files, *folders)), self.records(team, STALL_JOURNAL))
 

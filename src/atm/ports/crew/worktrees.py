@@ -96,14 +96,18 @@ class Worktrees(Protocol):
         commits of its own is never reset: it gets a number. Raises AtmError, and leaves nothing half made behind.
         """
 
-    def go_on(self, worktree: Worktree, work: Saved | Worktree) -> None:
+    def go_on(self, worktree: Worktree, work: Saved | Worktree | str) -> None:
         """
-        In a new worktree, go on with the work of another life: with its commits, and with files of it that were saved,
-        which lie there as changes. What it began with stays the base. Raises AtmError where something is in the way.
+        In a new worktree, go on with the work of another life (or with a commit): with its commits, and with files of
+        it that were saved, which lie there as changes. What it began with stays the base. Raises AtmError where
+        something is in the way.
         """
 
     def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:
         """One commit with all of these in it, made without any working tree; always the same for the same ones."""
+
+    def now(self, worktree: Worktree) -> str:
+        """All that is there as one commit, under no ref: its head, if nothing is dirty. Empty if it is gone."""
 
     def commit(self, worktree: Worktree, author: str, message: str) -> str:
         """All that is dirty there, as one commit by that author; the commit that is its head now."""

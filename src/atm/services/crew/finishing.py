@@ -39,10 +39,23 @@ def start_of(crew: Crewroom, repository: Repository, team: str, task: Task, star
 
 def _work_of(crew: Crewroom, team: str, id: str) -> str:
     try:
-        commit = crew.boardroom.tasks.read(team, id).part("work").get("commit")
+        work = crew.boardroom.tasks.read(team, id).part("work")
     except AtmError:
         return ""  # it is gone from the board, which counts as done
+    commit = work.get("merged") or work.get("commit")
     return commit if isinstance(commit, str) else ""
+
+
+def former_work(crew: Crewroom, repository: Repository, task: Task, start: str) -> str:
+    """
+    For a task that was sent back from merging: a commit with what it had done and with what it begins with, to go on
+    from. What it had done alone, where these do not go together; empty if there is none.
+    """
+    former = task.part("work").get("former")
+    if not isinstance(former, str) or not former:
+        return ""
+    joined = crew.worktrees.join(repository, [start or repository.head, former], f"#{task.id}, and what it must fit")
+    return joined.commit or former
 
 
 def finish(host: Host, task: Task, result: str) -> str:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from atm.domain.crew.marks import family, read_mark
-from atm.domain.crew.refs import names_in
+from atm.domain.crew.refs import QUEUE, names_in
 from atm.domain.crew.states import ERROR, STOPPED
 from atm.domain.errors import AtmError
 from atm.domain.team.liveness import ENDED
@@ -196,8 +196,8 @@ def _clear_trees(crew: Crewroom, team: str, done: Reconciled) -> None:
     """
     living = [member for member in crew.records.names(team) if _lives(crew, crew.records.read(team, member))]
     for worktree in crew.worktrees.left(team):
-        if owner_in_path(worktree.path) in living:
-            continue
+        if owner_in_path(worktree.path) in (QUEUE, *living):
+            continue  # what the merge queue has prepared is for it to take away: a person may sit there
         crew.worktrees.save(worktree, team, worktree.path.rpartition("/")[2], "its agent is gone")
         crew.worktrees.remove(worktree, branch=False)
         done.trees.append(worktree.path)

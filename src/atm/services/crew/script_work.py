@@ -14,7 +14,7 @@ from atm.domain.errors import AtmError, NotTrusted
 from atm.services.board import working as board
 from atm.services.board.marks import check_run_marks
 from atm.services.board.reviews import submit_plan
-from atm.services.crew.finishing import DoesNotJoin, finish, give_up, start_of
+from atm.services.crew.finishing import DoesNotJoin, finish, former_work, give_up, start_of
 from atm.services.crew.reaping import worktree_of
 
 TYPE_CHECKING = False
@@ -123,6 +123,8 @@ def _settle(host: Host, task: Task) -> str:
         begin = start_of(host.crew, repository, host.record.team, task, host.record.start)
         made = host.crew.worktrees.make(repository, host.record.team, task.id, host.record.member, begin)
         host.note(worktree=made.path, branch=made.branch, base=made.base, common=made.common)
+        if former := former_work(host.crew, repository, task, begin):
+            host.crew.worktrees.go_on(made, former)
         folder = made.path
     host.machine.enter(folder)
     return folder

@@ -75,8 +75,10 @@ class AgentWish:
     task: str = ""
     claim: str = ""
     """A task that was claimed for it, and the claim."""
-    work: Saved | Worktree | None = None
-    """What another one left of it, to go on with."""
+    work: Saved | Worktree | str | None = None
+    """What another one left of it, to go on with; or a commit."""
+    place: Worktree | None = None
+    """A worktree that was prepared for it."""
 
 
 def spawn(crew: Crewroom, wish: AgentWish) -> AgentRecord:
@@ -218,7 +220,7 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
     slot = crew.slots.take(record.mark, crew.policy.lease)
     record = change(crew, team, member, generation, slot=slot)
     if runtime.protocol != BOARD and not wish.in_place:
-        record = _with_worktree(crew, record, wish.work)
+        record = _with_worktree(crew, record, wish)
     command = program_words(crew, runtime, wish, record)
     session = _uuid(record) if _uuid(record) in command else record.session
     record = change(crew, team, member, generation, command=command, session=session)
@@ -232,22 +234,28 @@ def _make(crew: Crewroom, wish: AgentWish, runtime: Runtime, record: AgentRecord
     return change(crew, team, member, generation, **facts)
 
 
-def _with_worktree(crew: Crewroom, record: AgentRecord, work: Saved | Worktree | None) -> AgentRecord:
+def _with_worktree(crew: Crewroom, record: AgentRecord, wish: AgentWish) -> AgentRecord:
+    if wish.place is not None:
+        return _noted(crew, record, wish.place)
     repository = crew.worktrees.repository(record.folder)
     if repository is None:
         return record  # no git here: it works in the folder itself
     left_alone = crew.runtimes[record.runtime].ignored
     name = record.task or HOME_TASK
     made = crew.worktrees.make(repository, record.team, name, record.member, record.start, left_alone)
-    facts = {"worktree": made.path, "branch": made.branch, "base": made.base, "common": made.common}
-    noted = change(crew, record.team, record.member, record.generation, **facts)
-    if work is not None:
-        crew.worktrees.go_on(made, work)
+    noted = _noted(crew, record, made)
+    if wish.work is not None:
+        crew.worktrees.go_on(made, wish.work)
     if crew.policy.setup:
         ran = crew.boardroom.programs.run(crew.policy.setup, folder=made.path, seconds=crew.policy.task)
         if ran.code != 0:
             raise SpawnFailed(f"`{crew.policy.setup}` failed in the new worktree: {said_by(ran).strip()[-500:]}")
     return noted
+
+
+def _noted(crew: Crewroom, record: AgentRecord, made: Worktree) -> AgentRecord:
+    facts = {"worktree": made.path, "branch": made.branch, "base": made.base, "common": made.common}
+    return change(crew, record.team, record.member, record.generation, **facts)
 
 
 def program_words(crew: Crewroom, runtime: Runtime, wish: AgentWish, record: AgentRecord) -> list[str]:

@@ -19,7 +19,7 @@ from atm.domain.runs.memory import RunEvent
 from atm.domain.runs.observing import ended
 from atm.services.board import working as board
 from atm.services.board.leaving import release_claims
-from atm.services.crew.finishing import DoesNotJoin, start_of
+from atm.services.crew.finishing import DoesNotJoin, former_work, start_of
 from atm.services.crew.reaping import clear_away, end_processes, worktree_of
 from atm.services.crew.spawning import AgentWish, launch
 from atm.services.mail.posting import Draft
@@ -119,7 +119,7 @@ class Performing:
         record = self._desk.crew.records.read(self._order.team, seat.name)
         if record is not None and not record.is_over and record.run == self._order.run:
             return []
-        return self._start(seat, self._wish(seat, start=self._order.base), action.task, action.is_restart)
+        return self._start(seat, self._wish(seat, start=self._order.start), action.task, action.is_restart)
 
     def _start_for(self, seat: AgentSeat, task: Task, action: Give) -> list[RunEvent]:
         try:
@@ -135,14 +135,15 @@ class Performing:
         wish.requires_plan = task.plan in ("required", "submitted", "rejected")
         return self._start(seat, wish, task.id, action.is_restart, task.claim_id)
 
-    def _begin_with(self, task: Task) -> tuple[str, Saved | Worktree | None]:
+    def _begin_with(self, task: Task) -> tuple[str, Saved | Worktree | str | None]:
         """Where its dependencies end; and, if an agent was cut off in the middle, what that one had done."""
         crew = self._desk.crew
         repository = crew.worktrees.repository(self._order.folder)
         if repository is None:
             return "", None
-        begin = start_of(crew, repository, self._order.team, task, self._order.base)
-        return begin, self._left_of(task, repository) if self._memory.task(task.id).is_cut_off else None
+        begin = start_of(crew, repository, self._order.team, task, self._order.start)
+        left = self._left_of(task, repository) if self._memory.task(task.id).is_cut_off else None
+        return begin, left or former_work(crew, repository, task, begin) or None
 
     def _left_of(self, task: Task, repository: Repository) -> Saved | Worktree | None:
         """What was saved of it; or the branch of whoever tried it last, if that one had committed everything itself."""

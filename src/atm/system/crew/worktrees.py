@@ -17,17 +17,16 @@ from atm.domain.crew.refs import (
     names_in,
     obstacles,
     salvage_folder,
-    salvage_ref,
     work_branch,
     work_folder,
 )
 from atm.domain.errors import AtmError, BadName, DiskError, RequestError
-from atm.formats.crew.salvage_note import SalvageNote, decode_note, encode_note
+from atm.formats.crew.salvage_note import SalvageNote, decode_note
 from atm.formats.crew.worktree_record import WorktreeRecord, decode_record, encode_record
 from atm.formats.files.json_record import to_bytes, to_text
-from atm.formats.files.times import for_name
 from atm.ports.crew.worktrees import JoinedWork, Repository, Saved, Worktree
 from atm.system.crew.included import copy_included
+from atm.system.crew.kept_work import ID_LENGTH, as_saved, keep_once
 from atm.system.crew.restoring import put_into
 from atm.system.crew.scratch import Scratch
 from atm.system.files.refusals import explained
@@ -58,9 +57,7 @@ REPOSITORY_FILE = ".repository"
 SCRATCH = ".scratch-"
 """No team's name begins with a dot."""
 
-ID_LENGTH = 12
 MOST_NUMBERS = 100
-MOST_IN_ONE_MOMENT = 1000
 EMPTY_TREE = ("hash-object", "-t", "tree", "--stdin")
 
 
@@ -115,9 +112,11 @@ class GitWorktrees:
                 raise
             return made
 
-    def go_on(self, worktree: Worktree, work: Saved | Worktree) -> None:
+    def go_on(self, worktree: Worktree, work: Saved | Worktree | str) -> None:
         is_saved = isinstance(work, Saved)
-        commit = work.commit if isinstance(work, Saved) else f"refs/heads/{work.branch}"
+        commit = (
+            work if isinstance(work, str) else work.commit if isinstance(work, Saved) else f"refs/heads/{work.branch}"
+        )
         with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
             notes = checkouts.folder_of_notes(worktree.common, worktree.path)
             checkouts.go_on(self._git(notes, worktree.path), commit, is_saved=is_saved)
@@ -233,17 +232,22 @@ class GitWorktrees:
         if found.staged not in ("", found.tree, common.ask("rev-parse", "--quiet", "--verify", f"{head}^{{tree}}")):
             parents.append(salvage.commit_tree(common, found.staged, [head], "atm salvage: what was staged"))
         note = SalvageNote(why=why, base=worktree.base, dirty=found.dirty, untracked=found.untracked)
-        return self._keep(common, team, task, note, found.tree, parents)
-
-    def _keep(self, common: Git, team: str, task: str, note: SalvageNote, tree: str, parents: Sequence[str]) -> Saved:
-        """The same work is kept once: whoever saved it may have been killed before the next step."""
-        for former in salvage.kept(common, salvage_folder(team)):
-            if former.tree == tree and former.parents[:1] == [*parents[:1]] and {*parents} <= {*former.parents}:
-                return _saved(former, common.git_dir)
         now = self._clock.now()
-        refs = (salvage_ref(team, task, for_name(now + more / 1000)) for more in range(MOST_IN_ONE_MOMENT))
-        made = salvage.keep(common, refs, tree=tree, parents=parents, message=encode_note(note), now=now)
-        return _saved(made, common.git_dir)
+        return keep_once(common, team, task, note, tree=found.tree, parents=parents, now=now)
+
+    def now(self, worktree: Worktree) -> str:
+        with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
+            notes = checkouts.folder_of_notes(worktree.common, worktree.path)
+            head = self._git(notes).commit_of("HEAD") if notes else ""
+            if not head or not os.path.isdir(worktree.path):
+                return ""
+            with Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
+                known = self._beginning(notes, head)
+                looking = Looking(self._git(notes, worktree.path), scratch, known)
+                if not any(looking.changes()):
+                    return head
+                found = take(self._git(notes, worktree.path), scratch, known)
+            return salvage.commit_tree(self._git(worktree.common), found.tree, [head], "what is there now")
 
     def _beginning(self, notes: str, head: str, *, is_users_own: bool = False) -> Beginning:
         if is_users_own:
@@ -363,7 +367,7 @@ class GitWorktrees:
     # What was saved.
 
     def saved(self, common: str, team: str = "") -> list[Saved]:
-        found = [_saved(each, common) for each in salvage.kept(self._git(common), salvage_folder(team))]
+        found = [as_saved(each, common) for each in salvage.kept(self._git(common), salvage_folder(team))]
         return sorted(found, key=lambda each: each.ref.rpartition("/")[2], reverse=True)
 
     def show(self, saved: Saved) -> str:
@@ -385,16 +389,3 @@ class GitWorktrees:
         """A folder for one worktree. Beside the teams, in a folder that nobody removes meanwhile."""
         key = path.removeprefix(f"{self._layout.worktrees}/").partition("/")[0]
         return f"{self._layout.worktrees}/{key}/{SCRATCH}{hashlib.sha256(os.fsencode(path)).hexdigest()[:ID_LENGTH]}"
-
-
-def _saved(found: salvage.Salvage, common: str) -> Saved:
-    note = decode_note(found.message)
-    return Saved(
-        id=found.commit[:ID_LENGTH],
-        ref=found.ref,
-        commit=found.commit,
-        common=common,
-        why=note.why,
-        dirty=note.dirty,
-        untracked=note.untracked,
-    )

@@ -53,7 +53,7 @@ def commit_all(looking: Looking, branch: str, author: CommitAuthor, message: str
         return head
     words = [word for parent in (head, *merged) for word in ("-p", parent)]
     data = message.replace("\0", "").encode("utf-8", "replace")
-    facts = _idents(git, author)
+    facts = idents(git, author)
     commit = git.need("commit-tree", "--no-gpg-sign", *words, "-F", "-", tree, stdin=data, facts=facts).strip()
     _move_on(git, branch, head, commit, facts)
     for name in MERGING if merged else ():
@@ -72,7 +72,7 @@ def _check_nothing_is_half_done(looking: Looking) -> None:
         )
 
 
-def _idents(git: Git, author: CommitAuthor) -> dict[str, str]:
+def idents(git: Git, author: CommitAuthor) -> dict[str, str]:
     """The agent as the author; as the committer the user, or the agent where the user has no name."""
     names = {"NAME": author.name, "EMAIL": author.email}
     facts = {f"GIT_AUTHOR_{what}": value for what, value in names.items()}

@@ -28,13 +28,9 @@ def join(git: Git, commits: Sequence[str], message: str) -> tuple[str, list[str]
     tips = _independent(git, known)
     made = tips[0]
     for other in tips[1:]:
-        words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", made, other)
-        done = git.run(*words, seconds=LONG)
-        if done.code not in (CLEAN, IN_CONFLICT):
-            raise _refused(words, done)
-        tree, *files = names_in(text_of(done.out))
-        if done.code == IN_CONFLICT:
-            return "", sorted({*files})
+        tree, conflicts = merge_trees(git, made, other)
+        if conflicts:
+            return "", conflicts
         made = commit_tree(git, tree, [made, other], message)
     return made, []
 
@@ -43,6 +39,16 @@ def _independent(git: Git, commits: Sequence[str]) -> list[str]:
     """Without those that are part of another, in the order given."""
     kept = {*git.need("merge-base", "--independent", *commits).split()}
     return [commit for commit in dict.fromkeys(commits) if commit in kept]
+
+
+def merge_trees(git: Git, ours: str, theirs: str) -> tuple[str, list[str]]:
+    """The tree of both, or what does not go together."""
+    words = ("merge-tree", "--write-tree", "--name-only", "--no-messages", "-z", ours, theirs)
+    done = git.run(*words, seconds=LONG)
+    if done.code not in (CLEAN, IN_CONFLICT):
+        raise _refused(words, done)
+    tree, *files = names_in(text_of(done.out))
+    return ("", sorted({*files})) if done.code == IN_CONFLICT else (tree, [])
 
 
 def _refused(words: Sequence[str], done: GitOutput) -> GitTrouble:

@@ -1,4 +1,4 @@
-"""RunLooking after a run from a terminal, a pipe or a program: the loop, and what is seen of it."""
+"""Looking after a run from a terminal, a pipe or a program: the loop, and what is seen of it."""
 
 from __future__ import annotations
 

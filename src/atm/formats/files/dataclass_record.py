@@ -1,0 +1,39 @@
+"""
+Dataclasses from JSON that anybody may have written: what is not known is passed over, what is of another kind is as if
+it were not there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, fields, is_dataclass
+from types import UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+
+def made_from(kind: Any, said: dict[str, Any]) -> Any:
+    """None if something is missing without which there is none."""
+    hints = get_type_hints(kind)
+    given = {one.name: _value(hints[one.name], said[one.name]) for one in fields(kind) if one.name in said}
+    known = {name: value for name, value in given.items() if value is not None}
+    needed = {one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING}
+    return kind(**known) if needed <= {*known} else None
+
+
+def _value(hint: Any, value: Any) -> Any:
+    """None for a value of another kind."""
+    if get_origin(hint) in (Union, UnionType):
+        return next((_value(one, value) for one in get_args(hint) if one is not type(None)), None)
+    if is_dataclass(hint):
+        return made_from(hint, value) if isinstance(value, dict) else None
+    if get_origin(hint) is list:
+        (kind,) = get_args(hint)
+        return [one for one in (_value(kind, each) for each in value) if one is not None] if _is(list, value) else None
+    if get_origin(hint) is dict:
+        return {str(key): one for key, one in value.items() if isinstance(one, str)} if _is(dict, value) else None
+    if hint is float:
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return value if _is(hint, value) else None
+
+
+def _is(kind: type, value: object) -> bool:
+    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))

@@ -1,0 +1,48 @@
+"""The merge queue as JSON: `merges.json` in the team's folder, with the words of `atm merge queue --json`."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from atm.domain.merges.items import STATUSES, MergeItem, MergeQueue
+from atm.formats.files.dataclass_record import made_from
+from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.plain import Plain, Record
+
+VERSION = 1
+
+
+def encode_queue(queue: MergeQueue) -> bytes:
+    said: Record = asdict(queue)
+    said |= {"version": VERSION, "items": [item_fields(one) for one in queue.items]}
+    return to_bytes(encode(said) + "\n")
+
+
+def item_fields(item: MergeItem) -> dict[str, Plain]:
+    said: dict[str, Plain] = asdict(item)
+    files, rivals = said.pop("conflicts"), said.pop("rivals")
+    said["conflict"] = {"files": files, "with": rivals} if files or rivals else None
+    said["commit"] = item.commit or None
+    return said
+
+
+def decode_queue(data: bytes) -> MergeQueue:
+    """Raises NotJson."""
+    said = decode_object(to_text(data))
+    found = said.get("items")
+    items = [_item(one) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    queue = made_from(MergeQueue, {**said, "items": []})
+    if not isinstance(queue, MergeQueue):
+        raise NotJson("it does not say of which team it is")
+    queue.items = [one for one in items if one is not None]
+    return queue
+
+
+def _item(said: Record) -> MergeItem | None:
+    conflict = said.get("conflict")
+    both = conflict if isinstance(conflict, dict) else {}
+    found = made_from(MergeItem, {**said, "conflicts": both.get("files", []), "rivals": both.get("with", [])})
+    return found if isinstance(found, MergeItem) and found.status in STATUSES else None

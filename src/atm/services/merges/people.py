@@ -1,0 +1,132 @@
+"""What people do with the queue: try again, leave out, resolve by hand."""
+
+from __future__ import annotations
+
+from atm.domain.crew.refs import QUEUE, folder_name
+from atm.domain.errors import NoSuchMerge, RequestError
+from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
+from atm.domain.merges.ordering import try_again
+from atm.domain.untrusted_text import shell_words
+from atm.services.merges.desk import MergeDesk
+from atm.services.merges.merging import Merging
+from atm.services.merges.queueing import find_item, open_queue
+from atm.services.merges.resolving import clear_place, prepare_place, take_resolution
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.merges.items import MergeItem
+    from atm.ports.crew.worktrees import Worktree
+    from atm.services.merges.mergeroom import Mergeroom
+
+PATIENT = 30.0
+"""Seconds that a person waits for a merge that is under way."""
+
+
+def begin_queue(room: Mergeroom, wanted: MergeQueue) -> None:
+    """For a run: the queue of its team, with the target of the run. What was merged into another is another story."""
+    with room.merges.hold(wanted.team, PATIENT):
+        former = room.merges.read(wanted.team)
+        if former is not None and former.branch == wanted.branch:
+            wanted.items, wanted.green = former.items, former.green
+        room.merges.write(wanted)
+
+
+def work_off(room: Mergeroom, team: str, folder: str, changed: Callable[[MergeQueue], None]) -> MergeQueue:
+    """Everything that can be merged now."""
+    with room.merges.hold(team):
+        queue = open_queue(room, team, folder)
+        Merging(MergeDesk(room, queue, lambda: changed(queue))).work()
+        return queue
+
+
+class Hand:
+    """One item in the hand of a person, who holds the queue meanwhile."""
+
+    def __init__(self, room: Mergeroom, team: str, folder: str, task: str) -> None:
+        self._room = room
+        self._desk = MergeDesk(room, open_queue(room, team, folder))
+        self._merging = Merging(self._desk)
+        self._task = task
+
+    @property
+    def queue(self) -> MergeQueue:
+        return self._desk.queue
+
+    def _item(self) -> MergeItem:
+        item = find_item(self.queue, self._task)
+        if item.status == MERGED:
+            raise NoSuchMerge(f"#{item.task} is merged already: {item.commit[:12]}", "there is nothing to do")
+        return item
+
+    def retry(self) -> MergeItem:
+        with self._merging.ready():
+            item = self._item()
+            try_again(item)
+            self._merging.look()
+            if item.waits_for:
+                others = ", ".join(f"#{id}" for id in item.waits_for)
+                raise RequestError(f"#{item.task} builds on {others}, which is not merged", f"merge {others} first")
+            self._merging.go_on_with(item)
+        return item
+
+    def skip(self, reason: str) -> MergeItem:
+        """It stays on its branch, and is kept beside it; what builds on it does not wait any more."""
+        with self._merging.ready():
+            item = self._item()
+            self._desk.keep(item, f"left out of the merge: {reason}"[:200])
+            item.status, item.reason, item.skipped, item.needs_human = FAILED, reason, True, False
+            self._desk.write()
+        return item
+
+    def prepare(self) -> tuple[MergeItem, Worktree, list[str]]:
+        """A worktree in which the merge has stopped where it could not go on."""
+        with self._merging.ready():
+            item = self._item()
+            if item.resolved_onto and self._place(item) is not None and not item.resolution:
+                onto = item.resolved_onto
+            else:
+                try_again(item)
+                onto = item.resolved_onto = self._desk.target()
+            self._desk.keep(item, "a person resolves it")
+            place, left = prepare_place(self._desk, item, onto)
+            item.status, item.needs_human, item.conflicts = CONFLICT, True, [*(left or item.conflicts)]
+            item.reason = f"a person resolves it in {place.path}"
+            self._desk.write()
+        return item, place, left
+
+    def done(self) -> tuple[MergeItem, list[str]]:
+        """What the person did there is checked and merged; or what is not resolved yet."""
+        with self._merging.ready():
+            item = self._item()
+            place = self._need_place(item)
+            left = take_resolution(self._desk, item, place, item.resolved_onto)
+            if not left:
+                self._merging.look()
+                self._merging.go_on_with(item)
+        return item, left
+
+    def abort(self) -> MergeItem:
+        """As it was before: flagged. What the person did is saved."""
+        with self._merging.ready():
+            item = self._item()
+            self._need_place(item)
+            clear_place(self._room, self._desk.repository, self.queue.team, item.task)
+            item.resolved_onto = item.resolution = ""
+            self._desk.flag(item, CONFLICT, "nobody has resolved it")
+        return item
+
+    def _place(self, item: MergeItem) -> Worktree | None:
+        name = f"/{folder_name(item.task, QUEUE)}"
+        places = self._room.crew.worktrees.left(self.queue.team)
+        return next((one for one in places if one.path.endswith(name)), None)
+
+    def _need_place(self, item: MergeItem) -> Worktree:
+        found = self._place(item)
+        if found is None:
+            team = shell_words(self.queue.team)
+            raise NoSuchMerge(
+                f"nobody resolves #{item.task} by hand", f"begin with: atm merge resolve {item.task} --team {team}"
+            )
+        return found

@@ -1,0 +1,129 @@
+"""The queue as it stands: what the board says is done, and what became of it."""
+
+from __future__ import annotations
+
+from atm.domain.board.tasks import COMPLETED, FAILED, UNREACHABLE
+from atm.domain.crew.refs import result_branch
+from atm.domain.errors import AtmError, NoSuchMerge, RequestError
+from atm.domain.merges.items import MergeQueue
+from atm.domain.merges.ordering import FinishedWork, refresh
+from atm.domain.untrusted_text import shell_words
+from atm.formats.files.times import from_iso
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.dependencies import Board
+    from atm.domain.board.tasks import Card, Task
+    from atm.domain.merges.items import MergeItem
+    from atm.domain.plain import Plain
+    from atm.ports.crew.worktrees import Repository
+    from atm.services.merges.mergeroom import Mergeroom
+
+
+class BoardReader:
+    """Remembers what was read of finished tasks: one is read again when something happened to it."""
+
+    def __init__(self, room: Mergeroom, team: str) -> None:
+        self._room = room
+        self._team = team
+        self._known: dict[str, tuple[object, FinishedWork | None]] = {}
+
+    def refresh(self, queue: MergeQueue) -> None:
+        tasks = self._room.boardroom.tasks
+        if not tasks.exists(self._team):
+            return
+        board = tasks.board(self._team)
+        found = {card.id: self._work(board, card) for card in board.sorted() if not card.is_hidden}
+        before = {*queue.before}
+        wanted = [work for id, work in found.items() if work is not None and id not in before]
+        below = [work for id, work in found.items() if work is not None and id in before]
+        needed = _closure(wanted, below)
+        still_open = [card.id for card in board.cards.values() if _may_still_come(board, card)]
+        refresh(queue, [*needed, *wanted], still_open)
+
+    def _work(self, board: Board, card: Card) -> FinishedWork | None:
+        if board.state(card) != COMPLETED:
+            return None
+        version = (card.last_event, card.status, card.outcome)
+        known = self._known.get(card.id)
+        if known is None or known[0] != version:
+            try:
+                task = self._room.boardroom.tasks.read(self._team, card.id)
+            except AtmError:
+                return None  # it changes just now
+            known = self._known[card.id] = (version, _finished(task))
+        work = known[1]
+        if work is not None:
+            work.blockers = [*board.blockers(card)]
+        return work
+
+
+def _finished(task: Task) -> FinishedWork | None:
+    work, at = task.part("work"), task.text("finishedAt")
+    commit, base = _text(work.get("commit")), _text(work.get("base"))
+    if not commit or not base or commit == base:
+        return None
+    return FinishedWork(
+        task=task.id,
+        agent=task.text("finishedBy") or task.owner,
+        branch=_text(work.get("branch")),
+        head=commit,
+        base=base,
+        subject=task.subject,
+        done_at=(from_iso(at) or 0.0) if at else 0.0,
+    )
+
+
+def _text(value: Plain) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _may_still_come(board: Board, card: Card) -> bool:
+    """Is it open, and can anybody ever finish it?"""
+    return not card.is_hidden and not card.is_finished and board.state(card) not in (FAILED, UNREACHABLE)
+
+
+def _closure(wanted: list[FinishedWork], others: list[FinishedWork]) -> list[FinishedWork]:
+    """Work of before that something wanted builds on."""
+    by_id, found = {work.task: work for work in others}, {}
+    waiting = [id for work in wanted for id in work.blockers]
+    while waiting:
+        id = waiting.pop()
+        if id in by_id and id not in found:
+            found[id] = by_id[id]
+            waiting += by_id[id].blockers
+    return [work for id, work in by_id.items() if id in found]
+
+
+def open_queue(room: Mergeroom, team: str, folder: str) -> MergeQueue:
+    """The one that is there, or a new one for the repository of a folder."""
+    found = room.merges.read(team)
+    if found is not None:
+        return found
+    return MergeQueue(team=team, branch=result_branch(team), folder=folder, strategy=room.policy.strategy)
+
+
+def look(room: Mergeroom, team: str, folder: str) -> MergeQueue:
+    """The queue with what was done since somebody worked it off. Nothing is written."""
+    queue = open_queue(room, team, folder)
+    BoardReader(room, team).refresh(queue)
+    return queue
+
+
+def repository_of(room: Mergeroom, queue: MergeQueue) -> Repository:
+    found = room.crew.worktrees.repository(queue.folder) if queue.folder else None
+    if found is None:
+        raise RequestError(
+            f"{queue.folder or 'this folder'} belongs to no git repository", "go to the repository of the work"
+        )
+    return found
+
+
+def find_item(queue: MergeQueue, task: str) -> MergeItem:
+    found = queue.item(task.removeprefix("#"))
+    if found is None:
+        raise NoSuchMerge(
+            f"nothing of #{task.removeprefix('#')} waits to be merged",
+            f"see `atm merge queue --team {shell_words(queue.team)}`: a task is there as soon as it is completed",
+        )
+    return found

@@ -1,0 +1,197 @@
+"""
+A conflict and who resolves it: what is remembered of former ones, then a command or a runtime, then a person.
+
+It happens in a worktree in which git's own merge has stopped; the same one that `atm merge resolve` gives to a person.
+"""
+
+from __future__ import annotations
+
+from atm.domain.board.acceptance import said_by
+from atm.domain.crew.last_words import FAILED as SAYS_NO
+from atm.domain.crew.last_words import last_words
+from atm.domain.crew.refs import QUEUE, folder_name
+from atm.domain.crew.runtimes import HEADLESS
+from atm.domain.crew.states import IDLE
+from atm.domain.errors import AtmError, RequestError
+from atm.domain.merges.items import CONFLICT, RESOLVED
+from atm.domain.merges.negotiating import ConflictSide, lost_in, negotiation
+from atm.services.crew.reaping import clear_away
+from atm.services.crew.spawning import AgentWish, spawn
+from atm.services.mail.posting import Draft
+from atm.services.mail.sending import send
+from atm.services.roster.members import remove_member
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.crew.agents import AgentRecord
+    from atm.domain.merges.items import MergeItem
+    from atm.ports.crew.worktrees import Repository, Worktree
+    from atm.services.merges.desk import MergeDesk
+    from atm.services.merges.mergeroom import Mergeroom
+
+MERGER = "merger"
+NAP = 0.1
+MOST_ROUNDS = 2
+"""Turns of a runtime: a second one, if it left something open."""
+
+
+def prepare_place(desk: MergeDesk, item: MergeItem, onto: str) -> tuple[Worktree, list[str]]:
+    """A worktree in which the merge has begun, and what is open in it. One that is there is taken as it is."""
+    room, piece = desk.room, desk.piece(item)
+    side = room.git.side(desk.repository, piece, onto)
+    place = room.crew.worktrees.make(desk.repository, desk.queue.team, item.task, QUEUE, side)
+    return place, room.git.begin(place, piece.head)
+
+
+def clear_place(room: Mergeroom, repository: Repository, team: str, task: str) -> None:
+    """The worktree of a conflict goes; what somebody did there is saved."""
+    for place in room.crew.worktrees.left(team):
+        if place.common == repository.common and place.path.endswith(f"/{folder_name(task, QUEUE)}"):
+            try:
+                room.crew.worktrees.remove(place, branch=True)
+            except (AtmError, OSError) as error:
+                room.crew.room.troubles.note(f"the worktree of the conflict of #{task} stays: {error}")
+
+
+def take_resolution(desk: MergeDesk, item: MergeItem, place: Worktree, onto: str) -> list[str]:
+    """What is resolved there becomes the work of the task. Paths that are not resolved: then nothing changes."""
+    room, piece = desk.room, desk.piece(item)
+    if left := room.git.settle(place, piece.head):
+        return left
+    made = room.crew.worktrees.commit(place, item.agent or MERGER, f"#{item.task}: conflicts resolved")
+    ours = room.git.same_in(desk.repository, onto, made, item.conflicts)
+    item.lost += [f"{path}: the version that was merged before was kept" for path in ours]
+    item.lost = [*dict.fromkeys(item.lost)]
+    item.resolution = room.git.seal(desk.repository, desk.piece(item), onto, made)
+    item.resolved_onto, item.status, item.reason, item.needs_human = onto, RESOLVED, "", False
+    desk.write()
+    return []
+
+
+class Negotiation:
+    """One conflict."""
+
+    def __init__(self, desk: MergeDesk, item: MergeItem, onto: str) -> None:
+        self._desk = desk
+        self._room = desk.room
+        self._runtime = desk.room.resolver(desk.queue.resolver)
+        self._item = item
+        self._onto = onto
+
+    def run(self) -> None:
+        """Resolved, or flagged for a person."""
+        item = self._item
+        try:
+            place, left = prepare_place(self._desk, item, self._onto)
+            why = self._ask(place, left) if left else ""
+            why = why or self._take(place)
+        except AtmError as error:
+            why = str(error)
+        if why:
+            clear_place(self._room, self._desk.repository, self._desk.queue.team, item.task)
+            self._desk.flag(item, CONFLICT, why)
+
+    def _take(self, place: Worktree) -> str:
+        left = take_resolution(self._desk, self._item, place, self._onto)
+        return f"not resolved: {', '.join(left[:10])}" if left else ""
+
+    def _ask(self, place: Worktree, left: list[str]) -> str:
+        """Why nobody resolved it; empty if somebody did."""
+        if self._room.policy.command:
+            return self._run_command(place, left)
+        if self._runtime:
+            return self._run_agent(place, left)
+        return f"in conflict with what is on {self._desk.queue.branch}, and nobody is there to resolve it"
+
+    def _run_command(self, place: Worktree, left: list[str]) -> str:
+        item, boardroom = self._item, self._room.boardroom
+        facts = {
+            "ATM_TEAM": self._desk.queue.team,
+            "ATM_TASK": item.task,
+            "ATM_WORKTREE": place.path,
+            "ATM_CONFLICTS": "\n".join(left),
+            "ATM_RIVALS": " ".join(one.task for one in item.rivals),
+        }
+        prompt = self._prompt(place, left).encode("utf-8", "replace")
+        seconds, command = self._room.policy.resolve, self._room.policy.command
+        ran = boardroom.programs.run(command, folder=place.path, seconds=seconds, facts=facts, stdin=prompt)
+        item.lost = lost_in(ran.output)
+        return "" if ran.code == 0 else f"`{command}` did not resolve it: {said_by(ran).strip()[-500:]}"
+
+    # By a runtime.
+
+    def _run_agent(self, place: Worktree, left: list[str]) -> str:
+        crew, team, item = self._room.crew, self._desk.queue.team, self._item
+        former = crew.records.read(team, MERGER)
+        if former is not None and not former.is_over:
+            clear_away(crew, former, error="whoever asked it is gone")  # we hold the queue, so nobody waits for it
+        wish = AgentWish(
+            team=team,
+            member=MERGER,
+            runtime=self._runtime,
+            folder=self._desk.queue.folder,
+            backend=HEADLESS,
+            model=self._desk.queue.model,
+            prompt=self._prompt(place, left),
+            run=self._desk.queue.run,
+            task=item.task,
+            place=place,
+        )
+        try:
+            return self._talk(place, spawn(crew, wish), crew.clock.monotonic() + self._room.policy.resolve)
+        finally:
+            self._let_go()
+
+    def _talk(self, place: Worktree, record: AgentRecord, end: float) -> str:
+        room, team = self._room, self._desk.queue.team
+        for turn in range(1, MOST_ROUNDS + 1):
+            said = self._answer(record, turn, end)
+            self._item.lost = lost_in(said)
+            word = last_words(said)
+            if word.kind == SAYS_NO:
+                return f"{self._runtime} says that a person has to decide: {word.text[:300]}"
+            left = take_resolution(self._desk, self._item, place, self._onto)
+            if not left:
+                return ""
+            text = f"Not resolved yet: {', '.join(left[:20])}. No conflict marker may stay; `git add` what is done."
+            if turn < MOST_ROUNDS:
+                send(room.crew.room, team, MERGER, Draft(sender="atm", text=text, is_urgent=True))
+        return f"{self._runtime} did not resolve {', '.join(left[:10])}"
+
+    def _answer(self, record: AgentRecord, turn: int, end: float) -> str:
+        crew, team = self._room.crew, self._desk.queue.team
+        while True:
+            now = crew.records.read(team, MERGER)
+            if now is None or now.generation != record.generation or now.is_over:
+                why = now.error if now is not None and now.error else "it ended"
+                raise RequestError(f"{self._runtime} did not resolve it: {why}", "see `atm peek merger`")
+            if now.turns >= turn and now.state == IDLE:
+                return now.said
+            if crew.clock.monotonic() >= end:
+                raise RequestError(f"{self._runtime} did not resolve it in time", "resolve it yourself")
+            crew.clock.sleep(NAP)
+
+    def _let_go(self) -> None:
+        crew, team = self._room.crew, self._desk.queue.team
+        now = crew.records.read(team, MERGER)
+        if now is not None:
+            clear_away(crew, now)
+        try:
+            remove_member(crew.room, team, MERGER, force=True)
+        except AtmError:
+            return  # `atm doctor` finds it
+
+    def _prompt(self, place: Worktree, left: list[str]) -> str:
+        item, queue, git = self._item, self._desk.queue, self._room.git
+        mine = self._side(item, git.diff(self._desk.repository, item.base, item.head, left))
+        merged = [found for rival in item.rivals if (found := queue.item(rival.task)) is not None]
+        others = [self._side(o, git.diff(self._desk.repository, o.base, o.head, left)) for o in merged]
+        previews = {path: git.preview(place, path) for path in left[:8]}
+        return negotiation(mine, others, left, previews, queue.branch)
+
+    def _side(self, item: MergeItem, diff: str) -> ConflictSide:
+        try:
+            description = self._room.boardroom.tasks.read(self._desk.queue.team, item.task).description
+        except AtmError:
+            description = ""
+        return ConflictSide(task=item.task, agent=item.agent, subject=item.subject, description=description, diff=diff)

@@ -1,0 +1,44 @@
+"""Work that is kept under a salvage ref: the same work once, and what is known of it."""
+
+from __future__ import annotations
+
+from atm.domain.crew.refs import salvage_folder, salvage_ref
+from atm.formats.crew.salvage_note import decode_note, encode_note
+from atm.formats.files.times import for_name
+from atm.ports.crew.worktrees import Saved
+from atm.system.git import salvage
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from atm.formats.crew.salvage_note import SalvageNote
+    from atm.system.git.running import Git
+
+ID_LENGTH = 12
+MOST_IN_ONE_MOMENT = 1000
+
+
+def keep_once(
+    git: Git, team: str, task: str, note: SalvageNote, *, tree: str, parents: Sequence[str], now: float
+) -> Saved:
+    """The same work is kept once: whoever saved it may have been killed before the next step."""
+    for former in salvage.kept(git, salvage_folder(team)):
+        if former.tree == tree and former.parents[:1] == [*parents[:1]] and {*parents} <= {*former.parents}:
+            return as_saved(former, git.git_dir)
+    refs = (salvage_ref(team, task, for_name(now + more / 1000)) for more in range(MOST_IN_ONE_MOMENT))
+    made = salvage.keep(git, refs, tree=tree, parents=parents, message=encode_note(note), now=now)
+    return as_saved(made, git.git_dir)
+
+
+def as_saved(found: salvage.Salvage, common: str) -> Saved:
+    note = decode_note(found.message)
+    return Saved(
+        id=found.commit[:ID_LENGTH],
+        ref=found.ref,
+        commit=found.commit,
+        common=common,
+        why=note.why,
+        dirty=note.dirty,
+        untracked=note.untracked,
+    )

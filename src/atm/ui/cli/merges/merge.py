@@ -1,0 +1,218 @@
+"""`atm merge`: finished work on its way to one branch."""
+
+from __future__ import annotations
+
+from atm.domain.crew.refs import result_branch
+from atm.domain.merges.items import MERGED
+from atm.domain.untrusted_text import one_line, shell_words
+from atm.formats.merges.queue_file import item_fields
+from atm.services.merges.people import PATIENT, Hand, work_off
+from atm.services.merges.queueing import find_item, look, repository_of
+from atm.services.team.registry import find_team
+from atm.services.team.standing import check_roster
+from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
+from atm.ui.cli.render import Style
+from atm.ui.cli.session import working_folder
+from atm.ui.views.merges import item_lines, queue_table
+from atm.wiring.runs import build_mergeroom
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.merges.items import MergeItem, MergeQueue
+    from atm.services.merges.mergeroom import Mergeroom
+    from atm.ui.cli.session import Session
+
+NOTHING, FLAGGED = 3, 2
+_TASK = Argument("task", "the number of the task")
+
+LIST = Command(
+    "merge queue",
+    "what waits to be merged, and what was",
+    text="Exit code 3: nothing is there.",
+    options=(TEAM,),
+    examples=("atm merge queue", "atm merge queue --json"),
+)
+SHOW = Command(
+    "merge show",
+    "one task: its conflict, its checks, what was lost, and what to do",
+    arguments=(_TASK,),
+    options=(Option("--diff", help="what it changed, as a patch"), TEAM),
+    examples=("atm merge show 3", "atm merge show 3 --diff"),
+)
+RETRY = Command(
+    "merge retry",
+    "merge one again from the start, with checks",
+    text="Exit code 0: it is merged; 2: in conflict again, or flagged; 1: refused.",
+    arguments=(_TASK,),
+    options=(TEAM,),
+    examples=("atm merge retry 3",),
+)
+SKIP = Command(
+    "merge skip",
+    "leave one out; its work stays on its branch and is kept in salvage",
+    arguments=(_TASK,),
+    options=(Option("--reason", value="TEXT", help="why"), TEAM),
+    examples=('atm merge skip 3 --reason "done by hand"',),
+)
+RESOLVE = Command(
+    "merge resolve",
+    "resolve a conflict by hand, in a worktree that is prepared for you",
+    text=(
+        "Prints the folder in which git's merge has stopped. Edit the files, `git add` them, then --done checks and "
+        "merges it; --abort takes the worktree away, and saves what you did there. Exit code 2: not resolved yet, in "
+        "conflict again, or its checks fail."
+    ),
+    arguments=(_TASK,),
+    options=(Option("--done", help="it is resolved: check and merge it"), Option("--abort", help="leave it"), TEAM),
+    examples=("atm merge resolve 3", "atm merge resolve 3 --done"),
+)
+WORK = Command(
+    "merge work",
+    "merge everything that is done, now",
+    text="A run does that by itself. Exit code 2: something is flagged; 3: nothing was there to be merged.",
+    options=(TEAM,),
+    examples=("atm merge work",),
+)
+COMMAND = Command(
+    "merge",
+    "finished work becomes one branch: queue, show, retry, skip, resolve, work",
+    text="The branch is atm/result/TEAM unless a run was told another (--into).",
+    options=(TEAM,),
+    subcommands=(LIST, SHOW, RETRY, SKIP, RESOLVE, WORK),
+    examples=("atm merge", "atm merge resolve 3", "atm merge retry 3"),
+)
+
+
+def execute(args: Args, session: Session) -> int:
+    room = build_mergeroom(session.layout, session.settings, session.boardroom, session.environment)
+    team = find_team(session.room, session.team(args)).name
+    verbs = {
+        SHOW.name: _show,
+        RETRY.name: _retry,
+        SKIP.name: _skip,
+        RESOLVE.name: _resolve,
+        WORK.name: _work,
+    }
+    return verbs.get(args.command.name, _queue)(args, session, room, team)
+
+
+def _queue(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # noqa: ARG001 - all verbs alike
+    queue = look(room, team, working_folder())
+    style = Style(session)
+    words = queue_table(queue, style) if queue.items else f"nothing of {one_line(team)} waits to be merged"
+    items = [item_fields(one) for one in queue.items]
+    session.tell({"action": "merge queue", "team": team, "target": _target(room, queue), "items": items}, words)
+    return 0 if queue.items else NOTHING
+
+
+def _target(room: Mergeroom, queue: MergeQueue) -> dict[str, object]:
+    head = ""
+    if queue.folder and queue.items:
+        head = room.git.head(repository_of(room, queue), queue.branch)
+    return {"branch": queue.branch or result_branch(queue.team), "head": head or None, "strategy": queue.strategy}
+
+
+def _show(args: Args, session: Session, room: Mergeroom, team: str) -> int:
+    queue = look(room, team, working_folder())
+    item = find_item(queue, args.need("task"))
+    said: dict[str, object] = {
+        "action": "merge show",
+        "team": team,
+        "target": _target(room, queue),
+        "item": item_fields(item),
+    }
+    lines = item_lines(queue, item, Style(session))
+    if args.flag("diff"):
+        patch = room.git.diff(repository_of(room, queue), item.base, item.head)
+        said["patch"] = patch
+        lines += ["", patch]
+    session.tell(said, "\n".join(lines))
+    return 0
+
+
+def _retry(args: Args, session: Session, room: Mergeroom, team: str) -> int:
+    check_roster(session.room, team, "merge work")
+    with room.merges.hold(team, PATIENT):
+        hand = Hand(room, team, working_folder(), args.need("task"))
+        item = hand.retry()
+    return _tell(session, room, hand.queue, item, "merge retry")
+
+
+def _skip(args: Args, session: Session, room: Mergeroom, team: str) -> int:
+    check_roster(session.room, team, "leave work out")
+    reason = args.need("reason")
+    with room.merges.hold(team, PATIENT):
+        hand = Hand(room, team, working_folder(), args.need("task"))
+        item = hand.skip(reason)
+    said: dict[str, object] = {
+        "action": "merge skip",
+        "team": team,
+        "target": _target(room, hand.queue),
+        "item": item_fields(item),
+    }
+    session.tell(said, f"#{item.task} is left out; its work: {one_line(item.branch)}, {one_line(item.salvage)}")
+    return 0
+
+
+def _resolve(args: Args, session: Session, room: Mergeroom, team: str) -> int:
+    check_roster(session.room, team, "resolve a conflict")
+    with room.merges.hold(team, PATIENT):
+        hand = Hand(room, team, working_folder(), args.need("task"))
+        if args.flag("done"):
+            item, left = hand.done()
+            return _not_yet(session, hand.queue, item, left) or _tell(session, room, hand.queue, item, "merge resolve")
+        if args.flag("abort"):
+            item = hand.abort()
+            _tell(session, room, hand.queue, item, "merge resolve")
+            return 0
+        item, place, left = hand.prepare()
+    task, name = item.task, shell_words(team)
+    words = [
+        f"#{task} waits for you in",
+        f"  cd {shell_words(place.path)}",
+        *(f"  in conflict: {one_line(path)}" for path in left),
+        f"edit and `git add` them, then: atm merge resolve {task} --done --team {name}",
+        f"or leave it as it was:        atm merge resolve {task} --abort --team {name}",
+    ]
+    facts = {"folder": place.path, "open": left, "item": item_fields(item)}
+    session.tell({"action": "merge resolve", "team": team, **facts}, "\n".join(words))
+    return 0
+
+
+def _not_yet(session: Session, queue: MergeQueue, item: MergeItem, left: list[str]) -> int:
+    if not left:
+        return 0
+    said: dict[str, object] = {"action": "merge resolve", "team": queue.team, "open": left, "item": item_fields(item)}
+    session.tell(said, "\n".join([f"#{item.task} is not resolved yet:", *(f"  {one_line(path)}" for path in left)]))
+    return FLAGGED
+
+
+def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # noqa: ARG001 - all verbs alike
+    check_roster(session.room, team, "merge work")
+    seen: dict[str, str] = {}
+
+    def show(queue: MergeQueue) -> None:
+        for item in queue.items:
+            if seen.get(item.task) != item.status and not session.as_json:
+                session.print(f"#{item.task} {item.status} {one_line(item.subject)}")
+            seen[item.task] = item.status
+        session.flush()
+
+    queue = work_off(room, team, working_folder(), show)
+    flagged = [one for one in queue.items if one.needs_human]
+    said: dict[str, object] = {"action": "merge work", "team": team, "target": _target(room, queue)}
+    merged = sum(one.status == MERGED for one in queue.items)
+    words = f"{merged} of {len(queue.items)} merged into {one_line(queue.branch)}"
+    session.tell({**said, "items": [item_fields(one) for one in queue.items]}, words)
+    return FLAGGED if flagged else 0 if queue.items else NOTHING
+
+
+def _tell(session: Session, room: Mergeroom, queue: MergeQueue, item: MergeItem, action: str) -> int:
+    said: dict[str, object] = {
+        "action": action,
+        "team": queue.team,
+        "target": _target(room, queue),
+        "item": item_fields(item),
+    }
+    session.tell(said, "\n".join(item_lines(queue, item, Style(session))))
+    return 0 if item.status == MERGED else FLAGGED

@@ -1,0 +1,79 @@
+"""The merge queue, for people."""
+
+from __future__ import annotations
+
+from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MERGING, PENDING, QUEUED, RESOLVED
+from atm.domain.untrusted_text import many_lines, one_line, shell_words
+from atm.ui.views.style import BLUE, BOLD, DIM, GREEN, RED, YELLOW
+from atm.ui.views.tables import table
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from atm.domain.merges.items import MergeItem, MergeQueue
+
+    Paint = Callable[..., str]
+
+LOOKS = {
+    PENDING: ("◌", DIM),
+    QUEUED: ("○", BLUE),
+    MERGING: ("◉", BLUE),
+    MERGED: ("✓", GREEN),
+    CONFLICT: ("⚔", YELLOW),
+    RESOLVED: ("◎", BLUE),
+    FAILED: ("✗", RED),
+}
+LONGEST = 44
+
+
+def queue_table(queue: MergeQueue, paint: Paint) -> str:
+    rows = []
+    for item in queue.items:
+        sign, _ = LOOKS[item.status]
+        status = f"{sign} {'skipped' if item.skipped else item.status}"
+        rows.append([f"#{item.task}", status, one_line(item.agent), one_line(item.subject)[:LONGEST], _about(item)])
+    merged = sum(one.status == MERGED for one in queue.items)
+    head = f"{paint(one_line(queue.branch), BOLD)}  {merged} of {len(queue.items)} merged  ({queue.strategy})"
+    return "\n".join([head, *table(["Task", "Status", "Agent", "Title", "About"], rows)])
+
+
+def _about(item: MergeItem) -> str:
+    if item.status == MERGED:
+        return item.commit[:12] + (f", {len(item.lost)} lost" if item.lost else "")
+    if item.waits_for:
+        return f"waits for {', '.join('#' + id for id in item.waits_for)}"
+    return one_line(item.reason)[:60]
+
+
+def item_lines(queue: MergeQueue, item: MergeItem, paint: Paint) -> list[str]:
+    """All that is known of one, and what can be done."""
+    sign, colour = LOOKS[item.status]
+    status = "skipped" if item.skipped else item.status
+    lines = [f"{paint(f'{sign} #{item.task} {status}', colour, BOLD)}  {one_line(item.subject)}"]
+    lines.append(f"  by {one_line(item.agent)} on {one_line(item.branch)}, {item.head[:12]}")
+    if item.commit:
+        lines.append(f"  merged into {one_line(queue.branch)} as {item.commit[:12]}")
+    if item.reason:
+        lines.append(f"  {one_line(item.reason)}")
+    if item.waits_for:
+        lines.append(f"  waits for {', '.join('#' + id for id in item.waits_for)}")
+    for path in item.conflicts:
+        lines.append(f"  in conflict: {one_line(path)}")
+    for rival in item.rivals:
+        lines.append(f"  with #{rival.task} {one_line(rival.subject)}, by {one_line(rival.agent)}")
+    for what in item.lost:
+        lines.append(f"  lost: {one_line(what)}")
+    if item.salvage:
+        lines.append(f"  all of it is kept: {one_line(item.salvage)}")
+    for check in item.checks:
+        mark = paint("✓", GREEN) if check.ok else paint("✗", RED)
+        lines.append(f"  {mark} {one_line(check.command)}")
+        if check.output:
+            lines += [f"      {line}" for line in many_lines(check.output).splitlines()[-12:]]
+    if not item.is_over:
+        team = shell_words(queue.team)
+        lines.append(
+            f"  next: atm merge resolve {item.task} --team {team}, or atm merge retry {item.task} --team {team}"
+        )
+    return lines
