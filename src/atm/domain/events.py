@@ -26,7 +26,9 @@ RUN_KINDS = (
     *("run.waits_for_people", "agent.spawned", "agent.working", "agent.idle", "agent.stopped", "agent.error"),
     *("agent.asked", "agent.answered", "agent.closed", "agent.message"),
     *("task.added", "task.unblocked", "task.claimed", "task.completed", "task.failed", "task.cancelled"),
-    *("task.unreachable", "task.returned", "task.refused", "budget.warned", "budget.exceeded"),
+    *("task.unreachable", "task.returned", "task.refused", "task.reopened", "budget.warned", "budget.exceeded"),
+    *("run.collision", "merge.pending", "merge.queued", "merge.merging", "merge.merged"),
+    *("merge.conflict_detected", "merge.resolved", "merge.failed"),
 )
 """What the loop of a run writes down, and the daemon tells on."""
 

@@ -100,3 +100,18 @@ class MergeGit(Protocol):
 
     def keep(self, repository: Repository, team: str, task: str, commit: str, why: str) -> Saved:
         """A commit under a salvage ref; the same one once."""
+
+
+class MergeWorker(Protocol):
+    """A process that works a queue off, beside whoever wants that."""
+
+    def start(self, team: str, folder: str) -> None:
+        """Unless it runs."""
+
+    def is_running(self) -> bool: ...
+
+    def trouble(self) -> str:
+        """Why it ended the last time without doing its work; empty if it did, or runs."""
+
+    def stop(self) -> None:
+        """Now. What it was at is gone on with by the next one."""

@@ -45,11 +45,11 @@ class MemoryWorktrees:
     def add_repository(self, folder: str, files: Files) -> Repository:
         """With one commit on `main`, or without any."""
         common = f"{folder}/.git"
-        self.branches[common] = {"main": self._commit(files)} if files else {}
+        self.branches[common] = {"main": self.add_commit(files)} if files else {}
         self.repositories[folder] = Repository(root=folder, common=common, key=f"key{len(self.repositories)}")
         return self.repositories[folder]
 
-    def _commit(self, files: Files, *parents: str) -> str:
+    def add_commit(self, files: Files, *parents: str) -> str:
         made = MemoryCommit(f"{len(self.commits) + 1:040x}", files, parents)
         self.commits[made.id] = made
         return made.id
@@ -96,9 +96,9 @@ class MemoryWorktrees:
 
     def _own_commits(self, common: str, branch: str, known: set[str]) -> set[str]:
         others = {tip for name, tip in self.branches[common].items() if name != branch}
-        return self._history(self.branches[common][branch]) - self._history(*others, *known)
+        return self.history(self.branches[common][branch]) - self.history(*others, *known)
 
-    def _history(self, *tips: str) -> set[str]:
+    def history(self, *tips: str) -> set[str]:
         found: set[str] = set()
         waiting = [*tips]
         while waiting:
@@ -111,13 +111,13 @@ class MemoryWorktrees:
     def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:  # noqa: ARG002 - nobody asks a twin
         """Three-way, by whole files."""
         commits = [self.branches[repository.common].get(one, one) for one in commits]
-        tips = [one for one in dict.fromkeys(commits) if not any(one in self._history(o) - {o} for o in commits)]
+        tips = [one for one in dict.fromkeys(commits) if not any(one in self.history(o) - {o} for o in commits)]
         for former in self.commits.values():
             if len(tips) > 1 and former.parents == tips:
                 return JoinedWork(former.id)
         if len(tips) < 2:
             return JoinedWork(tips[0])
-        common = set.intersection(*(self._history(tip) for tip in tips))
+        common = set.intersection(*(self.history(tip) for tip in tips))
         base = self.commits[max(common, default=tips[0])].files
         files, conflicts = dict(base), []
         for path in sorted({path for tip in tips for path in (*base, *self.commits[tip].files)}):
@@ -127,7 +127,7 @@ class MemoryWorktrees:
             elif changed:
                 (text,) = changed
                 files = {**files, path: text} if text is not None else {k: v for k, v in files.items() if k != path}
-        return JoinedWork("", conflicts) if conflicts else JoinedWork(self._commit(files, *tips))
+        return JoinedWork("", conflicts) if conflicts else JoinedWork(self.add_commit(files, *tips))
 
     # Committing and saving.
 
@@ -149,14 +149,14 @@ class MemoryWorktrees:
         if worktree.path not in self.trees:
             return ""
         if any(self._changes(worktree)):
-            return self._commit(self._counted(worktree), self._head(worktree))
+            return self.add_commit(self._counted(worktree), self._head(worktree))
         return self._head(worktree)
 
     def commit(self, worktree: Worktree, author: str, message: str) -> str:  # noqa: ARG002 - nobody asks a twin
         if worktree.path not in self.trees:
             raise AtmError(f"{worktree.path} is no worktree any more", "make it again")
         if any(self._changes(worktree)):
-            made = self._commit(self._counted(worktree), self._head(worktree))
+            made = self.add_commit(self._counted(worktree), self._head(worktree))
             self.branches[worktree.common][worktree.branch] = made
         return self._head(worktree)
 
@@ -172,7 +172,7 @@ class MemoryWorktrees:
             kept = self.commits[former.commit]
             if kept.files == files and kept.parents == [self._head(worktree)]:
                 return former
-        commit = self._commit(files, self._head(worktree))
+        commit = self.add_commit(files, self._head(worktree))
         ref = salvage_ref(team, task, f"{len(self._bases):017d}Z")
         made = Saved(
             id=commit[-12:],
@@ -186,6 +186,18 @@ class MemoryWorktrees:
         self._saved.append(made)
         self._bases[commit] = worktree.base or self._head(worktree)
         return made
+
+    def keep(self, common: str, team: str, task: str, commit: str, why: str) -> Saved:
+        """A commit itself, once."""
+        for former in self._of_team(common, team):
+            if self.commits[former.commit].parents == [commit]:
+                return former
+        made = self.add_commit(self.commits[commit].files, commit)
+        ref = salvage_ref(team, task, f"{len(self._bases):017d}Z")
+        kept = Saved(id=made[-12:], ref=ref, commit=made, common=common, why=why, dirty=[], untracked=[])
+        self._saved.append(kept)
+        self._bases[made] = commit
+        return kept
 
     def _of_team(self, common: str, team: str) -> list[Saved]:
         found = [one for one in self._saved if one.common == common]
@@ -208,6 +220,11 @@ class MemoryWorktrees:
     def _names_of(self, path: str) -> tuple[str, str]:
         team, _, name = path.removeprefix("/worktrees/").partition("/")[2].partition("/")
         return team, (names_in(name) or ("", ""))[0]
+
+    def discard(self, worktree: Worktree) -> None:
+        self.trees.pop(worktree.path, None)
+        self._worktrees.pop(worktree.path, None)
+        self.branches[worktree.common].pop(worktree.branch, None)
 
     def left(self, team: str) -> list[Worktree]:
         wanted = f"/{encode(team)}/"

@@ -7,21 +7,30 @@ from contextlib import contextmanager
 from copy import deepcopy
 
 from atm.domain.approvals.policy import Policy, PolicyLayer
-from atm.domain.errors import RunActive, UnreadableFile
+from atm.domain.errors import FileBusy, GitTrouble, RunActive, UnreadableFile
+from atm.domain.merges.items import MERGE, REBASE
+from atm.formats.merges.queue_file import decode_queue, encode_queue
 from atm.formats.runs.event_line import decode_events, encode_event
 from atm.formats.runs.order_file import decode_order, encode_order
+from atm.ports.crew.worktrees import JoinedWork
 from atm.services.approvals.approvalroom import Approvalroom
-from atm.services.crew.crewroom import CrewPolicy
+from atm.services.crew.crewroom import CrewPolicy, Crewroom
+from atm.services.merges.mergeroom import MergePolicy, Mergeroom
+from atm.services.merges.people import work_off
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.runs.runroom import Runroom
 from atm.testing.agents import memory_crewroom
 from atm.testing.approvals import MemoryApprovals
+from atm.testing.crew import MemoryWorktrees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from atm.domain.merges.items import MergeQueue
     from atm.domain.plain import Record
     from atm.domain.runs.memory import RunEvent
     from atm.domain.runs.orders import RunOrder
+    from atm.ports.crew.worktrees import Repository, Saved, Worktree
+    from atm.ports.merges import MergePiece
 
 
 class MemoryRuns:
@@ -101,7 +110,166 @@ class MemoryRuns:
             kept.pop((team, run), None)
 
 
-def memory_runroom(boardroom: FullBoardroom, *, policy: CrewPolicy | None = None) -> Runroom:
+class MemoryMerges:
+    """Implements `ports.merges.Merges`."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, bytes] = {}
+        self._held: set[str] = set()
+
+    @contextmanager
+    def hold(self, team: str, seconds: float = 0.3) -> Iterator[object]:  # noqa: ARG002 - nobody else lets go meanwhile
+        if team in self._held:
+            raise FileBusy(f"work of team {team!r} is being merged just now", "wait for it")
+        self._held.add(team)
+        try:
+            yield self
+        finally:
+            self._held.discard(team)
+
+    def is_held(self, team: str) -> bool:
+        return team in self._held
+
+    def read(self, team: str) -> MergeQueue | None:
+        return decode_queue(self._queues[team]) if team in self._queues else None
+
+    def write(self, queue: MergeQueue) -> None:
+        self._queues[queue.team] = encode_queue(queue)
+
+
+class MemoryMergeGit:
+    """Implements `ports.merges.MergeGit`, over the commits of a `MemoryWorktrees`. Three-way, by whole files."""
+
+    def __init__(self, worktrees: MemoryWorktrees) -> None:
+        self._trees = worktrees
+        self.begun: dict[str, tuple[str, list[str]]] = {}
+        """By worktree: what is merged there, and the files that are in conflict. A file is resolved when it changes."""
+
+    def head(self, repository: Repository, branch: str) -> str:
+        return self._trees.branches[repository.common].get(branch, "")
+
+    def open_target(self, repository: Repository, branch: str, base: str) -> str:
+        branches = self._trees.branches[repository.common]
+        now = branches.setdefault(branch, base)
+        joined = self._trees.join(repository, [now, base], "the beginning")
+        if not joined.commit:
+            raise GitTrouble(f"{branch} and what this begins with do not go together", "merge them yourself")
+        branches[branch] = joined.commit
+        return joined.commit
+
+    def contains(self, repository: Repository, branch: str, commit: str) -> bool:
+        return commit in self._trees.history(self.head(repository, branch))
+
+    def land(self, repository: Repository, branch: str, commit: str, former: str) -> bool:
+        if self.head(repository, branch) != former:
+            return False
+        self._trees.branches[repository.common][branch] = commit
+        return True
+
+    def _files(self, commit: str) -> dict[str, str]:
+        return self._trees.commits[commit].files
+
+    def _three_way(self, base: str, ours: str, theirs: str) -> tuple[dict[str, str], list[str]]:
+        was, one, other = self._files(base), self._files(ours), self._files(theirs)
+        files, conflicts = dict(one), []
+        for path in sorted({*was, *one, *other}):
+            mine, yours = one.get(path), other.get(path)
+            if yours in (was.get(path), mine):
+                continue
+            if mine != was.get(path):
+                conflicts.append(path)
+            elif yours is None:
+                files.pop(path, None)
+            else:
+                files[path] = yours
+        return files, conflicts
+
+    def combine(self, repository: Repository, piece: MergePiece, onto: str) -> JoinedWork:  # noqa: ARG002 - one is all
+        if piece.head in self._trees.history(onto):
+            return JoinedWork(piece.head)
+        if onto in self._trees.history(piece.head) and piece.strategy == REBASE:
+            return JoinedWork(piece.head)
+        files, conflicts = self._three_way(piece.base, onto, piece.head)
+        return JoinedWork("", conflicts) if conflicts else JoinedWork(self._made(piece, onto, files))
+
+    def _made(self, piece: MergePiece, onto: str, files: dict[str, str]) -> str:
+        if piece.strategy != MERGE and files == self._files(onto):
+            return onto
+        return self._trees.add_commit(files, onto, *([piece.head] if piece.strategy == MERGE else []))
+
+    def changed(self, repository: Repository, base: str, head: str) -> list[str]:  # noqa: ARG002 - one is all
+        one, other = self._files(base), self._files(head)
+        return sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
+
+    def diff(self, repository: Repository, base: str, head: str, paths: Sequence[str] = ()) -> str:
+        found = self.changed(repository, base, head)
+        shown = [path for path in found if not paths or path in paths]
+        return "".join(f"+++ b/{path}\n+{self._files(head).get(path, '')}\n" for path in shown)
+
+    def same_in(self, repository: Repository, one: str, other: str, paths: Sequence[str]) -> list[str]:
+        return [path for path in paths if path not in self.changed(repository, one, other)]
+
+    def side(self, repository: Repository, piece: MergePiece, onto: str) -> str:  # noqa: ARG002 - one is all
+        return onto
+
+    def begin(self, place: Worktree, head: str) -> list[str]:
+        if place.path not in self.begun:
+            base = max(self._trees.history(place.base) & self._trees.history(head), default=place.base)
+            files, conflicts = self._three_way(base, place.base, head)
+            marked = {path: f"<<<<<<< {files.get(path)} {self._files(head).get(path)} >>>>>>>" for path in conflicts}
+            self._trees.trees[place.path] = {**files, **marked}
+            self.begun[place.path] = (head, conflicts)
+        return self.settle(place, head)
+
+    def preview(self, place: Worktree, path: str) -> str:
+        return self._trees.trees[place.path].get(path, "")
+
+    def settle(self, place: Worktree, head: str) -> list[str]:  # noqa: ARG002 - it knows that itself
+        _, conflicts = self.begun[place.path]
+        return [path for path in conflicts if "<<<<<<<" in self._trees.trees[place.path].get(path, "")]
+
+    def seal(self, repository: Repository, piece: MergePiece, onto: str, resolved: str) -> str:  # noqa: ARG002
+        return self._made(piece, onto, self._files(resolved))
+
+    def stand(self, place: Worktree, commit: str) -> None:
+        self._trees.trees[place.path] = dict(self._files(commit))
+        self._trees.branches[place.common][place.branch] = commit
+
+    def keep(self, repository: Repository, team: str, task: str, commit: str, why: str) -> Saved:
+        return self._trees.keep(repository.common, team, task, commit, why)
+
+
+class MemoryMergeWorker:
+    """Implements `ports.merges.MergeWorker`: works at once, in whoever asks. `fails` is what it says each time."""
+
+    def __init__(self, room: Mergeroom) -> None:
+        self._room = room
+        self.fails = ""
+        self.starts = 0
+
+    def start(self, team: str, folder: str) -> None:
+        self.starts += 1
+        if not self.fails:
+            work_off(self._room, team, folder, lambda _: None)
+
+    def is_running(self) -> bool:
+        return False
+
+    def trouble(self) -> str:
+        return self.fails
+
+    def stop(self) -> None:
+        return
+
+
+def memory_mergeroom(crew: Crewroom, policy: MergePolicy | None = None) -> Mergeroom:
+    assert isinstance(crew.worktrees, MemoryWorktrees)
+    return Mergeroom(crew, MemoryMerges(), MemoryMergeGit(crew.worktrees), policy)
+
+
+def memory_runroom(
+    boardroom: FullBoardroom, *, policy: CrewPolicy | None = None, merging: MergePolicy | None = None
+) -> Runroom:
     """Runs on a machine that is made of twins."""
     crew = memory_crewroom(boardroom, policy=policy)
     approvals = Approvalroom(
@@ -112,4 +280,5 @@ def memory_runroom(boardroom: FullBoardroom, *, policy: CrewPolicy | None = None
         real=lambda path: path,
         pid=crew.pid,
     )
-    return Runroom(crew, MemoryRuns(), approvals)
+    merges = memory_mergeroom(crew, merging)
+    return Runroom(crew, MemoryRuns(), approvals, merges, MemoryMergeWorker(merges))

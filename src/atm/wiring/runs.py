@@ -34,11 +34,14 @@ def build_runroom(
     layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
 ) -> Runroom:
     from atm.services.runs.runroom import Runroom
+    from atm.system.merges.worker import MergeProcess
     from atm.wiring.approvals import build_approvalroom
     from atm.wiring.crew import build_crewroom
 
     crew = build_crewroom(layout, settings, boardroom, environment)
-    return Runroom(crew, build_runs(layout), build_approvalroom(layout, settings, boardroom.room, lambda: boardroom))
+    approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom)
+    merges, worker = _mergeroom(layout, settings, crew), MergeProcess(environment)
+    return Runroom(crew, build_runs(layout), approvals, merges, worker)
 
 
 def build_mergeroom(
@@ -106,6 +109,7 @@ class RunNews:
             os.path.dirname(layout.agent_record(team, lead)),
             layout.approvals(team),
             layout.inbox(team, lead),
+            layout.merges(team),
         )
 
     def now(self) -> object:

@@ -27,6 +27,6 @@ def test_a_task_is_refused_only_where_trying_again_does_not_help(monkeypatch, er
 
     monkeypatch.setattr(working, "claim", refuse)
     desk = SimpleNamespace(boardroom=None, clock=SimpleNamespace(now=lambda: 0.0))
-    performing = Performing(desk, ORDER, RunMemory())  # type: ignore[arg-type]
+    performing = Performing(desk, ORDER, RunMemory(), None)  # type: ignore[arg-type]
     happened = performing.perform(Give("1", "a1"), None)  # type: ignore[arg-type]
     assert [event.kind for event in happened] == told

@@ -15,6 +15,7 @@ from atm.domain.runs.orders import AgentSeat
 from atm.services.crew.reaping import reconcile
 from atm.services.mail.surfacing import unread_for
 from atm.services.runs.looking import RunLooking
+from atm.services.runs.merging import RunMerging
 from atm.services.runs.performing import Performing
 from atm.services.runs.starting import enroll
 
@@ -26,7 +27,7 @@ class Hands:
         self.world = World(1, tasks=1, agents=1, kills=0, mischief=0)
         self.desk, self.order = self.world.desk, self.world.order
         self.memory = self.world.loop.memory
-        self.performing = Performing(self.desk, self.order, self.memory)
+        self.performing = Performing(self.desk, self.order, self.memory, RunMerging(self.desk, self.order))
 
     def does(self, action: Give | Clear | Say) -> list[RunEvent]:
         done = self.performing.perform(action, RunLooking(self.desk, self.order).look())

@@ -72,9 +72,14 @@ class Say:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeNow:
+    """What is done is merged, beside everything else that goes on."""
+
+
+@dataclass(frozen=True, slots=True)
 class Finish:
     outcome: str
     why: str = ""
 
 
-Action = Give | StartLeader | Clear | EndAgent | AskHow | CloseSeat | Refuse | Say | Finish
+Action = Give | StartLeader | Clear | EndAgent | AskHow | CloseSeat | Refuse | Say | MergeNow | Finish

@@ -13,6 +13,7 @@ from statistics import median
 from atm.domain.board.claims import is_free
 from atm.domain.board.file_overlap import overlapping
 from atm.domain.board.tasks import by_urgency
+from atm.domain.merges.items import AT_TASK, MERGED
 from atm.domain.names import same_name
 from atm.domain.runs import memory as kinds
 from atm.domain.runs.actions import (
@@ -26,6 +27,7 @@ from atm.domain.runs.actions import (
     EndAgent,
     Finish,
     Give,
+    MergeNow,
     Refuse,
     Say,
     StartLeader,
@@ -66,6 +68,7 @@ class _Tick:
         self._cards = view.cards(order)
         self._open = [c for c in self._cards if view.board.state(c) not in CLOSED_STATES]
         self._claimed = [card for card in self._open if card.is_claimed]
+        self._unmerged = view.unmerged if not view.merging_fails else set()
         self._has_scripts = any(seat.is_script for seat in order.seats)
         self._ending: set[str] = set()
         """Agents that this very tick ends or clears away."""
@@ -79,7 +82,8 @@ class _Tick:
             return [*done, self._stop]
         done += [*self._closings(), *self._leading(), *self._refusals()]
         given = [*self._giving()]
-        return [*done, *given, *self._ends(is_idle=not given and not done)]
+        merging = [*self._merging()]
+        return [*done, *given, *merging, *self._ends(is_idle=not given and not done and not merging)]
 
     # Agents that are gone, too dear or too quiet.
 
@@ -229,7 +233,7 @@ class _Tick:
 
     def _giving(self) -> Iterator[Action]:
         free = [seat for seat in self._order.seats if self._is_free(seat)]
-        at_work = [*self._claimed]
+        at_work = [*self._claimed, *self._on_their_way()]
         for owner in [*free]:
             held = [card for card in self._held_by(owner) if not card.waits_for_others]
             if held:
@@ -256,6 +260,8 @@ class _Tick:
         known = self._memory.task(card.id)
         if self._why_refused(card) or (known.refused and self._view.now - known.refused_at < AGAIN):
             return None
+        if self._builds_on_unmerged(card):
+            return None
         facts, tried = self._view.fact(card.id), self._memory.task(card.id).tried_by
         able = [s for s in free if is_free(self._view.board, card, s.name) and can_do(s, facts, self._has_scripts)]
         return min(able, key=lambda seat: seat.name in tried, default=None)
@@ -265,11 +271,31 @@ class _Tick:
             return False
         return any(_meet(tuple(card.files), tuple(other.files)) for other in at_work if other.files)
 
+    # Merging.
+
+    def _merging(self) -> Iterator[Action]:
+        """After each task, or when nothing is left to be done."""
+        is_due = self._order.merge_at == AT_TASK or not (self._open or self._busy())
+        if self._unmerged and is_due and not self._view.is_merging:
+            yield MergeNow()
+
+    def _builds_on_unmerged(self, card: Card) -> bool:
+        """It begins with the target: what it depends on shall be there. That takes seconds, or is flagged."""
+        return self._order.merge_at == AT_TASK and any(id in self._unmerged for id in self._view.board.blockers(card))
+
+    def _on_their_way(self) -> list[Card]:
+        """Tasks that are done and not merged: who changes the same files begins when that is on the target."""
+        is_awaited = self._order.merge_at == AT_TASK
+        return [card for card in self._cards if is_awaited and card.id in self._unmerged]
+
     # The end.
 
-    def _ends(self, *, is_idle: bool) -> Iterator[Action]:
+    def _busy(self) -> list[AgentView]:
         busy = [a for a in self._agents() if not a.is_over and (self._card_of(a) is not None or a.is_moving)]
-        busy = [agent for agent in busy if agent.name != self._leader]
+        return [agent for agent in busy if agent.name != self._leader]
+
+    def _ends(self, *, is_idle: bool) -> Iterator[Action]:
+        busy = self._busy()
         if not self._open:
             yield from self._resolved(busy)
             return
@@ -279,7 +305,7 @@ class _Tick:
         if not seats and not busy:
             yield Finish(self.outcome(), "no agent is left")
             return
-        active = [agent for agent in busy if not self._waits(agent)] or self._claimed_by_others()
+        active = [agent for agent in busy if not self._waits(agent)] or self._claimed_by_others() or self._unmerged
         if active:
             if any(self._is_free(seat) for seat in seats) and kinds.NOTHING_CLAIMABLE not in self._memory.told:
                 yield Say(kinds.NOTHING_CLAIMABLE, kinds.NOTHING_CLAIMABLE, f"{len(self._open)} tasks are open")
@@ -295,7 +321,7 @@ class _Tick:
         return [card for card in self._claimed if not card.waits_for_others]
 
     def _resolved(self, busy: list[AgentView]) -> Iterator[Action]:
-        if busy:
+        if busy or self._unmerged:
             return
         if kinds.RESOLVED not in self._memory.told:
             yield Say(kinds.RESOLVED, kinds.RESOLVED, "all tasks are resolved")
@@ -323,9 +349,15 @@ class _Tick:
     def outcome(self) -> str:
         states = [self._view.board.state(card) for card in self._cards]
         completed = states.count("completed")
-        if completed and all(state in ("completed", "cancelled") for state in states):
+        is_whole = all(state in ("completed", "cancelled") for state in states) and not self._is_left_out()
+        if completed and is_whole:
             return SUCCESS
         return PARTIAL if completed else NOTHING_DONE
+
+    def _is_left_out(self) -> bool:
+        """Is something done and not part of the target?"""
+        queue = self._view.merges
+        return queue is not None and any(one.status != MERGED for one in queue.items if not one.skipped)
 
 
 def outcome_of(order: RunOrder, memory: RunMemory, view: RunView) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from atm.domain.merges.items import STATUSES
 from atm.domain.runs.limits import Spent
 
 TYPE_CHECKING = False
@@ -27,15 +28,20 @@ RETURNED, REFUSED = "task.returned", "task.refused"
 """It went back to the board without blame; it could not be given to anybody."""
 APPROVAL_ASKED, APPROVAL_DECIDED = "approval.asked", "approval.decided"
 WARNED, EXCEEDED = "budget.warned", "budget.exceeded"
+COLLIDE = "run.collision"
+"""Two agents change the same lines just now, and were told."""
 SLEPT = "run.slept"
 """The machine slept, or its clock was set ahead: time in which nobody worked."""
 MESSAGE = "agent.message"
+REOPENED = "task.reopened"
+MERGES = tuple(f"merge.{status}" for status in STATUSES)
 
 KINDS = (
     *(STARTED, RESUMED, PAUSED, ENDED, RESOLVED, NOTHING_CLAIMABLE, WAITS, SLEPT),
     *(SPAWNED, WORKING, IDLE, STOPPED, ERROR, ASKED, ANSWERED, CLOSED, MESSAGE),
     *(ADDED, UNBLOCKED, CLAIMED, COMPLETED, FAILED, CANCELLED, UNREACHABLE, RETURNED, REFUSED),
-    *(APPROVAL_ASKED, APPROVAL_DECIDED, WARNED, EXCEEDED),
+    *(APPROVAL_ASKED, APPROVAL_DECIDED, WARNED, EXCEEDED, REOPENED, COLLIDE),
+    *MERGES,
 )
 
 
@@ -129,6 +135,8 @@ class RunMemory:
     works: dict[str, dict[str, Plain]] = field(default_factory=dict)
     """Of finished tasks: branch and commit."""
     approvals: dict[str, str] = field(default_factory=dict)
+    merges: dict[str, dict[str, Plain]] = field(default_factory=dict)
+    """By task: how its merge stands."""
     working: list[tuple[float, float]] = field(default_factory=list)
     """Times in which an agent worked."""
     at_work: dict[str, float] = field(default_factory=dict)
@@ -259,14 +267,14 @@ def _task(memory: RunMemory, event: RunEvent) -> None:
     elif event.kind == FAILED:
         known.failures, known.is_cut_off = int(event.number("attempt")), event.detail.get("cut_off") is True
         known.owner = known.claim = ""
-    elif event.kind == RETURNED:
+    elif event.kind in (RETURNED, REOPENED):
         known.owner = known.claim = ""
     elif event.kind == COMPLETED:
         memory.durations.append(event.number("seconds"))
         memory.works[event.subject] = {
             key: event.detail[key] for key in ("branch", "commit", "by") if key in event.detail
         }
-    if event.kind in (ADDED, UNBLOCKED, RETURNED, FAILED):
+    if event.kind in (ADDED, UNBLOCKED, RETURNED, FAILED, REOPENED):
         memory.told -= {NOTHING_CLAIMABLE, RESOLVED}
 
 
@@ -277,6 +285,10 @@ def _refused(memory: RunMemory, event: RunEvent) -> None:
 
 def _approval(memory: RunMemory, event: RunEvent) -> None:
     memory.approvals[event.subject] = event.text("state") or ("waiting" if event.kind == APPROVAL_ASKED else "decided")
+
+
+def _merge(memory: RunMemory, event: RunEvent) -> None:
+    memory.merges[event.subject] = {**event.detail, "status": event.kind.partition(".")[2]}
 
 
 def _told(memory: RunMemory, event: RunEvent) -> None:
@@ -295,9 +307,10 @@ _STEPS: dict[str, Callable[[RunMemory, RunEvent], None]] = {
     **dict.fromkeys((WORKING, IDLE), _moved),
     **dict.fromkeys((STOPPED, ERROR), _ended),
     **dict.fromkeys((ASKED, ANSWERED), _asked),
-    **dict.fromkeys((ADDED, UNBLOCKED, CLAIMED, COMPLETED, FAILED, CANCELLED, UNREACHABLE, RETURNED), _task),
+    **dict.fromkeys((ADDED, UNBLOCKED, CLAIMED, COMPLETED, FAILED, CANCELLED, UNREACHABLE, RETURNED, REOPENED), _task),
+    **dict.fromkeys(MERGES, _merge),
     **dict.fromkeys((APPROVAL_ASKED, APPROVAL_DECIDED), _approval),
-    **dict.fromkeys((RESOLVED, NOTHING_CLAIMABLE, WAITS, WARNED, EXCEEDED), _told),
+    **dict.fromkeys((RESOLVED, NOTHING_CLAIMABLE, WAITS, WARNED, EXCEEDED, COLLIDE), _told),
     SPAWNED: _spawned,
     CLOSED: _closed,
     REFUSED: _refused,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from atm.domain.board.tasks import Card
+    from atm.domain.plain import Plain
     from atm.domain.runs.memory import RunMemory
     from atm.domain.runs.orders import RunOrder
     from atm.domain.runs.view import AgentView, RunView
@@ -25,6 +26,7 @@ def observe(order: RunOrder, memory: RunMemory, view: RunView) -> list[RunEvent]
         *(event for agent in view.agents.values() for event in _agent(memory, agent, view)),
         *(event for card in view.cards(order) for event in _task(memory, card, view)),
         *_approvals(memory, view),
+        *_merges(memory, view),
     ]
 
 
@@ -79,6 +81,9 @@ def _task(memory: RunMemory, card: Card, view: RunView) -> Iterator[RunEvent]:
         if not card.is_claimed and state not in _ENDS and state != FAILED:
             return
         known.state = ""
+    if known.state == COMPLETED and not card.is_finished:
+        yield RunEvent(kinds.REOPENED, card.id, view.now, state=state)
+        known.failures, known.state, known.owner, known.claim = card.failures, state, "", ""
     if card.failures > known.failures or (state == FAILED and known.state != FAILED):
         yield RunEvent(
             kinds.FAILED,
@@ -115,6 +120,24 @@ def _end(card: Card, state: str, owner: str, view: RunView) -> RunEvent:
         seconds=round(seconds, 3),
         **{key: facts.work[key] for key in ("branch", "commit") if key in facts.work},
     )
+
+
+def _merges(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:
+    for item in view.merges.items if view.merges is not None else ():
+        said: dict[str, Plain] = {
+            "commit": item.commit or None,
+            "by": item.agent or None,
+            "branch": item.branch or None,
+            "why": item.reason[:500] or None,
+            "files": [*item.conflicts] or None,
+            "with": [one.task for one in item.rivals] or None,
+            "lost": [*item.lost] or None,
+            "salvage": item.salvage or None,
+            "needs_human": item.needs_human or None,
+        }
+        told = {key: value for key, value in said.items() if value is not None}
+        if memory.merges.get(item.task) != {**told, "status": item.status}:
+            yield RunEvent(f"merge.{item.status}", item.task, view.now, **told)
 
 
 def _approvals(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:

@@ -116,7 +116,7 @@ def report_facts(
         "goal": order.goal or None,
         "outcome": outcome,
         "why": why or None,
-        "tasks": _by_state(results),
+        "tasks": _by_state(results, [id for id, one in memory.merges.items() if one.get("needs_human")]),
         "branches": [
             {
                 "task": one.id,
@@ -133,9 +133,10 @@ def report_facts(
             if one.state not in (COMPLETED, CANCELLED)
         ],
         "merge": order.merge,
-        "merged": [],
-        "conflicts": [],
-        "into": None,
+        "merged": [{"task": id, "commit": one.get("commit")} for id, one in memory.merges.items() if _is_in(one)],
+        "conflicts": [_unmerged(id, one, view) for id, one in memory.merges.items() if not _is_in(one)],
+        "lost": [{"task": id, "what": one["lost"]} for id, one in memory.merges.items() if one.get("lost")],
+        "into": {"branch": order.into, "head": None} if order.merges else None,
         "base": {"rev": order.base, "branch": order.branch},
         "agents": [_agent(name, memory) for name in (seat.name for seat in order.everybody)],
         "approvals": {
@@ -154,13 +155,30 @@ def report_facts(
     }
 
 
-def _by_state(results: list[TaskResult]) -> dict[str, Plain]:
+def _is_in(merge: Mapping[str, Plain]) -> bool:
+    return merge.get("status") == "merged"
+
+
+def _unmerged(id: str, merge: Mapping[str, Plain], view: RunView) -> dict[str, Plain]:
+    """What is done and not on the target: who did it, where it is, and why."""
+    card = view.board.cards.get(int(id)) if id.isdecimal() else None
+    keys = ("status", "files", "with", "branch", "salvage")
+    return {
+        "task": id,
+        "agent": merge.get("by"),
+        "subject": card.subject if card is not None else "",
+        **{key: merge.get(key) for key in keys},
+        "reason": merge.get("why"),
+    }
+
+
+def _by_state(results: list[TaskResult], flagged: list[str]) -> dict[str, Plain]:
     return {
         "completed": [one.id for one in results if one.state == COMPLETED],
         "failed": [one.id for one in results if one.state == FAILED],
         "unreachable": [one.id for one in results if one.state == UNREACHABLE],
         "cancelled": [one.id for one in results if one.state == CANCELLED],
-        "needs_human": [one.id for one in results if one.needs_human],
+        "needs_human": [one.id for one in results if one.needs_human or one.id in flagged],
         "open": [one.id for one in results if one.state not in (COMPLETED, FAILED, UNREACHABLE, CANCELLED)],
     }
 

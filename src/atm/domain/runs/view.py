@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from atm.domain.board.tasks import CANCELLED, COMPLETED, FAILED, UNREACHABLE
 from atm.domain.crew.states import CLAIMING, ERROR, IDLE, OVER, PLANNING, READY, SPAWNING, WORKING
+from atm.domain.merges.ordering import unsettled
 from atm.domain.runs.limits import Spent
 
 TYPE_CHECKING = False
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 
     from atm.domain.board.dependencies import Board
     from atm.domain.board.tasks import Card
+    from atm.domain.merges.items import MergeQueue
     from atm.domain.plain import Plain
     from atm.domain.runs.orders import AgentSeat, RunOrder
 
@@ -106,11 +108,21 @@ class RunView:
     """By id: who asks, and how it stands."""
     stopped: str = ""
     """Who has stopped the team."""
+    merges: MergeQueue | None = None
+    """None where nothing is merged."""
+    is_merging: bool = False
+    merging_fails: str = ""
+    """Why nothing can be merged, however often it is tried."""
 
     def cards(self, order: RunOrder) -> list[Card]:
         """Those that are the run's business."""
         before = {*order.done_before}
         return [one for one in self.board.sorted() if not one.is_hidden and one.id not in before]
+
+    @property
+    def unmerged(self) -> set[str]:
+        """Tasks that are done, and on their way to the target."""
+        return {one.task for one in unsettled(self.merges)} if self.merges is not None else set()
 
     def fact(self, id: str) -> TaskFacts:
         return self.facts.get(id) or TaskFacts()

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 IN_WORDS = {
     "success": "everything was completed",
-    "partial": "some of it was completed",
+    "partial": "a part of it was completed, or could be merged",
     "failed": "nothing was completed",
     "stopped": "it was stopped",
 }
 
 
 def report_text(facts: Mapping[str, Plain]) -> str:
-    parts = [_head(facts), _done(facts), _not_done(facts), _agents(facts), _costs(facts)]
+    parts = [_head(facts), _done(facts), _merged(facts), _not_done(facts), _agents(facts), _costs(facts)]
     return "\n".join(part for part in parts if part)
 
 
@@ -42,6 +42,36 @@ def _done(facts: Mapping[str, Plain]) -> str:
         what = f"#{row['task']} {_cell(row['subject'])}"
         branch = f"`{_cell(row['branch'])}`" if row.get("branch") else "no change"
         lines.append(f"| {what} | {_cell(row['by'])} | {branch} | {str(row.get('commit') or '')[:12]} |")
+    return "\n".join([*lines, ""])
+
+
+def _merged(facts: Mapping[str, Plain]) -> str:
+    """Where everything is; and what is not there, by name, with the way to it."""
+    into, team = facts.get("into"), shell_words(str(facts["team"]))
+    if not isinstance(into, dict):
+        return ""
+    count = len(_rows(facts, "merged"))
+    lines = ["## Merged", "", f"{count} into `{_cell(into.get('branch'))}`, now {str(into.get('head') or '')[:12]}."]
+    for row in _rows(facts, "lost"):
+        said = "; ".join(_cell(one) for one in _values(row, "what"))
+        lines.append(f"- #{_cell(row.get('task'))}, in a conflict, lost: {said}")
+    if rows := _rows(facts, "conflicts"):
+        lines += ["", "Not merged:", "", "| task | by | files | with | why | kept |", "|---|---|---|---|---|---|"]
+    for row in _rows(facts, "conflicts"):
+        cells = [
+            f"#{_cell(row.get('task'))} {_cell(row.get('subject'))}",
+            _cell(row.get("agent")),
+            ", ".join(_cell(one) for one in _values(row, "files")),
+            ", ".join(f"#{_cell(one)}" for one in _values(row, "with")),
+            _cell(row.get("reason"))[:300],
+            f"`{_cell(row.get('salvage') or row.get('branch'))}`",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    if rows:
+        lines += [
+            "",
+            f"`atm merge --team {team}` shows them; `atm merge resolve TASK --team {team}` prepares one for you.",
+        ]
     return "\n".join([*lines, ""])
 
 
@@ -90,6 +120,11 @@ def _costs(facts: Mapping[str, Plain]) -> str:
 def _rows(facts: Mapping[str, Plain], key: str) -> list[dict[str, Plain]]:
     found = facts.get(key)
     return [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+
+
+def _values(facts: Mapping[str, Plain], key: str) -> list[Plain]:
+    found = facts.get(key)
+    return found if isinstance(found, list) else []
 
 
 def _number(value: Plain) -> str:

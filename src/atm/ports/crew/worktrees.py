@@ -122,6 +122,9 @@ class Worktrees(Protocol):
     def remove(self, worktree: Worktree, *, branch: bool) -> None:
         """Take it away, also if half of it is gone; and its branch, if asked. The caller has saved it before."""
 
+    def discard(self, worktree: Worktree) -> None:
+        """Take away one in which nobody has worked, and its branch. Nothing is saved: the caller knows why."""
+
     def left(self, team: str) -> list[Worktree]:
         """All worktrees of a team that are there, of every repository and pattern that atm ever used."""
 

@@ -86,14 +86,13 @@ class CheckPlace:
         self._room.git.stand(self._place, commit)
         return self._place
 
-    def clear(self, commit: str) -> None:
-        """It goes. Nobody worked there: it stands on what is kept elsewhere, so that nothing has to be saved."""
+    def clear(self) -> None:
+        """It goes. Nobody worked there, so nothing has to be saved."""
         if self._place is None:
             return
         place, self._place = self._place, None
         try:
-            self._room.git.stand(place, commit)
-            self._room.crew.worktrees.remove(place, branch=True)
+            self._room.crew.worktrees.discard(place)
         except (AtmError, OSError) as error:
             self._room.crew.room.troubles.note(f"the worktree for checks stays: {error}")
 

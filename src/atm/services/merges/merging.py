@@ -15,7 +15,7 @@ from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MERGING, QUEUED, R
 from atm.domain.merges.ordering import first_bad, next_batch, resume
 from atm.services.merges.checking import CheckPlace, failed
 from atm.services.merges.queueing import BoardReader
-from atm.services.merges.resolving import Negotiation, clear_place
+from atm.services.merges.resolving import Negotiation, clear_place, let_go
 from atm.services.merges.telling import note_merged, send_back
 
 TYPE_CHECKING = False
@@ -43,16 +43,17 @@ class Merging:
     def ready(self) -> Iterator[None]:
         """The target is there, and what a killed process left is put right; afterwards the worktree for checks goes."""
         queue, git = self.queue, self.room.git
-        target = git.open_target(self.repository, queue.branch, queue.base or self.repository.head)
+        git.open_target(self.repository, queue.branch, queue.base or self.repository.head)
         resume(queue, lambda commit: git.contains(self.repository, queue.branch, commit))
         for item in queue.items:
             if item.status == MERGED:
                 self._note_on_board(item)
+        let_go(self.room, queue.team)
         self.look()
         try:
             yield
         finally:
-            self._checks.clear(git.head(self.repository, queue.branch) or target)
+            self._checks.clear()
 
     def look(self) -> None:
         """What was done meanwhile joins."""
@@ -173,7 +174,7 @@ class Merging:
             self.desk.keep(item, "not all of it is in what was merged")
         self._note_on_board(item)
         if item.resolution:
-            clear_place(self.room, self.repository, self.queue.team, item.task)
+            clear_place(self.desk, item.task, is_kept=False)  # all of it is on the target
 
     def _note_on_board(self, item: MergeItem) -> None:
         try:

@@ -112,7 +112,7 @@ class Hand:
         with self._merging.ready():
             item = self._item()
             self._need_place(item)
-            clear_place(self._room, self._desk.repository, self.queue.team, item.task)
+            clear_place(self._desk, item.task)
             item.resolved_onto = item.resolution = ""
             self._desk.flag(item, CONFLICT, "nobody has resolved it")
         return item

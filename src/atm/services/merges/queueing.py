@@ -28,11 +28,12 @@ class BoardReader:
         self._team = team
         self._known: dict[str, tuple[object, FinishedWork | None]] = {}
 
-    def refresh(self, queue: MergeQueue) -> None:
+    def refresh(self, queue: MergeQueue, board: Board | None = None) -> None:
         tasks = self._room.boardroom.tasks
-        if not tasks.exists(self._team):
-            return
-        board = tasks.board(self._team)
+        if board is None:
+            if not tasks.exists(self._team):
+                return
+            board = tasks.board(self._team)
         found = {card.id: self._work(board, card) for card in board.sorted() if not card.is_hidden}
         before = {*queue.before}
         wanted = [work for id, work in found.items() if work is not None and id not in before]
@@ -108,6 +109,12 @@ def look(room: Mergeroom, team: str, folder: str) -> MergeQueue:
     queue = open_queue(room, team, folder)
     BoardReader(room, team).refresh(queue)
     return queue
+
+
+def open_target(room: Mergeroom, repository: Repository, branch: str, base: str) -> None:
+    """Before a run begins: the target is there. The branch that is checked out may be it only if it is clean."""
+    head = room.git.open_target(repository, branch, base)
+    room.git.land(repository, branch, head, head)
 
 
 def repository_of(room: Mergeroom, queue: MergeQueue) -> Repository:

@@ -15,7 +15,8 @@ from atm.domain.crew.states import IDLE
 from atm.domain.errors import AtmError, RequestError
 from atm.domain.merges.items import CONFLICT, RESOLVED
 from atm.domain.merges.negotiating import ConflictSide, lost_in, negotiation
-from atm.services.crew.reaping import clear_away
+from atm.services.crew.crewroom import change
+from atm.services.crew.reaping import clear_away, end_processes
 from atm.services.crew.spawning import AgentWish, spawn
 from atm.services.mail.posting import Draft
 from atm.services.mail.sending import send
@@ -25,7 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.merges.items import MergeItem
-    from atm.ports.crew.worktrees import Repository, Worktree
+    from atm.ports.crew.worktrees import Worktree
     from atm.services.merges.desk import MergeDesk
     from atm.services.merges.mergeroom import Mergeroom
 
@@ -36,21 +37,42 @@ MOST_ROUNDS = 2
 
 
 def prepare_place(desk: MergeDesk, item: MergeItem, onto: str) -> tuple[Worktree, list[str]]:
-    """A worktree in which the merge has begun, and what is open in it. One that is there is taken as it is."""
+    """
+    A worktree in which the merge has begun, and what is open in it. One that is there for just this is taken as it is;
+    one that stands on another target is saved and made again.
+    """
     room, piece = desk.room, desk.piece(item)
     side = room.git.side(desk.repository, piece, onto)
     place = room.crew.worktrees.make(desk.repository, desk.queue.team, item.task, QUEUE, side)
+    if place.base != side:
+        clear_place(desk, item.task)
+        place = room.crew.worktrees.make(desk.repository, desk.queue.team, item.task, QUEUE, side)
     return place, room.git.begin(place, piece.head)
 
 
-def clear_place(room: Mergeroom, repository: Repository, team: str, task: str) -> None:
-    """The worktree of a conflict goes; what somebody did there is saved."""
-    for place in room.crew.worktrees.left(team):
-        if place.common == repository.common and place.path.endswith(f"/{folder_name(task, QUEUE)}"):
+def clear_place(desk: MergeDesk, task: str, *, is_kept: bool = True) -> None:
+    """The worktree of a conflict goes; what somebody did there is saved, unless it is elsewhere."""
+    trees = desk.room.crew.worktrees
+    for place in trees.left(desk.queue.team):
+        if place.common == desk.repository.common and place.path.endswith(f"/{folder_name(task, QUEUE)}"):
             try:
-                room.crew.worktrees.remove(place, branch=True)
+                trees.remove(place, branch=True) if is_kept else trees.discard(place)
             except (AtmError, OSError) as error:
-                room.crew.room.troubles.note(f"the worktree of the conflict of #{task} stays: {error}")
+                desk.room.crew.room.troubles.note(f"the worktree of the conflict of #{task} stays: {error}")
+
+
+def let_go(room: Mergeroom, team: str) -> None:
+    """An agent that resolved conflicts, also for somebody who was killed: we hold the queue, so nobody waits for it."""
+    crew = room.crew
+    now = crew.records.read(team, MERGER)
+    if now is None or (now.is_over and not now.worktree):
+        return
+    end_processes(crew, [now.mark], [(now.pid, now.began)] if now.pid and now.began else [])
+    try:
+        clear_away(crew, change(crew, team, MERGER, now.generation, worktree="", task=""))  # the place is the queue's
+        remove_member(crew.room, team, MERGER, force=True)
+    except AtmError:
+        return  # `atm doctor` finds it
 
 
 def take_resolution(desk: MergeDesk, item: MergeItem, place: Worktree, onto: str) -> list[str]:
@@ -80,15 +102,16 @@ class Negotiation:
 
     def run(self) -> None:
         """Resolved, or flagged for a person."""
-        item = self._item
+        item, is_touched = self._item, False
         try:
             place, left = prepare_place(self._desk, item, self._onto)
+            is_touched = bool(left) and bool(self._room.policy.command or self._runtime)
             why = self._ask(place, left) if left else ""
             why = why or self._take(place)
         except AtmError as error:
             why = str(error)
         if why:
-            clear_place(self._room, self._desk.repository, self._desk.queue.team, item.task)
+            clear_place(self._desk, item.task, is_kept=is_touched)
             self._desk.flag(item, CONFLICT, why)
 
     def _take(self, place: Worktree) -> str:
@@ -122,9 +145,7 @@ class Negotiation:
 
     def _run_agent(self, place: Worktree, left: list[str]) -> str:
         crew, team, item = self._room.crew, self._desk.queue.team, self._item
-        former = crew.records.read(team, MERGER)
-        if former is not None and not former.is_over:
-            clear_away(crew, former, error="whoever asked it is gone")  # we hold the queue, so nobody waits for it
+        let_go(self._room, team)
         wish = AgentWish(
             team=team,
             member=MERGER,
@@ -140,7 +161,7 @@ class Negotiation:
         try:
             return self._talk(place, spawn(crew, wish), crew.clock.monotonic() + self._room.policy.resolve)
         finally:
-            self._let_go()
+            let_go(self._room, team)
 
     def _talk(self, place: Worktree, record: AgentRecord, end: float) -> str:
         room, team = self._room, self._desk.queue.team
@@ -170,16 +191,6 @@ class Negotiation:
             if crew.clock.monotonic() >= end:
                 raise RequestError(f"{self._runtime} did not resolve it in time", "resolve it yourself")
             crew.clock.sleep(NAP)
-
-    def _let_go(self) -> None:
-        crew, team = self._room.crew, self._desk.queue.team
-        now = crew.records.read(team, MERGER)
-        if now is not None:
-            clear_away(crew, now)
-        try:
-            remove_member(crew.room, team, MERGER, force=True)
-        except AtmError:
-            return  # `atm doctor` finds it
 
     def _prompt(self, place: Worktree, left: list[str]) -> str:
         item, queue, git = self._item, self._desk.queue, self._room.git

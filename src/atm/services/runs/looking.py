@@ -10,6 +10,7 @@ from atm.formats.files.times import from_iso
 from atm.services.board.evidence import CHECKING
 from atm.services.board.marks import entered
 from atm.services.crew.crewroom import is_being_started, is_running
+from atm.services.runs.merging import RunMerging
 from atm.services.team.presence import last_beat
 from atm.services.team.registry import find_team
 
@@ -30,6 +31,7 @@ class RunLooking:
     def __init__(self, desk: Runroom, order: RunOrder) -> None:
         self._desk = desk
         self._order = order
+        self.merging = RunMerging(desk, order)
         self._facts: dict[str, tuple[object, TaskFacts]] = {}
         self._touched: dict[str, tuple[str, float]] = {}
         """By agent: the last event of its task, and when we saw that."""
@@ -59,6 +61,9 @@ class RunLooking:
             said_at=self._said_at(),
             approvals=waiting,
             stopped=str(latch.get("by") or "somebody") if latch is not None else "",
+            merges=self.merging.look(board),
+            is_merging=self.merging.is_running(),
+            merging_fails=self.merging.trouble(),
         )
 
     def _said_at(self) -> dict[str, float]:

@@ -62,7 +62,7 @@ class RunLoop:
         for event in desk.runs.events(order.team, order.run):
             self.memory.take(event)
         self._looking = RunLooking(desk, order)
-        self._performing = Performing(desk, order, self.memory)
+        self._performing = Performing(desk, order, self.memory, self._looking.merging)
         self._mail = LeadsMail(desk, order)
         self._beaten = -BEAT_EVERY
         self.view: RunView | None = None
@@ -78,6 +78,7 @@ class RunLoop:
         is_new = not self.memory.started_at
         reconcile(desk.crew, team)
         enroll(desk, self.order)
+        self._looking.merging.begin()
         if standing(desk.crew.room, team).status == lifecycle.STOPPED:
             walk(desk.crew.room, team, lifecycle.ACTIVE, self.order.lead)
         self._beat()
@@ -152,6 +153,7 @@ class RunLoop:
     def finish(self, outcome: str, why: str = "") -> list[RunEvent]:
         """Agents end, nothing is left, and what came of it is written down."""
         waited = self._waits()
+        self._looking.merging.stop()
         happened = self._end_agents(IMPATIENT if outcome == STOPPED else PATIENT)
         self.view = self._looking.look()
         happened += self._note(observe(self.order, self.memory, self.view))
@@ -166,6 +168,7 @@ class RunLoop:
     def pause(self, why: str) -> list[RunEvent]:
         """Somebody interrupts it: agents end in order, their work is saved, and `--resume` goes on."""
         waited = self._waits()
+        self._looking.merging.stop()
         happened = self._end_agents(IMPATIENT)
         self.view = self._looking.look()
         happened += self._note(observe(self.order, self.memory, self.view))

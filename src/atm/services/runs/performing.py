@@ -14,7 +14,7 @@ from atm.domain.crew.task_brief import TaskBrief, brief_in_words
 from atm.domain.errors import AtmError, FileBusy
 from atm.domain.names import same_name
 from atm.domain.runs import memory as kinds
-from atm.domain.runs.actions import AskHow, Clear, CloseSeat, EndAgent, Finish, Give, Refuse, Say, StartLeader
+from atm.domain.runs.actions import AskHow, Clear, CloseSeat, EndAgent, Finish, Give, MergeNow, Refuse, Say, StartLeader
 from atm.domain.runs.memory import RunEvent
 from atm.domain.runs.observing import ended
 from atm.services.board import working as board
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from atm.domain.runs.orders import AgentSeat, RunOrder
     from atm.domain.runs.view import RunView
     from atm.ports.crew.worktrees import Repository, Saved, Worktree
+    from atm.services.runs.merging import RunMerging
     from atm.services.runs.runroom import Runroom
 
 US = "atm"
@@ -52,8 +53,9 @@ HOW_IS_IT = (
 class Performing:
     """Everything that the loop can do, each by one method."""
 
-    def __init__(self, desk: Runroom, order: RunOrder, memory: RunMemory) -> None:
+    def __init__(self, desk: Runroom, order: RunOrder, memory: RunMemory, merging: RunMerging) -> None:
         self._desk = desk
+        self._merging = merging
         self._order = order
         self._memory = memory
 
@@ -76,6 +78,9 @@ class Performing:
                 return [self._event(kinds.REFUSED, task, why=why)]
             case Say():
                 return self._say(action, view)
+            case MergeNow():
+                self._merging.start()
+                return []
             case Finish():
                 return []
 

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from atm.domain.plain import Record
+    from atm.domain.plain import Plain, Record
     from atm.domain.runs.memory import RunMemory
     from atm.domain.runs.orders import RunOrder
     from atm.domain.runs.view import RunView
@@ -31,9 +31,19 @@ def write_report(
     facts["started_at"] = to_iso(memory.started_at)
     facts["ended_at"] = to_iso(view.now)
     facts["report"] = f"{desk.runs.folder(order.team, order.run)}/report.md"
+    facts["into"] = _target(desk, order)
     facts["salvage"] = [*_saved(desk, order, memory)]
     desk.runs.write_report(order.team, order.run, facts, report_text(facts))
     return facts
+
+
+def _target(desk: Runroom, order: RunOrder) -> dict[str, Plain] | None:
+    """The branch with everything, and its commit now."""
+    if not order.merges:
+        return None
+    repository = desk.crew.worktrees.repository(order.folder)
+    head = desk.merges.git.head(repository, order.into) if repository is not None else ""
+    return {"branch": order.into, "head": head or None}
 
 
 def _saved(desk: Runroom, order: RunOrder, memory: RunMemory) -> list[str]:

@@ -281,6 +281,15 @@ class GitWorktrees:
             if tip and goes and not checkouts.where_checked_out(git, worktree.branch):
                 checkouts.delete_branch(git, worktree.branch, tip)
 
+    def discard(self, worktree: Worktree) -> None:
+        self._names_of(worktree.path)
+        with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
+            git = self._git(worktree.common)
+            self._take_away(worktree)
+            tip = git.commit_of(f"refs/heads/{worktree.branch}")
+            if tip and not checkouts.where_checked_out(git, worktree.branch):
+                checkouts.delete_branch(git, worktree.branch, tip)
+
     def _names_of(self, path: str) -> tuple[str, str]:
         """The team and the task. Nothing is removed that does not lie where we make worktrees."""
         parts = path.removeprefix(f"{self._layout.worktrees}/").split("/")

@@ -115,6 +115,18 @@ class _Facts(dict[str, str]):
         return ""
 
 
+def _merged(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
+    lost = f"; {len(what)} lost" if isinstance(what := event.detail.get("lost"), list) else ""
+    return f"  ⇥ merged {_task(event.subject, titles)}  {event.text('commit')[:8]}{lost}", GREEN
+
+
+def _in_conflict(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
+    files = event.detail.get("files")
+    where = ", ".join(one_line(str(one)) for one in files[:3]) if isinstance(files, list) else ""
+    why = f": {one_line(event.text('why'))}" if event.text("why") else f" in {where}: somebody resolves it"
+    return f"  ⚔ {_task(event.subject, titles)} is in conflict{why}", YELLOW
+
+
 _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None]] = {
     kinds.STARTED: _plain("▸", "run {who}", BOLD),
     kinds.RESUMED: _plain("▸", "run {who} goes on", BOLD),
@@ -139,6 +151,12 @@ _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None
     kinds.WAITS: _plain("◆", "{text}", YELLOW),
     kinds.SLEPT: _plain("·", "the machine slept for {seconds} s, which nobody is charged for", DIM),
     kinds.RESOLVED: _plain("✓", "{text}", GREEN),
+    kinds.REOPENED: _plain("○", "{task} is opened again", YELLOW),
+    kinds.COLLIDE: _plain("⚔", "{text}", YELLOW),
+    "merge.merged": _merged,
+    "merge.conflict_detected": _in_conflict,
+    "merge.resolved": _plain("◎", "the conflict of {task} is resolved", BLUE),
+    "merge.failed": _plain("✗", "{task} is not merged: {why}", RED),
 }
 
 
@@ -239,8 +257,14 @@ def summary(facts: Mapping[str, Plain], paint: Paint) -> list[str]:
     spent = f"tokens {_known(facts.get('tokens'))}, cost {_known(facts.get('cost'))}"
     idle = overhead.get("seconds") if isinstance(overhead, dict) else "?"
     lines.append(f"  restarts {restarts}; {spent}; coordination {idle} s")
+    into, merged, left = facts.get("into"), _dicts(facts.get("merged")), _dicts(facts.get("conflicts"))
     branches = [str(row["branch"]) for row in _dicts(facts.get("branches")) if row.get("branch")]
-    if branches:
+    if isinstance(into, dict):
+        lines.append(f"  merged: {len(merged)} into {one_line(str(into['branch']))} ({str(into['head'] or '')[:12]})")
+    if left:
+        ids = ", ".join(f"#{one_line(str(row.get('task')))}" for row in left)
+        lines.append(f"  not merged: {ids}; see `atm merge`")
+    if branches and not isinstance(into, dict):
         more = f" and {len(branches) - 3} more" if len(branches) > 3 else ""
         lines.append(f"  branches: {', '.join(map(one_line, branches[:3]))}{more}")
     return [*lines, f"  report: {one_line(str(facts['report']))}"]

@@ -13,6 +13,7 @@ from atm.domain.runs.limits import Limits
 from atm.domain.runs.orders import RunOrder
 from atm.formats.crew.crew_file import name_of_folder
 from atm.services.board.importing import reimport
+from atm.services.merges.queueing import open_target
 from atm.services.roster.members import update_member
 from atm.services.runs.starting import find_run, new_run_id
 from atm.services.team.registry import find_team
@@ -49,6 +50,8 @@ def begin(args: Args, session: Session, made: Prepared) -> RunOrder | None:
         made.leader = replace(made.leader, name=team.lead)
         _let_it_delegate(args, session, made.team, team.lead)
     order = _order(args, session, made, new_run_id(session.boardroom.clock, session.boardroom.chance), board)
+    if order.merges:
+        open_target(made.desk.merges, made.repository, order.into, order.base)
     made.desk.runs.write(order)
     if made.drafts:
         made.desk.runs.write_copy(made.team, order.run, made.checklist)
@@ -81,6 +84,9 @@ def _order(args: Args, session: Session, made: Prepared, run: str, board: Board)
         saved_before=[one.id for one in made.desk.crew.worktrees.saved(made.repository.common, made.team)],
         plan_file=made.plan_file,
         tick=args.flag("tick"),
+        merge=made.merge,
+        into=made.into,
+        merge_at=made.merge_at,
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from atm.domain.board.dependencies import Board
 from atm.domain.board.schedule import edges_on
+from atm.domain.crew.refs import result_branch
 from atm.domain.errors import BadTask, NoSuchTeam, UsageError
 from atm.domain.names import check_new_name
 from atm.formats.crew.crew_file import name_of_folder
@@ -54,6 +55,9 @@ class Prepared:
     leader: AgentSeat | None = None
     is_model_made: bool = False
     crew_plan: CrewPlan | None = None
+    merge: str = "none"
+    into: str = ""
+    merge_at: str = "task"
 
     @property
     def open_tasks(self) -> list[str]:
@@ -94,7 +98,13 @@ def prepare(args: Args, session: Session) -> Prepared:
         base=base,
         goal=args.text("goal") or "",
         plan_file=os.path.realpath(plan) if plan and plan != "-" else "",
+        merge=args.text("merge") or session.settings.text("merges.strategy"),
+        merge_at=args.text("merge_at") or session.settings.text("merges.at"),
     )
+    if made.merge != "none":
+        made.into = args.text("into") or result_branch(team)
+    elif args.text("into") or args.text("merge_at"):
+        raise UsageError("nothing is merged", "leave --into and --merge-at out, or choose another --merge")
     if not is_new:
         made.board = session.boardroom.tasks.board(team) if session.boardroom.tasks.exists(team) else Board({})
     if plan:

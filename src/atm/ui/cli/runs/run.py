@@ -20,13 +20,14 @@ if TYPE_CHECKING:
 LATEST = "latest"
 COMMAND = Command(
     "run",
-    "a goal in, verified work out: agents work off a plan, each task on a branch of its own",
+    "a goal in, verified work out: agents work off a plan, and it becomes one branch that was checked",
     text=(
         "Tasks come from --plan, from the board, or from a model that is asked to break GOAL down. They are shown "
         "first, and nothing runs before you say yes. Each agent works in a worktree of its own; what it did is "
-        "committed and checked before it counts as done, on a branch atm/work/TEAM/TASK-AGENT. "
-        "Exit code 0: everything was completed; 2: a part; 1: nothing, or it could not begin; 3: there is nothing to "
-        "do; 130: interrupted, and --resume goes on."
+        "committed and checked before it counts as done, on a branch atm/work/TEAM/TASK-AGENT. Finished work is "
+        "merged into one branch, atm/result/TEAM, and checked there. Your own branch and files are left alone. "
+        "Exit code 0: everything was completed and merged; 2: a part; 1: nothing, or it could not begin; 3: there is "
+        "nothing to do; 130: interrupted, and --resume goes on."
     ),
     arguments=(Argument("goal", "what shall be done, in your words", required=False),),
     options=(
@@ -41,7 +42,14 @@ COMMAND = Command(
         ),
         Option("--display", value="HOW", choices=("inline", "panes", "none"), help="what you see (default: inline)"),
         Option("--base", value="REV", help="what all work begins with (default: what is checked out)"),
-        Option("--merge", value="HOW", choices=("none",), help="none: work stays on its branches"),
+        Option(
+            "--merge",
+            value="HOW",
+            choices=("rebase", "merge", "squash", "none"),
+            help="how finished work becomes one branch (default: rebase); none: it stays on its branches",
+        ),
+        Option("--into", value="BRANCH", help="that branch (default: atm/result/TEAM, a new one)"),
+        Option("--merge-at", value="WHEN", choices=("task", "end"), help="after each task (default), or at the end"),
         Option("--require-plan", help="agents plan first, and write nothing until their plan is approved"),
         Option("--model", value="NAME", help="which model (default: each program's own choice)"),
         Option("--max-minutes", value="N", kind=NUMBER, help="end after so many minutes"),

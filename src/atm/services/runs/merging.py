@@ -1,0 +1,89 @@
+"""The merge queue of a run: begun with it, looked at with everything else, and worked off beside it."""
+
+from __future__ import annotations
+
+from atm.domain.errors import AtmError
+from atm.domain.merges.items import MergeQueue
+from atm.services.merges.people import begin_queue
+from atm.services.merges.queueing import BoardReader, open_queue
+from atm.services.merges.resolving import let_go
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from atm.domain.board.dependencies import Board
+    from atm.domain.runs.orders import RunOrder
+    from atm.services.runs.runroom import Runroom
+
+MOST_IN_VAIN = 8
+AGAIN = 2.0
+"""Seconds after which a process that could not do its work is started again: somebody else may merge just now."""
+
+
+class RunMerging:
+    """Of one run. Nothing, where it merges nothing."""
+
+    def __init__(self, desk: Runroom, order: RunOrder) -> None:
+        self._desk = desk
+        self._order = order
+        self._reader = BoardReader(desk.merges, order.team)
+        self._in_vain = 0
+        self._ended_at = 0.0
+        self._was_running = False
+
+    def begin(self) -> None:
+        """The target is there before anybody begins with it."""
+        order = self._order
+        if not order.merges:
+            return
+        mind = next((seat for seat in order.everybody if not seat.is_script), None)
+        begin_queue(
+            self._desk.merges,
+            MergeQueue(
+                team=order.team,
+                branch=order.into,
+                base=order.base,
+                folder=order.folder,
+                strategy=order.merge,
+                at=order.merge_at,
+                resolver=mind.runtime if mind is not None else "",
+                model=mind.model if mind is not None else "",
+                run=order.run,
+                before=order.done_before,
+            ),
+        )
+
+    def look(self, board: Board) -> MergeQueue | None:
+        if not self._order.merges:
+            return None
+        queue = open_queue(self._desk.merges, self._order.team, self._order.folder)
+        self._reader.refresh(queue, board)
+        return queue
+
+    def is_running(self) -> bool:
+        """A moment after its end counts as running, if it was in vain."""
+        worker, now = self._desk.worker, self._desk.clock.monotonic()
+        is_running = worker.is_running()
+        if self._was_running and not is_running:
+            self._ended_at = now
+            self._in_vain = self._in_vain + 1 if worker.trouble() else 0
+        self._was_running = is_running
+        return is_running or (self._in_vain > 0 and now - self._ended_at < AGAIN)
+
+    def trouble(self) -> str:
+        """Once it was in vain often enough."""
+        return self._desk.worker.trouble() if self._in_vain >= MOST_IN_VAIN else ""
+
+    def start(self) -> None:
+        self._was_running = True
+        self._desk.worker.start(self._order.team, self._order.folder)
+
+    def stop(self) -> None:
+        """At the end, and when somebody interrupts: nobody is left behind."""
+        if not self._order.merges:
+            return
+        self._desk.worker.stop()
+        try:
+            with self._desk.merges.merges.hold(self._order.team):
+                let_go(self._desk.merges, self._order.team)
+        except AtmError:
+            return  # somebody merges by hand, and looks after it
