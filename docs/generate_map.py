@@ -13,7 +13,7 @@ PICTURE = ROOT / "docs" / "map.svg"
 FLOORS = ("domain", "formats", "ports", "services", "system", "wiring", "testing", "teamd", "ui/cli", "ui/mcp")
 TOPICS = (
     *("files", "team", "mail", "board", "approvals", "events", "delivery", "roster", "worksync", "access", "setup"),
-    *("crew", "sessions", "runs", "checkup", "plugins", "daemon"),
+    *("crew", "merges", "sessions", "runs", "checkup", "plugins", "daemon"),
 )
 COLUMN, ROW, LEFT, TOP = 74, 34, 96, 58
 

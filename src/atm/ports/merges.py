@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from atm.domain.merges.items import MergeQueue
+    from atm.domain.merges.radar import Collision
     from atm.ports.crew.worktrees import JoinedWork, Repository, Saved, Worktree
 else:
     Protocol = object
@@ -42,6 +43,11 @@ class Merges(Protocol):
     def write(self, queue: MergeQueue) -> None:
         """Durable before it returns."""
 
+    def note_collisions(self, team: str, found: Sequence[Collision]) -> None:
+        """What the radar saw last, for whoever looks at the team."""
+
+    def collisions(self, team: str) -> list[Collision]: ...
+
 
 class MergeGit(Protocol):
     """
@@ -72,7 +78,12 @@ class MergeGit(Protocol):
     def changed(self, repository: Repository, base: str, head: str) -> list[str]:
         """Paths that differ."""
 
-    def diff(self, repository: Repository, base: str, head: str, paths: Sequence[str] = ()) -> str: ...
+    def diff(
+        self, repository: Repository, base: str, head: str, paths: Sequence[str] = (), context: int = 3
+    ) -> str: ...
+
+    def would_conflict(self, repository: Repository, base: str, onto: str, head: str) -> list[str]:
+        """Files in which what came after `base` does not go together with another commit. Nothing is kept."""
 
     def side(self, repository: Repository, piece: MergePiece, onto: str) -> str:
         """What a worktree is made from in which `begin` merges the piece: the target, as that piece sees it."""

@@ -145,6 +145,12 @@ class MemoryWorktrees:
         files, passed = self.trees.get(worktree.path, {}), self.ignored.get(worktree.path, [])
         return {path: text for path, text in files.items() if path not in passed}
 
+    def touched(self, worktree: Worktree) -> list[str]:
+        if worktree.path not in self.trees:
+            return []
+        now, was = self._counted(worktree), self.commits[worktree.base].files
+        return sorted(path for path in {*now, *was} if now.get(path) != was.get(path))
+
     def now(self, worktree: Worktree) -> str:
         if worktree.path not in self.trees:
             return ""

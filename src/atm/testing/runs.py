@@ -26,6 +26,7 @@ from atm.testing.crew import MemoryWorktrees
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from atm.domain.merges.items import MergeQueue
+    from atm.domain.merges.radar import Collision
     from atm.domain.plain import Record
     from atm.domain.runs.memory import RunEvent
     from atm.domain.runs.orders import RunOrder
@@ -115,6 +116,7 @@ class MemoryMerges:
 
     def __init__(self) -> None:
         self._queues: dict[str, bytes] = {}
+        self._seen: dict[str, list[Collision]] = {}
         self._held: set[str] = set()
 
     @contextmanager
@@ -135,6 +137,12 @@ class MemoryMerges:
 
     def write(self, queue: MergeQueue) -> None:
         self._queues[queue.team] = encode_queue(queue)
+
+    def note_collisions(self, team: str, found: Sequence[Collision]) -> None:
+        self._seen[team] = [*found]
+
+    def collisions(self, team: str) -> list[Collision]:
+        return deepcopy(self._seen.get(team, []))
 
 
 class MemoryMergeGit:
@@ -201,7 +209,17 @@ class MemoryMergeGit:
         one, other = self._files(base), self._files(head)
         return sorted(path for path in {*one, *other} if one.get(path) != other.get(path))
 
-    def diff(self, repository: Repository, base: str, head: str, paths: Sequence[str] = ()) -> str:
+    def would_conflict(self, repository: Repository, base: str, onto: str, head: str) -> list[str]:  # noqa: ARG002
+        return self._three_way(base, onto, head)[1]
+
+    def diff(
+        self,
+        repository: Repository,
+        base: str,
+        head: str,
+        paths: Sequence[str] = (),
+        context: int = 3,  # noqa: ARG002 - whole files
+    ) -> str:
         found = self.changed(repository, base, head)
         shown = [path for path in found if not paths or path in paths]
         return "".join(f"+++ b/{path}\n+{self._files(head).get(path, '')}\n" for path in shown)

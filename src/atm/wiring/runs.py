@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from atm.domain.runs.limits import Limits
     from atm.domain.runs.orders import RunRules
     from atm.formats.files.layout import Layout
+    from atm.ports.merges import Merges
     from atm.ports.runs import Runs
     from atm.services.crew.crewroom import Crewroom
     from atm.services.merges.mergeroom import Mergeroom
@@ -44,6 +45,13 @@ def build_runroom(
     return Runroom(crew, build_runs(layout), approvals, merges, worker)
 
 
+def build_merges(layout: Layout) -> Merges:
+    from atm.system.merges.queue_files import MergeFiles
+
+    disk = RealDisk(layout.private_roots)
+    return MergeFiles(disk, build_locks(layout, disk, RealClock()), layout)
+
+
 def build_mergeroom(
     layout: Layout, settings: Settings, boardroom: FullBoardroom, environment: Mapping[str, str]
 ) -> Mergeroom:
@@ -55,7 +63,6 @@ def build_mergeroom(
 def _mergeroom(layout: Layout, settings: Settings, crew: Crewroom) -> Mergeroom:
     from atm.services.merges.mergeroom import MergePolicy, Mergeroom
     from atm.system.merges.git_merging import GitMerging
-    from atm.system.merges.queue_files import MergeFiles
 
     disk, clock = RealDisk(layout.private_roots), RealClock()
     locks = build_locks(layout, disk, clock)
@@ -70,7 +77,7 @@ def _mergeroom(layout: Layout, settings: Settings, crew: Crewroom) -> Mergeroom:
         sends_back=settings.whole("merges.sends_back"),
         radar=settings.number("merges.radar_seconds"),
     )
-    return Mergeroom(crew, MergeFiles(disk, locks, layout), GitMerging(disk, clock, locks, layout), policy)
+    return Mergeroom(crew, build_merges(layout), GitMerging(disk, clock, locks, layout), policy)
 
 
 def build_rules(settings: Settings) -> RunRules:

@@ -21,6 +21,7 @@ def build_snapshots(
     from atm.services.snapshot.composing import Snapshots
     from atm.wiring.approvals import build_approvalroom
     from atm.wiring.crew import build_crewroom
+    from atm.wiring.runs import build_merges
     from atm.wiring.sessions import build_sessionroom, find_caller
     from atm.wiring.worksync import build_syncroom
 
@@ -28,7 +29,7 @@ def build_snapshots(
     caller = find_caller(environment, os.getcwd())
     desk = build_sessionroom(layout, settings, crew, caller, environment)
     approvals = build_approvalroom(layout, settings, boardroom.room, lambda: boardroom).approvals
-    return Snapshots(desk, build_syncroom(layout, settings, boardroom), approvals)
+    return Snapshots(desk, build_syncroom(layout, settings, boardroom), approvals, build_merges(layout))
 
 
 def daemon_facts(layout: Layout) -> dict[str, Plain]:

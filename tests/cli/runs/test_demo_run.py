@@ -20,20 +20,29 @@ SECONDS = 300
 def test_everything_is_done_once_though_an_agent_crashes_and_the_lead_is_killed(atm):
     said = atm("demo", "--json", timeout=SECONDS).json
     assert said["outcome"] == "success"
-    assert len(said["tasks"]["completed"]) == PLAN.count("- [ ]") == 12
+    assert len(said["tasks"]["completed"]) == PLAN.count("- [ ]") == 13
     assert (said["kills"], said["restarts"]) == (1, 1)
     assert said["approvals"] == {"asked": 1, "approved": 1}
     assert [one["text"] for one in said["proofs"] if not one["ok"]] == []
-    assert len(said["proofs"]) == 4
+    assert len(said["proofs"]) == 5
     assert said["sandbox"] is None
+    assert (said["resolved"], said["sent_back"]) == (1, 1)
 
 
 def test_people_see_what_happens_in_lines_of_80_columns(atm, request):
     shown = atm("demo", "--keep", timeout=SECONDS).out
     lines = shown.splitlines()
-    for said in ("is gone at", "starts again", "$ kill -9 ", "$ atm run --resume", "atm tasks plan approve"):
+    for said in (
+        "is gone at",
+        "starts again",
+        "$ kill -9 ",
+        "$ atm run --resume",
+        "atm tasks plan approve",
+        "is resolved",
+    ):
         assert any(said in line for line in lines), said
     assert "$ atm approvals approve" in shown
+    assert "everywhere is opened again" in shown
     assert "Nothing was lost." in shown
     assert "\x1b" not in shown
     words = next(line for line in lines if line.startswith("look at it: "))

@@ -267,9 +267,11 @@ class _Tick:
         return min(able, key=lambda seat: seat.name in tried, default=None)
 
     def _collides(self, card: Card, at_work: list[Card]) -> bool:
+        """By what they say that they change, and by what whoever is at work has changed."""
         if self._order.rules.overlap or not card.files:
             return False
-        return any(_meet(tuple(card.files), tuple(other.files)) for other in at_work if other.files)
+        others = ((*other.files, *self._view.touched.get(other.id, ())) for other in at_work)
+        return any(_meet(tuple(card.files), files) for files in others if files)
 
     # Merging.
 

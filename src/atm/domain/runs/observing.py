@@ -133,6 +133,7 @@ def _merges(memory: RunMemory, view: RunView) -> Iterator[RunEvent]:
             "with": [one.task for one in item.rivals] or None,
             "lost": [*item.lost] or None,
             "salvage": item.salvage or None,
+            "resolved": bool(item.resolution) or None,
             "needs_human": item.needs_human or None,
         }
         told = {key: value for key, value in said.items() if value is not None}

@@ -133,7 +133,11 @@ def report_facts(
             if one.state not in (COMPLETED, CANCELLED)
         ],
         "merge": order.merge,
-        "merged": [{"task": id, "commit": one.get("commit")} for id, one in memory.merges.items() if _is_in(one)],
+        "merged": [
+            {"task": id, "commit": one.get("commit"), "resolved": one.get("resolved") is True}
+            for id, one in memory.merges.items()
+            if _is_in(one)
+        ],
         "conflicts": [_unmerged(id, one, view) for id, one in memory.merges.items() if not _is_in(one)],
         "lost": [{"task": id, "what": one["lost"]} for id, one in memory.merges.items() if one.get("lost")],
         "into": {"branch": order.into, "head": None} if order.merges else None,

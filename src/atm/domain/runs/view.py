@@ -110,6 +110,8 @@ class RunView:
     """Who has stopped the team."""
     merges: MergeQueue | None = None
     """None where nothing is merged."""
+    touched: dict[str, list[str]] = field(default_factory=dict)
+    """By task: what its agent has changed so far, as far as that was looked at."""
     is_merging: bool = False
     merging_fails: str = ""
     """Why nothing can be merged, however often it is tried."""

@@ -142,6 +142,10 @@ class Layout:
         """The merge queue."""
         return f"{self.our_data(team)}/merges.json"
 
+    def radar(self, team: str) -> str:
+        """Who changes the same files as somebody else, as of the last look."""
+        return f"{self.our_data(team)}/radar.json"
+
     def merges_seal(self, team: str) -> str:
         """What the queue was when atm wrote it: its own folder is shared."""
         return f"{self.state_root}/merges/{team}.sha256"
@@ -165,17 +169,10 @@ class Layout:
 
     def private_in(self, team: str) -> tuple[str, ...]:
         """What is ours alone among our data about a team, though its folder may be shared."""
-        files = (
-            self.ledger,
-            self.task_history,
-            self.state,
-            self.completed_mark,
-            self.task_intent,
-            self.lead_away,
-            self.merges,
-        )
+        files = (self.ledger, self.task_history, self.state, self.completed_mark, self.task_intent, self.lead_away)
+        merging = (self.merges, self.radar)
         folders = (self.heartbeats, self._endpoints, self.sync_folder, self.approvals, self.runs)
-        return (*(path(team) for path in (*files, *folders)), self.records(team, STALL_JOURNAL))
+        return (*(path(team) for path in (*files, *merging, *folders)), self.records(team, STALL_JOURNAL))
 
     # Ours, for the whole machine.
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from atm.domain.merges.items import STATUSES, MergeItem, MergeQueue
+from atm.domain.merges.radar import Collision
 from atm.formats.files.dataclass_record import made_from
 from atm.formats.files.json_record import NotJson, decode_object, encode, to_bytes, to_text
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from atm.domain.plain import Plain, Record
 
 VERSION = 1
@@ -39,6 +42,18 @@ def decode_queue(data: bytes) -> MergeQueue:
         raise NotJson("it does not say of which team it is")
     queue.items = [one for one in items if one is not None]
     return queue
+
+
+def encode_collisions(found: Sequence[Collision]) -> bytes:
+    said: Record = {"version": VERSION, "collisions": [asdict(one) for one in found]}
+    return to_bytes(encode(said) + "\n")
+
+
+def decode_collisions(data: bytes) -> list[Collision]:
+    """Raises NotJson."""
+    found = decode_object(to_text(data)).get("collisions")
+    made = [made_from(Collision, one) for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    return [one for one in made if isinstance(one, Collision)]
 
 
 def _item(said: Record) -> MergeItem | None:

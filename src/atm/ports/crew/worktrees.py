@@ -106,6 +106,9 @@ class Worktrees(Protocol):
     def join(self, repository: Repository, commits: Sequence[str], message: str) -> JoinedWork:
         """One commit with all of these in it, made without any working tree; always the same for the same ones."""
 
+    def touched(self, worktree: Worktree) -> list[str]:
+        """Paths that are not as it began: in commits, changed or new."""
+
     def now(self, worktree: Worktree) -> str:
         """All that is there as one commit, under no ref: its head, if nothing is dirty. Empty if it is gone."""
 

@@ -89,12 +89,18 @@ def clear_away(crew: Crewroom, record: AgentRecord, *, state: str = STOPPED, err
         ("its window", lambda: crew.backends[record.backend].clear(record)),
         ("its claims", lambda: done.released.extend(_release(crew, record))),
         ("its worktree", lambda: _save_and_remove(crew, record, error, done)),
-        ("its slot", lambda: crew.slots.give(record.slot, record.mark) if record.slot >= 0 else None),
+        ("its slot", lambda: _give_slots(crew, record.mark)),
         ("its sign of life", lambda: _say_ended(crew, record)),
     ):
         _try(step, what, done.troubles)
     _try(lambda: _note_end(crew, record, state, error, keep=bool(done.troubles)), "its record", done.troubles)
     return done
+
+
+def _give_slots(crew: Crewroom, mark: str) -> None:
+    """By the mark: whoever took one may have been killed before the record said which."""
+    for slot in [slot for slot, owner in crew.slots.taken().items() if owner == mark]:
+        crew.slots.give(slot, mark)
 
 
 def _try(step: Callable[[], object], what: str, troubles: list[str]) -> None:

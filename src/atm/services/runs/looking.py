@@ -62,6 +62,7 @@ class RunLooking:
             approvals=waiting,
             stopped=str(latch.get("by") or "somebody") if latch is not None else "",
             merges=self.merging.look(board),
+            touched=self.merging.touched(),
             is_merging=self.merging.is_running(),
             merging_fails=self.merging.trouble(),
         )

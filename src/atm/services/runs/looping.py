@@ -95,6 +95,7 @@ class RunLoop:
         if view is None:
             return happened
         happened += self._note(observe(self.order, self.memory, view))
+        happened += self._note(self._collisions(view))
         for action in decide(self.order, self.memory, view):
             if isinstance(action, Finish):
                 return [*happened, *self.finish(action.outcome, action.why)]
@@ -114,6 +115,13 @@ class RunLoop:
                 raise
             return None
         return self.view
+
+    def _collisions(self, view: RunView) -> list[RunEvent]:
+        titles = {card.id: card.subject for card in view.cards(self.order) if card.is_claimed}
+        try:
+            return self._looking.merging.scan(self.memory, titles)
+        except (AtmError, OSError):
+            return []  # somebody is at it; the next look is soon
 
     def _slept(self) -> list[RunEvent]:
         """The wall clock went on and the other one did not: the machine slept, or somebody set the clock."""

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from atm.domain.errors import AtmError
 from atm.domain.merges.items import MergeQueue
+from atm.domain.runs import memory as kinds
+from atm.domain.runs.memory import RunEvent
+from atm.domain.untrusted_text import one_line
 from atm.services.merges.people import begin_queue
 from atm.services.merges.queueing import BoardReader, open_queue
+from atm.services.merges.radar import Radar, tell_both
 from atm.services.merges.resolving import let_go
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atm.domain.board.dependencies import Board
+    from atm.domain.merges.radar import Collision
+    from atm.domain.runs.memory import RunMemory
     from atm.domain.runs.orders import RunOrder
     from atm.services.runs.runroom import Runroom
 
@@ -29,6 +37,8 @@ class RunMerging:
         self._in_vain = 0
         self._ended_at = 0.0
         self._was_running = False
+        self._radar = Radar(desk.merges, order.team)
+        self._looked_at = desk.clock.monotonic()
 
     def begin(self) -> None:
         """The target is there before anybody begins with it."""
@@ -59,6 +69,29 @@ class RunMerging:
         self._reader.refresh(queue, board)
         return queue
 
+    def touched(self) -> dict[str, list[str]]:
+        return self._radar.touched()
+
+    def scan(self, memory: RunMemory, titles: Mapping[str, str]) -> list[RunEvent]:
+        """Who changes the same lines as somebody else: both are told, once."""
+        desk, order, now = self._desk, self._order, self._desk.clock.monotonic()
+        period = desk.merges.policy.radar
+        if not order.merges or period <= 0 or now - self._looked_at < period:
+            return []
+        self._looked_at = now
+        repository = desk.crew.worktrees.repository(order.folder)
+        if repository is None:
+            return []
+        found = self._radar.look(repository, order.into)
+        desk.merges.merges.note_collisions(order.team, found)
+        return [self._told(one, titles) for one in found if one.conflicts and _key(one) not in memory.told]
+
+    def _told(self, one: Collision, titles: Mapping[str, str]) -> RunEvent:
+        tell_both(self._desk.merges, self._order.team, one, titles, self._order.into)
+        others = [f"#{task}" if task else self._order.into for task in one.tasks]
+        text = f"{' and '.join(others)} change the same lines of {', '.join(map(one_line, one.conflicts[:3]))}"
+        return RunEvent(kinds.COLLIDE, one.tasks[0], self._desk.clock.now(), about=_key(one), text=text)
+
     def is_running(self) -> bool:
         """A moment after its end counts as running, if it was in vain."""
         worker, now = self._desk.worker, self._desk.clock.monotonic()
@@ -87,3 +120,7 @@ class RunMerging:
                 let_go(self._desk.merges, self._order.team)
         except AtmError:
             return  # somebody merges by hand, and looks after it
+
+
+def _key(collision: Collision) -> str:
+    return f"{kinds.COLLIDE} {collision.about}"

@@ -18,6 +18,7 @@ from atm.services.mail.escalation import WaitingMail
 from atm.services.mail.overview import InboxFacts, facts_of_inbox
 from atm.services.sessions.overview import lead_state_of
 from atm.services.snapshot.members import MemberNow, facts_of_all
+from atm.services.snapshot.merges import merge_fields
 from atm.services.snapshot.tasks import task_counts, task_fields
 from atm.services.team.leading import lead_of
 from atm.services.team.lifecycle import standing, team_id
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from atm.domain.plain import Plain
     from atm.domain.team.team import Team
     from atm.ports.approvals import Approvals
+    from atm.ports.merges import Merges
     from atm.services.mail.overview import InboxProblem
     from atm.services.sessions.sessionroom import SessionRoom
     from atm.services.worksync.syncroom import SyncRoom
@@ -66,8 +68,9 @@ class _KeptTeam:
 class Snapshots:
     """Composes snapshots of teams, and remembers what they were made of."""
 
-    def __init__(self, desk: SessionRoom, syncroom: SyncRoom, approvals: Approvals) -> None:
+    def __init__(self, desk: SessionRoom, syncroom: SyncRoom, approvals: Approvals, merges: Merges) -> None:
         self._desk = desk
+        self._merges = merges
         self._approvals = approvals
         self._syncroom = syncroom
         self._kept: dict[str, _KeptTeam] = {}
@@ -111,6 +114,7 @@ class Snapshots:
             **tasks,
             "unacknowledged": [*(waiting_fields(one) for one in waiting)],
             "approvals": _tried(lambda: self._asked(team.name, kept), troubles, "approvals") or [],
+            "merges": _tried(lambda: merge_fields(self._merges, team.name), troubles, "merges"),
             "spool": self._spool(team),
             "troubles": troubles,
         }

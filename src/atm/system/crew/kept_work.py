@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from atm.domain.crew.refs import salvage_folder, salvage_ref
+from atm.domain.errors import RequestError
 from atm.formats.crew.salvage_note import decode_note, encode_note
 from atm.formats.files.times import for_name
 from atm.ports.crew.worktrees import Saved
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 ID_LENGTH = 12
 MOST_IN_ONE_MOMENT = 1000
+EMPTY_TREE = ("hash-object", "-t", "tree", "--stdin")
 
 
 def keep_once(
@@ -29,6 +31,21 @@ def keep_once(
     refs = (salvage_ref(team, task, for_name(now + more / 1000)) for more in range(MOST_IN_ONE_MOMENT))
     made = salvage.keep(git, refs, tree=tree, parents=parents, message=encode_note(note), now=now)
     return as_saved(made, git.git_dir)
+
+
+def all_saved(git: Git, team: str) -> list[Saved]:
+    """Newest first."""
+    found = [as_saved(each, git.git_dir) for each in salvage.kept(git, salvage_folder(team))]
+    return sorted(found, key=lambda each: each.ref.rpartition("/")[2], reverse=True)
+
+
+def patch_of(git: Git, saved: Saved) -> str:
+    """What is in it, from where its work began."""
+    kept = next((each for each in salvage.kept(git, saved.ref) if each.commit == saved.commit), None)
+    if kept is None:
+        raise RequestError(f"{saved.ref} is not there any more", "see `atm salvage list`")
+    base = git.commit_of(decode_note(kept.message).base or "-") or next(iter(kept.parents), "")
+    return salvage.changes(git, base or git.need(*EMPTY_TREE).strip(), saved.commit)
 
 
 def as_saved(found: salvage.Salvage, common: str) -> Saved:

@@ -16,17 +16,16 @@ from atm.domain.crew.refs import (
     folder_name,
     names_in,
     obstacles,
-    salvage_folder,
     work_branch,
     work_folder,
 )
 from atm.domain.errors import AtmError, BadName, DiskError, RequestError
-from atm.formats.crew.salvage_note import SalvageNote, decode_note
+from atm.formats.crew.salvage_note import SalvageNote
 from atm.formats.crew.worktree_record import WorktreeRecord, decode_record, encode_record
 from atm.formats.files.json_record import to_bytes, to_text
 from atm.ports.crew.worktrees import JoinedWork, Repository, Saved, Worktree
 from atm.system.crew.included import copy_included
-from atm.system.crew.kept_work import ID_LENGTH, as_saved, keep_once
+from atm.system.crew.kept_work import ID_LENGTH, all_saved, keep_once, patch_of
 from atm.system.crew.restoring import put_into
 from atm.system.crew.scratch import Scratch
 from atm.system.files.refusals import explained
@@ -36,6 +35,7 @@ from atm.system.git import checkouts, salvage
 from atm.system.git.changes import Beginning, Looking
 from atm.system.git.commits import CommitAuthor, commit_all, lost_tips
 from atm.system.git.joining import join
+from atm.system.git.merging import changed_paths
 from atm.system.git.plain_files import mend_modes
 from atm.system.git.running import Git
 from atm.system.git.snapshots import take
@@ -58,7 +58,6 @@ SCRATCH = ".scratch-"
 """No team's name begins with a dot."""
 
 MOST_NUMBERS = 100
-EMPTY_TREE = ("hash-object", "-t", "tree", "--stdin")
 
 
 class GitWorktrees:
@@ -235,6 +234,15 @@ class GitWorktrees:
         now = self._clock.now()
         return keep_once(common, team, task, note, tree=found.tree, parents=parents, now=now)
 
+    def touched(self, worktree: Worktree) -> list[str]:
+        notes = checkouts.folder_of_notes(worktree.common, worktree.path)
+        if not notes or not os.path.isdir(worktree.path):
+            return []
+        git = self._git(notes, worktree.path)
+        with explained(worktree.path), Scratch(self._disk, self._scratch_of(worktree.path)) as scratch:
+            dirty, untracked = Looking(git, scratch, self._beginning(notes, "")).changes()
+        return sorted({*changed_paths(git, worktree.base, "HEAD"), *dirty, *untracked})
+
     def now(self, worktree: Worktree) -> str:
         with explained(worktree.path), self._locks.private(worktree.path, PATIENT):
             notes = checkouts.folder_of_notes(worktree.common, worktree.path)
@@ -376,16 +384,10 @@ class GitWorktrees:
     # What was saved.
 
     def saved(self, common: str, team: str = "") -> list[Saved]:
-        found = [as_saved(each, common) for each in salvage.kept(self._git(common), salvage_folder(team))]
-        return sorted(found, key=lambda each: each.ref.rpartition("/")[2], reverse=True)
+        return all_saved(self._git(common), team)
 
     def show(self, saved: Saved) -> str:
-        git = self._git(saved.common)
-        kept = next((each for each in salvage.kept(git, saved.ref) if each.commit == saved.commit), None)
-        if kept is None:
-            raise RequestError(f"{saved.ref} is not there any more", "see `atm salvage list`")
-        base = git.commit_of(decode_note(kept.message).base or "-") or next(iter(kept.parents), "")
-        return salvage.changes(git, base or git.need(*EMPTY_TREE).strip(), saved.commit)
+        return patch_of(self._git(saved.common), saved)
 
     def restore(self, saved: Saved, folder: str) -> list[str]:
         with explained(folder):

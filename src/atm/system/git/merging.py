@@ -172,8 +172,8 @@ def changed_paths(git: Git, base: str, head: str) -> list[str]:
     return names_in(git.need(*words, seconds=LONG))
 
 
-def patch(git: Git, base: str, head: str, paths: Sequence[str]) -> str:
-    words = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/")
+def patch(git: Git, base: str, head: str, paths: Sequence[str], context: int) -> str:
+    words = ("--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", f"-U{context}")
     return git.need(
         "diff-tree", "-r", "-p", *words, base, head, "--", *(f":(literal){one}" for one in paths), seconds=LONG
     )

@@ -50,8 +50,6 @@ class ConflictMemory:
         git.run("rerere", facts=facts, seconds=LONG)
 
     def _forget_open(self) -> None:
-        for name in ("objects", "refs"):
-            os.makedirs(f"{self._folder}/{name}", mode=0o700, exist_ok=True)
         write_private(f"{self._folder}/HEAD", b"ref: refs/heads/none\n")
         try:
             os.unlink(f"{self._folder}/{OPEN_ONES}")

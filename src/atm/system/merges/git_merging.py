@@ -93,8 +93,11 @@ class GitMerging:
     def changed(self, repository: Repository, base: str, head: str) -> list[str]:
         return merging.changed_paths(self._git(repository), base, head)
 
-    def diff(self, repository: Repository, base: str, head: str, paths: Sequence[str] = ()) -> str:
-        return merging.patch(self._git(repository), base, head, paths)
+    def diff(self, repository: Repository, base: str, head: str, paths: Sequence[str] = (), context: int = 3) -> str:
+        return merging.patch(self._git(repository), base, head, paths, context)
+
+    def would_conflict(self, repository: Repository, base: str, onto: str, head: str) -> list[str]:
+        return merging.merge_whole(self._git(repository), base, onto, head)[1]
 
     def same_in(self, repository: Repository, one: str, other: str, paths: Sequence[str]) -> list[str]:
         different = {*merging.changed_paths(self._git(repository), one, other)}
@@ -141,7 +144,8 @@ class GitMerging:
 
     def _memory(self, place: Worktree) -> ConflictMemory:
         folder = self._memory_folder(place)
-        self._disk.make_folders(folder, private=True)
+        for name in ("objects", "refs"):
+            self._disk.make_folders(f"{folder}/{name}", private=True)
         return ConflictMemory(folder, place.common, self._clock.sleep)
 
     def _open(self, git: Git) -> list[str]:

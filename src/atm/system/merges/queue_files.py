@@ -7,15 +7,17 @@ import hashlib
 from atm.domain.errors import FileBusy, NotTrusted, UnreadableFile
 from atm.domain.untrusted_text import shell_words
 from atm.formats.files.json_record import NotJson, to_bytes, to_text
-from atm.formats.merges.queue_file import decode_queue, encode_queue
+from atm.formats.merges.queue_file import decode_collisions, decode_queue, encode_collisions, encode_queue
 from atm.system.files.refusals import explained
 from atm.system.files.whole_files import read_whole, write_over
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Self
 
     from atm.domain.merges.items import MergeQueue
+    from atm.domain.merges.radar import Collision
     from atm.formats.files.layout import Layout
     from atm.ports.files.disk import Disk
     from atm.system.files.locking import Locks
@@ -76,6 +78,18 @@ class MergeFiles:
                 path,
             )
         return found
+
+    def note_collisions(self, team: str, found: Sequence[Collision]) -> None:
+        path = self._layout.radar(team)
+        with explained(path):
+            self._disk.make_folders(path.rpartition("/")[0], private=True)
+            write_over(self._disk, path, encode_collisions(found), durable=False)
+
+    def collisions(self, team: str) -> list[Collision]:
+        try:
+            return decode_collisions(read_whole(self._disk, self._layout.radar(team)))
+        except (OSError, NotJson):
+            return []
 
     def _sums(self, team: str) -> list[str]:
         try:

@@ -26,7 +26,7 @@ COMMANDS = {
     "sync": "does each member know its current work: status, agenda, report",
     "run": "a goal in, verified work out: agents work off a plan, each task on a branch of its own",
     "runs": "runs of a team: list, show, clean",
-    "merge": "finished work becomes one branch: queue, show, retry, skip, resolve, work",
+    "merge": "finished work becomes one branch: queue, show, retry, skip, resolve, work, radar",
     "up": "start agents, each with a worktree of its own",
     "spawn": "start one agent",
     "peek": "the agents that atm started, and what one of them said last",

@@ -43,6 +43,8 @@ def prove(past: Sequence[Past], depends_on: Mapping[str, Sequence[str]]) -> Proo
         elif kind in ("status_changed", "owner_changed", "split"):
             proof.taken_back += 1
             holders.pop(one.task, None)
+            if one.word("from") == "completed":
+                done.pop(one.task, None)  # somebody opened it again
         elif kind in ("observed", "vanished"):
             proof.violations.append(f"#{one.task} was {kind} as {to}, and nobody says who did that")
     proof.completed = len(done)

@@ -50,6 +50,8 @@ class Play:
     titles: dict[str, str] = field(default_factory=dict)
     pids: list[int] = field(default_factory=list)
     kills: int = 0
+    sent_back: int = 0
+    """Tasks that were red together with others."""
     report: dict[str, Plain] = field(default_factory=dict)
     _answered: set[str] = field(default_factory=set)
     _until: float = 0.0
@@ -119,6 +121,7 @@ class Play:
             self.memory.take(event)
             if event.kind == kinds.ADDED:
                 self.titles[event.subject] = event.text("title")
+            self.sent_back += event.kind == kinds.REOPENED
             if event.kind == kinds.SPAWNED and event.number("pid"):
                 self.pids.append(int(event.number("pid")))
         elif line:
@@ -132,6 +135,14 @@ class Play:
             return
         if said.get("action") == "run":
             self.report = said
+
+    @property
+    def resolved(self) -> int:
+        """Conflicts."""
+        rows = self.report.get("merged")
+        return (
+            sum(isinstance(row, dict) and row.get("resolved") is True for row in rows) if isinstance(rows, list) else 0
+        )
 
     # What a person would do.
 

@@ -31,13 +31,14 @@ class Claim:
 
 
 def proofs(sandbox: Sandbox, report: dict[str, Plain], pids: Iterable[int]) -> list[Claim]:
-    found = report.get("branches")
-    branches = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
-    last = str(branches[-1].get("branch")) if branches else ""
+    found, into = report.get("merged"), report.get("into")
+    merged = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    branch = str(into.get("branch")) if isinstance(into, dict) else ""
     return [
         _once(sandbox),
-        _on_branches(sandbox, branches),
-        _tests_pass(sandbox, last),
+        _on_one_branch(sandbox, merged, branch),
+        _tests_pass(sandbox, branch),
+        _untouched(sandbox),
         _nothing_left(sandbox, pids),
     ]
 
@@ -52,21 +53,28 @@ def _once(sandbox: Sandbox) -> Claim:
     return Claim("every task was completed exactly once", is_so, how)
 
 
-def _on_branches(sandbox: Sandbox, branches: list[dict[str, Plain]]) -> Claim:
+def _on_one_branch(sandbox: Sandbox, merged: list[dict[str, Plain]], branch: str) -> Claim:
     found = 0
-    for row in branches:
+    for row in merged:
         try:
-            sandbox.git("merge-base", "--is-ancestor", str(row.get("commit")), f"refs/heads/{row.get('branch')}")
+            sandbox.git("merge-base", "--is-ancestor", str(row.get("commit")), f"refs/heads/{branch}")
             found += 1
         except DemoTrouble:
             continue
     total = len(build_tasks(sandbox.layout).board(TEAM).cards)
-    return Claim("every commit is on its branch", found == total, f"{found} of {total}, says git")
+    return Claim("all of it is on one branch", found == total, f"{found} of {total}, says git")
+
+
+def _untouched(sandbox: Sandbox) -> Claim:
+    """The user's own branch and files are as they were."""
+    changes, commits = sandbox.git("status", "--porcelain"), sandbox.git("rev-list", "--count", "main").strip()
+    is_so = not changes and commits == "1"
+    return Claim("your own branch and files are as before", is_so, "says git status")
 
 
 def _tests_pass(sandbox: Sandbox, branch: str) -> Claim:
     """An archive of a branch has only what was committed."""
-    text = "the tests pass where all branches meet"
+    text = "the tests pass there"
     try:
         sandbox.git("archive", "--format=tar", "-o", f"{sandbox.folder}/result.tar", branch)
         shutil.unpack_archive(f"{sandbox.folder}/result.tar", f"{sandbox.folder}/result")

@@ -1,5 +1,8 @@
 """
-The repository of `atm demo`: a till that is not written yet, and a plan of twelve tasks that write it.
+The repository of `atm demo`: a till that is not written yet, and a plan of thirteen tasks that write it.
+
+Two of them change the same line, and are put together by a script; two are right alone and wrong together, which only
+the tests of the merged branch show.
 
 No model takes part, so what an agent would think of lies ready in `work/`; everything after that is real: commands,
 tests, commits, branches.
@@ -12,6 +15,9 @@ AGENTS = ("wren", "rook", "kite", "tern")
 CRASH_MARK = "DEMO_CRASHED"
 """The variable that names a folder which does not exist until the first crash."""
 
+BEGUN_MARK = "DEMO_RENAMING"
+"""The variable that names a file which is there as soon as the renaming has begun."""
+
 PLANNED = "Work the tax out"
 """The task that is planned first."""
 
@@ -21,23 +27,36 @@ TESTED = "(run: cp -r work/{0}/. .) (accept: python -m unittest -q tests.test_{0
 CRASHING = TESTED.replace("cp ", f'mkdir "${CRASH_MARK}" 2>/dev/null && kill -9 $PPID; cp ')
 """The first time it takes its agent down, as a crash would; what it wrote by then is saved."""
 
+RENAMES = "Say as_text for shown, everywhere"
+"""Begins when nobody else uses the word, and ends when somebody does."""
+
+SETTINGS = """\
+[merges]
+check = "python -m unittest -q"
+at_once = 3
+resolve_command = "python work/both.py"
+"""
+"""What a person would put into their own settings."""
+
 PLAN = f"""\
 # A till
 
+- [ ] Manual: prices (id: manual-prices) (run: python work/tell.py "Prices are in cents.") \
+(accept: grep -q cents MANUAL.md)
+- [ ] Manual: deals (id: manual-deals) (run: python work/tell.py "Every third of a kind is free.") \
+(accept: grep -q free MANUAL.md)
 - [ ] Count money in cents (id: money) {TESTED.format("money")}
 - [ ] Read the catalogue (id: catalog) {CRASHING.format("catalog")}
 - [ ] Count what is in a basket (id: basket) {TESTED.format("basket")}
 - [ ] Three for the price of two (id: deals) {TESTED.format("deals")}
 - [ ] Add a basket up (id: total) (depends: money, catalog, basket, deals) {TESTED.format("total")}
-- [ ] {PLANNED} (id: tax) (depends: money) (plan: required) {TESTED.format("tax")}
-- [ ] Find articles by a part of their name (id: search) (depends: catalog) {TESTED.format("search")}
-- [ ] Manual: prices (id: manual-prices) (depends: money) (files: MANUAL.md) \
-(run: git apply work/prices.patch) (accept: grep -q cents MANUAL.md)
-- [ ] Manual: deals (id: manual-deals) (depends: deals) (files: MANUAL.md) \
-(run: git apply work/deals.patch) (accept: grep -q free MANUAL.md)
-- [ ] Print the bill (id: bill) (depends: total, tax) {TESTED.format("bill")}
-- [ ] A command to type (id: command) (depends: total) {TESTED.format("command")}
-- [ ] Release 1.0 (id: release) (depends: bill, command, search, manual-prices, manual-deals) \
+- [ ] {PLANNED} (id: tax) (plan: required) {TESTED.format("tax")}
+- [ ] {RENAMES} (id: rename) (depends: money, catalog) (run: python work/rename.py) (accept: python -m unittest -q)
+- [ ] Find articles by a part of their name (id: search) (depends: money, catalog) \
+{TESTED.format("search").replace("(run: ", "(run: python work/wait.py && ")}
+- [ ] Print the bill (id: bill) (depends: total, tax, rename) {TESTED.format("bill")}
+- [ ] A command to type (id: command) (depends: total, rename) {TESTED.format("command")}
+- [ ] Release 1.0 (id: release) (depends: bill, command, search, rename, manual-prices, manual-deals) \
 (run: atm approvals ask --tool release --command "release till 1.0" --task $ATM_TASK --wait 120 && echo 1.0 > VERSION) \
 (accept: python -m unittest -q)
 """
@@ -52,29 +71,50 @@ To be written.
 ## Baskets
 
 One article a line.
-
-## Deals
-
-To be written.
 """
 
-_PRICES = """\
---- a/MANUAL.md
-+++ b/MANUAL.md
-@@ -4,3 +4,3 @@
+_TELL = """\
+import pathlib
+import sys
 
--To be written.
-+In cents, and never in floats.
-
+manual = pathlib.Path("MANUAL.md")
+manual.write_text(manual.read_text().replace("To be written.", sys.argv[1]))
 """
 
-_DEALS_TOLD = """\
---- a/MANUAL.md
-+++ b/MANUAL.md
-@@ -12,2 +12,2 @@
+_BOTH = """\
+# Resolves conflicts: both sides stay, one after the other.
+import os
+import pathlib
 
--To be written.
-+Every third of a kind is free.
+for name in os.environ["ATM_CONFLICTS"].splitlines():
+    lines = pathlib.Path(name).read_text().splitlines(keepends=True)
+    kept = [line for line in lines if not line.startswith(("<<<<<<<", "=======", ">>>>>>>"))]
+    pathlib.Path(name).write_text("".join(kept))
+"""
+
+_RENAME = """\
+import os
+import pathlib
+import re
+import subprocess
+import time
+
+for folder in ("till", "tests"):
+    for path in sorted(pathlib.Path(folder).glob("*.py")):
+        path.write_text(re.sub(r"\\bshown\\b", "as_text", path.read_text()))
+pathlib.Path(os.environ["DEMO_RENAMING"]).touch()
+others = ["git", "cat-file", "-e", "atm/result/till:till/search.py"]
+while subprocess.run(others, capture_output=True).returncode != 0:
+    time.sleep(0.1)
+"""
+
+_WAIT = """\
+import os
+import pathlib
+import time
+
+while not pathlib.Path(os.environ["DEMO_RENAMING"]).exists():
+    time.sleep(0.1)
 """
 
 _MONEY = '''\
@@ -210,9 +250,11 @@ class Tax(unittest.TestCase):
 _SEARCH = '''\
 """Finding articles."""
 
+from till.money import cents, shown
+
 
 def find(catalog, part):
-    return sorted(name for name in catalog if part.lower() in name.lower())
+    return [f"{name} {shown(cents(catalog[name]))}" for name in sorted(catalog) if part.lower() in name.lower()]
 '''
 
 _TEST_SEARCH = """\
@@ -224,13 +266,14 @@ from till.search import find
 
 class Search(unittest.TestCase):
     def test_upper_and_lower_case(self):
-        self.assertEqual(find(read("Green tea 2.50\\nrice 1.20\\ntea pot 9"), "tea"), ["Green tea", "tea pot"])
+        catalog = read("Green tea 2.50\\nrice 1.20\\ntea pot 9")
+        self.assertEqual(find(catalog, "tea"), ["Green tea 2.50", "tea pot 9.00"])
 """
 
 _BILL = '''\
 """The bill, for people."""
 
-from till.money import shown
+from till.money import as_text
 from till.tax import tax
 from till.total import total
 
@@ -238,7 +281,7 @@ from till.total import total
 def bill(basket, catalog):
     due = total(basket, catalog)
     lines = [f"{count} x {name}" for name, count in sorted(basket.items())]
-    return "\\n".join([*lines, f"total {shown(due)}", f"tax   {shown(tax(due))}"])
+    return "\\n".join([*lines, f"total {as_text(due)}", f"tax   {as_text(tax(due))}"])
 '''
 
 _TEST_BILL = """\
@@ -261,13 +304,13 @@ import sys
 
 from till.basket import basket
 from till.catalog import read
-from till.money import shown
+from till.money import as_text
 from till.total import total
 
 
 def main(catalogue, bought):
     with open(catalogue) as prices, open(bought) as articles:
-        return shown(total(basket(articles.read()), read(prices.read())))
+        return as_text(total(basket(articles.read()), read(prices.read())))
 
 
 if __name__ == "__main__":
@@ -304,8 +347,10 @@ FILES: dict[str, str] = {
     "MANUAL.md": _MANUAL,
     "till/__init__.py": '"""A till."""\n',
     "tests/__init__.py": "",
-    "work/prices.patch": _PRICES,
-    "work/deals.patch": _DEALS_TOLD,
+    "work/tell.py": _TELL,
+    "work/both.py": _BOTH,
+    "work/rename.py": _RENAME,
+    "work/wait.py": _WAIT,
     **_piece("money", _MONEY, _TEST_MONEY),
     **_piece("catalog", _CATALOG, _TEST_CATALOG),
     **_piece("basket", _BASKET, _TEST_BASKET),

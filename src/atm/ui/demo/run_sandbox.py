@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-from atm.ui.demo.run_repository import CRASH_MARK, FILES, TEAM
+from atm.ui.demo.run_repository import BEGUN_MARK, CRASH_MARK, FILES, SETTINGS, TEAM
 from atm.wiring.crew import git_in
 from atm.wiring.files import find_layout
 
@@ -37,6 +37,7 @@ class Sandbox:
             "GIT_CONFIG_NOSYSTEM": "1",
             "ATM_DAEMON_AUTOSTART": "0",  # nothing stays behind, and nothing here needs one
             CRASH_MARK: f"{self.folder}/crashed",
+            BEGUN_MARK: f"{self.folder}/renaming",
         }
         self.layout = find_layout(self.environment)
 
@@ -44,6 +45,7 @@ class Sandbox:
         for name, words in (("python", [sys.executable]), ("atm", [sys.executable, "-P", "-m", "atm"])):
             self._write(f"bin/{name}", f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n', mode=0o700)
         self._write("gitconfig", "[user]\nname = demo\nemail = demo@example.com\n[init]\ndefaultBranch = main\n")
+        self._write(os.path.relpath(self.layout.settings, self.folder), SETTINGS)
         for name, text in FILES.items():
             self._write(f"{TEAM}/{name}", text)
         self.git("init", "-q")

@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from atm.ui.demo.run_proof import Claim
 
 WIDTH = 79
-QUIET = (kinds.MESSAGE, kinds.STARTED, kinds.RESUMED)
+QUIET = (kinds.MESSAGE, kinds.STARTED, kinds.RESUMED, kinds.IDLE)
 """Kinds that are not shown: what they say is said in other lines."""
 OPENING = (
-    "Twelve tasks, four agents, one plan. No model, no network; all else is real:",
-    "worktrees, commands, tests, commits. Each task ends as a branch that was",
+    "Thirteen tasks, four agents, one plan. No model, no network; all else is real:",
+    "worktrees, commands, tests, commits, merges. It ends as one branch that was",
     "checked. On the way one agent crashes, a plan and a release wait for a yes,",
-    "and the process that leads it all is killed.",
+    "two tasks change one line, two are right alone and wrong together, and the",
+    "process that leads it all is killed.",
 )
 LOOKS = {
     "working": ("◉", "works", BLUE),
@@ -151,6 +152,8 @@ class Stage:
                 "restarts": sum(seat.restarts for seat in play.memory.seats.values()),
                 "approvals": play.report.get("approvals"),
                 "kills": play.kills,
+                "resolved": play.resolved,
+                "sent_back": play.sent_back,
                 "proofs": [{"text": one.text, "ok": one.is_so, "how": one.how} for one in claims],
                 "clean": is_fine,
                 "seconds": round(seconds, 1),

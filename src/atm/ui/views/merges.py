@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from atm.domain.merges.items import MergeItem, MergeQueue
+    from atm.domain.merges.radar import Collision
 
     Paint = Callable[..., str]
 
@@ -77,3 +78,14 @@ def item_lines(queue: MergeQueue, item: MergeItem, paint: Paint) -> list[str]:
             f"  next: atm merge resolve {item.task} --team {team}, or atm merge retry {item.task} --team {team}"
         )
     return lines
+
+
+def collision_line(one: Collision) -> str:
+    who = [
+        f"#{task} ({one_line(agent)})" if task else "the target"
+        for task, agent in zip(one.tasks, one.agents, strict=True)
+    ]
+    files = one.conflicts or one.files
+    more = f" and {len(files) - 3} more" if len(files) > 3 else ""
+    sign, what = ("⚔", "change the same lines of") if one.conflicts else ("·", "change, at different places,")
+    return f"{sign} {' and '.join(who)} {what} {', '.join(map(one_line, files[:3]))}{more}"

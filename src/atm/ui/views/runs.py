@@ -117,7 +117,8 @@ class _Facts(dict[str, str]):
 
 def _merged(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
     lost = f"; {len(what)} lost" if isinstance(what := event.detail.get("lost"), list) else ""
-    return f"  ⇥ merged {_task(event.subject, titles)}  {event.text('commit')[:8]}{lost}", GREEN
+    how = "  its conflict is resolved" if event.detail.get("resolved") else ""
+    return f"  ⇥ merged {_task(event.subject, titles)}  {event.text('commit')[:8]}{how}{lost}", GREEN
 
 
 def _in_conflict(event: RunEvent, titles: Mapping[str, str]) -> tuple[str, str]:
@@ -155,7 +156,6 @@ _WORDS: dict[str, Callable[[RunEvent, Mapping[str, str]], tuple[str, str] | None
     kinds.COLLIDE: _plain("⚔", "{text}", YELLOW),
     "merge.merged": _merged,
     "merge.conflict_detected": _in_conflict,
-    "merge.resolved": _plain("◎", "the conflict of {task} is resolved", BLUE),
     "merge.failed": _plain("✗", "{task} is not merged: {why}", RED),
 }
 

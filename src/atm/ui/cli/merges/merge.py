@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from atm.domain.crew.refs import result_branch
 from atm.domain.merges.items import MERGED
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.merges.queue_file import item_fields
 from atm.services.merges.people import PATIENT, Hand, work_off
-from atm.services.merges.queueing import find_item, look, repository_of
+from atm.services.merges.queueing import find_item, look, open_queue, repository_of
+from atm.services.merges.radar import Radar
 from atm.services.team.registry import find_team
 from atm.services.team.standing import check_roster
 from atm.ui.cli.arguments import TEAM, Args, Argument, Command, Option
 from atm.ui.cli.render import Style
 from atm.ui.cli.session import working_folder
-from atm.ui.views.merges import item_lines, queue_table
+from atm.ui.views.merges import collision_line, item_lines, queue_table
 from atm.wiring.runs import build_mergeroom
 
 TYPE_CHECKING = False
@@ -73,12 +76,22 @@ WORK = Command(
     options=(TEAM,),
     examples=("atm merge work",),
 )
+RADAR = Command(
+    "merge radar",
+    "who changes the same files as somebody else, just now",
+    text=(
+        "A run looks by itself every some seconds (merges.radar_seconds), and tells both. Exit code 3: nobody does; "
+        "2: in some lines it will not go together."
+    ),
+    options=(TEAM,),
+    examples=("atm merge radar",),
+)
 COMMAND = Command(
     "merge",
-    "finished work becomes one branch: queue, show, retry, skip, resolve, work",
+    "finished work becomes one branch: queue, show, retry, skip, resolve, work, radar",
     text="The branch is atm/result/TEAM unless a run was told another (--into).",
     options=(TEAM,),
-    subcommands=(LIST, SHOW, RETRY, SKIP, RESOLVE, WORK),
+    subcommands=(LIST, SHOW, RETRY, SKIP, RESOLVE, WORK, RADAR),
     examples=("atm merge", "atm merge resolve 3", "atm merge retry 3"),
 )
 
@@ -92,6 +105,7 @@ def execute(args: Args, session: Session) -> int:
         SKIP.name: _skip,
         RESOLVE.name: _resolve,
         WORK.name: _work,
+        RADAR.name: _radar,
     }
     return verbs.get(args.command.name, _queue)(args, session, room, team)
 
@@ -205,6 +219,14 @@ def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # n
     words = f"{merged} of {len(queue.items)} merged into {one_line(queue.branch)}"
     session.tell({**said, "items": [item_fields(one) for one in queue.items]}, words)
     return FLAGGED if flagged else 0 if queue.items else NOTHING
+
+
+def _radar(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # noqa: ARG001 - all verbs alike
+    queue = open_queue(room, team, working_folder())
+    found = Radar(room, team).look(repository_of(room, queue), queue.branch)
+    words = "\n".join(map(collision_line, found)) or "nobody changes the same files"
+    session.tell({"action": "merge radar", "team": team, "collisions": [asdict(one) for one in found]}, words)
+    return NOTHING if not found else FLAGGED if any(one.conflicts for one in found) else 0
 
 
 def _tell(session: Session, room: Mergeroom, queue: MergeQueue, item: MergeItem, action: str) -> int:
