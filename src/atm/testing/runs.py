@@ -195,7 +195,9 @@ class MemoryMergeGit:
     def combine(self, repository: Repository, piece: MergePiece, onto: str) -> JoinedWork:  # noqa: ARG002 - one is all
         if piece.head in self._trees.history(onto):
             return JoinedWork(piece.head)
-        if onto in self._trees.history(piece.head) and piece.strategy == REBASE:
+        parents = self._trees.commits[piece.head].parents
+        is_resolved = piece.strategy == MERGE and len(parents) > 1 and parents[0] == onto
+        if is_resolved or (onto in self._trees.history(piece.head) and piece.strategy == REBASE):
             return JoinedWork(piece.head)
         files, conflicts = self._three_way(piece.base, onto, piece.head)
         return JoinedWork("", conflicts) if conflicts else JoinedWork(self._made(piece, onto, files))

@@ -89,5 +89,5 @@ def _fenced(text: str) -> str:
 
 def lost_in(answer: str) -> list[str]:
     """What a resolver says is gone."""
-    found = [one_line(match["what"]).strip()[:300] for match in _LOST.finditer(answer)]
+    found = [one_line(match["what"]).strip(" *_`")[:300] for match in _LOST.finditer(answer)]
     return [what for what in dict.fromkeys(found) if what and what.casefold().strip(".") not in _NOTHING][:MOST_LOST]

@@ -78,6 +78,16 @@ def common_places(one: Sequence[tuple[int, int]], other: Sequence[tuple[int, int
     return sorted([min(pair), max(pair)] for pair in {*met})
 
 
+def owners(said: Mapping[str, tuple[str, Sequence[str]]], touched: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Whose each path is: by the files that tasks name, and by those that were changed for them. Two is a warning."""
+    found: dict[str, list[str]] = {}
+    for task, (agent, files) in said.items():
+        for path in (*files, *touched.get(task, ())):
+            if agent not in found.setdefault(path, []):
+                found[path].append(agent)
+    return dict(sorted(found.items()))
+
+
 def warning(collision: Collision, me: str, titles: Mapping[str, str], target: str) -> str:
     """What one of the two is told."""
     mine = next((task for task, agent in zip(collision.tasks, collision.agents, strict=True) if agent == me), "")

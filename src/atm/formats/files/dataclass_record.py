@@ -29,7 +29,9 @@ def _value(hint: Any, value: Any) -> Any:
         (kind,) = get_args(hint)
         return [one for one in (_value(kind, each) for each in value) if one is not None] if _is(list, value) else None
     if get_origin(hint) is dict:
-        return {str(key): one for key, one in value.items() if isinstance(one, str)} if _is(dict, value) else None
+        _, kind = get_args(hint)
+        each = ((str(key), _value(kind, one)) for key, one in value.items()) if _is(dict, value) else ()
+        return {key: one for key, one in each if one is not None} if _is(dict, value) else None
     if hint is float:
         return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
     return value if _is(hint, value) else None

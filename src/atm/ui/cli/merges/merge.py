@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from atm.domain.crew.refs import result_branch
 from atm.domain.merges.items import MERGED
+from atm.domain.merges.radar import owners
 from atm.domain.untrusted_text import one_line, shell_words
 from atm.formats.merges.queue_file import item_fields
 from atm.services.merges.people import PATIENT, Hand, work_off
@@ -223,9 +224,15 @@ def _work(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # n
 
 def _radar(args: Args, session: Session, room: Mergeroom, team: str) -> int:  # noqa: ARG001 - all verbs alike
     queue = open_queue(room, team, working_folder())
-    found = Radar(room, team).look(repository_of(room, queue), queue.branch)
-    words = "\n".join(map(collision_line, found)) or "nobody changes the same files"
-    session.tell({"action": "merge radar", "team": team, "collisions": [asdict(one) for one in found]}, words)
+    radar = Radar(room, team)
+    found = radar.look(repository_of(room, queue), queue.branch)
+    board = session.boardroom.tasks.board(team) if session.boardroom.tasks.exists(team) else None
+    claimed = [card for card in board.cards.values() if card.is_claimed] if board is not None else []
+    owned = owners({card.id: (card.owner, card.files) for card in claimed}, radar.touched())
+    words = [f"{one_line(path)}  {', '.join(map(one_line, names))}" for path, names in owned.items()]
+    words += [collision_line(one) for one in found] or ["nobody changes the same files"]
+    facts = {"collisions": [asdict(one) for one in found], "owners": owned}
+    session.tell({"action": "merge radar", "team": team, **facts}, "\n".join(words))
     return NOTHING if not found else FLAGGED if any(one.conflicts for one in found) else 0
 
 
