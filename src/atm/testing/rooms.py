@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from atm.domain.mail.retention import RetentionPolicy
+from atm.ports.board.workplaces import AgentPlaces
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.services.roster.teamroom import Teamroom
 from atm.services.worksync.syncroom import SyncPolicy, SyncRoom
@@ -56,11 +59,17 @@ def memory_room(*, policy: RetentionPolicy | None = None, seed: int = 0) -> Team
     )
 
 
-def memory_boardroom(room: Teamroom | None = None, *, hooks: dict[str, list[str]] | None = None) -> FullBoardroom:
+def memory_boardroom(
+    room: Teamroom | None = None,
+    *,
+    hooks: dict[str, list[str]] | None = None,
+    workplaces: Callable[[], AgentPlaces] | None = None,
+) -> FullBoardroom:
     """A board without a disk, over a mailroom without one. Its `tasks` and `programs` are twins."""
     room = room or memory_room()
     programs = MemoryPrograms()
-    return FullBoardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs, hooks=hooks)
+    tasks = MemoryTasks(room.clock)
+    return FullBoardroom(room=room, tasks=tasks, programs=lambda: programs, hooks=hooks, workplaces=workplaces)
 
 
 def memory_syncroom(boardroom: FullBoardroom | None = None, policy: SyncPolicy | None = None) -> SyncRoom:

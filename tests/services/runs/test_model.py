@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from tests.chaos import LONG
-from tests.services.runs.world import TEAM, World
+from tests.proving import proves
+from tests.services.runs.world import FOLDER, TEAM, World
+
+from atm.domain.merges.items import CONFLICT, MERGED, PENDING, STRATEGIES
 
 SEEDS = 1_000 if LONG else 60
 
@@ -17,6 +20,51 @@ def test_every_run_ends_with_one_claimant_for_each_task_and_nothing_left(block):
         check_one_claimant(world)
         check_nothing_left(world)
         check_report(world)
+
+
+@proves("R004-merge-and-conflicts-G2", "R004-merge-and-conflicts-G6", "R004-merge-and-conflicts-G6b")
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_whatever_happens_finished_work_is_on_the_target_or_kept_and_named(strategy):
+    """G6. Agents lie and crash, two change one file, the loop and the merges are killed anywhere."""
+    for seed in range(SEEDS // 3):
+        world = World(seed, merge=strategy)
+        world.run()
+        check_one_claimant(world)
+        check_nothing_left(world)
+        check_merged(world)
+
+
+def check_merged(world: World) -> None:
+    queue, report = world.desk.merges.merges.read(TEAM), world.loop.report
+    assert queue is not None
+    assert report is not None
+    repository = world.worktrees.repository(FOLDER)
+    assert repository is not None
+    target = world.worktrees.branches[repository.common][queue.branch]
+    kept = {world.worktrees.commits[one.commit].parents[0] for one in world.worktrees.saved(repository.common)}
+    listed = report["conflicts"]
+    assert isinstance(listed, list)
+    named = {row["task"] for row in listed if isinstance(row, dict) and row["reason"]}
+    done = {id for id, enders in world.finished().items() if enders and _work_of(world, id)}
+    assert done <= {one.task for one in queue.items}
+    for item in queue.items:
+        if item.status == MERGED:
+            assert item.commit in world.worktrees.history(target)
+            others = {path for one in queue.items if one is not item for path in one.files}
+            mine, there = world.worktrees.commits[item.head].files, world.worktrees.commits[target].files
+            assert all(there.get(path) == mine.get(path) for path in item.files if path not in others)
+        elif item.status == CONFLICT:
+            assert item.head in kept
+            assert item.task in named
+            assert report["outcome"] != "success"
+        else:
+            assert item.status == PENDING, item
+            assert {*item.waits_for} & {one.task for one in queue.items if one.status != MERGED}
+
+
+def _work_of(world: World, id: str) -> bool:
+    work = world.boardroom.tasks.read(TEAM, id).part("work")
+    return bool(work.get("commit")) and work.get("commit") != work.get("base")
 
 
 def check_one_claimant(world: World) -> None:

@@ -22,6 +22,7 @@ from atm.services.crew.crewroom import change
 from atm.services.roster.members import create_team
 from atm.services.runs.looping import RunLoop
 from atm.services.runs.starting import enroll
+from atm.system.crew.workplaces import AgentWorkplaces
 from atm.testing.agents import MemoryProcessTable
 from atm.testing.crew import MemoryWorktrees
 from atm.testing.rooms import memory_boardroom, memory_room
@@ -41,11 +42,11 @@ class World:
     """One run, and everybody in it."""
 
     def __init__(
-        self, seed: int, *, tasks: int = 8, agents: int = 3, kills: float = 0.1, mischief: float = 0.4
+        self, seed: int, *, tasks: int = 8, agents: int = 3, kills: float = 0.1, mischief: float = 0.4, merge: str = ""
     ) -> None:
         self.dice = random.Random(seed)
         room = memory_room(seed=seed)
-        self.boardroom = memory_boardroom(room)
+        self.boardroom = memory_boardroom(room, workplaces=self._places if merge else None)
         self.desk = memory_runroom(self.boardroom)
         self.clock: FakeClock = room.clock  # type: ignore[assignment]
         self.table: MemoryProcessTable = self.desk.crew.processes  # type: ignore[assignment]
@@ -69,6 +70,12 @@ class World:
             per_task=Limits(minutes=10, turns=40),
             limits=Limits(minutes=40),
         )
+        self._merges = bool(merge)
+        if merge:
+            self.order.merge, self.order.into = merge, "atm/result/crew"
+            self.order.merge_at = self.dice.choice(("task", "end"))
+            self.desk.merges.policy.at_once = self.dice.choice((1, 3))
+            self.desk.merges.git.open_target(base, self.order.into, base.head)
         enroll(self.desk, self.order)
         self.desk.runs.write(self.order)
         self.moods: dict[str, str] = {}
@@ -76,6 +83,9 @@ class World:
         self.events: list[RunEvent] = self.loop.take_up()
         self.claims: list[tuple[str, str, str]] = []
         self.loops = 1
+
+    def _places(self) -> AgentWorkplaces:
+        return AgentWorkplaces(self.desk.crew.records, lambda: self.worktrees)
 
     def _add_tasks(self, count: int) -> None:
         wishes = []
@@ -183,6 +193,8 @@ class World:
             self._end(record)
         else:
             self.worktrees.trees.get(record.worktree, {})[f"{task}.txt"] = who
+            if self._merges and self.dice.random() < 0.4:
+                self.worktrees.trees.get(record.worktree, {})["shared.txt"] = f"{task} of {who}"
             self._tried(lambda: working.complete(self.boardroom, TEAM, who, task, claim_id=record.claim))
             self._end(record)
 
