@@ -205,6 +205,9 @@ class MemoryMergeGit:
     def _made(self, piece: MergePiece, onto: str, files: dict[str, str]) -> str:
         if piece.strategy != MERGE and files == self._files(onto):
             return onto
+        return self._commit(piece, onto, files)
+
+    def _commit(self, piece: MergePiece, onto: str, files: dict[str, str]) -> str:
         return self._trees.add_commit(files, onto, *([piece.head] if piece.strategy == MERGE else []))
 
     def changed(self, repository: Repository, base: str, head: str) -> list[str]:  # noqa: ARG002 - one is all
@@ -249,7 +252,7 @@ class MemoryMergeGit:
         return [path for path in conflicts if "<<<<<<<" in self._trees.trees[place.path].get(path, "")]
 
     def seal(self, repository: Repository, piece: MergePiece, onto: str, resolved: str) -> str:  # noqa: ARG002
-        return self._made(piece, onto, self._files(resolved))
+        return self._commit(piece, onto, self._files(resolved))
 
     def stand(self, place: Worktree, commit: str) -> None:
         self._trees.trees[place.path] = dict(self._files(commit))

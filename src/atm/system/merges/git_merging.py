@@ -78,13 +78,16 @@ class GitMerging:
         return JoinedWork("", conflicts) if conflicts else JoinedWork(self._made(git, piece, onto, tree))
 
     def seal(self, repository: Repository, piece: MergePiece, onto: str, resolved: str) -> str:
+        """Also where nothing of it was kept: the commit says what was lost."""
         git = self._git(repository)
-        return self._made(git, piece, onto, merging.tree_of(git, resolved))
+        return self._commit(git, piece, onto, merging.tree_of(git, resolved))
 
     def _made(self, git: Git, piece: MergePiece, onto: str, tree: str) -> str:
         """One commit, but for what is there already."""
-        if piece.strategy != MERGE and tree == merging.tree_of(git, onto):
-            return onto
+        is_there = piece.strategy != MERGE and tree == merging.tree_of(git, onto)
+        return onto if is_there else self._commit(git, piece, onto, tree)
+
+    def _commit(self, git: Git, piece: MergePiece, onto: str, tree: str) -> str:
         author = CommitAuthor(piece.agent or "atm", f"{encode(piece.agent or 'atm')}@atm.invalid")
         parents = [onto, piece.head] if piece.strategy == MERGE else [onto]
         return merging.make(git, tree, parents, piece.message, author)
