@@ -250,9 +250,10 @@ def _begin(stream: _Stream, ref: str, needed: list[int], root: int) -> int:
     """What a task begins with: the work of another, or of two that are joined."""
     if len(needed) < 2:
         return needed[0] if needed else root
-    tree = stream.trees[needed[0]]
-    for path, entry in stream.trees[needed[1]].items():
-        if stream.trees[root].get(path) != entry:
+    tree, other, first = *(stream.trees[one] for one in needed), stream.trees[root]
+    tree = {path: entry for path, entry in tree.items() if path in other or path not in first}
+    for path, entry in other.items():
+        if first.get(path) != entry:
             tree = put(tree, path, entry)
     return stream.commit(ref, tree, needed, "two that belong together")
 

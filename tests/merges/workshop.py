@@ -234,4 +234,4 @@ class Workshop:
         listed = git(self.folder, "worktree", "list", "--porcelain").count("worktree ") - 1
         assert listed == len(left)
         names = git(self.folder, "for-each-ref", "--format=%(refname)", "refs/heads/atm/work").split()
-        assert len([name for name in names if name.endswith("-.merge")]) <= len(left), names
+        assert len([name for name in names if name.endswith("-%2Emerge")]) <= len(left), names
