@@ -186,7 +186,7 @@ class MemoryMergeGit:
 
     def combine(self, repository: Repository, piece: MergePiece, onto: str) -> JoinedWork:  # noqa: ARG002 - one is all
         if piece.head in self._trees.history(onto):
-            return JoinedWork(piece.head)
+            return JoinedWork(onto)
         if onto in self._trees.history(piece.head) and piece.strategy == REBASE:
             return JoinedWork(piece.head)
         files, conflicts = self._three_way(piece.base, onto, piece.head)

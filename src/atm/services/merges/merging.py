@@ -204,6 +204,7 @@ class Merging:
         said = f"`{bad.command}` fails once it is merged with what is on {self.queue.branch}"
         if item.resolution:
             item.resolution = item.resolved_onto = ""
+            clear_place(self.desk, item.task)
         self.desk.keep(item, said)
         if item.sent_back < self.room.policy.sends_back:
             try:

@@ -67,7 +67,7 @@ class GitMerging:
     def combine(self, repository: Repository, piece: MergePiece, onto: str) -> JoinedWork:
         git = self._git(repository)
         if merging.is_in(git, piece.head, onto):
-            return JoinedWork(piece.head)
+            return JoinedWork(onto)  # and not its head: the target would be moved back to that
         if _follows(git, piece, onto):
             return JoinedWork(piece.head)
         if piece.strategy == REBASE and (made := merging.replay(git, piece.base, onto, piece.head)):
