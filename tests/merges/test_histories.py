@@ -7,29 +7,17 @@ Nothing of the user's is touched, nothing of anybody else's is lost, nothing lie
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.chaos import LONG
-from tests.crew.repositories import alone
-from tests.in_memory import in_memory
 from tests.merges.histories import History, histories
 from tests.merges.workshop import Workshop
 
 EXAMPLES = 10_000 if LONG else 24
 
 pytestmark = pytest.mark.campaign
-
-
-@pytest.fixture
-def place(tmp_path, monkeypatch) -> Iterator[Path]:
-    """For all of them; each has a folder of its own there."""
-    for folder in in_memory(tmp_path):
-        (folder / "home").mkdir()
-        alone(monkeypatch, folder / "home")
-        yield folder
 
 
 @settings(max_examples=EXAMPLES, suppress_health_check=[*HealthCheck])
