@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.crew.repositories import GIT, Users, git
@@ -17,6 +18,7 @@ from atm.domain.board import claims
 from atm.domain.board.tasks import task_id
 from atm.domain.crew.refs import result_branch, work_branch
 from atm.domain.merges.items import FAILED, MERGED, PENDING, MergeItem, MergeQueue
+from atm.formats.files.layout import Layout
 from atm.ports.crew.worktrees import Repository
 from atm.services.board import planning
 from atm.services.board.boardroom import Boardroom
@@ -94,19 +96,24 @@ def _fed(folder: Path, *words: str, stdin: bytes = b"") -> str:
     return os.fsdecode(done.stdout).strip("\n")
 
 
+def board_in_memory(layout: Layout) -> FullBoardroom:
+    """Its programs are real."""
+    room, programs = memory_room(), RealPrograms(layout)
+    return FullBoardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs)
+
+
 class Workshop:
     """One history, on the machine."""
 
-    def __init__(self, folder: Path, history: History) -> None:
+    def __init__(self, folder: Path, history: History, boardroom: Callable[[Layout], FullBoardroom] | None = None) -> None:
         self.history = history
-        self.folder = folder / "r"
+        self.home, self.folder = folder / "home", folder / "r"
         self.branch = history.target or result_branch(TEAM)
         self.work = write(history, self.folder, work_branch(TEAM, "{}", "ann"))
         self._as_the_user_left_it()
-        layout = find_layout({"ATM_HOME": str(folder / "home")})
-        room, programs = memory_room(), RealPrograms(layout)
-        self.boardroom = FullBoardroom(room=room, tasks=MemoryTasks(room.clock), programs=lambda: programs)
-        create_team(room, TEAM, lead="lead")
+        layout = find_layout({"ATM_HOME": str(self.home)})
+        self.boardroom = (boardroom or board_in_memory)(layout)
+        create_team(self.boardroom.room, TEAM, lead="lead")
         add_finished(self.boardroom, self.work, [[*job.needs] for job in history.jobs])
         crew = memory_crewroom(self.boardroom)
         crew.worktrees = build_worktrees(layout)
