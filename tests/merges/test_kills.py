@@ -8,6 +8,7 @@ kill, commit for commit, and nothing is lost, doubled or left lying about.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shutil
@@ -24,9 +25,14 @@ from tests.merges.workshop import TEAM, Workshop
 
 from atm.domain.merges.items import MergeQueue
 from atm.formats.files.layout import Layout
+from atm.ports.files.disk import Disk
 from atm.services.roster.full_boardroom import FullBoardroom
 from atm.system.board.programs import RealPrograms
+from atm.system.machine import find_layout
+from atm.system.merges.queue_files import MergeFiles
+from atm.testing import Crash, FaultyDisk, QuickDisk
 from atm.wiring.board import build_tasks
+from atm.wiring.files import build_locks
 from atm.wiring.mail import build_room
 
 pytestmark = pytest.mark.campaign
@@ -54,7 +60,7 @@ LIVES = {
     "merge": History(("a.txt", "b.txt"), ALL_OF_IT, "merge", 4, "ours", is_checked=True, sends_back=1),
     "squash": History(("a.txt", "b.txt"), ALL_OF_IT, "squash", 1, "does nothing", is_checked=True, user="dirty"),
 }
-IN_EVERY_RUN = 5
+IN_EVERY_RUN = 4
 """Kills of each life, spread over its steps; `make chaos` does not leave out any."""
 MOST_STEPS = 2000
 
@@ -150,3 +156,25 @@ def test_killed_at_any_step_it_ends_as_if_nobody_had_killed_it(lead, name, momen
         assert not life.merge(step, moment), step
         assert life.merge(), step
         assert life.end() == wanted, f"killed {moment} step {step}"
+
+
+def test_killed_twice_at_any_two_steps_of_writing_there_is_a_queue_that_atm_trusts(place):
+    layout = find_layout({"ATM_HOME": str(place / "home")})
+    former = MergeQueue(team=TEAM, branch="first")
+    files = queue_files(layout, QuickDisk())
+    files.write(former)
+    counting = FaultyDisk(QuickDisk())
+    queue_files(layout, counting).write(former)
+    for one, two in itertools.product(range(len(counting.steps)), repeat=2):
+        files.write(former)
+        for step, branch in ((one, "second"), (two, "third")):
+            with pytest.raises(Crash):
+                queue_files(layout, FaultyDisk(QuickDisk(), stop_at=step)).write(MergeQueue(team=TEAM, branch=branch))
+        found = queue_files(layout, QuickDisk()).read(TEAM)
+        assert found is not None
+        assert found.branch in ("first", "second", "third"), (one, two)
+
+
+def queue_files(layout: Layout, disk: Disk) -> MergeFiles:
+    """Of a fresh process."""
+    return MergeFiles(disk, build_locks(layout), layout)
