@@ -194,7 +194,7 @@ class MemoryMergeGit:
 
     def combine(self, repository: Repository, piece: MergePiece, onto: str) -> JoinedWork:  # noqa: ARG002 - one is all
         if piece.head in self._trees.history(onto):
-            return JoinedWork(piece.head)
+            return JoinedWork(onto)
         parents = self._trees.commits[piece.head].parents
         is_resolved = piece.strategy == MERGE and len(parents) > 1 and parents[0] == onto
         if is_resolved or (onto in self._trees.history(piece.head) and piece.strategy == REBASE):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from atm.domain.merges.items import MERGED, MERGING, PENDING, QUEUED, MergeItem
+from atm.domain.merges.items import CONFLICT, MERGED, MERGING, PENDING, QUEUED, MergeItem
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -129,10 +129,15 @@ def unsettled(queue: MergeQueue) -> list[MergeItem]:
     return [*moving.values()]
 
 
+def is_interrupted(item: MergeItem) -> bool:
+    """Was somebody killed who was about to have its conflict resolved? Nobody was told of it yet."""
+    return item.status == CONFLICT and not item.needs_human
+
+
 def resume(queue: MergeQueue, is_in_target: Callable[[str], bool]) -> None:
     """After a crash: what reached the target is merged, everything else begins again."""
     for item in queue.items:
-        if item.status != MERGING and not (item.made and item.status in (QUEUED, PENDING)):
+        if item.status != MERGING and not is_interrupted(item) and not (item.made and item.status in (QUEUED, PENDING)):
             continue
         if item.made and is_in_target(item.made):
             item.status, item.commit, item.made, item.reason = MERGED, item.made, "", ""

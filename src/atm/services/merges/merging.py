@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 from atm.domain.errors import AtmError, DiskError, FileBusy, RequestError
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MERGING, QUEUED, RESOLVED, MergeRival
-from atm.domain.merges.ordering import first_bad, next_batch, resume
-from atm.services.merges.checking import CheckPlace, failed
+from atm.domain.merges.ordering import first_bad, is_interrupted, next_batch, resume
+from atm.services.merges.checking import CHECKS, CheckPlace, failed
 from atm.services.merges.queueing import BoardReader
-from atm.services.merges.resolving import Negotiation, clear_place, let_go
+from atm.services.merges.resolving import Negotiation, clear_place, clear_places, let_go
 from atm.services.merges.telling import note_merged, send_back
 
 TYPE_CHECKING = False
@@ -44,7 +44,10 @@ class Merging:
         """The target is there, and what a killed process left is put right; afterwards the worktree for checks goes."""
         queue, git = self.queue, self.room.git
         git.open_target(self.repository, queue.branch, queue.base or self.repository.head)
+        left = {one.task: True for one in queue.items if is_interrupted(one)}  # half resolved, perhaps: it begins again
         resume(queue, lambda commit: git.contains(self.repository, queue.branch, commit))
+        left |= {one.task: False for one in queue.items if one.status == MERGED and one.resolution}
+        clear_places(self.desk, {**left, CHECKS: False})
         for item in queue.items:
             if item.status == MERGED:
                 self._note_on_board(item)
@@ -204,6 +207,7 @@ class Merging:
         said = f"`{bad.command}` fails once it is merged with what is on {self.queue.branch}"
         if item.resolution:
             item.resolution = item.resolved_onto = ""
+            clear_place(self.desk, item.task)
         self.desk.keep(item, said)
         if item.sent_back < self.room.policy.sends_back:
             try:

@@ -24,6 +24,8 @@ from atm.services.roster.members import remove_member
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from atm.domain.crew.agents import AgentRecord
     from atm.domain.merges.items import MergeItem
     from atm.ports.crew.worktrees import Worktree
@@ -52,11 +54,17 @@ def prepare_place(desk: MergeDesk, item: MergeItem, onto: str) -> tuple[Worktree
 
 def clear_place(desk: MergeDesk, task: str, *, is_kept: bool = True) -> None:
     """The worktree of a conflict goes; what somebody did there is saved, unless it is elsewhere."""
-    trees = desk.room.crew.worktrees
-    for place in trees.left(desk.queue.team):
-        if place.common == desk.repository.common and place.path.endswith(f"/{folder_name(task, QUEUE)}"):
+    clear_places(desk, {task: is_kept})
+
+
+def clear_places(desk: MergeDesk, tasks: Mapping[str, bool]) -> None:
+    """The same for several, with one look; also branches of which somebody who was killed had removed the folder."""
+    trees, names = desk.room.crew.worktrees, {folder_name(task, QUEUE): task for task in tasks}
+    for place in (*trees.left(desk.queue.team), *trees.unused(desk.queue.team)):
+        task = names.get(place.path.rpartition("/")[2])
+        if task is not None and place.common == desk.repository.common:
             try:
-                trees.remove(place, branch=True) if is_kept else trees.discard(place)
+                trees.remove(place, branch=True) if tasks[task] else trees.discard(place)
             except (AtmError, OSError) as error:
                 desk.room.crew.room.troubles.note(f"the worktree of the conflict of #{task} stays: {error}")
 

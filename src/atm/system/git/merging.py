@@ -106,7 +106,8 @@ def make(git: Git, tree: str, parents: Sequence[str], message: str, author: Comm
 
 def open_target(git: Git, branch: str, base: str) -> str:
     ref = f"refs/heads/{branch}"
-    if git.run("check-ref-format", ref).code != 0:
+    is_option = branch.startswith("-") or branch == "HEAD"  # `git branch` makes no such ones either
+    if is_option or git.run("check-ref-format", ref).code != 0:
         raise RequestError(f"{branch!r} is no name for a branch", "choose another with --into")
     if not git.commit_of(ref) and not move(git, branch, base, ""):
         other = next(
@@ -154,7 +155,9 @@ def land(git: Git, branch: str, commit: str, former: str) -> bool:
             "commit or stash them, then: atm merge retry",
             path,
         )
-    done = there.run("merge", "--ff-only", "--quiet", "--no-stat", commit, facts=US, seconds=LONG)
+    # Git would overwrite ignored files without a word: the user's own, if the work has one of that name.
+    words = ("merge", "--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", "--quiet", "--no-stat", commit)
+    done = there.run(*words, facts=US, seconds=LONG)
     if done.code != 0 and git.commit_of(f"refs/heads/{branch}") == former:
         raise RequestError(
             f"{branch} is checked out in {path}, and git cannot move it on: {text_of(done.errors).strip()[:300]}",

@@ -60,6 +60,8 @@ class _Taking(Looking):
         root = git.work_tree if os.path.isdir(git.work_tree) else ""  # git cannot stand where nothing is
         durable = Git(git_dir=git.git_dir, work_tree=root, more=DURABLE, sleep=git.sleep)
         super().__init__(durable, scratch, known, {"GIT_INDEX_FILE": f"{scratch}/index"})
+        self._in_conflict: dict[str, str] = {}
+        """Sub-modules of which a merge could not tell the commit, and one of the two. No look at files shows these."""
 
     def take(self) -> Snapshot:
         self._begin()
@@ -70,6 +72,7 @@ class _Taking(Looking):
         dirty, untracked = self.changes()
         nested = [path for path in untracked if path.endswith("/")]
         entries = [each for path in (*dirty, *untracked) if (each := entry_of(f"{self.root}/{path}", path))]
+        dirty += [path for path in self._in_conflict if path not in dirty]
         for path, commit in submodules.items():
             if not self._is_elsewhere(path, commit):
                 dirty.append(path)
@@ -128,13 +131,15 @@ class _Taking(Looking):
         unchanged, unwanted, submodules = [], [], {}
         for line in names_in(self.need("ls-files", "-v", "-s", "-z")):
             facts, _, path = line.partition("\t")
-            flag, mode, commit, _ = facts.split(" ")
+            flag, mode, commit, stage = facts.split(" ")
             if flag.islower():
                 unchanged.append(path)
             if flag in "Ss" and os.path.lexists(f"{self.root}/{path}"):
                 unwanted.append(path)
             if mode == REPOSITORY:
                 submodules[path] = commit
+                if stage != "0":
+                    self._in_conflict[path] = commit
         for flag, paths in (("--no-assume-unchanged", unchanged), ("--no-skip-worktree", unwanted)):
             if paths:
                 self.need("update-index", flag, "-z", "--stdin", stdin=_joined(paths))
@@ -177,7 +182,8 @@ class _Taking(Looking):
 
     def _enter(self, entries: Sequence[TreeEntry]) -> None:
         nothing = "0" * (len(self.known.head) or 40)
-        lines = [f"0 {nothing}\t{entry.path}" for entry in entries if not entry.mode]
+        lines = [f"{REPOSITORY} {commit}\t{path}" for path, commit in self._in_conflict.items()]
+        lines += [f"0 {nothing}\t{entry.path}" for entry in entries if not entry.mode]
         wanted = {escaped(entry.path, entry.mode): entry for entry in entries if entry.mode}
         modes = {entry.path: (entry.mode, path) for path, entry in wanted.items()}
         for path, found in self.objects([*wanted.values()]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from atm.domain.crew.refs import encode
 from atm.domain.merges.items import MERGE, REBASE
@@ -66,7 +67,7 @@ class GitMerging:
     def combine(self, repository: Repository, piece: MergePiece, onto: str) -> JoinedWork:
         git = self._git(repository)
         if merging.is_in(git, piece.head, onto):
-            return JoinedWork(piece.head)
+            return JoinedWork(onto)  # and not its head: the target would be moved back to that
         if _follows(git, piece, onto):
             return JoinedWork(piece.head)
         if piece.strategy == REBASE and (made := merging.replay(git, piece.base, onto, piece.head)):
@@ -116,18 +117,19 @@ class GitMerging:
         with explained(place.path), self._locks.private(place.path, PATIENT):
             notes, git = self._there(place)
             if not os.path.exists(f"{notes}/MERGE_HEAD"):
-                words = ("merge", "--no-ff", "--no-commit", "--no-edit", "--quiet", "-s", "ort", head)
-                done = git.run(*words, facts=US, seconds=LONG)  # it wants a name, though it makes no commit
+                words = ("merge", "--no-ff", "--no-commit", "--no-edit", "--no-verify-signatures", "--quiet")
+                words = (*words, "-s", "ort", head)
+                done = git.run(*words, facts=US, seconds=LONG)  # the user may have no name here
                 if done.code not in (0, 1):
                     raise refusal(words, done, place.path)
             with self._locks.private(self._memory_folder(place), PATIENT):
                 self._memory(place).recall(notes, place.path)
-            return self._open(git)
+            return self._open(git, place, head)
 
     def settle(self, place: Worktree, head: str) -> list[str]:
         with explained(place.path), self._locks.private(place.path, PATIENT):
             notes, git = self._there(place)
-            left = self._open(git)
+            left = self._open(git, place, head)
             is_begun = os.path.exists(f"{notes}/MERGE_HEAD")
             if left or not (is_begun or merging.is_in(git, head, "HEAD")):
                 return left or ["(the merge was taken back)"]
@@ -152,12 +154,13 @@ class GitMerging:
             self._disk.make_folders(f"{folder}/{name}", private=True)
         return ConflictMemory(folder, place.common, self._clock.sleep)
 
-    def _open(self, git: Git) -> list[str]:
+    def _open(self, git: Git, place: Worktree, head: str) -> list[str]:
         """
         Files that nobody has resolved. One in which git put marks is, when these are gone; one in which it could put
-        none (a picture, a link, a file that one side deleted) only when somebody has staged it.
+        none (a picture, a link, a file that one side deleted) only when somebody has staged it. Staged or committed
+        with the marks of this very merge, a file is not resolved either.
         """
-        left = []
+        left = _marked(git, place.base, head)
         for path in _unmerged(git):
             file = f"{git.work_tree}/{path}"
             was = git.run("cat-file", "blob", f"AUTO_MERGE:{path}").out
@@ -165,7 +168,7 @@ class GitMerging:
                 is_done = bool(was)
             else:
                 is_done = _has_marks(was) and os.path.isfile(file) and not _has_marks(_bytes(file))
-            if not is_done:
+            if not is_done and path not in left:
                 left.append(path)
         return left
 
@@ -205,6 +208,20 @@ def _follows(git: Git, piece: MergePiece, onto: str) -> bool:
 def _unmerged(git: Git) -> list[str]:
     words = ("status", "--porcelain=v1", "-z", "--untracked-files=no", "--no-renames")
     return [line[3:] for line in names_in(git.need(*words, seconds=LONG)) if line[:2] in UNMERGED]
+
+
+def _marked(git: Git, base: str, head: str) -> list[str]:
+    """Files with a mark that names what is merged: no text about merging has that by chance."""
+    if not base:
+        return []
+    words = ("diff-index", "-z", "--name-only", "--no-renames", "--diff-filter=d", base, "--")
+    mark = re.compile(rb"^>{7,} " + head.encode() + rb"\r?$", re.MULTILINE)
+    changed = [path for path in names_in(git.need(*words, seconds=LONG)) if _is_plain(f"{git.work_tree}/{path}")]
+    return [path for path in changed if mark.search(_bytes(f"{git.work_tree}/{path}"))]
+
+
+def _is_plain(file: str) -> bool:
+    return os.path.isfile(file) and not os.path.islink(file)
 
 
 def _has_marks(data: bytes) -> bool:

@@ -103,8 +103,16 @@ class MergeFiles:
             for one in (path, seal):
                 self._disk.make_folders(one.rpartition("/")[0], private=True)
             # Both sums: whoever is killed before the next line leaves the former queue, which is as true as it was.
-            write_over(self._disk, seal, to_bytes("\n".join([_sum(data), *self._sums(queue.team)[:1]])))
+            write_over(self._disk, seal, to_bytes("\n".join([_sum(data), *self._sum_of_former(queue.team)])))
             write_over(self._disk, path, data)
+
+    def _sum_of_former(self, team: str) -> list[str]:
+        """Of what lies there, and not what the seal names first: whoever wrote that may have been killed before it."""
+        try:
+            found = _sum(read_whole(self._disk, self._layout.merges(team)))
+        except OSError:
+            return []
+        return [found] if found in self._sums(team) else []
 
 
 def _sum(data: bytes) -> str:
