@@ -15,6 +15,7 @@ from atm.system.git.commits import UNMERGED, CommitAuthor
 from atm.system.git.joining import merge_trees
 from atm.system.git.remembering import ConflictMemory
 from atm.system.git.running import LONG, Git, names_in, refusal
+from atm.system.git.salvage import US
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ class GitMerging:
             notes, git = self._there(place)
             if not os.path.exists(f"{notes}/MERGE_HEAD"):
                 words = ("merge", "--no-ff", "--no-commit", "--no-edit", "--quiet", "-s", "ort", head)
-                done = git.run(*words, seconds=LONG)
+                done = git.run(*words, seconds=LONG, facts=US)  # nothing is committed, and git wants a name for it
                 if done.code not in (0, 1):
                     raise refusal(words, done, place.path)
             with self._locks.private(self._memory_folder(place), PATIENT):
