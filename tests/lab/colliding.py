@@ -11,7 +11,6 @@ from tests.lab.running import TEAM, RunLab, Running
 from tests.lab.vendors import Vendor
 
 from atm.testing.model import Story, When, hears, sees
-from atm.testing.model.story import StoryLine
 
 MERGER = "merger"
 """As the queue calls whoever resolves a conflict for it."""
@@ -87,14 +86,8 @@ def resolving(vendor: Vendor, story: Story, lines: Iterable[str], when: When = A
         story.when(IN_CONFLICT).runs("write", filePath=FILE, content=text)
     elif vendor.name == "gemini":
         story.when(when).runs("write_file", file_path=FILE, content=text)
-    else:
-        _patch(story.when(when), text)
-
-
-def _patch(line: StoryLine, text: str) -> StoryLine:
-    """Codex has one tool for changes."""
-    new = "".join(f"+{each}\n" for each in text.splitlines())
-    return line.writes("apply_patch", f"*** Begin Patch\n*** Delete File: {FILE}\n*** Add File: {FILE}\n{new}*** End Patch")
+    else:  # it has no tool for files, and its sandbox lets its shell do this unasked
+        vendor.shell(story.when(when), f"cat > {FILE} <<'END'\n{text}END\ngit add {FILE}")
 
 
 __all__ = ["AGAIN", "ASKED", "FILE", "FIRST", "IN_CONFLICT", "MERGER", "SECOND", "TARGET", "Collision", "resolving"]
