@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
 from tests.lab.conftest import LabAgent
@@ -11,6 +10,7 @@ from tests.lab.running import TEAM, RunLab, Running
 from tests.lab.vendors import Vendor
 
 from atm.testing.model import Story, When, hears, sees
+from atm.testing.model.story import StoryLine
 
 MERGER = "merger"
 """As the queue calls whoever resolves a conflict for it."""
@@ -18,40 +18,52 @@ MERGER = "merger"
 TARGET = f"atm/result/{TEAM}"
 FILE = "colours.txt"
 FIRST, SECOND = "red", "blue"
+BOTH = f"{FIRST}\n{SECOND}"
 
-IN_CONFLICT = sees("You resolve a merge conflict")
 ASKED = hears("You resolve a merge conflict")
+IN_CONFLICT = sees("You resolve a merge conflict")
 AGAIN = hears("Not resolved yet")
-
-_BEGIN = 'echo {colour} > ' + FILE
-_WAITS = "while ! {condition}; do sleep 0.1; done"
 
 
 class Collision:
-    """A repository, a plan of two tasks for scripts, and the program that resolves what they do to each other."""
+    """A repository, a plan of two tasks, and the program that resolves what they do to each other."""
 
     def __init__(self, agent: LabAgent) -> None:
         self.agent = agent
         self.lab = RunLab(agent)
-        self.lab.settings(f'\n[merges]\nresolver = "{agent.vendor.name}"\n')
         (self.lab.folder / FILE).write_text("none\n")
         self.lab.git("add", ".")
         self.lab.git("commit", "-qm", "no colour yet")
-        self.plan = self.lab.home / "plan.json"
-        self.plan.write_text(json.dumps(self._tasks()))
 
-    def _tasks(self) -> list[dict[str, Any]]:
+    def runs(self) -> Running:
+        """The tasks by scripts, the conflict by the program."""
+        self.lab.settings(f'\n[merges]\nresolver = "{self.agent.vendor.name}"\n')
+        first, second = self._commands()
+        plan = self._plan({"run": [first]}, {"run": [second]})
+        return self.lab.runs("--plan", plan, "--runtime", "script", "--agents", "2")
+
+    def starts_with_minds(self) -> Running:
+        """All of it by the program. Nothing says who resolves the conflict."""
+        plan = self._plan(*({"accept": [f"grep -q {colour} {FILE}"]} for colour in (FIRST, SECOND)))
+        return self.lab.starts("--plan", plan, "--runtime", self.agent.vendor.name, "--agents", "2")
+
+    def _commands(self) -> tuple[str, str]:
         """Both begin with the same commit; the second ends when the first is on the target."""
         begun = self.lab.home / "second-has-begun"
         is_merged = f"git show {TARGET}:{FILE} | grep -q {FIRST}"
-        change = _BEGIN.format(colour=SECOND)
-        return [
-            _task(FIRST, f"{_WAITS.format(condition=f'test -e {begun}')}; {_BEGIN.format(colour=FIRST)}"),
-            _task(SECOND, f"touch {begun}; {_WAITS.format(condition=is_merged)}; {change}"),
-        ]
+        return (
+            f"while ! test -e {begun}; do sleep 0.1; done; echo {FIRST} > {FILE}",
+            f"touch {begun}; while ! {is_merged}; do sleep 0.1; done; echo {SECOND} > {FILE}",
+        )
 
-    def runs(self) -> Running:
-        return self.lab.runs("--plan", str(self.plan), "--runtime", "script", "--agents", "2")
+    def _plan(self, *more: dict[str, Any]) -> str:
+        path = self.lab.home / "plan.json"
+        tasks = [
+            {"id": colour, "title": f"The colour is {colour}", **facts}
+            for colour, facts in zip((FIRST, SECOND), more, strict=True)
+        ]
+        path.write_text(json.dumps(tasks))
+        return str(path)
 
     # What is left of it.
 
@@ -71,23 +83,31 @@ class Collision:
         assert MERGER not in [one["name"] for one in self.lab.atm("members")["members"]]
 
 
-def _task(colour: str, command: str) -> dict[str, Any]:
-    return {"id": colour, "title": f"The colour is {colour}", "run": [command]}
+def resolving(vendor: Vendor, story: Story, text: str, when: When = ASKED) -> None:
+    """The model of the one that resolves the conflict writes the file."""
+    rewriting(vendor, story, text, when, IN_CONFLICT)
 
 
-def resolving(vendor: Vendor, story: Story, lines: Iterable[str], when: When = ASKED) -> None:
-    """The model reads the file, where its program insists on that, and writes it with the program's own tool."""
-    text = "".join(f"{line}\n" for line in lines)
+def rewriting(vendor: Vendor, story: Story, text: str, when: When, then: When) -> StoryLine:
+    """
+    With the program's own tool, after it was read where the program insists on that. The first line of it; `then`: when
+    the next one comes.
+    """
+    text = f"{text}\n"
     if vendor.name == "claude":
-        story.when(when).runs("Read", file_path=FILE)
-        story.when(IN_CONFLICT).runs("Write", file_path=FILE, content=text)
+        first = story.when(when).runs("Read", file_path=FILE)
+        story.when(then).runs("Write", file_path=FILE, content=text)
     elif vendor.name == "opencode":
-        story.when(when).runs("read", filePath=FILE)
-        story.when(IN_CONFLICT).runs("write", filePath=FILE, content=text)
+        first = story.when(when).runs("read", filePath=FILE)
+        story.when(then).runs("write", filePath=FILE, content=text)
     elif vendor.name == "gemini":
-        story.when(when).runs("write_file", file_path=FILE, content=text)
-    else:  # it has no tool for files, and its sandbox lets its shell do this unasked
-        vendor.shell(story.when(when), f"cat > {FILE} <<'END'\n{text}END\ngit add {FILE}")
+        first = story.when(when).runs("write_file", file_path=FILE, content=text)
+    else:  # it has no tool for files; its sandbox lets its shell do this, and stage it, unasked
+        first = vendor.shell(story.when(when), f"cat > {FILE} <<'END'\n{text}END\ngit add {FILE}")
+    return first
 
 
-__all__ = ["AGAIN", "ASKED", "FILE", "FIRST", "IN_CONFLICT", "MERGER", "SECOND", "TARGET", "Collision", "resolving"]
+__all__ = [
+    *("AGAIN", "ASKED", "BOTH", "FILE", "FIRST", "IN_CONFLICT", "MERGER", "SECOND", "TARGET"),
+    *("Collision", "resolving", "rewriting"),
+]
