@@ -105,9 +105,3 @@ def rewriting(vendor: Vendor, story: Story, text: str, when: When, then: When) -
     else:  # it has no tool for files; its sandbox lets its shell do this, and stage it, unasked
         first = vendor.shell(story.when(when), f"cat > {FILE} <<'END'\n{text}END\ngit add {FILE}")
     return first
-
-
-__all__ = [
-    *("AGAIN", "ASKED", "BOTH", "FILE", "FIRST", "IN_CONFLICT", "MERGER", "SECOND", "TARGET"),
-    *("Collision", "resolving", "rewriting"),
-]
