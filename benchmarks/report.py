@@ -16,6 +16,7 @@ from benchmarks.daemon import MEMBERS, TEAMS, DaemonFigures
 from benchmarks.mail_talk import MailTalk, mail_talk_context, mail_talk_targets
 from benchmarks.mcp import CALLS, McpFigures
 from benchmarks.measure import Machine, Times
+from benchmarks.merges import MergeFigures, merge_targets
 from benchmarks.rows import Row, at_most, beside, rounded
 from benchmarks.runs import RunFigures, run_targets
 from benchmarks.sessions import SessionFigures, session_targets
@@ -45,6 +46,7 @@ class Results:
     snapshots: SnapshotFigures
     approvals: ApprovalFigures
     runs: RunFigures
+    merges: MergeFigures
     effort: Effort
     pip: str
 
@@ -105,6 +107,7 @@ def targets(results: Results) -> list[Row]:
         *snapshot_targets(results.snapshots),
         *approval_targets(results.approvals),
         *run_targets(results.runs),
+        *merge_targets(results.merges),
     ]
 
 
@@ -365,6 +368,10 @@ synced and left alone for a moment.
 - **A busy team.** Each member over a connection of its own: 40 % send, 40 % read, the rest add, claim and complete,
   with a pause of 0 to 0.3 s after each call; the board has 2,000 tasks from the start. At the end everybody reads until
   nothing is left, and what was read is compared with what was sent.
+- **Merging a finished task.** The queue worked off in this process, without checks, beside the commands of somebody who
+  merges in a scratch worktree: `git worktree add`, `git rebase` or `git merge`, `git update-ref`, `git worktree
+  remove`. Every task began before the one that was merged last, so nothing is a fast-forward.
+- **The radar.** Worktrees with a changed and a new file each; processor time with that of every git it starts.
 - **`filelock` + `json`** is `benchmarks/baseline.py`: lock a file beside the inbox, `json.load`, append, `json.dump` to
   a temporary file, fsync, rename. The row is the same. It keeps no ledger, does not sync the folder, takes no lock
   that Claude Code knows, and loses what a writer without a lock adds meanwhile. `json.dump` is what people write; it

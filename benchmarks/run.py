@@ -27,6 +27,7 @@ from benchmarks.installation import PROJECT, install
 from benchmarks.mail_talk import measure_mail_talk
 from benchmarks.mcp import measure_mcp
 from benchmarks.measure import describe_machine
+from benchmarks.merges import measure_merges
 from benchmarks.report import Results, context, page, sizes, table, targets
 from benchmarks.runs import measure_runs
 from benchmarks.sessions import measure_sessions
@@ -74,6 +75,7 @@ def measure_all(folder: Path, quick: bool) -> Results:
         snapshots=measure_snapshots(bench),
         approvals=measure_approvals(bench),
         runs=measure_runs(bench),
+        merges=measure_merges(bench),
         effort=bench.effort,
         pip=installation.pip,
     )

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from atm.domain.crew.refs import (
+    QUEUE,
     decode,
     encode,
     folder_name,
@@ -71,6 +72,15 @@ def test_nothing_that_git_or_a_file_system_refuses_is_left(name):
 @given(FREE_FORM, FREE_FORM)
 def test_the_task_and_the_agent_of_a_folder_come_back(task, agent):
     assert names_in(folder_name(task, agent)) == (task, agent)
+
+
+def test_the_folder_of_the_merge_queue_is_nobody_elses_and_needs_no_percent():
+    """Gemini CLI reads `%2E` in the name of its folder as a dot."""
+    assert "%" not in folder_name("7", QUEUE)
+    assert names_in(folder_name("7", QUEUE)) == ("7", QUEUE)
+    for name in ("=merge", "merge", "%3Dmerge"):
+        assert folder_name("7", name) != folder_name("7", QUEUE)
+        assert names_in(folder_name("7", name)) == ("7", name)
 
 
 @given(FREE_FORM, FREE_FORM)

@@ -22,6 +22,10 @@ RESULT = "atm/result"
 QUEUE = ".merge"
 """Stands for the agent in the names of worktrees of the merge queue. No member's name begins with a dot."""
 
+_QUEUE_TOLD = "=merge"
+"""The same in a path or a branch, where nothing else begins like this. Without a `%`: Gemini CLI takes its folder for a
+URL, reads `%2E` as a dot, and works in another folder than it was started in."""
+
 LONGEST_IN_BYTES = 240
 """A file name has at most 255 bytes, and git's locks on a ref need five of them."""
 
@@ -47,7 +51,7 @@ def _is_refused(name: str, at: int, also: str) -> bool:
         return True
     if each == ".":
         return at == 0 or not rest or rest[0] == "." or name[at:].casefold() == _LOCK
-    return each == "@" and (rest[:1] == "{" or len(name) == 1)
+    return (each == "=" and at == 0) or (each == "@" and (rest[:1] == "{" or len(name) == 1))
 
 
 def _percent(each: str) -> str:
@@ -67,7 +71,7 @@ def decode(told: str) -> str:
 
 def folder_name(task: str, agent: str) -> str:
     """`{task}-{agent}`. A dash in a task is encoded, so that the first one ends it."""
-    name = f"{encode(task, also='-')}-{encode(agent)}"
+    name = f"{encode(task, also='-')}-{_QUEUE_TOLD if agent == QUEUE else encode(agent)}"
     if len(name.encode("utf-8", "surrogatepass")) > LONGEST_IN_BYTES:
         raise BadName(f"{task[:20]!r} and {agent[:20]!r} are too long for a branch", "use shorter names")
     return name
@@ -77,7 +81,9 @@ def names_in(folder: str) -> tuple[str, str] | None:
     """The task and the agent of a folder; None if it is none of ours."""
     task, dash, agent = folder.partition("-")
     try:
-        return (decode(task), decode(agent)) if task and dash and agent else None
+        if not (task and dash and agent):
+            return None
+        return decode(task), QUEUE if agent == _QUEUE_TOLD else decode(agent)
     except ValueError:
         return None
 

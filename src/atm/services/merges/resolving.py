@@ -115,7 +115,8 @@ class Negotiation:
             place, left = prepare_place(self._desk, item, self._onto)
             is_touched = bool(left) and bool(self._room.policy.command or self._runtime)
             why = self._ask(place, left) if left else ""
-            why = why or self._take(place)
+            if not why and item.status != RESOLVED:  # what an agent did was taken with its turn
+                why = self._take(place)
         except AtmError as error:
             why = str(error)
         if why:
