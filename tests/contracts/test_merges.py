@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.contracts.test_worktrees import FILES, Real, Twin
 from tests.crew.repositories import alone
+from tests.proving import proves
 
 from atm.domain.errors import FileBusy
 from atm.domain.merges.items import MERGE, REBASE, SQUASH, STRATEGIES, MergeItem, MergeQueue
@@ -246,6 +247,7 @@ def test_a_queue_is_read_as_it_was_written(merges):
     assert merges.read("other") is None
 
 
+@proves("R004-merge-and-conflicts-G2b")
 def test_one_holds_it_at_a_time(merges):
     with merges.hold("t"):
         assert merges.is_held("t")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.crew.repositories import Bench, alone, git
+from tests.proving import proves
 
 from atm.domain.errors import AtmError, RequestError
 from atm.ports.crew.worktrees import Repository, Saved, Worktree, Worktrees
@@ -218,6 +219,7 @@ def test_a_repository_without_a_commit_gets_no_worktree(house, worktrees):
     assert worktrees.left("crew") == []
 
 
+@proves("R004-defects-10")
 def test_a_branch_with_commits_of_its_own_is_not_reset(house, worktrees, repository, worktree):
     house.write(worktree, "a.txt", "work\n")
     commit = worktrees.commit(worktree, "ann", "work")

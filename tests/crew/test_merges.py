@@ -77,6 +77,7 @@ def test_a_run_ends_with_one_branch_that_has_everything(crew: Crew, strategy: st
     assert crew.left() == NOTHING
 
 
+@proves("R004-current-state-06", "R004-defects-09e")
 @proves("R004-merge-and-conflicts-G7c")
 def test_all_can_be_merged_at_the_end(crew: Crew) -> None:
     events, report = run(crew, APART, "--merge-at", "end")

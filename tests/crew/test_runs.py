@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from tests.crew.conftest import NOTHING, Crew
+from tests.proving import proves
 
 PLAN = """\
 - [ ] Make b (id: b) (run: echo b > b.txt) (accept: test -f b.txt) (files: b.txt)
@@ -70,6 +71,7 @@ def test_the_folder_of_a_run_has_everything(crew: Crew, plan: Path) -> None:
     assert json.loads((folder / "report.json").read_text())["outcome"] == "success"
 
 
+@proves("R004-orchestration-O6b")
 def test_the_users_plan_is_ticked_if_that_is_wanted_and_nothing_else_of_it_changes(crew: Crew, plan: Path) -> None:
     text = f"\ufeff# Mine\r\n\r\n{PLAN}- [ ] Cannot be (id: x) (run: false)\n".replace("\n", "\r\n").replace(
         "\r\r", "\r"

@@ -15,6 +15,7 @@ from tests.optional import skip_without
 from tests.proving import proves
 
 
+@proves("R004-agent-lifecycle-L5")
 @proves("R004-target-02", "R004-target-04", "R004-gap-p0-02", "R004-gap-p0-05", "R004-architecture-03")
 @proves("R003-7-team-02")
 def test_two_agents_come_up_are_seen_and_go_down_with_nothing_left(crew: Crew) -> None:
@@ -113,6 +114,7 @@ def test_commands_of_a_plan_wait_for_a_persons_yes(crew: Crew, tmp_path: Path) -
     crew("down")
 
 
+@proves("R004-agent-lifecycle-L5b")
 @proves("R004-summary-05", "R004-target-18", "R004-current-state-12", "R004-gap-p0-05", "R004-gap-p0-06")
 def test_asked_in_the_middle_of_its_task_it_finishes_first(crew: Crew) -> None:
     go = crew.folder / "go"
@@ -128,6 +130,7 @@ def test_asked_in_the_middle_of_its_task_it_finishes_first(crew: Crew) -> None:
     assert crew.left() == NOTHING
 
 
+@proves("R004-agent-lifecycle-L6")
 @proves("R004-summary-05", "R004-target-18", "R004-current-state-12", "R004-architecture-03")
 def test_only_silence_is_killed_and_its_task_is_free_again(crew: Crew) -> None:
     crew("tasks", "add", "Hang", "--run", "echo begun > begun.txt; sleep 1000")

@@ -64,6 +64,7 @@ def test_a_script_has_its_worktrees_with_its_tasks(crew, runtime):
     assert spawn(crew, wish(runtime=runtime)).worktree == ""
 
 
+@proves("R004-agent-lifecycle-L2f")
 def test_in_a_folder_that_was_named_it_works_in_place(crew):
     assert spawn(crew, wish(in_place=True)).worktree == ""
 
@@ -214,6 +215,7 @@ def test_one_that_finishes_gets_the_time_for_that_and_no_more(crew):
     assert [(one.how, one.reason) for one in done] == [("terminated", "it did not finish within 5 s")]
 
 
+@proves("R004-agent-lifecycle-L5c")
 @proves("R004-summary-05", "R004-target-18", "R004-gap-p0-06")
 def test_one_that_refuses_is_left_alone_and_its_reason_told(crew):
     spawn(crew, wish())
@@ -230,6 +232,7 @@ def test_one_that_refuses_is_left_alone_and_its_reason_told(crew):
     assert not nothing_is_left(crew)
 
 
+@proves("R004-defects-10b")
 @pytest.mark.parametrize("state", ["spawning", "ready", "working", "idle", "shutting_down"])
 def test_whatever_a_crash_left_one_look_clears_away_and_the_work_is_saved(crew, state):
     record = spawn(crew, wish())
@@ -278,6 +281,7 @@ def test_what_an_agent_notes_while_somebody_comes_for_it_is_cleared_too(crew):
     assert crew.records.read("crew", "ann").worktree == ""
 
 
+@proves("R004-agent-lifecycle-L2e")
 def test_an_agent_inherits_the_environment_is_told_who_it_is_and_commits_as_itself(crew):
     crew.environment = {"PATH": "/bin", "ATM_TASK": "7", "ATM_AGENT": "home/crew/lena/1/k", "GIT_AUTHOR_NAME": "Uma"}
     record = spawn(crew, wish(runtime="gemini", environment={"CI": "1"}))

@@ -133,14 +133,7 @@ def report_facts(
             if one.state not in (COMPLETED, CANCELLED)
         ],
         "merge": order.merge,
-        "merged": [
-            {"task": id, "commit": one.get("commit"), "resolved": one.get("resolved") is True}
-            for id, one in memory.merges.items()
-            if _is_in(one)
-        ],
-        "conflicts": [_unmerged(id, one, view) for id, one in memory.merges.items() if not _is_in(one)],
-        "lost": [{"task": id, "what": one["lost"]} for id, one in memory.merges.items() if one.get("lost")],
-        "into": {"branch": order.into, "head": None} if order.merges else None,
+        **_merges(memory, view),
         "base": {"rev": order.base, "branch": order.branch},
         "agents": [_agent(name, memory) for name in (seat.name for seat in order.everybody)],
         "approvals": {
@@ -156,6 +149,17 @@ def report_facts(
             "per_task": round(injected / PER_TOKEN / len(done)) if minds and done else None,
         },
         "started_at": memory.started_at,
+    }
+
+
+def _merges(memory: RunMemory, view: RunView) -> dict[str, Plain]:
+    merged = [(id, one) for id, one in memory.merges.items() if _is_in(one)]
+    return {
+        "merged": [
+            {"task": id, "commit": one.get("commit"), "resolved": one.get("resolved") is True} for id, one in merged
+        ],
+        "conflicts": [_unmerged(id, one, view) for id, one in memory.merges.items() if not _is_in(one)],
+        "lost": [{"task": id, "what": one["lost"]} for id, one in memory.merges.items() if one.get("lost")],
     }
 
 

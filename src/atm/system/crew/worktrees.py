@@ -309,11 +309,8 @@ class GitWorktrees:
     def _give_up(self, worktree: Worktree) -> None:
         """The repository is gone, and with it the place where anything could be saved."""
         if os.path.lexists(worktree.path):
-            raise DiskError(
-                f"the repository of {worktree.path} is gone, so nothing in it can be saved",
-                "look at the folder, and delete it yourself",
-                worktree.path,
-            )
+            what = f"the repository of {worktree.path} is gone, so nothing in it can be saved"
+            raise DiskError(what, "look at the folder, and delete it yourself", worktree.path)
 
     def _take_away(self, worktree: Worktree) -> None:
         path, notes = worktree.path, checkouts.folder_of_notes(worktree.common, worktree.path)

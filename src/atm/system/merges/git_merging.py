@@ -117,11 +117,10 @@ class GitMerging:
         with explained(place.path), self._locks.private(place.path, PATIENT):
             notes, git = self._there(place)
             if not os.path.exists(f"{notes}/MERGE_HEAD"):
-                words = ("merge", "--no-ff", "--no-commit", "--no-edit", "--no-verify-signatures", "--quiet")
-                words = (*words, "-s", "ort", head)
-                done = git.run(*words, facts=US, seconds=LONG)  # the user may have no name here
+                how = ("--no-ff", "--no-commit", "--no-edit", "--no-verify-signatures", "--quiet", "-s", "ort")
+                done = git.run("merge", *how, head, facts=US, seconds=LONG)  # the user may have no name here
                 if done.code not in (0, 1):
-                    raise refusal(words, done, place.path)
+                    raise refusal(("merge", *how), done, place.path)
             with self._locks.private(self._memory_folder(place), PATIENT):
                 self._memory(place).recall(notes, place.path)
             return self._open(git, place, head)
