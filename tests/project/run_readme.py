@@ -24,6 +24,7 @@ PAGES = (
     "docs/tutorial-sessions.md",
     "docs/how-to-approvals.md",
     "docs/how-to-plans.md",
+    "docs/how-to-merge.md",
 )
 
 VARIABLE = (
