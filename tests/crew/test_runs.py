@@ -376,8 +376,16 @@ def test_work_that_does_not_go_together_fails_what_builds_on_it_with_the_files_n
     assert "x.txt" in report["failures"][0]["why"]
 
 
+def test_clean_saves_nothing_of_what_is_on_the_target(crew: Crew, plan: Path) -> None:
+    _, report = run(crew, plan, "--merge", "squash")
+    said = crew("runs", "clean", report["run"], "--team", "crew", "--yes", "--json").json
+    assert (len(said["branches"]), said["saved"]) == (3, [])
+    assert crew.git("show", "atm/result/crew:d.txt") == "b\nc"
+    assert "atm/work/" not in crew.git("branch", "--list")
+
+
 def test_clean_removes_branches_after_saving_what_is_only_there(crew: Crew, plan: Path) -> None:
-    _, report = run(crew, plan)
+    _, report = run(crew, plan, "--merge", "none")
     assert "atm/work/" in crew.git("branch", "--list")
     assert crew("runs", "clean", report["run"], "--team", "crew", "--json", code=1).json["error"]["code"] == "usage"
     said = crew("runs", "clean", report["run"], "--team", "crew", "--yes", "--json").json
