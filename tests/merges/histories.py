@@ -32,7 +32,7 @@ POOL: Tree = {
     "link": (LINK, b"a.txt"),
     "module": (MODULE, b"1" * 40),
     "empty": (FILE, b""),
-    "odd \udcff\"name": (FILE, LINES),
+    'odd \udcff"name': (FILE, LINES),
     ".gitattributes": (FILE, b"dos.txt -text\n*.sh text eol=lf\n"),
 }
 PATHS = [*POOL, "A.TXT", "dir/new.txt", "new.txt", "dir2/moved.txt", "a.txt/inside", "Dir/c.txt"]

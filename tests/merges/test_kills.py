@@ -1,9 +1,10 @@
 """
 kill -9 of `atm merge work` at every step of git's, before it runs and after it has run.
 
-A wrapper `git` on the PATH counts, and kills whoever called it at the chosen step (reading the settings, which comes
-before every other step, does not count). Then it is started again: what comes of it is what would have come without the
-kill, commit for commit, and nothing is lost, doubled or left lying about.
+A wrapper `git` on the PATH counts, and kills whoever called it at the chosen step. Reading the settings, which comes
+before every other step, does not count, nor does the git of a check or of who resolves a conflict. Then it is started
+again: what comes of it is what would have come without the kill, commit for commit, and nothing is lost, doubled or
+left lying about.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,7 +39,7 @@ from atm.wiring.mail import build_room
 pytestmark = pytest.mark.campaign
 
 WRAPPER = """#!/bin/sh
-case "$*" in *"config --list"*) exec {git} "$@";; esac
+case "$ATM_WORKTREE$*" in /*|*"config --list"*) exec {git} "$@";; esac
 count=$(($(cat {folder}/count) + 1))
 echo $count > {folder}/count
 if [ "$count" = "{step}" ] && [ {moment} = before ]; then kill -9 $PPID; exit 1; fi
@@ -138,8 +139,8 @@ class Life:
 
 
 @pytest.fixture
-def lead(place: Path) -> Iterator[Callable[[str], Life]]:
-    yield lambda name: Life(place, LIVES[name])
+def lead(place: Path) -> Callable[[str], Life]:
+    return lambda name: Life(place, LIVES[name])
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])

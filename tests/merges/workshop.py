@@ -105,7 +105,9 @@ def board_in_memory(layout: Layout) -> FullBoardroom:
 class Workshop:
     """One history, on the machine."""
 
-    def __init__(self, folder: Path, history: History, boardroom: Callable[[Layout], FullBoardroom] | None = None) -> None:
+    def __init__(
+        self, folder: Path, history: History, boardroom: Callable[[Layout], FullBoardroom] | None = None
+    ) -> None:
         self.history = history
         self.home, self.folder = folder / "home", folder / "r"
         self.branch = history.target or result_branch(TEAM)
@@ -159,12 +161,6 @@ class Workshop:
             assert steps < MOST_STEPS * max(1, len(queue.items) // 6), f"it does not end: {queue}"
 
         return work_off(self.room, TEAM, str(self.folder), count)
-
-    def add_branch(self, number: int) -> str:
-        """One more finished branch, with a file of its own."""
-        name = work_branch(TEAM, str(number), "ann")
-        git(self.folder, "branch", name, "main")
-        return add_commit(self.folder, name, f"file {number}")
 
     def tip(self) -> str:
         return git(self.folder, "rev-parse", self.branch)

@@ -156,8 +156,8 @@ def land(git: Git, branch: str, commit: str, former: str) -> bool:
             path,
         )
     # Git would overwrite ignored files without a word: the user's own, if the work has one of that name.
-    words = ("merge", "--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", "--quiet", "--no-stat", commit)
-    done = there.run(*words, facts=US, seconds=LONG)
+    careful = ("--ff-only", "--no-overwrite-ignore", "--no-verify-signatures", "--quiet", "--no-stat")
+    done = there.run("merge", *careful, commit, facts=US, seconds=LONG)
     if done.code != 0 and git.commit_of(f"refs/heads/{branch}") == former:
         raise RequestError(
             f"{branch} is checked out in {path}, and git cannot move it on: {text_of(done.errors).strip()[:300]}",

@@ -111,8 +111,8 @@ class GitMerging:
         with explained(place.path), self._locks.private(place.path, PATIENT):
             notes, git = self._there(place)
             if not os.path.exists(f"{notes}/MERGE_HEAD"):
-                words = ("merge", "--no-ff", "--no-commit", "--no-edit", "--no-verify-signatures", "--quiet")
-                words = (*words, "-s", "ort", head)
+                how = ("--no-ff", "--no-commit", "--no-edit", "--no-verify-signatures", "--quiet", "-s", "ort")
+                words = ("merge", *how, head)
                 done = git.run(*words, facts=US, seconds=LONG)  # the user may have no name here
                 if done.code not in (0, 1):
                     raise refusal(words, done, place.path)
