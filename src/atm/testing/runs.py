@@ -187,7 +187,8 @@ class MemoryMergeGit:
     def combine(self, repository: Repository, piece: MergePiece, onto: str) -> JoinedWork:  # noqa: ARG002 - one is all
         if piece.head in self._trees.history(onto):
             return JoinedWork(onto)
-        if onto in self._trees.history(piece.head) and piece.strategy == REBASE:
+        follows = onto in self._trees.history(piece.head) and piece.base in self._trees.history(onto)
+        if follows and piece.strategy == REBASE:
             return JoinedWork(piece.head)
         files, conflicts = self._three_way(piece.base, onto, piece.head)
         return JoinedWork("", conflicts) if conflicts else JoinedWork(self._made(piece, onto, files))
