@@ -193,7 +193,8 @@ class Workshop:
             assert item.commit in on_target, item
             assert work.get("merged") == item.commit, item
             assert not item.needs_human, item
-            assert not item.lost or item.head in kept, item
+            if item.lost:
+                assert item.head in kept, item
             return
         assert not item.commit, item
         assert not work.get("merged"), item
@@ -204,7 +205,8 @@ class Workshop:
             assert git(self.folder, "rev-parse", item.branch) == item.head, item
             return
         assert item.reason, item
-        assert item.needs_human or (item.status == FAILED and item.sent_back), item
+        if not item.needs_human:  # then its task is open again
+            assert (item.status, item.sent_back > 0) == (FAILED, True), item
         assert item.salvage, item
         assert item.head in kept, item
 
