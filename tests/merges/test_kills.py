@@ -89,9 +89,9 @@ class Life:
         self.shop = Workshop(self._now, history, board_on_disk)
         self._configure(history)
         shutil.copytree(self._now, self._beginning, symlinks=True)
-        self._atm = Atm(self.shop.home, self.shop.folder)
+        self.atm = Atm(self.shop.home, self.shop.folder)
         facts = {key: value for key, value in os.environ.items() if key.startswith("GIT_CONFIG")}
-        self._atm.environment |= {**facts, "PATH": f"{self._programs}{os.pathsep}{os.environ['PATH']}"}
+        self.atm.environment |= {**facts, "PATH": f"{self._programs}{os.pathsep}{os.environ['PATH']}"}
 
     def _configure(self, history: History) -> None:
         path = self.shop.home / ".config/atm/config.toml"
@@ -116,7 +116,7 @@ class Life:
         (self._programs / "git").write_text(text)
         (self._programs / "git").chmod(0o755)
         (self._programs / "count").write_text("0\n")
-        done = self._atm("merge", "work", "--team", TEAM, "--json", code=None)
+        done = self.atm("merge", "work", "--team", TEAM, "--json", code=None)
         assert done.code in (0, 2, -9), f"{done.code} {done.out} {done.err}"
         return done.code != -9
 
@@ -157,6 +157,19 @@ def test_killed_at_any_step_it_ends_as_if_nobody_had_killed_it(lead, name, momen
         assert not life.merge(step, moment), step
         assert life.merge(), step
         assert life.end() == wanted, f"killed {moment} step {step}"
+
+
+def test_the_command_refuses_a_queue_that_was_altered_by_hand(lead):
+    life = lead("squash")
+    assert life.merge()
+    (path,) = life.shop.home.rglob("merges.json")
+    path.write_bytes(path.read_bytes().replace(b"atm/result/crew", b"main"))
+    before = life.shop.users()
+    for verb in ("work", "queue"):
+        done = life.atm("merge", verb, "--team", TEAM, "--json", code=None)
+        assert done.code == 1, done
+        assert "not-trusted" in done.out + done.err
+    assert life.shop.users() == before
 
 
 def test_killed_twice_at_any_two_steps_of_writing_there_is_a_queue_that_atm_trusts(place):
