@@ -33,7 +33,7 @@ POOL: Tree = {
     "module": (MODULE, b"1" * 40),
     "empty": (FILE, b""),
     'odd \udcff"name': (FILE, LINES),
-    ".gitattributes": (FILE, b"dos.txt -text\n*.sh text eol=lf\n"),
+    ".gitattributes": (FILE, b"dos.txt -text\n*.sh -diff\n"),
 }
 PATHS = [*POOL, "A.TXT", "dir/new.txt", "new.txt", "dir2/moved.txt", "a.txt/inside", "Dir/c.txt"]
 """Also names that differ in their case alone, and a folder where a file was."""
