@@ -33,7 +33,7 @@ POOL: Tree = {
     "module": (MODULE, b"1" * 40),
     "empty": (FILE, b""),
     'odd \udcff"name': (FILE, LINES),
-    ".gitattributes": (FILE, b"dos.txt -text\n*.sh text eol=lf\n"),
+    ".gitattributes": (FILE, b"dos.txt -text\n*.sh -diff\n"),
 }
 PATHS = [*POOL, "A.TXT", "dir/new.txt", "new.txt", "dir2/moved.txt", "a.txt/inside", "Dir/c.txt"]
 """Also names that differ in their case alone, and a folder where a file was."""
@@ -87,6 +87,8 @@ class History:
     sends_back: int = 0
     target: str = ""
     """A branch that is there already; empty for the team's own."""
+    by_hand: int = -1
+    """A task whose work the user has merged into that branch already."""
     rivals: tuple[int, ...] = ()
     """Which of our moves of the target somebody comes before."""
     user: str = "clean"
@@ -119,6 +121,7 @@ def histories(draw: st.DrawFn) -> History:
         is_checked=draw(st.booleans()),
         sends_back=draw(st.integers(0, 1)),
         target=draw(st.sampled_from(("", "", "release"))),
+        by_hand=draw(st.integers(-1, 1)),
         rivals=tuple(draw(st.sets(st.integers(0, 5), max_size=2))),
         user=draw(st.sampled_from(("clean", "dirty", "detached"))),
     )
@@ -228,13 +231,15 @@ def write(history: History, folder: Path, branch: str) -> list[Written]:
     stream = _Stream()
     first = {path: POOL[path] for path in history.base}
     root = stream.commit("refs/heads/main", first, [], "begin")
-    if history.target:
-        stream.commit(f"refs/heads/{history.target}", first, [root], "the target")
+    target = stream.commit(f"refs/heads/{history.target}", first, [root], "the target") if history.target else root
     ends: list[tuple[int, int]] = []
     for number, job in enumerate(history.jobs):
         ref = f"refs/heads/{branch.format(number + 1)}"
         begin = _begin(stream, ref, [ends[one][1] for one in job.needs], root)
         ends.append((begin, _work(stream, ref, begin, job)))
+        if history.target and number == history.by_hand:
+            end = ends[number][1]
+            stream.commit(f"refs/heads/{history.target}", stream.trees[end], [target, end], "merged by hand")
     subprocess.run([GIT, "init", "-q", "-b", "main", folder], check=True)
     marks = folder / ".git" / "marks"
     words = [GIT, "fast-import", "--quiet", f"--export-marks={marks}"]

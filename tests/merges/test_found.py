@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from tests.crew.repositories import git
 from tests.merges.histories import Edit, History, Job
-from tests.merges.workshop import add_commit
+from tests.merges.workshop import TEAM, add_commit
 
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED
+from atm.services.merges.people import Hand
 
 ONE = Job((Edit("line", "a.txt", 3, "one"),))
 TWO = Job((Edit("line", "a.txt", 3, "two"),))
@@ -64,3 +67,28 @@ def test_what_is_resolved_and_red_leaves_no_worktree_and_its_resolution_is_kept(
     assert [item.status for item in queue.items] == [MERGED, FAILED]
     assert (queue.items[1].needs_human, queue.items[1].sent_back) == (not sends_back, sends_back)
     shop.check(queue)
+
+
+@pytest.mark.parametrize("strategy", ["rebase", "squash"])
+def test_what_was_left_out_does_not_come_with_what_builds_on_it(open_shop, strategy):
+    """With `merge` it does: a merge has all of a history, or nothing."""
+    jobs = (Job((Edit("red", "", 0, "one"),)), Job((*ONE.edits, *ELSEWHERE.edits), needs=(0,)))
+    shop = open_shop(History(("a.txt",), jobs, strategy=strategy))
+    with shop.room.merges.hold(TEAM):
+        skipped = Hand(shop.room, TEAM, str(shop.folder), "1").skip("not this one")
+    queue = shop.merge()
+    assert (skipped.skipped, [item.status for item in queue.items]) == (True, [FAILED, MERGED])
+    assert git(shop.folder, "ls-tree", "--name-only", shop.branch).split() == ["a.txt", "new.txt"]
+
+
+def test_who_is_left_out_while_somebody_resolves_it_leaves_no_worktree(open_shop):
+    shop = open_shop(History(("a.txt",), (ONE, TWO)))
+    shop.merge()
+    with shop.room.merges.hold(TEAM):
+        _, place, _ = Hand(shop.room, TEAM, str(shop.folder), "2").prepare()
+    (Path(place.path) / "a.txt").write_text("half resolved\n")
+    with shop.room.merges.hold(TEAM):
+        Hand(shop.room, TEAM, str(shop.folder), "2").skip("too hard")
+    assert shop.room.crew.worktrees.left(TEAM) == []
+    saved = shop.room.crew.worktrees.saved(place.common, TEAM)
+    assert "half resolved" in [git(shop.folder, "cat-file", "blob", f"{one.commit}:a.txt") for one in saved]

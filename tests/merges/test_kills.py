@@ -1,9 +1,10 @@
 """
 kill -9 of `atm merge work` at every step of git's, before it runs and after it has run.
 
-A wrapper `git` on the PATH counts, and kills whoever called it at the chosen step (reading the settings, which comes
-before every other step, does not count). Then it is started again: what comes of it is what would have come without the
-kill, commit for commit, and nothing is lost, doubled or left lying about.
+A wrapper `git` on the PATH counts, and kills whoever called it at the chosen step. Reading the settings, which comes
+before every other step, does not count, nor does the git of a check or of who resolves a conflict. Then it is started
+again: what comes of it is what would have come without the kill, commit for commit, and nothing is lost, doubled or
+left lying about.
 """
 
 from __future__ import annotations
@@ -38,8 +39,7 @@ from atm.wiring.mail import build_room
 pytestmark = pytest.mark.campaign
 
 WRAPPER = """#!/bin/sh
-case "$*" in *"config --list"*) exec {git} "$@";; esac
-[ -z "$ATM_WORKTREE" ] || exec {git} "$@"
+case "$ATM_WORKTREE$*" in /*|*"config --list"*) exec {git} "$@";; esac
 count=$(($(cat {folder}/count) + 1))
 echo $count > {folder}/count
 if [ "$count" = "{step}" ] && [ {moment} = before ]; then kill -9 $PPID; exit 1; fi
@@ -48,7 +48,6 @@ code=$?
 if [ "$count" = "{step}" ]; then kill -9 $PPID; fi
 exit $code
 """
-"""Counts what atm asks of git, and not what a check or a resolver does in its own shell."""
 
 ALL_OF_IT = (
     Job((Edit("line", "a.txt", 3, "one"), Edit("append", "b.txt", 0, "one"))),
@@ -62,7 +61,7 @@ LIVES = {
     "merge": History(("a.txt", "b.txt"), ALL_OF_IT, "merge", 4, "ours", is_checked=True, sends_back=1),
     "squash": History(("a.txt", "b.txt"), ALL_OF_IT, "squash", 1, "does nothing", is_checked=True, user="dirty"),
 }
-IN_EVERY_RUN = 4
+IN_EVERY_RUN = 3
 """Kills of each life, spread over its steps; `make chaos` does not leave out any."""
 MOST_STEPS = 2000
 
@@ -90,9 +89,9 @@ class Life:
         self.shop = Workshop(self._now, history, board_on_disk)
         self._configure(history)
         shutil.copytree(self._now, self._beginning, symlinks=True)
-        self._atm = Atm(self.shop.home, self.shop.folder)
+        self.atm = Atm(self.shop.home, self.shop.folder)
         facts = {key: value for key, value in os.environ.items() if key.startswith("GIT_CONFIG")}
-        self._atm.environment |= {**facts, "PATH": f"{self._programs}{os.pathsep}{os.environ['PATH']}"}
+        self.atm.environment |= {**facts, "PATH": f"{self._programs}{os.pathsep}{os.environ['PATH']}"}
 
     def _configure(self, history: History) -> None:
         path = self.shop.home / ".config/atm/config.toml"
@@ -117,7 +116,7 @@ class Life:
         (self._programs / "git").write_text(text)
         (self._programs / "git").chmod(0o755)
         (self._programs / "count").write_text("0\n")
-        done = self._atm("merge", "work", "--team", TEAM, "--json", code=None)
+        done = self.atm("merge", "work", "--team", TEAM, "--json", code=None)
         assert done.code in (0, 2, -9), f"{done.code} {done.out} {done.err}"
         return done.code != -9
 
@@ -158,6 +157,19 @@ def test_killed_at_any_step_it_ends_as_if_nobody_had_killed_it(lead, name, momen
         assert not life.merge(step, moment), step
         assert life.merge(), step
         assert life.end() == wanted, f"killed {moment} step {step}"
+
+
+def test_the_command_refuses_a_queue_that_was_altered_by_hand(lead):
+    life = lead("squash")
+    assert life.merge()
+    (path,) = life.shop.home.rglob("merges.json")
+    path.write_bytes(path.read_bytes().replace(b"atm/result/crew", b"main"))
+    before = life.shop.users()
+    for verb in ("work", "queue"):
+        done = life.atm("merge", verb, "--team", TEAM, "--json", code=None)
+        assert done.code == 1, done
+        assert "not-trusted" in done.out + done.err
+    assert life.shop.users() == before
 
 
 def test_killed_twice_at_any_two_steps_of_writing_there_is_a_queue_that_atm_trusts(place):

@@ -11,14 +11,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.chaos import LONG
 from tests.crew.repositories import git
 from tests.merges.histories import POOL, Edit, History, Job
-from tests.merges.workshop import TEAM, Workshop, finish
+from tests.merges.workshop import TEAM, Workshop
 
 from atm.domain.errors import NotTrusted, RequestError
 from atm.domain.merges.items import CONFLICT, FAILED, MERGED, MergeQueue
-from atm.services.board import planning
-from atm.services.board.new_tasks import NewTask
 from atm.services.merges.people import begin_queue
 
 HOOKS = (
@@ -222,16 +221,14 @@ def test_what_is_no_name_of_a_branch_is_no_target(open_shop: OpenShop, name: str
     assert shop.users() == before
 
 
-@pytest.mark.parametrize("at_once", [1, 16])
+@pytest.mark.campaign
+@pytest.mark.parametrize("at_once", [1, 16] if LONG else [16])
 def test_two_hundred_tasks_are_merged_in_one_go(open_shop: OpenShop, at_once: int):
-    shop = open_shop(History(("a.txt", "b.txt"), (ELSEWHERE,), at_once=at_once))
-    planning.add(shop.boardroom, TEAM, "lead", [NewTask(f"Task {number}") for number in range(2, 201)])
-    root = git(shop.folder, "rev-parse", "main")
-    for number in range(2, 201):
-        finish(shop.boardroom, str(number), root, shop.add_branch(number))
+    jobs = tuple(Job((Edit("add", f"file {number}", 0, "one"),)) for number in range(200))
+    shop = open_shop(History(("a.txt", "b.txt"), jobs, at_once=at_once))
     queue = shop.merge()
     assert statuses(queue) == [MERGED] * 200
-    assert len(git(shop.folder, "ls-tree", "--name-only", shop.branch).split("\n")) == 2 + 200
+    shop.check(queue)
 
 
 # A queue that somebody altered.

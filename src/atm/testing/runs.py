@@ -197,7 +197,8 @@ class MemoryMergeGit:
             return JoinedWork(onto)
         parents = self._trees.commits[piece.head].parents
         is_resolved = piece.strategy == MERGE and len(parents) > 1 and parents[0] == onto
-        if is_resolved or (onto in self._trees.history(piece.head) and piece.strategy == REBASE):
+        follows = onto in self._trees.history(piece.head) and piece.base in self._trees.history(onto)
+        if is_resolved or (follows and piece.strategy == REBASE):
             return JoinedWork(piece.head)
         files, conflicts = self._three_way(piece.base, onto, piece.head)
         return JoinedWork("", conflicts) if conflicts else JoinedWork(self._made(piece, onto, files))

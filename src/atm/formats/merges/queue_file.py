@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 
 from atm.domain.merges.items import STATUSES, MergeItem, MergeQueue
 from atm.domain.merges.radar import Collision
@@ -19,14 +19,18 @@ VERSION = 1
 
 
 def encode_queue(queue: MergeQueue) -> bytes:
-    said: Record = asdict(queue)
+    said: Record = asdict(replace(queue, items=[]))
     said |= {"version": VERSION, "items": [item_fields(one) for one in queue.items]}
     return to_bytes(encode(said) + "\n")
 
 
 def item_fields(item: MergeItem) -> dict[str, Plain]:
-    said: dict[str, Plain] = asdict(item)
-    files, rivals = said.pop("conflicts"), said.pop("rivals")
+    """Flat, as far as it is: a queue of hundreds is written at every step, and `asdict` would copy every word of it."""
+    said: dict[str, Plain] = {one.name: getattr(item, one.name) for one in fields(item)}
+    said["checks"] = [asdict(one) for one in item.checks]
+    rivals: list[Plain] = [asdict(one) for one in item.rivals]
+    files = said.pop("conflicts")
+    del said["rivals"]
     said["conflict"] = {"files": files, "with": rivals} if files or rivals else None
     said["commit"] = item.commit or None
     return said

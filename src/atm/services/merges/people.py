@@ -76,6 +76,7 @@ class Hand:
         with self._merging.ready():
             item = self._item()
             self._desk.keep(item, f"left out of the merge: {reason}"[:200])
+            clear_place(self._desk, item.task)  # somebody may have begun to resolve it
             item.status, item.reason, item.skipped, item.needs_human = FAILED, reason, True, False
             self._desk.write()
         return item

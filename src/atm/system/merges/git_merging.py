@@ -194,9 +194,12 @@ class GitMerging:
 
 
 def _follows(git: Git, piece: MergePiece, onto: str) -> bool:
-    """Does the work stand on just this commit already? Then it is what it shall be; also a merge that was resolved."""
+    """
+    Does the work stand on just this commit already? Then it is what it shall be; also a merge that was resolved. Not if
+    it began with work that is not there, and was left out.
+    """
     if piece.strategy == REBASE:
-        return merging.is_in(git, onto, piece.head)
+        return merging.is_in(git, onto, piece.head) and merging.is_in(git, piece.base, onto)
     return (
         piece.strategy == MERGE
         and git.ask("rev-parse", "--verify", "--quiet", f"{piece.head}^2^0") != ""
