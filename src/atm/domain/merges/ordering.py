@@ -29,6 +29,8 @@ class FinishedWork:
     subject: str = ""
     done_at: float = 0.0
     blockers: list[str] = field(default_factory=list)
+    merged: str = ""
+    """What the board says that it is on the target."""
 
 
 def refresh(queue: MergeQueue, done: Sequence[FinishedWork], still_open: Sequence[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 
 from atm.domain.merges.items import STATUSES, MergeItem, MergeQueue
 from atm.domain.merges.radar import Collision
@@ -17,16 +17,22 @@ if TYPE_CHECKING:
 
 VERSION = 1
 
+_FIELDS = tuple(one.name for one in fields(MergeItem) if one.name != "rivals")
+
 
 def encode_queue(queue: MergeQueue) -> bytes:
-    said: Record = asdict(queue)
+    said: Record = asdict(replace(queue, items=[]))
     said |= {"version": VERSION, "items": [item_fields(one) for one in queue.items]}
     return to_bytes(encode(said) + "\n")
 
 
 def item_fields(item: MergeItem) -> dict[str, Plain]:
-    said: dict[str, Plain] = asdict(item)
-    files, rivals = said.pop("conflicts"), said.pop("rivals")
+    """Not by `asdict`, which copies every word of it: a queue is written several times for each of its items."""
+    said: dict[str, Plain] = {name: getattr(item, name) for name in _FIELDS}
+    said |= {name: [*value] for name, value in said.items() if isinstance(value, list)}
+    said["checks"] = [asdict(one) for one in item.checks]
+    rivals: list[Plain] = [asdict(one) for one in item.rivals]
+    files = said.pop("conflicts")
     said["conflict"] = {"files": files, "with": rivals} if files or rivals else None
     said["commit"] = item.commit or None
     return said

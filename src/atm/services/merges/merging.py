@@ -45,11 +45,11 @@ class Merging:
         queue, git = self.queue, self.room.git
         git.open_target(self.repository, queue.branch, queue.base or self.repository.head)
         resume(queue, lambda commit: git.contains(self.repository, queue.branch, commit))
-        for item in queue.items:
-            if item.status == MERGED:
-                self._note_on_board(item)
         let_go(self.room, queue.team)
         self.look()
+        for item in queue.items:
+            if item.status == MERGED and not self._board.is_noted(item):
+                self._note_on_board(item)
         try:
             yield
         finally:
