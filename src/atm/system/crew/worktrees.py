@@ -10,15 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 
-from atm.domain.crew.refs import (
-    decode,
-    encode,
-    folder_name,
-    names_in,
-    obstacles,
-    work_branch,
-    work_folder,
-)
+from atm.domain.crew.refs import decode, encode, folder_name, names_in, obstacles, work_branch, work_folder
 from atm.domain.errors import AtmError, BadName, DiskError, RequestError
 from atm.formats.crew.salvage_note import SalvageNote
 from atm.formats.crew.worktree_record import WorktreeRecord, decode_record, encode_record
